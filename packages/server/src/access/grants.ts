@@ -1,0 +1,88 @@
+import { isReadAction } from '../protocol/actions.ts';
+import type { Grant, GrantOf, RowFilter } from '../query/grant.ts';
+import type { Collection, Field, Registry } from '../schema/registry.ts';
+import { type AccessTable, adminRole, type Permission, publicRole, type Role } from './access-table.ts';
+import { variableOf } from './variables.ts';
+
+/**
+ * The gate: what a role may do, as grants. Pure; what it decides from is given to it.
+ *
+ * One permission row decides for (role, resource, action): the named resource before `*`, then the named action before
+ * `*`. Where a role has no deciding row, what `public` may do it may do too.
+ */
+export function grantsOf(roleName: string, table: AccessTable, registry: Registry): GrantOf {
+  const kept = new Map<string, Grant | null>();
+  return (resource, action) => {
+    const key = `${resource}:${action}`;
+    const known = kept.get(key);
+    if (known !== undefined) return known;
+    const grant = makeGrant(roleName, resource, action, table, registry);
+    kept.set(key, grant);
+    return grant;
+  };
+}
+
+/** The grant under which the server itself works: catalogue, sign-in, first start. */
+export const systemGrant: Grant = { identity: 'system', rows: null, may: () => true };
+
+/** The row that decides, or null. */
+export function decidingPermission(role: Role | undefined, resource: string, action: string, userDefined: boolean): Permission | null {
+  if (!role) return null;
+  const at = (name: string): Permission | null =>
+    named(role, name, action) ?? role.permissions.find((row) => row.resource === name && row.actions.includes('*')) ?? null;
+  return at(resource) ?? (userDefined ? at('*') : null);
+}
+
+function named(role: Role, resource: string, action: string): Permission | null {
+  return role.permissions.find((row) => row.resource === resource && row.actions.includes(action)) ?? null;
+}
+
+function makeGrant(roleName: string, resource: string, action: string, table: AccessTable, registry: Registry): Grant | null {
+  const collection = registry.find(resource);
+  const role = table.roles.get(roleName);
+  if (!role) return null;
+  if (role.name === adminRole || (role.allowConfigure && (!collection || collection.system))) {
+    return { identity: role.name === adminRole ? 'admin' : 'configure', rows: null, may: (field) => !field.hidden };
+  }
+  const userDefined = collection !== null && !collection.system;
+  const row =
+    decidingPermission(role, resource, action, userDefined) ??
+    decidingPermission(table.roles.get(publicRole), resource, action, userDefined);
+  return row && collection ? grantOfRow(row, collection, action) : row && { identity: `row ${row.id}`, rows: null, may: () => true };
+}
+
+function grantOfRow(row: Permission, collection: Collection, action: string): Grant {
+  const allowed = allowedFields(row, collection, action);
+  return { identity: `row ${row.id}`, rows: rowsOf(row), may: (field) => !field.hidden && (allowed === null || allowed.has(field.id)) };
+}
+
+function rowsOf({ filter }: Permission): RowFilter | null {
+  if (!filter?.filter) return null;
+  const variables = new Map<number, string>();
+  filter.values.forEach((value, slot) => {
+    const variable = variableOf(value);
+    if (variable !== null) variables.set(slot, variable);
+  });
+  return { filter: filter.filter, values: filter.values, variables };
+}
+
+/** Null: all fields. A relation and its foreign key are allowed or denied together; a reader may always see the key. */
+function allowedFields(row: Permission, collection: Collection, action: string): ReadonlySet<number> | null {
+  if (row.fields === null && row.exceptFields === null) return null;
+  const allowed = new Set<number>();
+  for (const field of collection.fields) {
+    const names = [field, ...partners(field, collection)].map((each) => each.name);
+    const listed = row.fields === null || names.some((name) => row.fields!.has(name));
+    const excepted = names.some((name) => row.exceptFields?.has(name));
+    if ((listed && !excepted) || (field.primaryKey && isReadAction(action))) allowed.add(field.id);
+  }
+  return allowed;
+}
+
+/** The relation of a foreign key, or the foreign key of a relation, in the same collection. */
+function partners(field: Field, collection: Collection): Field[] {
+  if (field.relation) {
+    return field.relation.kind === 'belongsTo' ? collection.fields.filter((each) => each.name === field.relation!.sourceField) : [];
+  }
+  return collection.fields.filter((each) => each.relation?.kind === 'belongsTo' && each.relation.sourceField === field.name);
+}

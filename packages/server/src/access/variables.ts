@@ -1,0 +1,27 @@
+/** What a value in double braces may name in a permission's filter. */
+const form = /^\{\{\s*(.*?)\s*\}\}$/s;
+const userPath = /^(?:\$user|ctx\.state\.currentUser)\.([A-Za-z][A-Za-z0-9_]{0,59})$/;
+
+/** The variable that a whole-value text such as `{{$user.id}}` names, in its short spelling; null for other values. */
+export function variableOf(value: unknown): string | null {
+  const inner = typeof value === 'string' ? form.exec(value)?.[1] : undefined;
+  return inner === undefined ? null : (canonical(inner) ?? inner);
+}
+
+/** Whether a variable is one that exists. */
+export function isKnownVariable(name: string): boolean {
+  return canonical(name) !== null;
+}
+
+function canonical(inner: string): string | null {
+  if (inner === '$role' || inner === '$now') return inner;
+  const field = userPath.exec(inner)?.[1];
+  return field ? `$user.${field}` : null;
+}
+
+/** The values of the variables for one caller. Missing ones stay absent, which makes a filter that needs them false. */
+export function variableValues(role: string, user: Readonly<Record<string, unknown>> | null, now: string): Record<string, unknown> {
+  const values: Record<string, unknown> = { $role: role, $now: now };
+  for (const [name, value] of Object.entries(user ?? {})) values[`$user.${name}`] = value;
+  return values;
+}

@@ -1,0 +1,194 @@
+/**
+ * One application: database, registry, access table, credentials, event log, and the plans made from them. Enters a
+ * verified caller; leaves a {@link RecordContext} for the operations.
+ */
+import type { AccessTable } from '../access/access-table.ts';
+import { grantsOf } from '../access/grants.ts';
+import { makeAccessTable } from '../access/load-access.ts';
+import { variableValues } from '../access/variables.ts';
+import { type Clock, isoTime } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { LruMap } from '../base/lru-map.ts';
+import { TokenHasher } from '../base/token.ts';
+import { ChangeLog } from '../changes/change-log.ts';
+import type { DefinitionContext } from '../collections/definition-context.ts';
+import { readDefinitions, readVersions, type Versions } from '../database/catalogue.ts';
+import { type Database, StaleVersion } from '../database/database.ts';
+import { readPermissions, readRoles } from '../database/identity-store.ts';
+import { Authenticator } from '../identity/authenticator.ts';
+import { actorOf, type Caller } from '../identity/caller.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import type { GrantOf } from '../query/grant.ts';
+import type { PlanCache, RecordContext } from '../records/record-context.ts';
+import { loadRegistry } from '../schema/load-registry.ts';
+import { Registry } from '../schema/registry.ts';
+
+export interface ApplicationParts {
+  readonly name: string;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly appKey: string;
+  readonly appKeyPrevious: string | null;
+  readonly maximumFields: number;
+  readonly maximumCollections: number;
+}
+
+interface Snapshot {
+  readonly versions: Versions;
+  readonly registry: Registry;
+  readonly access: AccessTable;
+  readonly grants: Map<string, GrantOf>;
+  readonly cache: PlanCache;
+}
+
+const attempts = 6;
+const useFlushMilliseconds = 30_000;
+
+export class Application {
+  readonly name: string;
+  readonly database: Database;
+  readonly changes: ChangeLog;
+  readonly authenticator: Authenticator;
+  readonly clock: Clock;
+  readonly #parts: ApplicationParts;
+  readonly #hasher: TokenHasher;
+  #snapshot: Snapshot;
+  #loading: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(parts: ApplicationParts) {
+    this.#parts = parts;
+    this.name = parts.name;
+    this.database = parts.database;
+    this.clock = parts.clock;
+    this.changes = new ChangeLog(parts.database);
+    this.#hasher = new TokenHasher(parts.appKey);
+    const former = parts.appKeyPrevious === null ? [] : [new TokenHasher(parts.appKeyPrevious)];
+    this.authenticator = new Authenticator(parts.database, [this.#hasher, ...former], parts.clock, () => this.registry.get('users'));
+    this.#snapshot = snapshot({ version: 0, schema: -1 }, new Registry(0, new Map()), { roles: new Map() });
+  }
+
+  get registry(): Registry {
+    return this.#snapshot.registry;
+  }
+
+  /** Reads definitions and access; the stores must be there. */
+  async open(): Promise<void> {
+    await this.refresh();
+    await this.changes.open();
+    this.#timer = setInterval(() => void this.#flushUse(), useFlushMilliseconds);
+    this.#timer.unref();
+  }
+
+  /** Writes what is only in memory and closes the database; everything acknowledged is on the disk before. */
+  async close(): Promise<void> {
+    if (this.#timer) clearInterval(this.#timer);
+    await this.#flushUse();
+    await this.database.close();
+  }
+
+  /** Takes up the current versions. Changes that come while it reads are taken up by the next statement that notices. */
+  refresh(): Promise<void> {
+    const after = (this.#loading ?? Promise.resolve()).then(() => this.#load());
+    const settled = after.catch(() => {});
+    this.#loading = settled;
+    void settled.then(() => {
+      if (this.#loading === settled) this.#loading = null;
+    });
+    return after;
+  }
+
+  /** Before work that carries no version in its statements: other nodes may have changed who may do what. */
+  async ensureCurrent(): Promise<void> {
+    if (!this.database.dialect.shared) return;
+    const { version } = await readVersions(this.database);
+    if (version !== this.#snapshot.versions.version) await this.refresh();
+  }
+
+  /** Runs work under the current snapshot, again when it moves on meanwhile. */
+  async current<T>(work: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof StaleVersion)) throw error;
+        if (attempt === attempts) throw new ApiError('BUSY', 'The definitions change faster than the request can follow; try again.', { retryAfter: 1 });
+        await this.refresh();
+      }
+    }
+  }
+
+  recordContext(caller: Caller, requestId: string | null): RecordContext {
+    const { registry, access, versions, cache } = this.#snapshot;
+    return {
+      database: this.database,
+      registry,
+      access,
+      version: versions.version,
+      grantOf: this.#grantsOf(caller.role),
+      caller,
+      variables: variableValues(caller.role, caller.user, isoTime(this.clock.now())),
+      cache,
+      changes: this.changes,
+      clock: this.clock,
+      requestId,
+      hashToken: (token) => this.#hasher.hash(token),
+      refresh: () => this.refresh(),
+    };
+  }
+
+  definitionContext(caller: Caller | null, requestId: string | null): DefinitionContext {
+    const { registry, versions } = this.#snapshot;
+    return {
+      database: this.database,
+      registry,
+      version: versions.version,
+      changes: this.changes,
+      clock: this.clock,
+      actor: caller && actorOf(caller),
+      requestId,
+      maximumFields: this.#parts.maximumFields,
+      maximumCollections: this.#parts.maximumCollections,
+      refresh: () => this.refresh(),
+    };
+  }
+
+  #grantsOf(role: string): GrantOf {
+    const { grants, access, registry } = this.#snapshot;
+    let grantOf = grants.get(role);
+    if (!grantOf) {
+      grantOf = grantsOf(role, access, registry);
+      grants.set(role, grantOf);
+    }
+    return grantOf;
+  }
+
+  /** The versions are read first: what changes after that makes the next guarded statement notice. */
+  async #load(): Promise<void> {
+    const versions = await readVersions(this.database);
+    const former = this.#snapshot;
+    let { registry } = former;
+    if (versions.schema !== former.versions.schema) {
+      const { collections, fields } = await readDefinitions(this.database);
+      registry = loadRegistry(versions.schema, collections, fields);
+    }
+    // While an application is born its roles and permissions are not there yet.
+    const born = registry.find('permissions') !== null;
+    const access = makeAccessTable(born ? await readRoles(this.database) : [], born ? await readPermissions(this.database) : []);
+    this.#snapshot = snapshot(versions, registry, access);
+    this.authenticator.forget();
+  }
+
+  async #flushUse(): Promise<void> {
+    try {
+      await this.authenticator.flushUse();
+    } catch (error) {
+      this.#parts.logger.warn({ err: error }, 'the last use of API keys could not be noted');
+    }
+  }
+}
+
+function snapshot(versions: Versions, registry: Registry, access: AccessTable): Snapshot {
+  return { versions, registry, access, grants: new Map(), cache: { plans: new LruMap(2000), counts: new LruMap(2000) } };
+}

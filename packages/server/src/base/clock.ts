@@ -1,0 +1,12 @@
+/** The one source of time; tests inject their own. */
+export interface Clock {
+  /** Milliseconds since the Unix epoch. */
+  now(): number;
+}
+
+export const systemClock: Clock = { now: () => Date.now() };
+
+/** ISO 8601 UTC with milliseconds, years 0001–9999. */
+export function isoTime(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}

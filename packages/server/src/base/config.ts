@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+/** A bucket of the rate limiter: so many points in so many seconds, or null for no limit. */
+export interface RateLimit {
+  readonly points: number;
+  readonly seconds: number;
+}
+
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly databaseUrl: string | null;
+  readonly appKey: string;
+  /** True where APP_KEY was not set and dies with this run. */
+  readonly appKeyIsRandom: boolean;
+  readonly appKeyPrevious: string | null;
+  readonly rootEmail: string | null;
+  readonly rootPassword: string | null;
+  readonly logLevel: string;
+  readonly rateLimitCredential: RateLimit | null;
+  readonly rateLimitAnonymous: RateLimit | null;
+  readonly rateLimitSignIn: RateLimit | null;
+  readonly trustedProxies: string | null;
+  readonly readerThreads: number;
+  readonly poolSize: number;
+  readonly maximumFields: number;
+  readonly maximumCollections: number;
+}
+
+/** A setting as docs/operations.md lists it. Secrets are also read from the file that `<NAME>_FILE` names. */
+export interface Setting {
+  readonly name: string;
+  readonly fallback: string;
+  readonly secret: boolean;
+  readonly meaning: string;
+}
+
+const setting = (name: string, fallback: string, meaning: string, secret = false): Setting => ({
+  name,
+  fallback,
+  secret,
+  meaning,
+});
+
+/** Every environment variable that the server reads. */
+export const settings: readonly Setting[] = [
+  setting('HOST', '127.0.0.1', 'Address to listen on.'),
+  setting('PORT', '4180', 'Port to listen on; 0 takes a free one.'),
+  setting('DATA_DIR', './data', 'Folder of the SQLite files.'),
+  setting('DATABASE_URL', '', 'A postgres:// address; empty means SQLite.', true),
+  setting('DATABASE_POOL', '10', 'Connections to PostgreSQL per application.'),
+  setting('APP_KEY', '', 'Secret under which keys and logins are hashed; unset: random for this run.', true),
+  setting('APP_KEY_PREVIOUS', '', 'The former APP_KEY, accepted while credentials are rotated.', true),
+  setting('INIT_ROOT_EMAIL', '', 'E-mail of the first admin, made at the first start.'),
+  setting('INIT_ROOT_PASSWORD', '', 'Password of the first admin.', true),
+  setting('LOG_LEVEL', 'info', 'fatal, error, warn, info, debug, trace or silent.'),
+  setting('RATE_LIMIT_CREDENTIAL', '6000/10s', 'Requests per credential, or off.'),
+  setting('RATE_LIMIT_ANONYMOUS', '100/10s', 'Requests per address without a credential, or off.'),
+  setting('RATE_LIMIT_SIGN_IN', '10/60s', 'Failed sign-ins per address and per account, or off.'),
+  setting('TRUSTED_PROXIES', '', 'Comma list of proxy addresses or ranges whose X-Forwarded-For counts.'),
+  setting('READER_THREADS', '1', 'Worker threads for long reads on SQLite (1–16).'),
+  setting('LIMIT_FIELDS', '200', 'Fields a collection may have.'),
+  setting('LIMIT_COLLECTIONS', '5000', 'Collections an application may have.'),
+];
+
+export class ConfigError extends Error {}
+
+const exampleKeys = /^(change-?me|secret|your[-_ ]?(app|secret)[-_ ]?key|app-?key|test|example|password|0+|1234\d*)$/i;
+
+/**
+ * Reads the configuration from an environment.
+ *
+ * @throws ConfigError naming the variable and the cure.
+ */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const read = (name: string): string => valueOf(env, settings.find((each) => each.name === name)!);
+  const optional = (name: string): string | null => read(name) || null;
+  const appKey = read('APP_KEY');
+  if (exampleKeys.test(appKey)) throw new ConfigError('APP_KEY holds a well-known example value; set a long random one.');
+  return {
+    host: read('HOST'),
+    port: whole('PORT', read('PORT'), 0, 65_535),
+    dataDir: read('DATA_DIR'),
+    databaseUrl: databaseUrl(optional('DATABASE_URL')),
+    appKey: appKey || randomBytes(48).toString('base64url'),
+    appKeyIsRandom: appKey === '',
+    appKeyPrevious: optional('APP_KEY_PREVIOUS'),
+    rootEmail: optional('INIT_ROOT_EMAIL'),
+    rootPassword: optional('INIT_ROOT_PASSWORD'),
+    logLevel: logLevel(read('LOG_LEVEL')),
+    rateLimitCredential: rateLimit('RATE_LIMIT_CREDENTIAL', read('RATE_LIMIT_CREDENTIAL')),
+    rateLimitAnonymous: rateLimit('RATE_LIMIT_ANONYMOUS', read('RATE_LIMIT_ANONYMOUS')),
+    rateLimitSignIn: rateLimit('RATE_LIMIT_SIGN_IN', read('RATE_LIMIT_SIGN_IN')),
+    trustedProxies: optional('TRUSTED_PROXIES'),
+    readerThreads: whole('READER_THREADS', read('READER_THREADS'), 1, 16),
+    poolSize: whole('DATABASE_POOL', read('DATABASE_POOL'), 2, 500),
+    maximumFields: whole('LIMIT_FIELDS', read('LIMIT_FIELDS'), 1, 900),
+    maximumCollections: whole('LIMIT_COLLECTIONS', read('LIMIT_COLLECTIONS'), 1, 100_000),
+  };
+}
+
+function valueOf(env: Readonly<Record<string, string | undefined>>, { name, secret, fallback }: Setting): string {
+  const file = secret ? env[`${name}_FILE`] : undefined;
+  if (file && env[name]) throw new ConfigError(`${name} and ${name}_FILE are both set; keep one.`);
+  if (!file) return env[name]?.trim() || fallback;
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    throw new ConfigError(`${name}_FILE names a file that cannot be read.`);
+  }
+}
+
+function whole(name: string, text: string, least: number, most: number): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < least || number > most) {
+    throw new ConfigError(`${name} must be a whole number from ${least} to ${most}.`);
+  }
+  return number;
+}
+
+function databaseUrl(text: string | null): string | null {
+  if (text !== null && !/^postgres(ql)?:\/\//.test(text)) throw new ConfigError('DATABASE_URL must start with postgres://.');
+  return text;
+}
+
+function logLevel(text: string): string {
+  if (!['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].includes(text)) {
+    throw new ConfigError('LOG_LEVEL must be fatal, error, warn, info, debug, trace or silent.');
+  }
+  return text;
+}
+
+function rateLimit(name: string, text: string): RateLimit | null {
+  if (text === 'off') return null;
+  const match = /^([1-9]\d{0,9})\/([1-9]\d{0,4})s$/.exec(text);
+  if (!match) throw new ConfigError(`${name} must look like 6000/10s, or be off.`);
+  return { points: Number(match[1]), seconds: Number(match[2]) };
+}

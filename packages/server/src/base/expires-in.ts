@@ -1,0 +1,45 @@
+import { invalidDefinition } from '../protocol/api-error.ts';
+
+const form = /^([1-9]\d{0,3})([hdwmy])$/;
+const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+const hour = 3_600_000;
+
+/**
+ * Turns an `expiresIn` duration into the moment from which a key is refused (`now >= expiresAt`).
+ *
+ * Months and years follow the UTC calendar and clamp to the last day: 31 January + `1m` is 28 or 29 February.
+ *
+ * @param expiresIn `<n>h|d|w|m|y` with n from 1 to 9999, or `never`. `m` is months, not minutes.
+ * @param now milliseconds since the Unix epoch.
+ * @returns milliseconds since the Unix epoch, or null for `never`.
+ * @throws ApiError `DEFINITION_INVALID` with `details.expiresIn` for another form, or a moment past the year 9999.
+ * Source: specification, "Authentication" item 8.
+ */
+export function expiryOf(expiresIn: unknown, now: number): number | null {
+  if (expiresIn === 'never') return null;
+  const match = typeof expiresIn === 'string' ? form.exec(expiresIn) : null;
+  if (!match) {
+    throw invalidDefinition({ expiresIn: 'Give <n>h, <n>d, <n>w, <n>m, <n>y with n from 1 to 9999, or never.' });
+  }
+  const count = Number(match[1]);
+  const end = advance(now, count, match[2]!);
+  if (!(end <= lastMoment)) throw invalidDefinition({ expiresIn: 'The key would end after the year 9999; give a shorter time or never.' });
+  return end;
+}
+
+function advance(now: number, count: number, unit: string): number {
+  if (unit === 'h') return now + count * hour;
+  if (unit === 'd') return now + count * 24 * hour;
+  if (unit === 'w') return now + count * 7 * 24 * hour;
+  return addMonths(now, unit === 'm' ? count : count * 12);
+}
+
+function addMonths(now: number, months: number): number {
+  const moment = new Date(now);
+  const day = moment.getUTCDate();
+  moment.setUTCDate(1);
+  moment.setUTCMonth(moment.getUTCMonth() + months);
+  const lastDay = new Date(Date.UTC(moment.getUTCFullYear(), moment.getUTCMonth() + 1, 0)).getUTCDate();
+  moment.setUTCDate(Math.min(day, lastDay));
+  return moment.getTime();
+}

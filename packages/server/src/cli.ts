@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
+import { loadEnvFile } from 'node:process';
+import { ConfigError, readConfig } from './base/config.ts';
+
+enableCompileCache();
+
+const [command = 'start'] = process.argv.slice(2);
+if (command === 'start') await start();
+else fail(`There is no command "${command}". Use: tablinum start`);
+
+async function start(): Promise<void> {
+  const envFile = existsSync('.env');
+  if (envFile) loadEnvFile('.env');
+  const config = configured();
+  const { startServer } = await import('./server.ts');
+  const server = await startServer({ config }).catch((error: Error) => fail(`The server could not start: ${error.message}`));
+  const engine = server.engine === 'sqlite' ? `SQLite in ${config.dataDir}` : 'PostgreSQL at DATABASE_URL';
+  console.log(`Tablinum listens on ${server.url}, engine ${engine}${envFile ? ', settings from .env' : ''}.`);
+  if (config.appKeyIsRandom) {
+    console.log('APP_KEY is not set: API keys and logins made now die at the next restart. Set a long random text to keep them.');
+  } else if (config.appKey.length < 32) console.log('APP_KEY is shorter than 32 characters; a longer one is safer.');
+  if (!server.hasUsers) console.log('There is no user yet: set INIT_ROOT_EMAIL and INIT_ROOT_PASSWORD and start again to make the first admin.');
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop(server));
+}
+
+async function stop(server: { stop(): Promise<void> }): Promise<void> {
+  const patience = setTimeout(() => process.exit(1), 15_000);
+  patience.unref();
+  await server.stop();
+  process.exit(0);
+}
+
+function configured(): ReturnType<typeof readConfig> {
+  try {
+    return readConfig(process.env);
+  } catch (error) {
+    if (error instanceof ConfigError) fail(error.message);
+    throw error;
+  }
+}
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}

@@ -1,0 +1,203 @@
+/**
+ * Makes collections and fields: catalogue rows and storage in one transaction, so that a definition is wholly there or
+ * wholly absent. Enters a checked definition; refuses names that exist and relations that do not hold.
+ */
+import { isoTime } from '../base/clock.ts';
+import { bumpVersion, insertCollection, insertField, nameTable } from '../database/catalogue.ts';
+import { DatabaseFault, fixed, StaleVersion, type Transaction } from '../database/database.ts';
+import type { Sql } from '../database/sql.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import type { CollectionDefinition, FieldDefinition } from '../schema/definition.ts';
+import { collectionOf, type FieldRow } from '../schema/load-registry.ts';
+import { physicalName } from '../schema/names.ts';
+import { type Collection, columnsOf, type Field, type Registry } from '../schema/registry.ts';
+import { columnDefinition, indexesOf, indexOfField } from './storage.ts';
+import type { DefinitionContext } from './definition-context.ts';
+import { type NewField, resolveFields } from './resolve-fields.ts';
+import { fillNewColumn } from './fill-column.ts';
+
+/** How a collection is born: people define plain ones; the system's own have fixed table names and core fields. */
+export interface Birth {
+  readonly system: boolean;
+  readonly internal: boolean;
+  readonly hidden: (definition: FieldDefinition) => boolean;
+}
+
+const plainBirth: Birth = { system: false, internal: false, hidden: () => false };
+
+/** @throws ApiError 409 when the name is taken, 422 where relations do not hold. */
+export async function defineCollection(context: DefinitionContext, definition: CollectionDefinition, birth = plainBirth): Promise<void> {
+  const { database, registry } = context;
+  if (registry.find(definition.name)) throw new ApiError('COLLECTION_EXISTS', `A collection "${definition.name}" exists already.`);
+  if (!birth.system && registry.all().filter((each) => !each.system).length >= context.maximumCollections) {
+    throw new ApiError('LIMIT_EXCEEDED', `An application has at most ${context.maximumCollections} collections.`);
+  }
+  const resolution = resolveFields({
+    collection: definition.name,
+    fields: definition.fields,
+    existing: [],
+    registry,
+    core: birth.system,
+    hidden: birth.hidden,
+    at: (index) => `fields[${indexInRequest(definition, index)}].`,
+  });
+  const fields = [...resolution.own, ...(definition.options.timestamps ? timestamps(birth.system) : [])];
+  await changing(context, definition.name, resolution.foreign.length > 0, async (transaction) => {
+    const collection = await store(context, transaction, definition, fields, birth);
+    const grown = registry.with([collection], [], registry.version);
+    const columns = columnsOf(collection).map((field) => columnDefinition(field, grown));
+    await runAll(context, transaction, database.dialect.createTable(collection.table, columns));
+    await runAll(context, transaction, indexesOf(collection).map((index) => database.dialect.createIndex(collection.table, index)));
+    for (const { collection: other, field } of resolution.foreign) await growCollection(context, transaction, grown.get(other), [field], grown);
+    await logged(context, transaction, 'collections.created', definition.name);
+  });
+}
+
+/** @throws ApiError 404, 409 when the name is taken, 422. */
+export async function addField(context: DefinitionContext, collectionName: string, definition: FieldDefinition): Promise<void> {
+  const { registry } = context;
+  const collection = registry.find(collectionName);
+  if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${collectionName.slice(0, 60)}".`);
+  if (collection.byName.has(definition.name)) throw new ApiError('FIELD_EXISTS', `${collectionName} has a field "${definition.name}" already.`);
+  const existing = collection.fields.map((field) => ({ definition: field.definition, facts: factsOf(field) }));
+  const resolution = resolveFields({ collection: collectionName, fields: [definition], existing, registry, core: false, hidden: () => false, at: () => '' });
+  if (collection.fields.length + resolution.own.length > context.maximumFields) {
+    throw new ApiError('LIMIT_EXCEEDED', `A collection has at most ${context.maximumFields} fields.`);
+  }
+  await changing(context, collectionName, true, async (transaction) => {
+    await growCollection(context, transaction, collection, resolution.own, registry);
+    for (const { collection: other, field } of resolution.foreign) await growCollection(context, transaction, registry.get(other), [field], registry);
+    await logged(context, transaction, 'fields.created', `${collectionName}.${definition.name}`);
+  });
+}
+
+/** Adds a field to a system collection while an application is born. */
+export async function addSystemField(context: DefinitionContext, collectionName: string, field: NewField): Promise<void> {
+  await context.database.write(async (transaction) => {
+    const collection = context.registry.get(collectionName);
+    await insertField(context.database, transaction, { collectionId: collection.id, name: field.definition.name, definition: field.definition, facts: field.facts });
+    await bumpVersion(transaction, 'schema');
+  });
+  await context.refresh();
+}
+
+async function store(
+  context: DefinitionContext,
+  transaction: Transaction,
+  definition: CollectionDefinition,
+  fields: readonly NewField[],
+  birth: Birth,
+): Promise<Collection> {
+  const { database } = context;
+  const parts = {
+    name: definition.name,
+    title: definition.title ?? null,
+    description: definition.description ?? null,
+    options: definition.options,
+    system: birth.system,
+    internal: birth.internal,
+  };
+  const id = await insertCollection(database, transaction, { ...parts, table: null });
+  const table = birth.system ? definition.name : physicalName(definition.name, id);
+  await nameTable(database, transaction, id, table);
+  const rows = await storeFields(context, transaction, id, fields);
+  return collectionOf({ ...parts, id, table }, rows);
+}
+
+async function storeFields(context: DefinitionContext, transaction: Transaction, collectionId: number, fields: readonly NewField[]): Promise<FieldRow[]> {
+  const rows: FieldRow[] = [];
+  for (const { definition, facts } of fields) {
+    const parts = { collectionId, name: definition.name, definition, facts };
+    rows.push({ ...parts, id: await insertField(context.database, transaction, parts) });
+  }
+  return rows;
+}
+
+/** Adds fields to a collection that exists: columns, values for the records that are there, indexes. */
+async function growCollection(
+  context: DefinitionContext,
+  transaction: Transaction,
+  collection: Collection,
+  fields: readonly NewField[],
+  registry: Registry,
+): Promise<void> {
+  const { dialect } = context.database;
+  const rows = await storeFields(context, transaction, collection.id, fields);
+  const { fields: made } = collectionOf({ ...collection }, [...keyRow(collection), ...rows]);
+  for (const field of made.slice(1)) {
+    if (field.column === null) continue;
+    await runAll(context, transaction, dialect.addColumn(collection.table, columnDefinition(field, registry)));
+    await fillNewColumn(context, transaction, collection, field);
+    const index = indexOfField(collection, field);
+    if (index) await runAll(context, transaction, [dialect.createIndex(collection.table, index)]);
+  }
+  transaction.touch(collection.table);
+}
+
+/** A collection needs its key; only the rows after it are new. */
+function keyRow(collection: Collection): FieldRow[] {
+  const { primaryKey } = collection;
+  return [{ id: primaryKey.id, collectionId: collection.id, name: primaryKey.name, definition: primaryKey.definition, facts: factsOf(primaryKey) }];
+}
+
+function factsOf(field: Field): NewField['facts'] {
+  const { notNull, kept, hidden, core, references, relation } = field;
+  return { base: field.column, notNull, kept, hidden, core, references, relation };
+}
+
+function timestamps(core: boolean): NewField[] {
+  return ['createdAt', 'updatedAt'].map((name) => ({
+    definition: { name, type: 'datetime' },
+    facts: { base: name, notNull: true, kept: true, hidden: false, core, references: null, relation: null },
+  }));
+}
+
+/** The index of a field in the request: the primary key that was added stands before the others. */
+function indexInRequest(definition: CollectionDefinition, index: number): number {
+  const [first] = definition.fields;
+  const added = first?.name === 'id' && first.autoIncrement && Object.keys(first).length === 4 ? 1 : 0;
+  return Math.max(0, index - added);
+}
+
+/** Runs a change of definitions: guarded by the version it was planned for, refused as a conflict, taken up at the end. */
+export async function changing(
+  context: DefinitionContext,
+  subject: string,
+  heavy: boolean,
+  work: (transaction: Transaction) => Promise<void>,
+  options: { rebuild?: boolean } = {},
+): Promise<void> {
+  const { database } = context;
+  try {
+    await database.write(
+      async (transaction) => {
+        // Also the lock by which definition changes of several nodes follow each other.
+        const [row] = await transaction.run({ text: 'UPDATE _meta SET version=version+1,schema_version=schema_version+1 RETURNING version', values: [] });
+        if (Number(row![0]) !== context.version + 1) throw new StaleVersion();
+        await work(transaction);
+      },
+      { heavy, ...options },
+    );
+  } catch (error) {
+    throw definitionFault(error, subject);
+  }
+  await context.refresh();
+}
+
+function definitionFault(error: unknown, subject: string): unknown {
+  if (!(error instanceof DatabaseFault)) return error;
+  if (error.kind === 'unique') return new ApiError('UNIQUE_CONFLICT', `Records of ${subject} hold equal values; a unique field needs distinct ones.`);
+  if (error.kind === 'collision' || error.kind === 'timeout') return new ApiError('BUSY', 'The change waited too long for others; try again.', { retryAfter: 1 });
+  return error;
+}
+
+export async function logged(context: DefinitionContext, transaction: Transaction, name: string, tk: string): Promise<void> {
+  const { actor, requestId } = context;
+  const events = { name, resource: name.split('.')[0]!, tks: [tk], actor, requestId, changed: [] };
+  await context.changes.append(transaction, events, isoTime(context.clock.now()));
+}
+
+export async function runAll(context: DefinitionContext, transaction: Transaction, statements: readonly Sql[]): Promise<void> {
+  for (const statement of statements) await transaction.run(fixed(context.database.dialect, statement));
+}
+

@@ -1,0 +1,205 @@
+import { type ErrorDetails, invalidDefinition } from '../protocol/api-error.ts';
+import type { FieldDefinition } from '../schema/definition.ts';
+import { fieldTypes } from '../schema/field-types.ts';
+import type { FieldFacts } from '../schema/load-registry.ts';
+import type { Registry, Relation } from '../schema/registry.ts';
+
+/** A field about to be stored. */
+export interface NewField {
+  readonly definition: FieldDefinition;
+  readonly facts: FieldFacts;
+}
+
+/** The fields of a definition with their relations worked out, and the foreign keys they need in other collections. */
+export interface Resolution {
+  readonly own: readonly NewField[];
+  readonly foreign: readonly { readonly collection: string; readonly field: NewField }[];
+}
+
+export interface ResolveInput {
+  readonly collection: string;
+  readonly fields: readonly FieldDefinition[];
+  /** Fields that the collection has already. */
+  readonly existing: readonly NewField[];
+  readonly registry: Registry;
+  readonly core: boolean;
+  readonly hidden: (definition: FieldDefinition) => boolean;
+  /** How a detail names the field at an index: `fields[2].` in a collection, nothing for a single field. */
+  readonly at: (index: number) => string;
+}
+
+/** The key on one side of a relation. */
+interface KeySide {
+  readonly definition: FieldDefinition;
+}
+
+/** @throws ApiError `DEFINITION_INVALID` naming the relation property that does not hold. */
+export function resolveFields(input: ResolveInput): Resolution {
+  return new Resolver(input).resolve();
+}
+
+const plainFacts: FieldFacts = {
+  base: null,
+  notNull: false,
+  kept: false,
+  hidden: false,
+  core: false,
+  references: null,
+  relation: null,
+};
+
+class Resolver {
+  readonly #input: ResolveInput;
+  readonly #details: Record<string, string> = {};
+  readonly #own = new Map<string, NewField>();
+  readonly #foreign: { collection: string; field: NewField }[] = [];
+
+  constructor(input: ResolveInput) {
+    this.#input = input;
+  }
+
+  resolve(): Resolution {
+    const { fields, existing } = this.#input;
+    for (const definition of fields) if (!isRelation(definition)) this.#own.set(definition.name, this.#column(definition));
+    fields.forEach((definition, index) => {
+      if (isRelation(definition)) this.#relation(definition, index);
+    });
+    if (Object.keys(this.#details).length > 0) throw invalidDefinition(this.#details as ErrorDetails);
+    const known = new Set(existing.map((each) => each.definition.name));
+    const ordered = this.#inDefinitionOrder().filter((each) => !known.has(each.definition.name));
+    return { own: ordered, foreign: this.#foreign };
+  }
+
+  #column(definition: FieldDefinition): NewField {
+    const { core } = this.#input;
+    const notNull = Boolean(definition.primaryKey);
+    return { definition, facts: { ...plainFacts, base: definition.name, notNull, core, hidden: this.#input.hidden(definition) } };
+  }
+
+  #relation(definition: FieldDefinition, index: number): void {
+    const at = this.#input.at(index);
+    const target = this.#side(definition.target!);
+    if (!target) {
+      this.#details[`${at}target`] = `There is no collection "${definition.target!.slice(0, 60)}".`;
+      return;
+    }
+    const relation = definition.type === 'belongsTo' ? this.#belongsTo(definition, at, target) : this.#hasMany(definition, at, target);
+    if (relation === null) return;
+    const facts = { ...plainFacts, relation, core: this.#input.core, hidden: this.#input.hidden(definition) };
+    this.#own.set(definition.name, { definition, facts });
+  }
+
+  #belongsTo(definition: FieldDefinition, at: string, target: readonly NewField[]): Relation | null {
+    const key = this.#key(target, definition.targetKey, `${at}targetKey`);
+    if (!key) return null;
+    const name = definition.foreignKey ?? `${definition.name}Id`;
+    const references = { collection: definition.target!, field: key.definition.name, onDelete: definition.onDelete ?? 'setNull' } as const;
+    const present = this.#own.get(name) ?? this.#input.existing.find((each) => each.definition.name === name);
+    if (present?.facts.references) {
+      if (!this.#sameReference(present, references, definition, at)) return null;
+    } else if (present && this.#input.existing.includes(present)) {
+      this.#details[`${at}foreignKey`] = `"${name}" exists as a plain field; this version makes foreign keys only with new fields.`;
+      return null;
+    } else {
+      const made = present ?? this.#foreignKey(name, key, definition);
+      if (!this.#fits(made, key, `${at}foreignKey`) || !this.#nullFits(made, references.onDelete, `${at}onDelete`)) return null;
+      this.#own.set(name, { definition: { ...made.definition, index: true }, facts: { ...made.facts, references } });
+    }
+    return { kind: 'belongsTo', many: false, target: definition.target!, sourceField: name, targetField: key.definition.name, through: null };
+  }
+
+  #hasMany(definition: FieldDefinition, at: string, target: readonly NewField[]): Relation | null {
+    const { collection } = this.#input;
+    const key = this.#key(this.#side(collection)!, definition.sourceKey, `${at}sourceKey`);
+    if (!key) return null;
+    const name = definition.foreignKey ?? `${collection}Id`;
+    const references = { collection, field: key.definition.name, onDelete: definition.onDelete ?? 'setNull' } as const;
+    const present = target.find((each) => each.definition.name === name) ?? this.#madeAbroad(definition.target!, name);
+    if (present?.facts.references) {
+      if (!this.#sameReference(present, references, definition, at)) return null;
+    } else if (present) {
+      this.#details[`${at}foreignKey`] = `"${name}" of ${definition.target} is a plain field; this version makes foreign keys only with new fields.`;
+      return null;
+    } else {
+      const made = this.#foreignKey(name, key, definition);
+      const field = { definition: { ...made.definition, index: true }, facts: { ...made.facts, references } };
+      if (definition.target === collection) this.#own.set(name, field);
+      else this.#foreign.push({ collection: definition.target!, field });
+    }
+    return { kind: 'hasMany', many: true, target: definition.target!, sourceField: key.definition.name, targetField: name, through: null };
+  }
+
+  /** The fields of a collection, also of the one that is being defined. */
+  #side(name: string): readonly NewField[] | null {
+    if (name === this.#input.collection) return [...this.#input.existing, ...this.#own.values()];
+    const found = this.#input.registry.find(name);
+    return found && found.fields.map((field) => ({ definition: field.definition, facts: { ...plainFacts, base: field.column, references: field.references } }));
+  }
+
+  #madeAbroad(collection: string, name: string): NewField | undefined {
+    return this.#foreign.find((each) => each.collection === collection && each.field.definition.name === name)?.field;
+  }
+
+  #key(side: readonly NewField[], name: string | undefined, at: string): KeySide | null {
+    const found = side.find((each) => (name === undefined ? each.definition.primaryKey : each.definition.name === name));
+    if (found && (found.definition.primaryKey || found.definition.unique)) return found;
+    this.#details[at] = found ? `"${name}" is not unique, so it cannot be the key of a relation.` : `There is no field "${String(name).slice(0, 60)}".`;
+    return null;
+  }
+
+  #foreignKey(name: string, key: KeySide, relation: FieldDefinition): NewField {
+    const { type, maxLength } = key.definition;
+    const definition: FieldDefinition = {
+      name,
+      type,
+      ...(maxLength !== undefined && { maxLength }),
+      ...(relation.type === 'belongsTo' && relation.required && { required: true }),
+    };
+    const hidden = relation.type === 'belongsTo' && this.#input.hidden(relation);
+    return { definition, facts: { ...plainFacts, base: name, core: this.#input.core, hidden } };
+  }
+
+  #fits(made: NewField, key: KeySide, at: string): boolean {
+    const same = fieldTypes.get(made.definition.type)?.storage === fieldTypes.get(key.definition.type)?.storage;
+    if (!same) this.#details[at] = `"${made.definition.name}" is ${made.definition.type}, the key it names is ${key.definition.type}.`;
+    return same;
+  }
+
+  #nullFits(made: NewField, onDelete: string, at: string): boolean {
+    const fits = !(made.definition.required && onDelete === 'setNull');
+    if (!fits) this.#details[at] = 'A required foreign key cannot become null; give cascade or restrict.';
+    return fits;
+  }
+
+  #sameReference(present: NewField, wanted: NonNullable<FieldFacts['references']>, definition: FieldDefinition, at: string): boolean {
+    const { references } = present.facts;
+    const same = references!.collection === wanted.collection && references!.field === wanted.field;
+    if (!same) this.#details[`${at}foreignKey`] = `"${present.definition.name}" already names records of ${references!.collection}.`;
+    else if (definition.onDelete && definition.onDelete !== references!.onDelete) {
+      this.#details[`${at}onDelete`] = `"${present.definition.name}" already has ${references!.onDelete}.`;
+    } else return true;
+    return false;
+  }
+
+  /** A foreign key that was made stands before its relation. */
+  #inDefinitionOrder(): NewField[] {
+    const placed = new Set<string>();
+    const result: NewField[] = [];
+    const place = (name: string): void => {
+      const field = this.#own.get(name);
+      if (!field || placed.has(name)) return;
+      placed.add(name);
+      result.push(field);
+    };
+    for (const definition of this.#input.fields) {
+      const relation = this.#own.get(definition.name)?.facts.relation;
+      if (relation) place(relation.kind === 'belongsTo' ? relation.sourceField : relation.targetField);
+      place(definition.name);
+    }
+    return result;
+  }
+}
+
+function isRelation(definition: FieldDefinition): boolean {
+  return fieldTypes.get(definition.type)?.relation ?? false;
+}

@@ -1,0 +1,26 @@
+import type { Collection, Field } from '../schema/registry.ts';
+
+/** A field as the wire shows it. */
+export function showField(field: Field): Record<string, unknown> {
+  return { ...field.definition, ...(field.relation && relationKeys(field)), ...(field.kept && { readOnly: true }) };
+}
+
+/** A collection as the wire shows it; hidden fields and joins stay out. */
+export function showCollection(collection: Collection, withFields: boolean): Record<string, unknown> {
+  const { name, title, description, options, system } = collection;
+  return {
+    name,
+    title,
+    description,
+    ...(withFields && { fields: collection.fields.filter((field) => !field.hidden).map(showField) }),
+    options,
+    ...(system && { system }),
+  };
+}
+
+/** The keys that a relation uses, also where the definition left them to their defaults. */
+function relationKeys({ relation }: Field): Record<string, unknown> {
+  const { kind, sourceField, targetField } = relation!;
+  if (kind === 'belongsTo') return { foreignKey: sourceField, targetKey: targetField };
+  return kind === 'belongsToMany' ? {} : { sourceKey: sourceField, foreignKey: targetField };
+}

@@ -1,0 +1,125 @@
+/** The catalogue's own statements: versions and definitions of an application. */
+import { type Database, fixed, type Row, type Transaction } from './database.ts';
+import { type Sql, sql, value } from './sql.ts';
+
+export interface StoredCollection {
+  readonly id: number;
+  readonly name: string;
+  readonly title: string | null;
+  readonly description: string | null;
+  readonly options: unknown;
+  readonly table: string;
+  readonly system: boolean;
+  readonly internal: boolean;
+}
+
+export interface StoredField {
+  readonly id: number;
+  readonly collectionId: number;
+  readonly name: string;
+  readonly definition: unknown;
+  readonly facts: unknown;
+}
+
+/** The versions of an application: `schema` moves with definitions, `version` with those and with who may do what. */
+export interface Versions {
+  readonly version: number;
+  readonly schema: number;
+}
+
+export async function readVersions(database: Database): Promise<Versions> {
+  const [rows] = await database.read([{ text: 'SELECT version,schema_version FROM _meta', values: [] }]);
+  return { version: Number(rows![0]![0]), schema: Number(rows![0]![1]) };
+}
+
+/** Moves the version on: every plan, grant and caller made under the former one is void. */
+export async function bumpVersion(transaction: Transaction, what: 'access' | 'schema' = 'access'): Promise<void> {
+  const schema = what === 'schema' ? ',schema_version=schema_version+1' : '';
+  await transaction.run({ text: `UPDATE _meta SET version=version+1${schema}`, values: [] });
+}
+
+export async function readDefinitions(database: Database): Promise<{ collections: StoredCollection[]; fields: StoredField[] }> {
+  const [collections, fields] = await database.read([
+    { text: 'SELECT id,name,title,description,options,table_name,system,internal FROM _collections ORDER BY id', values: [] },
+    { text: 'SELECT id,collection_id,name,definition,facts FROM _fields ORDER BY id', values: [] },
+  ]);
+  return { collections: collections!.map(storedCollection), fields: fields!.map(storedField) };
+}
+
+export async function insertCollection(
+  database: Database,
+  transaction: Transaction,
+  parts: Omit<StoredCollection, 'id' | 'table'> & { readonly table: string | null },
+): Promise<number> {
+  const insert = sql`INSERT INTO _collections (name,title,description,options,table_name,system,internal) VALUES (${value('text', parts.name)},${value('text', parts.title)},${value('text', parts.description)},${value('json', parts.options)},${value('text', parts.table ?? '')},${value('boolean', parts.system)},${value('boolean', parts.internal)}) RETURNING id`;
+  const [row] = await run(database, transaction, insert);
+  return Number(row![0]);
+}
+
+export async function nameTable(database: Database, transaction: Transaction, id: number, table: string): Promise<void> {
+  await run(database, transaction, sql`UPDATE _collections SET table_name=${value('text', table)} WHERE id=${value('integer', id)}`);
+}
+
+export async function updateOptions(database: Database, transaction: Transaction, id: number, options: unknown): Promise<void> {
+  await run(database, transaction, sql`UPDATE _collections SET options=${value('json', options)} WHERE id=${value('integer', id)}`);
+}
+
+export async function insertField(database: Database, transaction: Transaction, parts: Omit<StoredField, 'id'>): Promise<number> {
+  const insert = sql`INSERT INTO _fields (collection_id,name,definition,facts) VALUES (${value('integer', parts.collectionId)},${value('text', parts.name)},${value('json', parts.definition)},${value('json', parts.facts)}) RETURNING id`;
+  const [row] = await run(database, transaction, insert);
+  return Number(row![0]);
+}
+
+export async function deleteFields(database: Database, transaction: Transaction, ids: readonly number[]): Promise<void> {
+  for (const id of ids) await run(database, transaction, sql`DELETE FROM _fields WHERE id=${value('integer', id)}`);
+}
+
+/** Its fields are named too: where a rebuild runs, foreign keys do not act. */
+export async function deleteCollection(database: Database, transaction: Transaction, id: number): Promise<void> {
+  await run(database, transaction, sql`DELETE FROM _fields WHERE collection_id=${value('integer', id)}`);
+  await run(database, transaction, sql`DELETE FROM _collections WHERE id=${value('integer', id)}`);
+}
+
+function run(database: Database, transaction: Transaction, statement: Sql): Promise<Row[]> {
+  return transaction.run(fixed(database.dialect, statement));
+}
+
+function storedCollection(row: Row): StoredCollection {
+  const [id, name, title, description, options, table, system, internal] = row;
+  return {
+    id: Number(id),
+    name: name as string,
+    title: title as string | null,
+    description: description as string | null,
+    options: JSON.parse(options as string),
+    table: table as string,
+    system: Boolean(system),
+    internal: Boolean(internal),
+  };
+}
+
+function storedField(row: Row): StoredField {
+  const [id, collectionId, name, definition, facts] = row;
+  return {
+    id: Number(id),
+    collectionId: Number(collectionId),
+    name: name as string,
+    definition: JSON.parse(definition as string),
+    facts: JSON.parse(facts as string),
+  };
+}
+
+/** Whether an application's store has been made. */
+export async function hasCatalogue(database: Database): Promise<boolean> {
+  const [rows] = await database.read([{ text: database.dialect.catalogueProbe, values: [] }]);
+  return rows!.length > 0;
+}
+
+/** Makes the catalogue's tables in one transaction. */
+export async function createCatalogue(database: Database, application: string, epoch: string): Promise<void> {
+  await database.write(async (transaction) => {
+    for (const statement of database.dialect.catalogue()) await transaction.run(fixed(database.dialect, statement));
+    const insert = sql`INSERT INTO _meta (version,schema_version,epoch,application) VALUES (1,1,${value('text', epoch)},${value('text', application)})`;
+    await run(database, transaction, insert);
+  });
+}

@@ -1,0 +1,122 @@
+import type { Dialect } from './dialect.ts';
+import type { BindEnvironment, Param, Sql } from './sql.ts';
+
+/**
+ * The seam between the rooms above and an engine. Statements go in compiled, rows come out as arrays of column values;
+ * errors come out as {@link DatabaseFault}. Nothing outside sqlite/ and postgres/ knows which engine runs.
+ */
+export type Row = readonly unknown[];
+
+/** Numbered SQL text and the readers of its parameters; made once, run many times. */
+export interface Statement {
+  readonly text: string;
+  readonly params: readonly Param[];
+}
+
+export interface BoundStatement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+export interface Database {
+  readonly dialect: Dialect;
+  /**
+   * Runs read statements against one consistent state.
+   *
+   * A short read may be answered at once; one that turns out long moves off the event loop, and is ended after
+   * `limits.queryMilliseconds` with the fault `timeout`.
+   */
+  read(statements: readonly BoundStatement[]): Row[][] | Promise<Row[][]>;
+  /**
+   * Runs `work` in one transaction; resolves when its changes are durable, rejects when nothing of it was kept.
+   *
+   * `heavy` work (many rows, index builds) runs off the event loop, its statements one by one. `rebuild` work is heavy
+   * and may replace tables that others refer to; references are checked before the commit.
+   */
+  write<T>(work: (transaction: Transaction) => Promise<T>, options?: { heavy?: boolean; rebuild?: boolean }): Promise<T>;
+  /** Like {@link Database.write} for one statement that needs no look at its result before it is committed. */
+  writeOne(statement: BoundStatement, touched: readonly string[]): Promise<Row[]>;
+  /** A number that differs after any committed change to one of the tables, or null where the engine cannot tell cheaply. */
+  changeCounter(tables: readonly string[]): number | null;
+  close(): Promise<void>;
+}
+
+export interface Transaction {
+  run(statement: BoundStatement): Promise<Row[]>;
+  /** Declares which table changes, for {@link Database.changeCounter}; `*` stands for all. */
+  touch(table: string): void;
+  /** Runs after the commit is durable, before `write` resolves. */
+  afterDurable(work: () => void): void;
+}
+
+export type FaultKind =
+  | 'unique'
+  | 'foreignKey'
+  | 'notNull'
+  | 'timeout'
+  | 'overflow'
+  | 'stale'
+  | 'collision'
+  | 'disk'
+  | 'other';
+
+/** An engine's error, told apart as far as the rooms above need it. `columns` where the engine names them. */
+export class DatabaseFault extends Error {
+  readonly kind: FaultKind;
+  readonly table: string | null;
+  readonly columns: readonly string[];
+
+  constructor(kind: FaultKind, cause: unknown, table: string | null = null, columns: readonly string[] = []) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = 'DatabaseFault';
+    this.kind = kind;
+    this.table = table;
+    this.columns = columns;
+  }
+}
+
+/** The snapshot that a statement was compiled for is no longer the current one: reload, plan again, retry. */
+export class StaleVersion extends Error {}
+
+export function compile(dialect: Dialect, fragment: Sql): Statement {
+  const params: Param[] = [];
+  let text = '';
+  for (const part of fragment.parts) {
+    text += typeof part === 'string' ? part : dialect.placeholder(params.push(part), part);
+  }
+  return { text, params };
+}
+
+export function bind(dialect: Dialect, statement: Statement, environment: BindEnvironment): BoundStatement {
+  const { params } = statement;
+  const values = new Array<unknown>(params.length);
+  for (let index = 0; index < params.length; index += 1) {
+    const param = params[index]!;
+    values[index] = dialect.toEngine(param, param.read(environment));
+  }
+  return { text: statement.text, values };
+}
+
+const noEnvironment: BindEnvironment = {
+  values: [],
+  valuesAreText: false,
+  key: null,
+  cursor: [],
+  limit: 0,
+  offset: 0,
+  variables: {},
+  version: 0,
+  record: {},
+  counter: 0,
+  event: { at: null, actor: null, requestId: null, changed: null },
+};
+
+/** An environment that holds only what is given. */
+export function environmentOf(parts: Partial<BindEnvironment>): BindEnvironment {
+  return { ...noEnvironment, ...parts };
+}
+
+/** A statement whose parameters are all fixed values. */
+export function fixed(dialect: Dialect, fragment: Sql): BoundStatement {
+  return bind(dialect, compile(dialect, fragment), noEnvironment);
+}

@@ -1,0 +1,85 @@
+import type { Storage } from '../schema/field-type.ts';
+import type { Param, Sql } from './sql.ts';
+
+/** A member of a JSON object in the making. */
+export interface JsonMember {
+  readonly name: string;
+  /** What {@link Dialect.json} or a nested object or list gave. */
+  readonly value: Sql;
+}
+
+/** Where a column is filled or compared with another table's. */
+export interface ColumnDefinition {
+  readonly name: string;
+  readonly storage: Storage;
+  readonly notNull: boolean;
+  readonly primaryKey: boolean;
+  readonly autoIncrement: boolean;
+  readonly unique: boolean;
+  readonly references: { readonly table: string; readonly column: string; readonly onDelete: 'setNull' | 'cascade' | 'restrict' } | null;
+}
+
+export interface IndexPlan {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly unique: boolean;
+}
+
+/** How one engine spells what the compilers mean. Pure: no connection, no state. */
+export interface Dialect {
+  readonly name: 'sqlite' | 'postgres';
+  /** Rows that one INSERT carries; engines without a network need no more than one. */
+  readonly rowsPerInsert: number;
+  /** Whether other processes may change the data: then versions stand in the statements. */
+  readonly shared: boolean;
+
+  placeholder(index: number, param: Param): string;
+  /** A canonical value (or list) as the driver takes it. */
+  toEngine(param: Param, canonical: unknown): unknown;
+
+  /** A column as a member of a JSON object. */
+  json(storage: Storage, column: Sql): Sql;
+  object(members: readonly JsonMember[]): Sql;
+  /** The one object that `rest` (FROM … WHERE …) finds, or JSON null. */
+  objectFrom(members: readonly JsonMember[], rest: Sql): Sql;
+  /** The objects that `rest` finds, in its order, as a JSON list; raises `overflow` past `most`. */
+  listFrom(members: readonly JsonMember[], rest: Sql, most: number, path: string): Sql;
+  /** A column as a statement's result, in canonical form. */
+  scalar(storage: Storage, column: Sql): Sql;
+
+  /** A condition that ends a statement whose time is up; null where the engine does that itself. */
+  tick(alias: string): Sql | null;
+  /** False when the snapshot has moved on; null where only one process writes. */
+  versionGuard(): Sql | null;
+  /** Wraps a page so that no row at all means a stale version, and the count is there without rows. */
+  guardedPage(page: Sql, columns: number, count: Sql | null): Sql;
+
+  /** A list as rows with the column `v`. */
+  rowsOf(list: Param): Sql;
+  isIn(operand: Sql, list: Param): Sql;
+  notDistinct(left: Sql, right: Sql | Param): Sql;
+  /** Case folded by code point, alike on both engines. */
+  fold(text: Sql): Sql;
+  /** Whether folded text holds, starts or ends with a folded needle. */
+  contains(text: Sql, needle: Param): Sql;
+  startsWith(text: Sql, needle: Param): Sql;
+  endsWith(text: Sql, needle: Param): Sql;
+  like(text: Sql, pattern: Param, foldCase: boolean): Sql;
+  /** Null, '' or an empty list. */
+  isEmpty(storage: Storage, operand: Sql): Sql;
+  isTrue(operand: Sql): Sql;
+  nullsLast(term: Sql, descending: boolean): Sql;
+
+  createTable(table: string, columns: readonly ColumnDefinition[]): Sql[];
+  addColumn(table: string, column: ColumnDefinition): Sql[];
+  /** Drops columns; `kept` and `indexes` describe the table as it will be, for engines that must build it anew. */
+  dropColumns(table: string, dropped: readonly string[], kept: readonly ColumnDefinition[], indexes: readonly IndexPlan[]): Sql[];
+  createIndex(table: string, index: IndexPlan): Sql;
+  dropTable(table: string): Sql;
+  /** Makes later generated keys pass the explicit ones. Null where the engine does so itself. */
+  advanceKey(table: string, column: string): Sql | null;
+  /** A query with a row where the catalogue is there. */
+  readonly catalogueProbe: string;
+  /** The catalogue's own tables. */
+  catalogue(): Sql[];
+}

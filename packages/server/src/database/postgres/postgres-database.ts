@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+import { LruMap } from '../../base/lru-map.ts';
+import { limits } from '../../protocol/limits.ts';
+import { type BoundStatement, type Database, DatabaseFault, type FaultKind, type Row, StaleVersion, type Transaction } from '../database.ts';
+import { postgresDialect } from './postgres-dialect.ts';
+
+export interface PostgresOptions {
+  readonly url: string;
+  /** The schema in which this application's tables lie. */
+  readonly schema: string;
+  readonly poolSize: number;
+}
+
+const attempts = 6;
+/** Runs after which a statement is worth a name of its own on each connection. */
+const runsBeforeNamed = 3;
+const namedPerConnection = 500;
+
+/** Values as the rooms above expect them: numbers, booleans, and text for all else. */
+const types = {
+  getTypeParser: (oid: number) => {
+    if (oid === 16) return (text: string) => text === 't';
+    if (oid === 20) return (text: string) => (Number.isSafeInteger(Number(text)) ? Number(text) : text);
+    return oid === 21 || oid === 23 || oid === 700 || oid === 701 ? Number : (text: string) => text;
+  },
+} as unknown as pg.CustomTypesConfig;
+
+/**
+ * An application's schema in PostgreSQL, on a pool of connections; any number of servers may share it.
+ *
+ * Writes run REPEATABLE READ and are tried again, a few times, when they collide. `synchronous_commit` makes the
+ * commit's reply the promise of durability.
+ */
+export class PostgresDatabase implements Database {
+  readonly dialect = postgresDialect;
+  readonly #pool: pg.Pool;
+  readonly #runs = new LruMap<{ count: number; name: string }>(namedPerConnection);
+
+  constructor(options: PostgresOptions) {
+    this.#pool = new pg.Pool({
+      connectionString: options.url,
+      max: options.poolSize,
+      types,
+      // Text in, text out: the time zone and number format of the server's settings must not show.
+      options: `-c search_path=${options.schema} -c timezone=UTC -c extra_float_digits=1 -c default_transaction_isolation=repeatable\\ read -c statement_timeout=${limits.queryMilliseconds} -c lock_timeout=2000 -c idle_in_transaction_session_timeout=30000`,
+    });
+    // An idle connection that the server drops is replaced by the pool; nothing was running on it.
+    this.#pool.on('error', () => {});
+  }
+
+  async read(statements: readonly BoundStatement[]): Promise<Row[][]> {
+    const results: Row[][] = [];
+    for (const statement of statements) results.push(await this.#run(this.#pool, statement));
+    return results;
+  }
+
+  async writeOne(statement: BoundStatement): Promise<Row[]> {
+    return retried(() => this.#run(this.#pool, statement));
+  }
+
+  write<T>(work: (transaction: Transaction) => Promise<T>, options: { heavy?: boolean; rebuild?: boolean } = {}): Promise<T> {
+    return retried(() => this.#transaction(work, Boolean(options.heavy || options.rebuild)));
+  }
+
+  changeCounter(): null {
+    return null;
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  async #transaction<T>(work: (transaction: Transaction) => Promise<T>, heavy: boolean): Promise<T> {
+    const client = await this.#pool.connect().catch((error: unknown) => Promise.reject(faultOf(error)));
+    const durableWork: (() => void)[] = [];
+    let broken: Error | undefined;
+    try {
+      await this.#run(client, { text: 'BEGIN', values: [] });
+      if (heavy) await this.#run(client, { text: 'SET LOCAL statement_timeout=600000', values: [] });
+      const result = await work({
+        run: (statement) => this.#run(client, statement),
+        touch: () => {},
+        afterDurable: (each) => void durableWork.push(each),
+      });
+      await this.#run(client, { text: 'COMMIT', values: [] });
+      for (const each of durableWork) each();
+      return result;
+    } catch (error) {
+      await client.query('ROLLBACK').catch((failure: Error) => {
+        broken = failure;
+      });
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  async #run(on: pg.Pool | pg.PoolClient, statement: BoundStatement): Promise<Row[]> {
+    const name = this.#nameOf(statement.text);
+    try {
+      const query = { text: statement.text, values: statement.values as unknown[], rowMode: 'array' as const, types, ...(name && { name }) };
+      const result = (await on.query(query)) as unknown as { rows: Row[] };
+      return result.rows;
+    } catch (error) {
+      throw faultOf(error);
+    }
+  }
+
+  #nameOf(text: string): string | null {
+    const runs = this.#runs.get(text);
+    if (!runs) {
+      this.#runs.set(text, { count: 1, name: createHash('sha1').update(text).digest('base64url') });
+      return null;
+    }
+    runs.count += 1;
+    return runs.count > runsBeforeNamed && text.length > 10 ? runs.name : null;
+  }
+}
+
+/** Serialisation failures and deadlocks lose nothing: the transaction never happened and is run again. */
+async function retried<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof DatabaseFault) || error.kind !== 'collision' || attempt === attempts) throw error;
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 5 * 2 ** attempt));
+    }
+  }
+}
+
+const kinds: Readonly<Record<string, FaultKind>> = {
+  '23505': 'unique',
+  '23503': 'foreignKey',
+  '23001': 'foreignKey', // restrict_violation
+  '23502': 'notNull',
+  '57014': 'timeout',
+  '40001': 'collision',
+  '40P01': 'collision',
+  '55P03': 'collision', // lock_timeout
+};
+/** What a statement compiled for an older schema runs into. */
+const staleCodes = new Set(['42703', '42P01', '0A000']);
+
+function faultOf(error: unknown): Error {
+  if (error instanceof DatabaseFault || error instanceof StaleVersion) return error;
+  if (!(error instanceof pg.DatabaseError)) return new DatabaseFault('disk', error);
+  if (staleCodes.has(error.code ?? '')) return new StaleVersion('schema changed', { cause: error });
+  const overflow = /"overflow:([^"]*):\d+"/.exec(error.message);
+  if (overflow) return new DatabaseFault('overflow', overflow[1]);
+  const columns = /^Key \(([^)]*)\)=/.exec(error.detail ?? '')?.[1]?.split(', ').map((each) => each.replaceAll('"', '')) ?? [];
+  return new DatabaseFault(kinds[error.code ?? ''] ?? 'other', error, error.table ?? null, error.column ? [error.column] : columns);
+}

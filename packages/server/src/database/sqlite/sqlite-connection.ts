@@ -1,0 +1,102 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { LruMap } from '../../base/lru-map.ts';
+import { type BoundStatement, DatabaseFault, type FaultKind, type Row } from '../database.ts';
+import { foldText } from '../text-fold.ts';
+
+type SqlInput = null | number | bigint | string;
+
+/** Raised inside a statement when its time is up; told apart from faults by its class. */
+export class TimeUp extends Error {}
+
+/**
+ * One synchronous connection with the project's functions and settings.
+ *
+ * `_tick` is called every 1,024 visited rows and raises {@link TimeUp} past the deadline: SQLite under Node has no
+ * interrupt, and a thread cannot be ended while a statement runs.
+ */
+export class SqliteConnection {
+  readonly #database: DatabaseSync;
+  readonly #statements = new LruMap<StatementSync>(400);
+  #deadline = Number.POSITIVE_INFINITY;
+  #timeUp = false;
+
+  constructor(path: string, options: { readOnly?: boolean; foreignKeys?: boolean } = {}) {
+    this.#database = new DatabaseSync(path, { readOnly: options.readOnly ?? false, timeout: 5000 });
+    const define = (name: string, work: (...values: never[]) => SqlInput): void =>
+      this.#database.function(name, { deterministic: true }, work as (...values: unknown[]) => SqlInput);
+    define('_fold', (text: string | null) => (text === null ? null : foldText(text)));
+    define('_starts', (text: string | null, needle: string) => (text === null ? 0 : Number(foldText(text).startsWith(needle))));
+    define('_ends', (text: string | null, needle: string) => (text === null ? 0 : Number(foldText(text).endsWith(needle))));
+    define('_overflow', (path: string) => {
+      throw new DatabaseFault('overflow', path);
+    });
+    this.#database.function('_tick', {}, this.#tick);
+    this.#database.exec(`PRAGMA busy_timeout=5000; PRAGMA foreign_keys=${options.foreignKeys === false ? 'OFF' : 'ON'}; PRAGMA case_sensitive_like=ON;
+      PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16000; PRAGMA wal_autocheckpoint=0;`);
+    if (!options.readOnly) this.#database.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;');
+  }
+
+  readonly #tick = (): number => {
+    if (performance.now() < this.#deadline) return 1;
+    this.#timeUp = true;
+    throw new TimeUp();
+  };
+
+  /** @throws DatabaseFault, or TimeUp when the deadline (in performance.now() terms) passes while it runs. */
+  run(statement: BoundStatement, deadline = Number.POSITIVE_INFINITY): Row[] {
+    this.#deadline = deadline;
+    this.#timeUp = false;
+    try {
+      return this.#prepared(statement.text).all(...(statement.values as SqlInput[])) as unknown as Row[];
+    } catch (error) {
+      throw this.#timeUp ? new TimeUp() : faultOf(error);
+    }
+  }
+
+  script(text: string): void {
+    try {
+      this.#database.exec(text);
+    } catch (error) {
+      throw faultOf(error);
+    }
+  }
+
+  get inTransaction(): boolean {
+    return this.#database.isTransaction;
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#database.close();
+  }
+
+  #prepared(text: string): StatementSync {
+    const kept = this.#statements.get(text);
+    if (kept) return kept;
+    const statement = this.#database.prepare(text);
+    statement.setReturnArrays(true);
+    this.#statements.set(text, statement);
+    return statement;
+  }
+}
+
+const kinds: Readonly<Record<number, FaultKind>> = {
+  1555: 'unique', // SQLITE_CONSTRAINT_PRIMARYKEY
+  2067: 'unique', // SQLITE_CONSTRAINT_UNIQUE
+  2579: 'unique', // SQLITE_CONSTRAINT_ROWID
+  787: 'foreignKey',
+  1811: 'foreignKey', // SQLITE_CONSTRAINT_TRIGGER: ON DELETE RESTRICT
+  1299: 'notNull',
+  5: 'collision', // SQLITE_BUSY
+  13: 'disk', // SQLITE_FULL
+};
+
+/** SQLite names the columns of a unique or null violation as `table.column` after the last colon. */
+export function faultOf(error: unknown): DatabaseFault {
+  if (error instanceof DatabaseFault) return error;
+  const { errcode, message } = error as { errcode?: number; message?: string };
+  const kind = kinds[errcode ?? 0] ?? ((errcode ?? 0) % 256 === 10 ? 'disk' : 'other');
+  const named = kind === 'unique' || kind === 'notNull' ? (/: ([^:]+)$/.exec(message ?? '')?.[1] ?? '') : '';
+  const pairs = named.split(', ').filter(Boolean).map((pair) => pair.split('.'));
+  return new DatabaseFault(kind, error, pairs[0]?.[0] ?? null, pairs.map((pair) => pair[1] ?? ''));
+}

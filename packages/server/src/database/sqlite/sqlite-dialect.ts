@@ -1,0 +1,131 @@
+import type { Storage } from '../../schema/field-type.ts';
+import type { ColumnDefinition, Dialect, IndexPlan, JsonMember } from '../dialect.ts';
+import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
+import { foldText } from '../text-fold.ts';
+
+const columnTypes: Readonly<Record<Storage, string>> = {
+  text: 'TEXT',
+  integer: 'INTEGER',
+  bigint: 'INTEGER',
+  double: 'REAL',
+  boolean: 'INTEGER',
+  datetime: 'TEXT',
+  json: 'TEXT',
+  uuid: 'TEXT',
+};
+const onDelete = { setNull: 'SET NULL', cascade: 'CASCADE', restrict: 'RESTRICT' } as const;
+
+/** A number bound as a JS number is stored as REAL, so whole numbers go as BigInt. */
+function toEngine(storage: Storage, canonical: unknown): unknown {
+  if (canonical === null || canonical === undefined) return null;
+  if (storage === 'integer' || storage === 'bigint') return BigInt(canonical as number | string);
+  if (storage === 'boolean') return canonical ? 1n : 0n;
+  return storage === 'json' ? JSON.stringify(canonical) : canonical;
+}
+
+function json(storage: Storage, column: Sql): Sql {
+  if (storage === 'text') return sql`json_quote(${column})`;
+  if (storage === 'boolean') return sql`CASE ${column} WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END`;
+  if (storage === 'datetime' || storage === 'uuid') return sql`ifnull('"'||${column}||'"','null')`;
+  // Infinity cannot be stored, so every REAL has a JSON spelling.
+  return storage === 'double' ? sql`json_quote(${column})` : sql`ifnull(${column},'null')`;
+}
+
+/** Finished text joined by one concat(): json() would parse every level again. */
+function object(members: readonly JsonMember[]): Sql {
+  if (members.length === 0) return sql`'{}'`;
+  const pieces = members.flatMap(({ name, value }, index) => [
+    sql`${literal(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`)}`,
+    value,
+  ]);
+  return concat([...pieces, sql`'}'`]);
+}
+
+function concat(pieces: readonly Sql[]): Sql {
+  const most = 900; // SQLite takes 1,000 arguments a function
+  if (pieces.length <= most) return sql`concat(${join(pieces, ',')})`;
+  return sql`concat(${join(pieces.slice(0, most), ',')},${concat(pieces.slice(most))})`;
+}
+
+function column(definition: ColumnDefinition): Sql {
+  const { references } = definition;
+  const key = definition.primaryKey ? ` PRIMARY KEY${definition.autoIncrement ? ' AUTOINCREMENT' : ''}` : '';
+  const link = references
+    ? ` REFERENCES ${identifier(references.table)}(${identifier(references.column)}) ON DELETE ${onDelete[references.onDelete]}`
+    : '';
+  const notNull = definition.notNull && !definition.autoIncrement ? ' NOT NULL' : '';
+  return sql`${identifier(definition.name)} ${columnTypes[definition.storage]}${key}${notNull}${link}`;
+}
+
+function createTable(table: string, columns: readonly ColumnDefinition[]): Sql {
+  return sql`CREATE TABLE ${identifier(table)} (${join([...columns.map(column), sql`_v INTEGER NOT NULL DEFAULT 1`], ', ')})`;
+}
+
+/** Unique where the definition says so; others end in the key, so that they also give the order of equal values. */
+function createIndex(table: string, { name, columns, unique }: IndexPlan): Sql {
+  return sql`CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${identifier(name)} ON ${identifier(table)} (${columns.map(identifier).join(', ')})`;
+}
+
+const folded = (param: Param): Param => ({ ...param, read: (environment) => foldText(param.read(environment) as string) });
+const foldCall = (text: Sql): Sql => sql`_fold(${text})`;
+
+export const sqliteDialect: Dialect = {
+  name: 'sqlite',
+  rowsPerInsert: 1,
+  shared: false,
+  placeholder: () => '?',
+  toEngine: (param, canonical) => {
+    if (!param.list) return toEngine(param.storage, canonical);
+    const list = canonical as readonly unknown[];
+    return JSON.stringify(param.storage === 'boolean' ? list.map(Number) : list);
+  },
+  json,
+  object,
+  objectFrom: (members, rest) => sql`ifnull((SELECT ${object(members)} ${rest}),'null')`,
+  listFrom: (members, rest, most, path) =>
+    sql`(SELECT concat('[',CASE WHEN count(*)>${most} THEN _overflow(${literal(path)}) ELSE group_concat(j,',') END,']')
+FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
+  scalar: (_, column) => column,
+  tick: (alias) => sql`(${identifier(alias)}.rowid & 1023 OR _tick())`,
+  versionGuard: () => null,
+  guardedPage: (page) => page,
+  rowsOf: (list) => sql`(SELECT value AS v FROM json_each(${list}))`,
+  isIn: (operand, list) => sql`${operand} IN (SELECT value FROM json_each(${list}))`,
+  notDistinct: (left, right) => sql`${left} IS ${right}`,
+  fold: foldCall,
+  contains: (text, needle) => sql`instr(${foldCall(text)},${folded(needle)})>0`,
+  startsWith: (text, needle) => sql`_starts(${text},${folded(needle)})`,
+  endsWith: (text, needle) => sql`_ends(${text},${folded(needle)})`,
+  like: (text, pattern, foldCase) =>
+    foldCase ? sql`${foldCall(text)} LIKE ${folded(pattern)} ESCAPE '\\'` : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
+  isEmpty: (storage, operand) => {
+    if (storage === 'text') return sql`(${operand} IS NULL OR ${operand}='')`;
+    return storage === 'json' ? sql`(${operand} IS NULL OR ${operand} IN ('null','""','[]'))` : sql`${operand} IS NULL`;
+  },
+  isTrue: (operand) => sql`${operand}=1`,
+  nullsLast: (term, descending) => sql`${term}${descending ? ' DESC' : ''} NULLS LAST`,
+  createTable: (table, columns) => [createTable(table, columns)],
+  addColumn: (table, definition) => [sql`ALTER TABLE ${identifier(table)} ADD COLUMN ${column(definition)}`],
+  createIndex,
+  // A column with a foreign key cannot be dropped; the table is built anew beside the old one and takes its name.
+  dropColumns: (table, _dropped, kept, indexes) => {
+    const names = [...kept.map((each) => identifier(each.name)), '_v'].join(',');
+    return [
+      createTable(`${table}_new`, kept),
+      sql`INSERT INTO ${identifier(`${table}_new`)} (${names}) SELECT ${names} FROM ${identifier(table)}`,
+      sql`UPDATE sqlite_sequence SET seq=max(seq,(SELECT s.seq FROM sqlite_sequence s WHERE s.name=${literal(table)})) WHERE name=${literal(`${table}_new`)}`,
+      sql`DROP TABLE ${identifier(table)}`,
+      sql`ALTER TABLE ${identifier(`${table}_new`)} RENAME TO ${identifier(table)}`,
+      ...indexes.map((index) => createIndex(table, index)),
+    ];
+  },
+  dropTable: (table) => sql`DROP TABLE ${identifier(table)}`,
+  advanceKey: () => null,
+  catalogueProbe: "SELECT 1 FROM sqlite_master WHERE name='_meta'",
+  catalogue: () => [
+    sql`CREATE TABLE _meta (version INTEGER NOT NULL, schema_version INTEGER NOT NULL, epoch TEXT NOT NULL, application TEXT NOT NULL)`,
+    sql`CREATE TABLE _collections (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, title TEXT, description TEXT, options TEXT NOT NULL, table_name TEXT NOT NULL, system INTEGER NOT NULL, internal INTEGER NOT NULL)`,
+    sql`CREATE TABLE _fields (id INTEGER PRIMARY KEY AUTOINCREMENT, collection_id INTEGER NOT NULL REFERENCES _collections(id) ON DELETE CASCADE, name TEXT NOT NULL, definition TEXT NOT NULL, facts TEXT NOT NULL, UNIQUE (collection_id, name))`,
+    sql`CREATE TABLE _events (id INTEGER PRIMARY KEY, at TEXT NOT NULL, name TEXT NOT NULL, resource TEXT NOT NULL, tk TEXT, actor TEXT, request_id TEXT, changed TEXT NOT NULL)`,
+  ],
+};

@@ -1,0 +1,40 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { type BoundStatement, DatabaseFault, type Row } from '../database.ts';
+import { SqliteConnection, TimeUp } from './sqlite-connection.ts';
+
+/** What the event loop asks of a worker; one at a time, answered in order. */
+export type WorkerTask =
+  | { readonly kind: 'read'; readonly statements: readonly BoundStatement[]; readonly milliseconds: number }
+  | { readonly kind: 'run'; readonly statement: BoundStatement }
+  | { readonly kind: 'script'; readonly text: string };
+
+export type WorkerAnswer =
+  | { readonly rows: Row[][] }
+  | { readonly fault: { kind: DatabaseFault['kind']; message: string; table: string | null; columns: readonly string[] } };
+
+const { path, readOnly, foreignKeys } = workerData as { path: string; readOnly: boolean; foreignKeys: boolean };
+const connection = new SqliteConnection(path, { readOnly, foreignKeys });
+
+parentPort!.on('message', (task: WorkerTask) => parentPort!.postMessage(answer(task)));
+
+function answer(task: WorkerTask): WorkerAnswer {
+  try {
+    if (task.kind === 'script') connection.script(task.text);
+    if (task.kind === 'run') return { rows: [connection.run(task.statement)] };
+    return { rows: task.kind === 'read' ? read(task.statements, task.milliseconds) : [] };
+  } catch (error) {
+    const fault = error instanceof DatabaseFault ? error : new DatabaseFault(error instanceof TimeUp ? 'timeout' : 'other', error);
+    return { fault: { kind: fault.kind, message: fault.message, table: fault.table, columns: fault.columns } };
+  }
+}
+
+/** All statements see the same state. */
+function read(statements: readonly BoundStatement[], milliseconds: number): Row[][] {
+  const deadline = performance.now() + milliseconds;
+  connection.script('BEGIN');
+  try {
+    return statements.map((statement) => connection.run(statement, deadline));
+  } finally {
+    if (connection.inTransaction) connection.script('COMMIT');
+  }
+}

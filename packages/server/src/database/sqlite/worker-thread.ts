@@ -1,0 +1,103 @@
+import { Worker } from 'node:worker_threads';
+import { DatabaseFault, type Row } from '../database.ts';
+import type { WorkerAnswer, WorkerTask } from './sqlite-worker.ts';
+
+interface Pending {
+  readonly task: WorkerTask;
+  readonly latest: number;
+  resolve(rows: Row[][]): void;
+  reject(error: unknown): void;
+}
+
+const grace = 1000;
+
+/** A pool of threads, each with a connection of its own; started when first needed. */
+export class WorkerThreads {
+  readonly #path: string;
+  readonly #readOnly: boolean;
+  readonly #foreignKeys: boolean;
+  readonly #size: number;
+  readonly #idle: Worker[] = [];
+  readonly #all = new Set<Worker>();
+  readonly #queue: Pending[] = [];
+  #closed = false;
+
+  constructor(path: string, options: { readOnly: boolean; size: number; foreignKeys?: boolean }) {
+    this.#path = path;
+    this.#readOnly = options.readOnly;
+    this.#foreignKeys = options.foreignKeys ?? true;
+    this.#size = options.size;
+  }
+
+  /** @param milliseconds after which the task is given up: in the queue as well as while it runs. */
+  run(task: WorkerTask, milliseconds = Number.POSITIVE_INFINITY): Promise<Row[][]> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(new DatabaseFault('other', 'the database is closed'));
+      this.#queue.push({ task, latest: performance.now() + milliseconds, resolve, reject });
+      this.#next();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const pending of this.#queue.splice(0)) pending.reject(new DatabaseFault('other', 'the database is closed'));
+    await Promise.all([...this.#all].map((worker) => worker.terminate()));
+  }
+
+  #next(): void {
+    while (this.#queue.length > 0 && (this.#idle.length > 0 || this.#all.size < this.#size)) {
+      const pending = this.#queue.shift()!;
+      const left = pending.latest - performance.now();
+      if (left <= 0) pending.reject(new DatabaseFault('timeout', 'waited too long for a reader'));
+      else this.#start(this.#idle.pop() ?? this.#spawn(), pending, left);
+    }
+  }
+
+  #spawn(): Worker {
+    const worker = new Worker(new URL('./sqlite-worker.ts', import.meta.url), {
+      workerData: { path: this.#path, readOnly: this.#readOnly, foreignKeys: this.#foreignKeys },
+    });
+    worker.unref();
+    worker.on('error', () => {}); // told to whoever waits for it; an idle one has nobody
+    worker.on('exit', () => {
+      this.#all.delete(worker);
+      if (this.#idle.includes(worker)) this.#idle.splice(this.#idle.indexOf(worker), 1);
+    });
+    this.#all.add(worker);
+    return worker;
+  }
+
+  #start(worker: Worker, pending: Pending, left: number): void {
+    const task = pending.task.kind === 'read' ? { ...pending.task, milliseconds: Math.min(pending.task.milliseconds, left) } : pending.task;
+    worker.ref();
+    const onMessage = (answer: WorkerAnswer): void => {
+      settle(false);
+      if ('rows' in answer) pending.resolve(answer.rows);
+      else pending.reject(new DatabaseFault(answer.fault.kind, answer.fault.message, answer.fault.table, answer.fault.columns));
+    };
+    const onError = (error: unknown): void => fail('other', error);
+    const onExit = (): void => fail('other', 'the database thread ended');
+    const settle = (retire: boolean): void => {
+      clearTimeout(timer);
+      // Not removeAllListeners(): a Worker's own listeners live among them.
+      worker.off('message', onMessage).off('error', onError).off('exit', onExit);
+      worker.unref();
+      if (retire || this.#closed) this.#all.delete(worker);
+      else this.#idle.push(worker);
+      this.#next();
+    };
+    const fail = (kind: DatabaseFault['kind'], cause: unknown): void => {
+      settle(true);
+      pending.reject(new DatabaseFault(kind, cause));
+    };
+    // The tick inside the statement ends it in time; this is for the phases (a sort) in which no row is visited.
+    const timer = Number.isFinite(left)
+      ? setTimeout(() => {
+          void worker.terminate();
+          fail('timeout', 'the statement did not end in time');
+        }, left + grace)
+      : undefined;
+    worker.on('message', onMessage).on('error', onError).on('exit', onExit);
+    worker.postMessage(task);
+  }
+}

@@ -1,0 +1,60 @@
+import { isoTime } from '../base/clock.ts';
+import { tokenMissing } from '../identity/authenticator.ts';
+import { credentialsOf, signIn, signOut } from '../identity/sign-in.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import { createKey } from '../records/system/api-key-rules.ts';
+import type { Answer, Call, SystemAction } from './call.ts';
+
+/** `auth:` and the creation of keys. */
+export const authActions: Readonly<Record<string, SystemAction>> = {
+  'auth:signIn': { reads: false, public: true, run: runSignIn },
+  'auth:signOut': { reads: false, run: runSignOut },
+  'auth:check': { reads: true, run: runCheck },
+  'apiKeys:create': { reads: false, run: runCreateKey },
+};
+
+async function runSignIn(call: Call): Promise<Answer> {
+  const { application, limits, address } = call;
+  const credentials = credentialsOf(call.body);
+  await limits.checkSignIn(address, credentials.account);
+  const { hashToken } = application.recordContext(call.caller, call.requestId);
+  const context = { database: application.database, users: application.registry.get('users'), clock: application.clock, hashToken };
+  try {
+    return { data: JSON.stringify(await signIn(context, credentials)) };
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'SIGN_IN_FAILED') await limits.failedSignIn(address, credentials.account);
+    throw error;
+  }
+}
+
+async function runSignOut(call: Call): Promise<Answer> {
+  if (call.caller.type === 'anonymous') throw tokenMissing();
+  await signOut(call.application.database, call.caller);
+  await call.application.refresh();
+  return { data: '1' };
+}
+
+async function runCheck({ application, caller }: Call): Promise<Answer> {
+  if (caller.type === 'anonymous') throw tokenMissing();
+  const { user } = caller;
+  const data = {
+    id: user?.['id'] ?? null,
+    email: user?.['email'] ?? null,
+    nickname: user?.['nickname'] ?? null,
+    roles: caller.roles,
+    currentRole: caller.role,
+    application: application.name,
+    credential: {
+      type: caller.type,
+      id: caller.credentialId,
+      name: caller.credentialName,
+      expiresAt: caller.expiresAt === null ? null : isoTime(caller.expiresAt),
+    },
+  };
+  return { data: JSON.stringify(data) };
+}
+
+async function runCreateKey(call: Call): Promise<Answer> {
+  if (call.caller.type === 'anonymous') throw tokenMissing();
+  return { data: JSON.stringify(await createKey(call.application.recordContext(call.caller, call.requestId), call.body)) };
+}

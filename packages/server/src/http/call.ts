@@ -1,0 +1,43 @@
+import type { Application } from '../applications/application.ts';
+import type { Caller } from '../identity/caller.ts';
+import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import type { RateLimits } from './rate-limits.ts';
+import type { Route } from './route.ts';
+
+/** One request on its way to an action: who asks what of which application. */
+export interface Call {
+  readonly application: Application;
+  readonly caller: Caller;
+  readonly route: Route;
+  readonly method: string;
+  /** Parsed query string with the raw text it came from, or the merged parameters of a read by POST. */
+  readonly parameters: () => Readonly<Record<string, unknown>>;
+  /** The normalised record request. */
+  readonly request: () => AskedRecordRequest;
+  readonly body: unknown;
+  readonly ifMatch: string | undefined;
+  readonly accept: string | undefined;
+  readonly address: string;
+  readonly requestId: string;
+  readonly limits: RateLimits;
+}
+
+/** What an action answers. */
+export type Answer =
+  | {
+      /** JSON text of `data`. */
+      readonly data: string;
+      readonly meta?: object;
+      /** The record's counter for the ETag of one record, 0 for lists; absent: no ETag. */
+      readonly counter?: number;
+    }
+  | { readonly stream: AsyncGenerator<string>; readonly contentType: string };
+
+export type Action = (call: Call) => Promise<Answer>;
+
+/** An action of a system resource. `public` ones need no credential. */
+export interface SystemAction {
+  readonly reads: boolean;
+  readonly public?: boolean;
+  readonly run: Action;
+}

@@ -1,0 +1,248 @@
+/**
+ * HTTP: one catch-all below /api/, our own routing behind it. Enters a request of any kind; leaves a reply in the common
+ * shapes, also for what the HTTP library itself refuses.
+ */
+import { hash, randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Application } from '../applications/application.ts';
+import type { Applications } from '../applications/applications.ts';
+import type { Config } from '../base/config.ts';
+import type { Logger } from '../base/logger.ts';
+import { LruMap } from '../base/lru-map.ts';
+import { anonymous, bearerToken, inRole, tokenMissing } from '../identity/authenticator.ts';
+import type { Caller } from '../identity/caller.ts';
+import { isReadAction, isRecordAction } from '../protocol/actions.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import { limits } from '../protocol/limits.ts';
+import { authActions } from './auth-actions.ts';
+import type { Answer, Call, SystemAction } from './call.ts';
+import { definitionActions } from './definition-actions.ts';
+import { errorReply } from './error-reply.ts';
+import { RateLimits } from './rate-limits.ts';
+import { runRecordAction } from './record-actions.ts';
+import { parseBody, readParameters, readRecordRequest } from './request-reader.ts';
+import { parseRoute, type Route, unknownRoute } from './route.ts';
+import { notModified } from './status.ts';
+
+export interface HttpParts {
+  readonly applications: Applications;
+  readonly config: Config;
+  readonly logger: Logger;
+}
+
+const systemActions: Readonly<Record<string, SystemAction>> = { ...authActions, ...definitionActions };
+/** Resources that have no generated actions. */
+const actionOnly = new Set(['auth', 'collections', 'fields']);
+const jsonType = 'application/json; charset=utf-8';
+
+export class HttpServer {
+  readonly #parts: HttpParts;
+  readonly #fastify: FastifyInstance;
+  readonly #limits: RateLimits;
+  readonly #routes = new LruMap<Route>(2000);
+  readonly #startedAt = performance.now();
+  #stopping = false;
+
+  constructor(parts: HttpParts) {
+    this.#parts = parts;
+    this.#limits = new RateLimits(parts.config);
+    this.#fastify = Fastify({
+      logger: false,
+      bodyLimit: limits.bodyBytes,
+      exposeHeadRoutes: false,
+      requestTimeout: 60_000,
+      keepAliveTimeout: 65_000,
+      forceCloseConnections: 'idle',
+      trustProxy: parts.config.trustedProxies ?? false,
+      http: { maxHeaderSize: limits.headerBytes },
+      routerOptions: { querystringParser: () => ({}) },
+      frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => this.#refuse(error, request, reply),
+      clientErrorHandler: (error: unknown, socket: Socket) => this.#refuseRaw(error, socket),
+    } as object);
+    this.#register();
+  }
+
+  /** Listens; returns the address it got. */
+  async listen(): Promise<string> {
+    const { host, port } = this.#parts.config;
+    return this.#fastify.listen({ host, port });
+  }
+
+  /** Refuses new requests, lets those under way finish. */
+  async close(): Promise<void> {
+    this.#stopping = true;
+    await this.#fastify.close();
+  }
+
+  #register(): void {
+    const fastify = this.#fastify;
+    fastify.removeAllContentTypeParsers();
+    fastify.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+    fastify.setErrorHandler((error, request, reply) => this.#refuse(error, request, reply));
+    fastify.setNotFoundHandler((request, reply) => this.#refuse(unknownRoute(), request, reply));
+    for (const path of ['/api/health', '/live', '/ready']) fastify.get(path, (request, reply) => this.#health(request, reply));
+    fastify.route({
+      method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      url: '/api/*',
+      handler: (request, reply) => this.#handle(request, reply),
+    });
+  }
+
+  #health(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const uptime = Math.floor((performance.now() - this.#startedAt) / 1000);
+    if (this.#stopping && request.raw.url === '/ready') return this.#refuse(new ApiError('STOPPING', 'The server is stopping.', { retryAfter: 5 }), request, reply);
+    return reply.header('content-type', jsonType).header('cache-control', 'no-store').send(JSON.stringify({ data: { status: 'ok', uptime } }));
+  }
+
+  async #handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const requestId = requestIdOf(request);
+    try {
+      if (this.#stopping) throw new ApiError('STOPPING', 'The server is stopping; try another node or try again.', { retryAfter: 5 });
+      const answer = await this.#answer(request, requestId);
+      return this.#reply(answer, request, reply, requestId);
+    } catch (error) {
+      return this.#refuse(error, request, reply);
+    }
+  }
+
+  async #answer(request: FastifyRequest, requestId: string): Promise<Answer> {
+    const url = request.raw.url!;
+    const mark = url.indexOf('?');
+    const route = this.#route(mark < 0 ? url : url.slice(0, mark));
+    const query = mark < 0 ? '' : url.slice(mark + 1);
+    const action = systemActions[`${route.resource}:${route.action}`];
+    const reads = action ? action.reads : isReadAction(route.action);
+    checkMethod(request.method, reads, Boolean(action) || isRecordAction(route.action));
+    refuseRepeatedHeaders(request.raw.rawHeaders);
+    const header = request.headers.authorization;
+    const wanted = request.headers['x-app'] as string | undefined;
+    const { application, error: unusable } = this.#parts.applications.find(wanted);
+    let counted = false;
+    return application.current(async () => {
+      if (action || unusable) await application.ensureCurrent();
+      const caller = await this.#caller(application, header, request, action?.public ?? false);
+      if (unusable) throw caller.type === 'anonymous' ? tokenMissing() : unusable;
+      if (!counted) await this.#count(application, caller, request.ip);
+      counted = true;
+      const readByPost = reads && request.method === 'POST';
+      const body = typeof request.body === 'string' ? parseBody(request.body) : undefined;
+      const call: Call = {
+        application,
+        caller,
+        route,
+        method: request.method,
+        parameters: () => readParameters(route, query, body, readByPost),
+        request: () => readRecordRequest(route, query, body, readByPost),
+        body,
+        ifMatch: request.headers['if-match'],
+        accept: request.headers.accept,
+        address: request.ip,
+        requestId,
+        limits: this.#limits,
+      };
+      return run(action, call);
+    });
+  }
+
+  #route(path: string): Route {
+    const kept = this.#routes.get(path);
+    if (kept) return kept;
+    const route = parseRoute(path);
+    this.#routes.set(path, route);
+    return route;
+  }
+
+  async #caller(application: Application, header: string | undefined, request: FastifyRequest, isPublic: boolean): Promise<Caller> {
+    if (header === undefined || isPublic) return anonymous;
+    try {
+      return inRole(await application.authenticator.authenticate(bearerToken(header)), request.headers['x-role'] as string | undefined);
+    } catch (error) {
+      // Guessing at tokens is held to the limit of callers without one.
+      if (error instanceof ApiError && error.label === 'Unauthorized') await this.#limits.anonymous(request.ip);
+      throw error;
+    }
+  }
+
+  #count(application: Application, caller: Caller, address: string): Promise<void> {
+    if (caller.type === 'anonymous') return this.#limits.anonymous(address);
+    return this.#limits.credential(application.name, caller.type, caller.credentialId!);
+  }
+
+  #reply(answer: Answer, request: FastifyRequest, reply: FastifyReply, requestId: string): FastifyReply {
+    reply.header('cache-control', 'private, no-cache').header('vary', 'Authorization, X-App, X-Role');
+    reply.header('x-request-id', requestId).header('x-api-version', '1');
+    if ('stream' in answer) return reply.header('content-type', answer.contentType).send(Readable.from(answer.stream, { objectMode: false }));
+    const body = answer.meta === undefined ? `{"data":${answer.data}}` : `{"data":${answer.data},"meta":${JSON.stringify(answer.meta)}}`;
+    if (answer.counter !== undefined) {
+      const tag = `"${answer.counter}.${hash('sha1', body, 'base64url')}"`;
+      reply.header('etag', tag);
+      const asked = request.method === 'POST' ? undefined : request.headers['if-none-match'];
+      if (asked !== undefined && matches(asked, tag)) return reply.code(notModified).send();
+    }
+    return reply.header('content-type', jsonType).send(body);
+  }
+
+  #refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const requestId = requestIdOf(request);
+    const { status, body, headers } = errorReply(error, requestId, this.#parts.logger);
+    return reply
+      .code(status)
+      .headers({ ...headers, 'content-type': jsonType, 'cache-control': 'no-store', 'x-request-id': requestId, 'x-api-version': '1' })
+      .send(body);
+  }
+
+  /** A request that never became one: the answer is written to the socket by hand. */
+  #refuseRaw(error: unknown, socket: Socket): void {
+    if (!socket.writable || (error as { code?: string }).code === 'ECONNRESET') return void socket.destroy();
+    const { status, body } = errorReply(Object.assign(Object(error) as object, { statusCode: 400 }), randomUUID(), this.#parts.logger);
+    const head = `HTTP/1.1 ${status} ${status === 431 ? 'Request Header Fields Too Large' : 'Bad Request'}`;
+    socket.end(`${head}\r\nContent-Type: ${jsonType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+  }
+}
+
+/** Runs an action; what a caller without a credential may not do is 401, not 403. */
+async function run(action: SystemAction | undefined, call: Call): Promise<Answer> {
+  try {
+    if (action) return await action.run(call);
+    if (actionOnly.has(call.route.resource)) throw unknownRoute();
+    return await runRecordAction(call);
+  } catch (error) {
+    const refusal = error instanceof ApiError && (error.code === 'NO_PERMISSION' || error.code === 'FIELD_DENIED');
+    if (refusal && call.caller.type === 'anonymous') throw tokenMissing();
+    throw error;
+  }
+}
+
+function checkMethod(method: string, reads: boolean, known: boolean): void {
+  if (method === 'POST' || !known) return;
+  if (reads && (method === 'GET' || method === 'HEAD')) return;
+  const allow = reads ? 'GET, HEAD, POST' : 'POST';
+  throw new ApiError('METHOD_NOT_ALLOWED', `This action answers ${allow}; nothing was changed.`, { allow });
+}
+
+/** Node keeps the first of two Authorization headers silently; two of them are a contradiction. */
+function refuseRepeatedHeaders(raw: readonly string[]): void {
+  let authorization = 0;
+  let app = 0;
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index]!;
+    if (name.length === 13 && name.toLowerCase() === 'authorization') authorization += 1;
+    else if (name.length === 5 && name.toLowerCase() === 'x-app') app += 1;
+  }
+  if (authorization > 1) throw new ApiError('HEADER_INVALID', 'The header Authorization is given twice.');
+  if (app > 1) throw new ApiError('HEADER_INVALID', 'The header X-App is given twice.');
+}
+
+function requestIdOf(request: FastifyRequest): string {
+  const given = request.headers['x-request-id'];
+  if (typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given)) return given;
+  const made = randomUUID();
+  request.headers['x-request-id'] = made;
+  return made;
+}
+
+function matches(header: string, tag: string): boolean {
+  return header.trim() === '*' || header.split(',').some((each) => each.trim().replace(/^W\//, '') === tag);
+}

@@ -1,0 +1,106 @@
+import { ApiError } from '../protocol/api-error.ts';
+import { isReadAction, isRecordAction } from '../protocol/actions.ts';
+import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import { denied } from '../query/read-access.ts';
+import { getRecord, listRecords, streamRecords } from '../records/read-records.ts';
+import type { RecordContext } from '../records/record-context.ts';
+import type { RecordRules } from '../records/record-rules.ts';
+import { apiKeyRules } from '../records/system/api-key-rules.ts';
+import { permissionRules } from '../records/system/permission-rules.ts';
+import { roleRules } from '../records/system/role-rules.ts';
+import { userRules } from '../records/system/user-rules.ts';
+import { createRecords, destroyRecords, type Match, updateRecords } from '../records/write-records.ts';
+import type { Collection } from '../schema/registry.ts';
+import type { Answer, Call } from './call.ts';
+import { unknownRoute } from './route.ts';
+
+const rules: Readonly<Record<string, RecordRules>> = {
+  users: userRules,
+  roles: roleRules,
+  permissions: permissionRules,
+  apiKeys: apiKeyRules,
+};
+/** Lists of administration come whole unless a page is asked for. */
+const wholeLists = new Set(['roles', 'permissions', 'apiKeys']);
+const wholePage = 1000;
+
+/** The generated actions of a collection. */
+export async function runRecordAction(call: Call): Promise<Answer> {
+  const { action } = call.route;
+  if (!isRecordAction(action)) throw unknownRoute();
+  const context = call.application.recordContext(call.caller, call.requestId);
+  const collection = namedCollection(context, call.route.resource, action);
+  return isReadAction(action) ? read(action, call, context, collection) : write(action, call, context, collection);
+}
+
+/** A role without any grant on a name gets the same answer whether the collection exists or not. */
+function namedCollection(context: RecordContext, name: string, action: string): Collection {
+  const collection = context.registry.find(name);
+  if (collection) return collection;
+  const seesNames = context.caller.role === 'admin' || context.access.roles.get(context.caller.role)?.permissions.some((row) => row.resource === '*');
+  if (!seesNames) throw denied(name.slice(0, 60), action);
+  throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${name.slice(0, 60)}".`);
+}
+
+async function read(action: 'list' | 'get', call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
+  const request = call.request();
+  if (action === 'get') {
+    const { data, counter } = await getRecord(context, collection, request);
+    return { data, counter };
+  }
+  if (!request.paginate) return streamed(call, context, collection, request);
+  const whole = wholeLists.has(collection.name) && request.pageSize === null && request.page === 1 && request.after === null;
+  const { data, meta } = await listRecords(context, collection, whole ? { ...request, pageSize: wholePage } : request);
+  return { data, meta, counter: 0 };
+}
+
+async function write(action: 'create' | 'update' | 'destroy', call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
+  const request = call.request();
+  const rule = rules[collection.name] ?? null;
+  const match = matchOf(call.ifMatch);
+  if (action === 'create') return answer(await createRecords(context, collection, request, call.body, rule));
+  if (action === 'update') return answer(await updateRecords(context, collection, request, call.body, match, rule));
+  return answer(await destroyRecords(context, collection, request, match, rule));
+}
+
+function answer({ data, counter }: { data: string; counter: number | null }): Answer {
+  return counter === null ? { data } : { data, counter };
+}
+
+/** The counter in `"<counter>.<hash>"`; the hash and `W/` do not matter. */
+function matchOf(header: string | undefined): Match {
+  if (header === undefined) return null;
+  if (header.trim() === '*') return 'any';
+  const counter = /^\s*(?:W\/)?"(\d{1,15})(?:\.[^"]*)?"\s*$/.exec(header)?.[1];
+  if (counter === undefined) throw new ApiError('HEADER_INVALID', 'If-Match takes the ETag of a get, such as "3.abc".');
+  return Number(counter);
+}
+
+/** The first piece is read before the reply begins, so that a refusal keeps its status. */
+async function streamed(call: Call, context: RecordContext, collection: Collection, request: AskedRecordRequest): Promise<Answer> {
+  const pieces = streamRecords(context, collection, request);
+  const first = await pieces.next();
+  const lines = call.accept?.includes('application/x-ndjson') ?? false;
+  const stream = lines ? jsonLines(first, pieces) : jsonList(first, pieces);
+  return { stream, contentType: lines ? 'application/x-ndjson; charset=utf-8' : 'application/json; charset=utf-8' };
+}
+
+type Pieces = AsyncGenerator<readonly string[]>;
+type First = IteratorResult<readonly string[]>;
+
+async function* jsonList(first: First, pieces: Pieces): AsyncGenerator<string> {
+  yield '{"data":[';
+  if (!first.done) yield first.value.join(',');
+  for await (const piece of pieces) yield `,${piece.join(',')}`;
+  yield ']}';
+}
+
+async function* jsonLines(first: First, pieces: Pieces): AsyncGenerator<string> {
+  try {
+    if (!first.done) yield `${first.value.join('\n')}\n`;
+    for await (const piece of pieces) yield `${piece.join('\n')}\n`;
+  } catch (error) {
+    const { label, message } = error instanceof ApiError ? error : { label: 'Internal Server Error', message: 'The list could not be read to its end.' };
+    yield `${JSON.stringify({ error: label, message })}\n`;
+  }
+}

@@ -1,0 +1,62 @@
+import { LruMap } from '../base/lru-map.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import { isRecordAction, type RecordAction } from '../protocol/actions.ts';
+import { parseQueryText } from '../protocol/query-text.ts';
+import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import { normaliseRequest, refuseForbiddenKey } from '../protocol/request-normaliser.ts';
+import type { Route } from './route.ts';
+
+const longestKept = 2000;
+/** Requests by their exact text: a polling client asks the same again and again. */
+const kept = new LruMap<AskedRecordRequest>(2000);
+
+/** JSON text of a body, with the names refused by which objects are poisoned. */
+export function parseBody(text: string): unknown {
+  if (text.trim() === '') return undefined;
+  // Only a text that may spell such a name, escapes included, is read with the slow check.
+  const suspicious = /__proto__|constructor|prototype|\\u/.test(text);
+  try {
+    return suspicious ? JSON.parse(text, refuseForbiddenKey) : JSON.parse(text);
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw new ApiError('BODY_INVALID', 'The body is not valid JSON.');
+  }
+}
+
+/** The parameters of a request: of its query, and of its body for a read by POST. The key may stand in the path. */
+export function readParameters(route: Route, query: string, body: unknown, readByPost: boolean): Record<string, unknown> {
+  const parameters: Record<string, unknown> = { ...parseQueryText(query) };
+  if (readByPost && body !== undefined) {
+    if (body === null || typeof body !== 'object' || Array.isArray(body)) throw new ApiError('BODY_INVALID', 'A read by POST takes an object of parameters.');
+    for (const [name, value] of Object.entries(body)) add(parameters, name, value);
+  }
+  if (route.tk !== null) add(parameters, 'filterByTk', route.tk);
+  return parameters;
+}
+
+/** The normalised request of a record action. */
+export function readRecordRequest(route: Route, query: string, body: unknown, readByPost: boolean): AskedRecordRequest {
+  if (!isRecordAction(route.action)) throw new Error(`${route.action} is no record action`);
+  const { action } = route;
+  if (!readByPost && route.tk === null && query.length < longestKept) return keptRequest(action, query);
+  const fromBody = readByPost && body !== undefined && body !== null;
+  return normaliseRequest(action, readParameters(route, query, body, readByPost), !fromBody || query !== '');
+}
+
+function keptRequest(action: RecordAction, query: string): AskedRecordRequest {
+  const key = `${action}?${query}`;
+  let request = kept.get(key);
+  if (!request) {
+    request = normaliseRequest(action, parseQueryText(query), true);
+    kept.set(key, request);
+  }
+  return request;
+}
+
+function add(parameters: Record<string, unknown>, name: string, value: unknown): void {
+  const present = parameters[name];
+  if (present !== undefined && JSON.stringify(present) !== JSON.stringify(value) && String(present) !== String(value)) {
+    throw new ApiError('PARAMETER_INVALID', `The parameter "${name.slice(0, 60)}" is given in two forms that differ.`);
+  }
+  parameters[name] = value;
+}

@@ -1,0 +1,134 @@
+/**
+ * From the Authorization header to a caller, or 401. Verified credentials are kept until the application's version
+ * moves on, which every revocation, suspension and role change does.
+ */
+import { type Clock, isoTime } from '../base/clock.ts';
+import { LruMap } from '../base/lru-map.ts';
+import { type TokenHasher, tokenKind } from '../base/token.ts';
+import { publicRole } from '../access/access-table.ts';
+import type { Database } from '../database/database.ts';
+import { extendLogin, findKey, findLogin, loadUser, touchKeys } from '../database/identity-store.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import type { Collection } from '../schema/registry.ts';
+import type { Caller } from './caller.ts';
+
+const day = 24 * 3_600_000;
+/** How long a login lasts without use. */
+export const loginLifetime = 7 * day;
+
+export const anonymous: Caller = {
+  type: 'anonymous',
+  credentialId: null,
+  credentialName: null,
+  expiresAt: null,
+  role: publicRole,
+  roles: [],
+  user: null,
+};
+
+/** The token of an Authorization header: exactly `Bearer`, one space, the token. */
+export function bearerToken(header: string): string {
+  const match = /^Bearer ([\x21-\x7e]+)$/.exec(header);
+  if (!match) throw refused('Write exactly "Bearer", one space, and the token.');
+  return match[1]!;
+}
+
+export class Authenticator {
+  readonly #database: Database;
+  readonly #hashers: readonly TokenHasher[];
+  readonly #clock: Clock;
+  readonly #users: () => Collection;
+  readonly #callers = new LruMap<Caller>(10_000);
+  #used = new Map<number, number>();
+
+  /** @param hashers of the current APP_KEY, then of the former one where a rotation runs. */
+  constructor(database: Database, hashers: readonly TokenHasher[], clock: Clock, users: () => Collection) {
+    this.#database = database;
+    this.#hashers = hashers;
+    this.#clock = clock;
+    this.#users = users;
+  }
+
+  /** @throws ApiError 401 for any credential that does not hold now. */
+  async authenticate(token: string): Promise<Caller> {
+    const now = this.#clock.now();
+    const caller = this.#callers.get(token) ?? (await this.#verified(token, now));
+    if (caller.expiresAt !== null && now >= caller.expiresAt) throw expired();
+    if (caller.type === 'apiKey') this.#used.set(caller.credentialId!, now);
+    return caller;
+  }
+
+  /** The version has moved on. */
+  forget(): void {
+    this.#callers.clear();
+  }
+
+  /** Writes down when keys were last used; at most a minute behind. */
+  async flushUse(): Promise<void> {
+    if (this.#used.size === 0) return;
+    const used = this.#used;
+    this.#used = new Map();
+    await touchKeys(this.#database, new Map([...used].map(([id, moment]) => [id, isoTime(moment)])));
+  }
+
+  async #verified(token: string, now: number): Promise<Caller> {
+    const kind = tokenKind(token);
+    if (kind === null) throw refused('The token is malformed.');
+    const hashes = this.#hashers.map((hasher) => hasher.hash(token));
+    const caller = kind === 'tbk' ? await this.#keyCaller(hashes) : await this.#loginCaller(hashes, now);
+    if (!caller) throw refused('The token is unknown, revoked, or was made under another APP_KEY.');
+    if (caller.expiresAt !== null && now >= caller.expiresAt) throw expired();
+    this.#callers.set(token, caller);
+    return caller;
+  }
+
+  async #keyCaller(hashes: readonly string[]): Promise<Caller | null> {
+    const key = await findKey(this.#database, hashes);
+    if (!key) return null;
+    const user = key.creatorId === null ? null : await loadUser(this.#database, this.#users(), key.creatorId);
+    if (user && user['status'] !== 'active') return null;
+    return {
+      type: 'apiKey',
+      credentialId: key.id,
+      credentialName: key.name,
+      expiresAt: key.expiresAt === null ? null : Date.parse(key.expiresAt),
+      role: key.role,
+      roles: [key.role],
+      user,
+    };
+  }
+
+  async #loginCaller(hashes: readonly string[], now: number): Promise<Caller | null> {
+    const login = await findLogin(this.#database, hashes);
+    const user = login && (await loadUser(this.#database, this.#users(), login.userId));
+    if (!login || !user || user['status'] !== 'active') return null;
+    let expiresAt = Date.parse(login.expiresAt);
+    if (now < expiresAt && expiresAt - now < loginLifetime - day) {
+      expiresAt = now + loginLifetime;
+      await extendLogin(this.#database, login.id, isoTime(expiresAt));
+    }
+    const { roles } = user;
+    const preferred = user['defaultRole'] as string | null;
+    const role = preferred !== null && roles.includes(preferred) ? preferred : (roles[0] ?? publicRole);
+    return { type: 'session', credentialId: login.id, credentialName: null, expiresAt, role, roles, user };
+  }
+}
+
+/** The caller in the role that X-Role asks for. Keys have one role and ignore it. */
+export function inRole(caller: Caller, wanted: string | undefined): Caller {
+  if (wanted === undefined || caller.type !== 'session' || wanted === caller.role) return caller;
+  if (!caller.roles.includes(wanted)) throw new ApiError('ROLE_NOT_HELD', 'X-Role names a role that you do not hold.');
+  return { ...caller, role: wanted };
+}
+
+export function tokenMissing(): ApiError {
+  return new ApiError('TOKEN_MISSING', 'Unauthorized: invalid or missing token. Send "Authorization: Bearer <token>".');
+}
+
+function refused(why: string): ApiError {
+  return new ApiError('TOKEN_INVALID', `Unauthorized: invalid or missing token. ${why}`);
+}
+
+function expired(): ApiError {
+  return new ApiError('TOKEN_EXPIRED', 'Unauthorized: invalid or missing token. It has expired; make a new one.');
+}

@@ -1,0 +1,68 @@
+/** Logins: from account and password to a token, and back out. */
+import { type Clock, isoTime } from '../base/clock.ts';
+import { makeToken } from '../base/token.ts';
+import { bumpVersion } from '../database/catalogue.ts';
+import type { Database } from '../database/database.ts';
+import { deleteLogin, findForSignIn, insertLogin, loadUser } from '../database/identity-store.ts';
+import { ApiError, invalidValues } from '../protocol/api-error.ts';
+import type { Collection } from '../schema/registry.ts';
+import { loginLifetime } from './authenticator.ts';
+import type { Caller } from './caller.ts';
+import { verifyPassword } from './password.ts';
+
+export interface SignInContext {
+  readonly database: Database;
+  readonly users: Collection;
+  readonly clock: Clock;
+  hashToken(token: string): string;
+}
+
+/** Who wants in, as the body says: `account` may be an e-mail address or a user name. */
+export interface Credentials {
+  readonly account: string;
+  readonly password: string;
+}
+
+/** @throws ApiError 422 naming what is missing. */
+export function credentialsOf(body: unknown): Credentials {
+  const input = (body !== null && typeof body === 'object' ? body : {}) as Record<string, unknown>;
+  const account = input['email'] ?? input['account'] ?? input['username'];
+  const details: Record<string, string> = {};
+  if (typeof account !== 'string' || account === '') details['account'] = 'Give email, username or account.';
+  if (typeof input['password'] !== 'string' || input['password'] === '') details['password'] = 'Give the password.';
+  if (Object.keys(details).length > 0) throw invalidValues(details);
+  return { account: account as string, password: input['password'] as string };
+}
+
+/**
+ * Unknown user, wrong password and suspended user cost the same and answer alike.
+ *
+ * @throws ApiError `SIGN_IN_FAILED`.
+ */
+export async function signIn(context: SignInContext, { account, password }: Credentials): Promise<{ user: Record<string, unknown>; token: string }> {
+  const { database, clock } = context;
+  const byEmail = await findForSignIn(database, { email: account.trim().toLowerCase() });
+  const found = byEmail ?? (await findForSignIn(database, { username: account }));
+  const fits = await verifyPassword(password, found?.passwordHash ?? null);
+  if (!found || !fits || found.status !== 'active') {
+    throw new ApiError('SIGN_IN_FAILED', 'Unauthorized: invalid or missing token. The account or password is wrong.');
+  }
+  const token = makeToken('tbs');
+  const now = clock.now();
+  await insertLogin(database, {
+    userId: found.id,
+    tokenHash: context.hashToken(token),
+    createdAt: isoTime(now),
+    expiresAt: isoTime(now + loginLifetime),
+  });
+  return { user: (await loadUser(database, context.users, found.id))!, token };
+}
+
+/** Ends the caller's login for the next request on every node. */
+export async function signOut(database: Database, caller: Caller): Promise<void> {
+  if (caller.type !== 'session') return;
+  await database.write(async (transaction) => {
+    await deleteLogin(database, transaction, caller.credentialId!);
+    await bumpVersion(transaction);
+  });
+}

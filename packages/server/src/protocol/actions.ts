@@ -1,0 +1,20 @@
+/** Record actions that only read: they answer GET and HEAD, and POST with the parameters in the body. */
+export const readActions = ['list', 'get'] as const;
+
+/** Record actions that change something: POST alone. */
+export const writeActions = ['create', 'update', 'destroy'] as const;
+
+export type ReadAction = (typeof readActions)[number];
+export type WriteAction = (typeof writeActions)[number];
+export type RecordAction = ReadAction | WriteAction;
+
+/** What a permission row may name. `view` on the wire stands for list and get. */
+export const grantableActions = ['list', 'get', 'create', 'update', 'destroy', 'export', 'import', 'history', 'publish'];
+
+export function isReadAction(action: string): action is ReadAction {
+  return action === 'list' || action === 'get';
+}
+
+export function isRecordAction(action: string): action is RecordAction {
+  return isReadAction(action) || action === 'create' || action === 'update' || action === 'destroy';
+}

@@ -1,0 +1,43 @@
+import { type ErrorCode, type ErrorLabel, errorCatalogue } from './error-catalogue.ts';
+
+export type ErrorDetails = Readonly<Record<string, string>>;
+
+/** A refusal that the caller may read: message and details hold no SQL, path, stack or foreign value. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails | undefined;
+  /** Seconds after which a retry makes sense; sent as Retry-After. */
+  readonly retryAfter: number | undefined;
+  /** Methods that the route does answer; sent as Allow. */
+  readonly allow: string | undefined;
+
+  constructor(code: ErrorCode, message: string, more: { details?: ErrorDetails; retryAfter?: number; allow?: string } = {}) {
+    super(message);
+    this.name = 'ApiError';
+    this.code = code;
+    this.details = more.details;
+    this.retryAfter = more.retryAfter;
+    this.allow = more.allow;
+  }
+
+  get label(): ErrorLabel {
+    return errorCatalogue[this.code].label;
+  }
+}
+
+/** 422 with a message for each field. */
+export function invalidValues(details: ErrorDetails): ApiError {
+  return new ApiError('VALUE_INVALID', `The values do not fit: ${summary(details)}`, { details });
+}
+
+/** 422 for a definition: of a collection, field, role, permission or key. */
+export function invalidDefinition(details: ErrorDetails): ApiError {
+  return new ApiError('DEFINITION_INVALID', `The definition does not hold: ${summary(details)}`, { details });
+}
+
+function summary(details: ErrorDetails): string {
+  const names = Object.keys(details);
+  const [first] = names;
+  const more = names.length > 1 ? ` (and ${names.length - 1} more, see details)` : '';
+  return first === undefined ? 'see details.' : `${first}: ${details[first]}${more}`;
+}

@@ -1,0 +1,76 @@
+/** The labels of the specification: what `error` says in a reply. http/ gives each its status. */
+export type ErrorLabel =
+  | 'Bad Request'
+  | 'Unauthorized'
+  | 'Forbidden'
+  | 'No permissions'
+  | 'Not Found'
+  | 'Method Not Allowed'
+  | 'Conflict'
+  | 'Precondition Failed'
+  | 'Payload Too Large'
+  | 'Unsupported Media Type'
+  | 'Validation Error'
+  | 'Too Many Requests'
+  | 'Headers Too Large'
+  | 'Internal Server Error'
+  | 'Service Unavailable';
+
+export interface ErrorEntry {
+  readonly label: ErrorLabel;
+  /** When it is answered and what the client does about it; the text of docs/errors.md. */
+  readonly when: string;
+}
+
+const entry = (label: ErrorLabel, when: string): ErrorEntry => ({ label, when });
+
+/** Every error that leaves the server, by its stable machine name (`code` in a reply). Compared with docs/errors.md by a test. */
+export const errorCatalogue = {
+  BODY_INVALID: entry('Bad Request', 'The body is not JSON, holds a forbidden key, or has another form than the action takes.'),
+  PARAMETER_UNKNOWN: entry('Bad Request', 'A query parameter that the action does not know.'),
+  PARAMETER_INVALID: entry('Bad Request', 'A query parameter is malformed, out of range, or given twice with different values.'),
+  FIELD_UNKNOWN: entry('Bad Request', 'A field named in the request does not exist in the collection.'),
+  RELATION_UNKNOWN: entry('Bad Request', 'A path or append names something that is no relation.'),
+  OPERATOR_UNKNOWN: entry('Bad Request', 'A filter operator that does not exist.'),
+  OPERATOR_MISFIT: entry('Bad Request', 'A filter operator that does not fit the type of the field.'),
+  FILTER_INVALID: entry('Bad Request', 'A filter of another form than the grammar, or a value of the wrong type in it.'),
+  LIMIT_EXCEEDED: entry('Bad Request', 'The request passes a limit of the query: depth, conditions, values, rows, reply size.'),
+  SORT_INVALID: entry('Bad Request', 'A sort term on a field that does not sort.'),
+  CURSOR_INVALID: entry('Bad Request', 'The cursor in `after` is malformed or belongs to another sort, filter or role.'),
+  TARGET_MISSING: entry('Bad Request', 'The action needs `filterByTk` or a non-empty filter.'),
+  REFERENCE_MISSING: entry('Bad Request', 'A foreign key names a record that does not exist or that the caller may not see.'),
+  HEADER_INVALID: entry('Bad Request', 'A header is malformed or given twice.'),
+  TOKEN_MISSING: entry('Unauthorized', 'No Authorization header on an action that is not public.'),
+  TOKEN_INVALID: entry('Unauthorized', 'The credential is malformed, unknown, revoked, or was signed under another APP_KEY.'),
+  TOKEN_EXPIRED: entry('Unauthorized', 'The API key or the login is past its end; make a new one.'),
+  SIGN_IN_FAILED: entry('Unauthorized', 'Unknown user, wrong password, or suspended user; the three are not told apart.'),
+  APPLICATION_MISMATCH: entry('Forbidden', 'The key belongs to another application than X-App names.'),
+  FIELD_DENIED: entry('Forbidden', 'A field is named that the role may not read or write.'),
+  SYSTEM_PROTECTED: entry('Forbidden', 'A system collection, core field, built-in role or the last admin would be changed.'),
+  ROLE_NOT_HELD: entry('Forbidden', 'X-Role, or the role of a new key, is none that the caller holds.'),
+  NO_PERMISSION: entry('No permissions', 'The role does not allow the action on the resource, or the record is outside its row filter.'),
+  ROUTE_UNKNOWN: entry('Not Found', 'No such route, resource or action.'),
+  COLLECTION_UNKNOWN: entry('Not Found', 'No collection of that name.'),
+  RECORD_UNKNOWN: entry('Not Found', 'No record with that key, or none that matches.'),
+  APPLICATION_UNKNOWN: entry('Not Found', 'X-App names no application.'),
+  METHOD_NOT_ALLOWED: entry('Method Not Allowed', 'The action is not answered under this method; see the Allow header.'),
+  UNIQUE_CONFLICT: entry('Conflict', 'A unique field already holds the value in another record.'),
+  COLLECTION_EXISTS: entry('Conflict', 'A collection of that name exists.'),
+  FIELD_EXISTS: entry('Conflict', 'The collection has a field of that name.'),
+  PERMISSION_EXISTS: entry('Conflict', 'The role already has a permission row on that resource and action.'),
+  DEPENDANTS_EXIST: entry('Conflict', 'Other collections, records, users or keys depend on what would be destroyed.'),
+  VERSION_STALE: entry('Precondition Failed', 'If-Match names another version of the record; read it again. Nothing was written.'),
+  BODY_TOO_LARGE: entry('Payload Too Large', 'The body is over 10 MiB.'),
+  MEDIA_TYPE_UNSUPPORTED: entry('Unsupported Media Type', 'The body is not application/json.'),
+  VALUE_INVALID: entry('Validation Error', 'One or more values do not fit their fields; `details` names each.'),
+  DEFINITION_INVALID: entry('Validation Error', 'A collection, field, role, permission or key is badly defined; `details` names each place.'),
+  RATE_LIMITED: entry('Too Many Requests', 'Too many requests; wait `retryAfter` seconds.'),
+  HEADERS_TOO_LARGE: entry('Headers Too Large', 'The request line and headers are over 80 KiB; send long filters by POST.'),
+  APPLICATION_FAILED: entry('Internal Server Error', 'The application could not be opened, or its disk failed; the message names the stage.'),
+  INTERNAL: entry('Internal Server Error', 'An unexpected fault; the log has it under the requestId.'),
+  QUERY_TIMEOUT: entry('Service Unavailable', 'The read took longer than 5 seconds and was ended; narrow it or add an index.'),
+  BUSY: entry('Service Unavailable', 'Too many writes collide or wait; try again.'),
+  STOPPING: entry('Service Unavailable', 'The server is stopping.'),
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof errorCatalogue;

@@ -1,0 +1,127 @@
+import { ApiError } from './api-error.ts';
+import { limits } from './limits.ts';
+import { operators } from './operators.ts';
+import type { AskedFilter, AskedOperand } from './record-request.ts';
+
+/** A filter taken apart: its structure, its values by slot, and the text that is equal for equal structures. */
+export interface NormalFilter {
+  readonly filter: AskedFilter | null;
+  readonly shape: string;
+  readonly values: readonly unknown[];
+}
+
+/**
+ * Takes a filter object apart. Names are not checked against any schema here; the grammar and its limits are.
+ *
+ * `{}` and empty `$and`/`$or` are no condition. `{a: {b: {$eq: 1}}}` and `{"a.b": 1}` name the path a → b.
+ *
+ * @param input the filter after JSON or bracket parsing.
+ * @throws ApiError `FILTER_INVALID`, `OPERATOR_UNKNOWN` or `LIMIT_EXCEEDED`.
+ */
+export function normaliseFilter(input: unknown): NormalFilter {
+  const walker = new FilterWalker();
+  const filter = walker.object(input, 0);
+  return { filter, shape: filter === null ? '' : shapeOf(filter), values: walker.values };
+}
+
+class FilterWalker {
+  readonly values: unknown[] = [];
+  #conditions = 0;
+
+  object(input: unknown, depth: number): AskedFilter | null {
+    if (input === null || typeof input !== 'object' || Array.isArray(input)) {
+      throw new ApiError('FILTER_INVALID', 'A filter must be an object such as {"views": {"$gt": 10}}.');
+    }
+    if (depth > limits.filterDepth) throw new ApiError('LIMIT_EXCEEDED', `A filter nests at most ${limits.filterDepth} deep.`);
+    const parts: AskedFilter[] = [];
+    for (const [key, value] of Object.entries(input)) {
+      const part = this.#member(key, value, depth);
+      if (part !== null) parts.push(part);
+    }
+    return joined('all', parts);
+  }
+
+  #member(key: string, value: unknown, depth: number): AskedFilter | null {
+    if (key === '$and' || key === '$or') return this.#logic(key, value, depth);
+    if (key === '$not') {
+      const inner = this.object(value, depth + 1);
+      return inner === null ? null : { kind: 'not', of: inner };
+    }
+    if (key.startsWith('$')) return this.#test(key, value);
+    const path = key.split('.');
+    if (path.some((name) => name === '')) throw new ApiError('FILTER_INVALID', `"${key}" is not a field path.`);
+    const inner = isObject(value) ? this.object(value, depth + 1) : this.#shorthand(value);
+    return inner === null ? null : { kind: 'at', path, of: inner };
+  }
+
+  #logic(key: '$and' | '$or', value: unknown, depth: number): AskedFilter | null {
+    const members = Array.isArray(value) ? value : isObject(value) ? [value] : null;
+    if (members === null) throw new ApiError('FILTER_INVALID', `${key} takes a list of filters.`);
+    const parts = members.map((member) => this.object(member, depth + 1)).filter((part) => part !== null);
+    return joined(key === '$and' ? 'all' : 'any', parts);
+  }
+
+  #shorthand(value: unknown): AskedFilter {
+    return this.#test(Array.isArray(value) ? '$in' : '$eq', value);
+  }
+
+  #test(operator: string, value: unknown): AskedFilter {
+    const known = Object.hasOwn(operators, operator) ? operators[operator] : undefined;
+    if (!known) throw new ApiError('OPERATOR_UNKNOWN', `There is no filter operator "${operator.slice(0, 40)}".`);
+    this.#conditions += 1;
+    if (this.#conditions > limits.filterConditions) {
+      throw new ApiError('LIMIT_EXCEEDED', `A filter holds at most ${limits.filterConditions} conditions.`);
+    }
+    return { kind: 'test', operator, operand: this.#operand(operator, known.operand, value) };
+  }
+
+  #operand(operator: string, shape: string, value: unknown): AskedOperand {
+    if (shape === 'flag') return { slot: -1, form: flag(operator, value) ? 'true' : 'false' };
+    if (shape === 'list' || shape === 'pair') return this.#list(operator, shape, value);
+    if (value !== null && typeof value === 'object') {
+      throw new ApiError('FILTER_INVALID', `${operator} takes one value, not a list or object.`);
+    }
+    return value === null ? { slot: -1, form: 'null' } : { slot: this.values.push(value) - 1, form: 'scalar' };
+  }
+
+  #list(operator: string, shape: string, value: unknown): AskedOperand {
+    if (!Array.isArray(value) || value.some((member) => member !== null && typeof member === 'object')) {
+      throw new ApiError('FILTER_INVALID', `${operator} takes a list of values.`);
+    }
+    if (shape === 'pair' && value.length !== 2) throw new ApiError('FILTER_INVALID', `${operator} takes a list of two values.`);
+    if (value.length > limits.inValues) {
+      throw new ApiError('LIMIT_EXCEEDED', `${operator} takes at most ${limits.inValues} values.`);
+    }
+    return { slot: this.values.push(value) - 1, form: 'list' };
+  }
+}
+
+/** Presence operators take true (also as text, 1 or nothing at all) or false. */
+function flag(operator: string, value: unknown): boolean {
+  if (value === true || value === 'true' || value === null || value === '' || value === 1 || value === '1') return true;
+  if (value === false || value === 'false' || value === 0 || value === '0') return false;
+  throw new ApiError('FILTER_INVALID', `${operator} takes true or false.`);
+}
+
+function joined(kind: 'all' | 'any', parts: AskedFilter[]): AskedFilter | null {
+  if (parts.length === 0) return null;
+  return parts.length === 1 ? parts[0]! : { kind, of: parts };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
+function shapeOf(filter: AskedFilter): string {
+  switch (filter.kind) {
+    case 'all':
+    case 'any':
+      return `${filter.kind}(${filter.of.map(shapeOf).join()})`;
+    case 'not':
+      return `not(${shapeOf(filter.of)})`;
+    case 'at':
+      return `${JSON.stringify(filter.path)}(${shapeOf(filter.of)})`;
+    case 'test':
+      return `${filter.operator}:${filter.operand.form}`;
+  }
+}

@@ -1,0 +1,21 @@
+/** Fixed bounds of the wire contract; each is refused with 400, 413 or 422 and named in the message. */
+export const limits = {
+  bodyBytes: 10 * 1024 * 1024,
+  headerBytes: 80 * 1024,
+  filterTextBytes: 64 * 1024,
+  jsonDepth: 100,
+  bulkRecords: 1000,
+  pageSizeDefault: 20,
+  pageSizeMaximum: 1000,
+  exactCountMaximum: 100_000,
+  filterDepth: 16,
+  filterConditions: 500,
+  inValues: 10_000,
+  pathDepth: 5,
+  appends: 50,
+  appendedRecords: 1000,
+  sortTerms: 16,
+  recordsByFilter: 10_000,
+  recordsInReply: 1000,
+  queryMilliseconds: 5000,
+} as const;

@@ -1,0 +1,88 @@
+import { ApiError } from './api-error.ts';
+
+/** A query string as nested plain data: text, lists and objects of text. A bare key is null. */
+export type QueryValue = string | null | QueryValue[] | { [key: string]: QueryValue };
+
+const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
+const maximumDepth = 40;
+const maximumPairs = 20_000;
+
+/**
+ * Reads a query string in the bracket spelling of `qs`: `a=1`, `a[]=1&a[]=2`, `a[b][$gt]=1`, `a[0][b]=1`.
+ *
+ * @throws ApiError `PARAMETER_INVALID` for bad percent escapes, forbidden names, too much nesting, or a name that is
+ * both a value and an object.
+ */
+export function parseQueryText(text: string): Record<string, QueryValue> {
+  const root: Record<string, QueryValue> = Object.create(null);
+  if (text === '') return root;
+  const pairs = text.split('&');
+  if (pairs.length > maximumPairs) throw new ApiError('PARAMETER_INVALID', `The query holds more than ${maximumPairs} parameters.`);
+  for (const pair of pairs) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals));
+    place(root, pathOf(name), equals < 0 ? null : decode(pair.slice(equals + 1)), name);
+  }
+  return root;
+}
+
+function decode(text: string): string {
+  if (!text.includes('%') && !text.includes('+')) return text;
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw new ApiError('PARAMETER_INVALID', 'The query string holds a percent escape that is not UTF-8.');
+  }
+}
+
+function pathOf(name: string): string[] {
+  const open = name.indexOf('[');
+  if (open <= 0) return [checked(name)];
+  const path = [checked(name.slice(0, open))];
+  const rest = name.slice(open);
+  if (!/^(\[[^[\]]*\])+$/.test(rest)) throw new ApiError('PARAMETER_INVALID', 'A parameter name has unbalanced brackets.');
+  for (const part of rest.slice(1, -1).split('][')) path.push(checked(part));
+  if (path.length > maximumDepth) throw new ApiError('PARAMETER_INVALID', `Brackets nest deeper than ${maximumDepth}.`);
+  return path;
+}
+
+function checked(name: string): string {
+  if (forbiddenKeys.has(name)) throw new ApiError('PARAMETER_INVALID', `The name "${name}" is not allowed in a request.`);
+  return name;
+}
+
+function place(root: Record<string, QueryValue>, path: string[], value: string | null, name: string): void {
+  let into: Record<string, QueryValue> = root;
+  for (let index = 0; index < path.length; index += 1) {
+    const key = path[index] === '' ? String(Object.keys(into).length) : path[index]!;
+    const present = into[key];
+    if (index === path.length - 1) {
+      into[key] = present === undefined ? value : repeated(present, value, name);
+      return;
+    }
+    if (present !== undefined && (present === null || typeof present !== 'object' || Array.isArray(present))) {
+      throw new ApiError('PARAMETER_INVALID', `The parameter "${path[0]}" is given in two forms that differ.`);
+    }
+    into = present ?? (into[key] = Object.create(null) as Record<string, QueryValue>);
+  }
+}
+
+/** `a=1&a=1` is one value; `a=1&a=2` is a contradiction, save that brackets make lists. */
+function repeated(present: QueryValue, value: string | null, name: string): QueryValue {
+  if (present === value) return present;
+  throw new ApiError('PARAMETER_INVALID', `The parameter "${name}" is given twice with different values.`);
+}
+
+/** `{0: a, 1: b}` from `x[]=a&x[]=b` or `x[0]=a` as a list; other objects stay. */
+export function listsFromIndexes(value: QueryValue): QueryValue {
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.map(listsFromIndexes);
+  const keys = Object.keys(value);
+  if (keys.length > 0 && keys.every((key) => /^(0|[1-9]\d{0,5})$/.test(key))) {
+    return keys.sort((a, b) => Number(a) - Number(b)).map((key) => listsFromIndexes(value[key]!));
+  }
+  const copy: Record<string, QueryValue> = {};
+  for (const key of keys) copy[key] = listsFromIndexes(value[key]!);
+  return copy;
+}

@@ -1,0 +1,48 @@
+/** How the total of a list is found: exactly (to a bound), roughly, or not at all. */
+export type CountMode = 'exact' | 'estimated' | 'none';
+
+/** One term of `sort`: a dotted path and its direction. */
+export interface SortTerm {
+  readonly path: string;
+  readonly descending: boolean;
+}
+
+/**
+ * A filter as it was asked: names not yet checked, every value taken out and numbered.
+ *
+ * The `shape` of two filters is equal exactly if they differ in values alone, so a compiled plan can be found by it.
+ */
+export type AskedFilter =
+  | { readonly kind: 'all'; readonly of: readonly AskedFilter[] }
+  | { readonly kind: 'any'; readonly of: readonly AskedFilter[] }
+  | { readonly kind: 'not'; readonly of: AskedFilter }
+  | { readonly kind: 'at'; readonly path: readonly string[]; readonly of: AskedFilter }
+  | { readonly kind: 'test'; readonly operator: string; readonly operand: AskedOperand };
+
+/** The operand of a condition: its slot in {@link AskedRecordRequest.values}, and what the shape depends on. */
+export interface AskedOperand {
+  readonly slot: number;
+  readonly form: 'null' | 'scalar' | 'list' | 'true' | 'false';
+}
+
+/** A record request in its one normal form, whatever spelling it came in. Nothing in it is checked against a schema. */
+export interface AskedRecordRequest {
+  /** Equal for requests that differ in values alone: the key under which plans are kept. */
+  readonly shape: string;
+  readonly filterByTk: unknown;
+  readonly filter: AskedFilter | null;
+  readonly values: readonly unknown[];
+  /** True where the values came as bracket text, so that "5" may stand for a number. */
+  readonly valuesAreText: boolean;
+  readonly fields: readonly string[] | null;
+  readonly except: readonly string[] | null;
+  readonly appends: readonly string[];
+  readonly sort: readonly SortTerm[];
+  readonly page: number;
+  readonly pageSize: number | null;
+  readonly paginate: boolean;
+  readonly count: CountMode;
+  readonly after: string | null;
+  readonly versions: boolean;
+  readonly cascade: boolean;
+}

@@ -1,0 +1,220 @@
+import type { BindEnvironment } from '../database/sql.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import { limits } from '../protocol/limits.ts';
+import { type Operator, operators } from '../protocol/operators.ts';
+import type { AskedFilter, AskedOperand } from '../protocol/record-request.ts';
+import { misfit } from '../schema/field-type.ts';
+import type { Collection, Field, Registry } from '../schema/registry.ts';
+import type { Grant, GrantOf, RowFilter } from './grant.ts';
+import { both, type Operand, type Predicate } from './predicate.ts';
+import { denied, namedField } from './read-access.ts';
+
+type OperandOf = (operand: AskedOperand, field: Field, operator: string) => Operand;
+
+interface Context {
+  readonly registry: Registry;
+  /** Null inside a permission's own filter, which may look at anything. */
+  readonly grantOf: GrantOf | null;
+  readonly operandOf: OperandOf;
+}
+
+/**
+ * Resolves a request's filter.
+ *
+ * @param grant of the caller on the collection the filter starts at.
+ * @throws ApiError 400 for unknown names and misfits, 403 for denied fields and targets.
+ */
+export function planFilter(filter: AskedFilter, collection: Collection, grant: Grant, registry: Registry, grantOf: GrantOf): Predicate {
+  return resolve(filter, collection, grant, { registry, grantOf, operandOf: requestOperand }, 0);
+}
+
+/** Resolves a grant's row filter: what it names is not checked against grants. A filter that no longer fits denies. */
+export function planRows(rows: RowFilter | null, collection: Collection, registry: Registry): Predicate | null {
+  if (rows === null) return null;
+  const operandOf: OperandOf = (operand, field, operator) => ruleOperand(rows, operand, field, operator);
+  try {
+    const resolved = resolve(rows.filter, collection, null, { registry, grantOf: null, operandOf }, 0);
+    return rows.variables.size === 0 ? resolved : { kind: 'variables', names: [...new Set(rows.variables.values())], of: resolved };
+  } catch (error) {
+    if (error instanceof ApiError) return { kind: 'never' };
+    throw error;
+  }
+}
+
+function resolve(filter: AskedFilter, collection: Collection, grant: Grant | null, context: Context, depth: number): Predicate {
+  switch (filter.kind) {
+    case 'all':
+    case 'any':
+      return { kind: filter.kind, of: filter.of.map((each) => resolve(each, collection, grant, context, depth)) };
+    case 'not':
+      return { kind: 'not', of: resolve(filter.of, collection, grant, context, depth) };
+    case 'at':
+      return resolveAt(filter.path, filter.of, collection, grant, context, depth);
+    case 'test':
+      throw new ApiError('FILTER_INVALID', `${filter.operator} needs a field: write {"field": {"${filter.operator}": …}}.`);
+  }
+}
+
+function resolveAt(
+  path: readonly string[],
+  of: AskedFilter,
+  collection: Collection,
+  grant: Grant | null,
+  context: Context,
+  depth: number,
+): Predicate {
+  const field = namedField(collection, path[0]!, grant);
+  if (!field.relation) {
+    if (path.length > 1) throw new ApiError('RELATION_UNKNOWN', `"${path[0]}" of ${collection.name} is no relation.`);
+    return conditions(of, field, context);
+  }
+  if (depth >= limits.pathDepth) throw new ApiError('LIMIT_EXCEEDED', `A relation path is at most ${limits.pathDepth} deep.`);
+  return resolveRelated(path.slice(1), of, field, collection, context, depth);
+}
+
+function resolveRelated(
+  rest: readonly string[],
+  of: AskedFilter,
+  field: Field,
+  source: Collection,
+  context: Context,
+  depth: number,
+): Predicate {
+  const relation = field.relation!;
+  const target = context.registry.get(relation.target);
+  const access = context.grantOf && relatedAccess(field, source, target, context.grantOf, context.registry);
+  const related = (inner: Predicate | null): Predicate => {
+    const predicate: Predicate = { kind: 'related', source, relation, target, of: both(access?.target ?? null, inner) };
+    return access?.parent ? { kind: 'all', of: [access.parent, predicate] } : predicate;
+  };
+  const presence = rest.length === 0 ? presenceTest(of) : null;
+  if (presence !== null) return presence ? related(null) : { kind: 'not', of: related(null) };
+  const inner = rest.length > 0 ? ({ kind: 'at', path: rest, of } as const) : of;
+  // A value straight on a relation means the key of the related record.
+  const keyed = hasBareTest(inner) ? ({ kind: 'at', path: [target.primaryKey.name], of: inner } as const) : inner;
+  return related(resolve(keyed, target, access?.grant ?? null, context, depth + 1));
+}
+
+/** What a path through a relation needs: get on the parent row, list or get on the target. */
+export function relatedAccess(
+  field: Field,
+  source: Collection,
+  target: Collection,
+  grantOf: GrantOf,
+  registry: Registry,
+): { readonly grant: Grant; readonly parent: Predicate | null; readonly target: Predicate | null } {
+  const parent = grantOf(source.name, 'get');
+  if (!parent) throw denied(source.name, 'get');
+  if (!parent.may(field)) throw new ApiError('FIELD_DENIED', `The role may not read "${field.name}" of ${source.name}.`);
+  const action = field.relation!.many ? 'list' : 'get';
+  const grant = grantOf(target.name, action);
+  if (!grant) throw denied(target.name, action);
+  const foreignKey = field.relation!.kind === 'belongsTo' ? undefined : target.byName.get(field.relation!.targetField);
+  if (foreignKey && !grant.may(foreignKey)) throw new ApiError('FIELD_DENIED', `The role may not read "${field.name}" of ${source.name}.`);
+  return { grant, parent: planRows(parent.rows, source, registry), target: planRows(grant.rows, target, registry) };
+}
+
+function hasBareTest(filter: AskedFilter): boolean {
+  if (filter.kind === 'test') return true;
+  if (filter.kind === 'all' || filter.kind === 'any') return filter.of.every(hasBareTest);
+  return filter.kind === 'not' && hasBareTest(filter.of);
+}
+
+/** True or false for `$exists`, `$notExists`, and for null as a value; else null. */
+function presenceTest(of: AskedFilter): boolean | null {
+  if (of.kind !== 'test') return null;
+  const { operator, operand } = of;
+  if (operator === '$exists' || operator === '$notNull') return operand.form === 'true';
+  if (operator === '$notExists' || operator === '$null') return operand.form !== 'true';
+  if (operand.form === 'null' && (operator === '$eq' || operator === '$ne')) return operator === '$ne';
+  return null;
+}
+
+function conditions(of: AskedFilter, field: Field, context: Context): Predicate {
+  switch (of.kind) {
+    case 'all':
+    case 'any':
+      return { kind: of.kind, of: of.of.map((each) => conditions(each, field, context)) };
+    case 'not':
+      return { kind: 'not', of: conditions(of.of, field, context) };
+    case 'at':
+      throw new ApiError('RELATION_UNKNOWN', `"${field.name}" is no relation, so "${of.path.join('.')}" cannot follow it.`);
+    case 'test':
+      return test(of.operator, of.operand, field, context);
+  }
+}
+
+function test(name: string, operand: AskedOperand, field: Field, context: Context): Predicate {
+  const operator = operators[name]!;
+  checkFit(name, operator, operand, field);
+  const positive = operator.complementOf ?? (name === '$endWith' ? '$endsWith' : name);
+  const predicate: Predicate = { kind: 'test', field, operator: positive, operand: context.operandOf(operand, field, name) };
+  const negative = operator.complementOf !== undefined;
+  const flagged = operator.operand === 'flag' && operand.form === 'false';
+  return negative !== flagged ? { kind: 'not', of: predicate } : predicate;
+}
+
+function checkFit(name: string, operator: Operator, operand: AskedOperand, field: Field): void {
+  const plainNull = operand.form === 'null' && (name === '$eq' || name === '$ne');
+  if (field.type.operators.has(operator.family) || plainNull) {
+    if (operand.form === 'null' && !plainNull) throw new ApiError('FILTER_INVALID', `${name} on "${field.name}" takes no null; use $null.`);
+    return;
+  }
+  throw new ApiError('OPERATOR_MISFIT', `${name} does not fit "${field.name}", which is a ${field.type.name} field.`);
+}
+
+function requestOperand(operand: AskedOperand, field: Field, operator: string): Operand {
+  return {
+    form: operand.form,
+    read: (environment) => typed(environment.values[operand.slot], environment.valuesAreText, field, operator),
+  };
+}
+
+/** A permission's value: fixed and checked once, or a variable of the caller. */
+function ruleOperand(rows: RowFilter, operand: AskedOperand, field: Field, operator: string): Operand {
+  const variable = rows.variables.get(operand.slot);
+  if (variable === undefined) {
+    const fixed = operand.slot < 0 ? null : typed(rows.values[operand.slot], false, field, operator);
+    return { form: operand.form, read: () => fixed };
+  }
+  const read = (environment: BindEnvironment): unknown => {
+    const value = environment.variables[variable] ?? null;
+    const canonical = value === null || Array.isArray(value) ? value : field.type.readOperand(value, false);
+    return canonical === misfit ? null : canonical;
+  };
+  return { form: operand.form, read };
+}
+
+function typed(value: unknown, isText: boolean, field: Field, operator: string): unknown {
+  if (Array.isArray(value)) return value.filter((each) => each !== null).map((each) => typedOne(each, isText, field, operator));
+  return typedOne(value, isText, field, operator);
+}
+
+function typedOne(value: unknown, isText: boolean, field: Field, operator: string): unknown {
+  const canonical = field.type.readOperand(value, isText);
+  if (canonical === misfit) {
+    throw new ApiError('FILTER_INVALID', `The value of ${operator} on "${field.name}" does not fit a ${field.type.name} field.`);
+  }
+  if (operator.toLowerCase().endsWith('like') && trailingEscape(canonical as string)) {
+    throw new ApiError('FILTER_INVALID', `The pattern of ${operator} on "${field.name}" ends in a lone backslash.`);
+  }
+  return canonical;
+}
+
+function trailingEscape(pattern: string): boolean {
+  return /(^|[^\\])(\\\\)*\\$/.test(pattern);
+}
+
+/**
+ * Checks a row filter on save: it resolves against the schema, and its fixed values fit their fields.
+ *
+ * @throws ApiError 400 saying what does not hold.
+ */
+export function checkRows(rows: RowFilter, collection: Collection, registry: Registry, environment: BindEnvironment): void {
+  const operandOf: OperandOf = (operand, field, operator) => {
+    const planned = ruleOperand(rows, operand, field, operator);
+    planned.read(environment);
+    return planned;
+  };
+  resolve(rows.filter, collection, null, { registry, grantOf: null, operandOf }, 0);
+}

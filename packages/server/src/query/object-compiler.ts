@@ -1,0 +1,43 @@
+import type { Dialect, JsonMember } from '../database/dialect.ts';
+import { balanced, identifier, type Sql, sql } from '../database/sql.ts';
+import { limits } from '../protocol/limits.ts';
+import { type Aliases, columnOf, compilePredicate } from './predicate-compiler.ts';
+import type { Append, Selection } from './selection.ts';
+
+/** Compiles a selection to the expression of one finished JSON object for the row `alias`. */
+export function compileObject(selection: Selection, alias: string, dialect: Dialect, aliases: Aliases): Sql {
+  return dialect.object(membersOf(selection, alias, dialect, aliases));
+}
+
+function membersOf(selection: Selection, alias: string, dialect: Dialect, aliases: Aliases): JsonMember[] {
+  const own = selection.fields.map((field) => ({
+    name: field.name,
+    value: dialect.json(field.type.storage!, sql`${identifier(alias)}.${identifier(field.column!)}`),
+  }));
+  const appended = selection.appends.map((append) => ({
+    name: append.field.name,
+    value: compileAppend(append, alias, selection, dialect, aliases),
+  }));
+  return [...own, ...appended];
+}
+
+/** To-one: the object or null. To-many: the list by primary key. */
+function compileAppend(append: Append, alias: string, parent: Selection, dialect: Dialect, aliases: Aliases): Sql {
+  const relation = append.field.relation!;
+  const target = append.selection.collection;
+  const inner = aliases.next();
+  const own = columnOf(alias, parent.collection, relation.sourceField);
+  const joined = columnOf(inner, target, relation.targetField);
+  const conditions = [relation.through ? sql`${joined} IN (${throughKeys(relation.through, own)})` : sql`${joined}=${own}`];
+  if (append.rows) conditions.push(compilePredicate(append.rows, inner, target, dialect, aliases));
+  if (append.parent) conditions.push(compilePredicate(append.parent, alias, parent.collection, dialect, aliases));
+  const members = membersOf(append.selection, inner, dialect, aliases);
+  const from = sql`FROM ${identifier(target.table)} ${identifier(inner)} WHERE ${balanced(conditions, ' AND ')}`;
+  if (!relation.many) return dialect.objectFrom(members, from);
+  const ordered = sql`${from} ORDER BY ${columnOf(inner, target, target.primaryKey.name)}`;
+  return dialect.listFrom(members, ordered, limits.appendedRecords, append.path);
+}
+
+function throughKeys(through: { table: string; sourceColumn: string; targetColumn: string }, own: Sql): Sql {
+  return sql`SELECT ${identifier(through.targetColumn)} FROM ${identifier(through.table)} WHERE ${identifier(through.sourceColumn)}=${own}`;
+}

@@ -1,0 +1,121 @@
+import type { Dialect } from '../database/dialect.ts';
+import { balanced, type BindEnvironment, identifier, type Param, type Sql, sql } from '../database/sql.ts';
+import type { Storage } from '../schema/field-type.ts';
+import { type Collection, fieldOf, type Relation } from '../schema/registry.ts';
+import type { Operand, Predicate } from './predicate.ts';
+
+/** Makes aliases that differ within one statement. The root of a statement is known by its table's own name. */
+export class Aliases {
+  #count = 0;
+
+  next(): string {
+    this.#count += 1;
+    return `t${this.#count}`;
+  }
+}
+
+/** `"alias"."column"` of a field. */
+export function columnOf(alias: string, collection: Collection, name: string): Sql {
+  return sql`${identifier(alias)}.${identifier(fieldOf(collection, name).column!)}`;
+}
+
+/**
+ * Compiles a predicate about the row `alias`. Every condition is two-valued where it is negated: `NOT` is spelled
+ * `IS NOT TRUE`, so a complement keeps the rows where the field is null.
+ */
+export function compilePredicate(predicate: Predicate, alias: string, collection: Collection, dialect: Dialect, aliases: Aliases): Sql {
+  const inner = (each: Predicate): Sql => compilePredicate(each, alias, collection, dialect, aliases);
+  switch (predicate.kind) {
+    case 'all':
+      return balanced(predicate.of.map(inner), ' AND ');
+    case 'any':
+      return balanced(predicate.of.map(inner), ' OR ');
+    case 'not':
+      return sql`((${inner(predicate.of)}) IS NOT TRUE)`;
+    case 'never':
+      return sql`(1=0)`;
+    case 'variables':
+      return sql`(${variablesPresent(predicate.names)} AND ${inner(predicate.of)})`;
+    case 'test': {
+      const column = sql`${identifier(alias)}.${identifier(predicate.field.column!)}`;
+      return compileTest(predicate.operator, predicate.operand, predicate.field.type.storage!, column, dialect);
+    }
+    case 'related':
+      return compileRelated(predicate, alias, dialect, aliases);
+  }
+}
+
+function variablesPresent(names: readonly string[]): Param {
+  const present = ({ variables }: BindEnvironment): boolean =>
+    names.every((name) => {
+      const value = variables[name];
+      return value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0);
+    });
+  return { storage: 'boolean', read: present };
+}
+
+function compileTest(operator: string, operand: Operand, storage: Storage, column: Sql, dialect: Dialect): Sql {
+  const param: Param = { storage, read: operand.read, list: operand.form === 'list' };
+  if (operand.form === 'null') return sql`${column} IS NULL`;
+  switch (operator) {
+    case '$eq':
+      return sql`${column}=${param}`;
+    case '$gt':
+      return sql`${column}>${param}`;
+    case '$gte':
+      return sql`${column}>=${param}`;
+    case '$lt':
+      return sql`${column}<${param}`;
+    case '$lte':
+      return sql`${column}<=${param}`;
+    case '$between':
+      return sql`${column} BETWEEN ${member(param, 0)} AND ${member(param, 1)}`;
+    case '$in':
+      return dialect.isIn(column, param);
+    case '$like':
+      return dialect.like(column, param, false);
+    case '$ilike':
+      return dialect.like(column, param, true);
+    case '$includes':
+      return dialect.contains(column, param);
+    case '$startsWith':
+      return dialect.startsWith(column, param);
+    case '$endsWith':
+      return dialect.endsWith(column, param);
+    case '$null':
+      return sql`${column} IS NULL`;
+    case '$empty':
+      return dialect.isEmpty(storage, column);
+    case '$isTruly':
+      return dialect.isTrue(column);
+    case '$isFalsy':
+      return sql`((${dialect.isTrue(column)}) IS NOT TRUE)`;
+    default:
+      throw new Error(`no SQL for the operator ${operator}`);
+  }
+}
+
+function member(list: Param, index: number): Param {
+  return { storage: list.storage, read: (environment) => (list.read(environment) as unknown[])[index] };
+}
+
+/** IN with an uncorrelated list: an engine finds the list once and then seeks, whichever side is the smaller. */
+function compileRelated(predicate: Extract<Predicate, { kind: 'related' }>, alias: string, dialect: Dialect, aliases: Aliases): Sql {
+  const { source, relation, target } = predicate;
+  const inner = aliases.next();
+  const column = columnOf(inner, target, relation.targetField);
+  const tick = dialect.tick(inner);
+  const wanted = [
+    ...(tick ? [tick] : []),
+    sql`${column} IS NOT NULL`,
+    ...(predicate.of ? [compilePredicate(predicate.of, inner, target, dialect, aliases)] : []),
+  ];
+  const keys = sql`SELECT ${column} FROM ${identifier(target.table)} ${identifier(inner)} WHERE ${balanced(wanted, ' AND ')}`;
+  const own = columnOf(alias, source, relation.sourceField);
+  return relation.through ? sql`${own} IN (${throughKeys(relation, keys)})` : sql`${own} IN (${keys})`;
+}
+
+function throughKeys({ through }: Relation, keys: Sql): Sql {
+  const { table, sourceColumn, targetColumn } = through!;
+  return sql`SELECT ${identifier(sourceColumn)} FROM ${identifier(table)} WHERE ${identifier(targetColumn)} IN (${keys})`;
+}

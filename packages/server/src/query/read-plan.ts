@@ -1,0 +1,196 @@
+import { compile, type Statement } from '../database/database.ts';
+import type { Dialect } from '../database/dialect.ts';
+import { balanced, identifier, type Param, type Sql, sql } from '../database/sql.ts';
+import { limits } from '../protocol/limits.ts';
+import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import type { Collection, Registry } from '../schema/registry.ts';
+import { planFilter, planRows } from './filter-plan.ts';
+import type { Grant, GrantOf } from './grant.ts';
+import { afterCursor, type CursorNulls, type OrderedKey, type Segment, wholeOrder } from './keyset.ts';
+import { compileObject } from './object-compiler.ts';
+import { both, type Predicate } from './predicate.ts';
+import { Aliases, compilePredicate } from './predicate-compiler.ts';
+import { planSelection, type Selection } from './selection.ts';
+import { compileSortKey, planSort, type SortKey } from './sort-plan.ts';
+
+/** A list, compiled: run it with values as often as wanted while registry and access stay as they are. */
+export interface ListPlan {
+  /**
+   * Rows of: the object as JSON text, the write counter, the value of each key. Where the dialect is shared, total and
+   * presence come first, and no row at all means that the plan is stale. Takes one row more than the page has.
+   */
+  readonly page: Statement;
+  /** Rows of count, and what an estimate needs beyond `cap`. Null where the page carries the total, or none is wanted. */
+  readonly count: Statement | null;
+  readonly cap: number;
+  readonly estimate: Statement | null;
+  readonly keys: readonly SortKey[];
+  /** Tables on which the count depends. */
+  readonly tables: readonly string[];
+  /** Columns before the object. */
+  readonly lead: number;
+}
+
+/** One record by key, or the first match of a filter. Rows of: the object as JSON text, the write counter. */
+export interface GetPlan {
+  readonly statement: Statement;
+  readonly lead: number;
+}
+
+/** What every compilation takes: the snapshot, the caller's grants, the engine. */
+export interface PlanContext {
+  readonly registry: Registry;
+  readonly grantOf: GrantOf;
+  readonly dialect: Dialect;
+}
+
+const limit: Param = { storage: 'bigint', read: (environment) => environment.limit };
+const offset: Param = { storage: 'bigint', read: (environment) => environment.offset };
+
+/** The condition under which a request may see a row: key, filter and the grant's row filter. */
+export function planCondition(
+  request: Pick<AskedRecordRequest, 'filter'>,
+  collection: Collection,
+  grant: Grant,
+  context: PlanContext,
+): Predicate | null {
+  const rows = planRows(grant.rows, collection, context.registry);
+  if (request.filter === null) return rows;
+  return both(rows, planFilter(request.filter, collection, grant, context.registry, context.grantOf));
+}
+
+/** @param cursorNulls where the cursor of `after` holds null; null without a cursor. */
+export function planList(
+  request: AskedRecordRequest,
+  collection: Collection,
+  grant: Grant,
+  cursorNulls: CursorNulls | null,
+  context: PlanContext,
+): ListPlan {
+  const { dialect, registry, grantOf } = context;
+  const selection = planSelection(request, collection, grant, registry, grantOf);
+  const keys = planSort(request.sort, collection, grant, registry, grantOf);
+  const condition = planCondition(request, collection, grant, context);
+  const keyed = keyCondition(request, collection);
+  const segments = compileSegments(keys, cursorNulls, collection, dialect);
+  const page = compilePage(selection, keys, segments, condition, keyed, cursorNulls === null, collection, dialect);
+  const wantsCount = request.count !== 'none';
+  const cap = request.count === 'estimated' ? 1000 : limits.exactCountMaximum;
+  const counted = wantsCount ? compileCount(condition, keyed, collection, cap, dialect) : null;
+  const inline = dialect.shared ? counted : null;
+  return {
+    page: compile(dialect, dialect.guardedPage(page, 2 + keys.length, inline)),
+    count: counted && !dialect.shared ? compile(dialect, counted) : null,
+    cap,
+    estimate: counted && dialect.shared ? compile(dialect, compileEstimate(condition, keyed, collection, dialect)) : null,
+    keys,
+    tables: [...tablesOf(condition, new Set([collection.table]))],
+    lead: dialect.shared ? 2 : 0,
+  };
+}
+
+/** The object keeps the action's own field mask, whatever grant the rows come from. */
+export function planGet(request: AskedRecordRequest, collection: Collection, grant: Grant, context: PlanContext): GetPlan {
+  const { dialect, registry, grantOf } = context;
+  const selection = planSelection(request, collection, grant, registry, grantOf);
+  const keys = planSort(request.sort, collection, grant, registry, grantOf);
+  const condition = planCondition(request, collection, grant, context);
+  const keyed = keyCondition(request, collection);
+  const byFilter = request.filter !== null || keyed === null;
+  const aliases = new Aliases();
+  const object = compileObject(selection, collection.table, dialect, aliases);
+  const where = whereOf([keyed, condition], byFilter, collection, dialect, aliases);
+  const order = byFilter ? sql` ORDER BY ${wholeOrder(ordered(keys, collection, dialect, aliases), dialect).order} LIMIT 1` : sql``;
+  const select = sql`SELECT ${object},${counterOf(collection)} FROM ${identifier(collection.table)}${where}${order}`;
+  return { statement: compile(dialect, dialect.guardedPage(select, 2, null)), lead: dialect.shared ? 2 : 0 };
+}
+
+/** The hidden write counter of a row. */
+export function counterOf(collection: Collection): Sql {
+  return sql`${identifier(collection.table)}._v`;
+}
+
+/** `filterByTk` as a condition: one key, or a list of them. */
+export function keyCondition(request: Pick<AskedRecordRequest, 'filterByTk'>, collection: Collection): ((dialect: Dialect) => Sql) | null {
+  if (request.filterByTk === undefined) return null;
+  const many = Array.isArray(request.filterByTk);
+  const key: Param = { storage: collection.primaryKey.type.storage!, list: many, read: (environment) => environment.key };
+  const column = sql`${identifier(collection.table)}.${identifier(collection.primaryKey.column!)}`;
+  return (dialect) => (many ? dialect.isIn(column, key) : sql`${column}=${key}`);
+}
+
+function ordered(keys: readonly SortKey[], collection: Collection, dialect: Dialect, aliases: Aliases): OrderedKey[] {
+  return keys.map((key) => ({ key, value: compileSortKey(key, collection.table, dialect, aliases) }));
+}
+
+interface CompiledOrder {
+  readonly segments: readonly Segment[];
+  readonly keys: readonly OrderedKey[];
+  readonly aliases: Aliases;
+}
+
+function compileSegments(keys: readonly SortKey[], nulls: CursorNulls | null, collection: Collection, dialect: Dialect): CompiledOrder {
+  const aliases = new Aliases();
+  const values = ordered(keys, collection, dialect, aliases);
+  return { segments: nulls ? afterCursor(values, nulls, dialect) : [wholeOrder(values, dialect)], keys: values, aliases };
+}
+
+function compilePage(
+  selection: Selection,
+  keys: readonly SortKey[],
+  { segments, keys: values, aliases }: CompiledOrder,
+  condition: Predicate | null,
+  keyed: ((dialect: Dialect) => Sql) | null,
+  hasOffset: boolean,
+  collection: Collection,
+  dialect: Dialect,
+): Sql {
+  const object = compileObject(selection, collection.table, dialect, aliases);
+  const keyColumns = values.map(({ value }, index) => dialect.scalar(keys[index]!.field.type.storage!, value));
+  const columns = [object, counterOf(collection), ...keyColumns].reduce((left, right) => sql`${left},${right}`);
+  const selects = segments.map((segment) => {
+    const where = whereOf([segment.condition && (() => segment.condition!), keyed, condition], true, collection, dialect, aliases);
+    const range = hasOffset ? sql`LIMIT ${limit} OFFSET ${offset}` : sql`LIMIT ${limit}`;
+    return sql`SELECT ${columns} FROM ${identifier(collection.table)}${where} ORDER BY ${segment.order} ${range}`;
+  });
+  if (selects.length === 1) return selects[0]!;
+  const all = selects.map((select) => sql`SELECT * FROM (${select}) s`).reduce((left, right) => sql`${left} UNION ALL ${right}`);
+  return sql`${all} LIMIT ${limit}`;
+}
+
+type Condition = Predicate | ((dialect: Dialect) => Sql) | null;
+
+/** WHERE with the tick first, so that it is asked for every row that is visited. */
+export function whereOf(conditions: readonly Condition[], scans: boolean, collection: Collection, dialect: Dialect, aliases: Aliases): Sql {
+  const tick = scans ? dialect.tick(collection.table) : null;
+  const compiled = conditions
+    .filter((condition) => condition !== null)
+    .map((condition) => (typeof condition === 'function' ? condition(dialect) : compilePredicate(condition, collection.table, collection, dialect, aliases)));
+  const all = tick ? [tick, ...compiled] : compiled;
+  return all.length === 0 ? sql`` : sql` WHERE ${balanced(all, ' AND ')}`;
+}
+
+/** Counts at most one row more than `cap`; SQLite also tells how far it came, for the estimate. */
+function compileCount(condition: Predicate | null, keyed: Condition, collection: Collection, cap: number, dialect: Dialect): Sql {
+  const table = identifier(collection.table);
+  const where = whereOf([keyed, condition], true, collection, dialect, new Aliases());
+  if (dialect.shared) return sql`(SELECT count(*) FROM (SELECT 1 FROM ${table}${where} LIMIT ${cap + 1}) c)`;
+  return sql`SELECT count(*),max(r),(SELECT max(rowid) FROM ${table}) FROM (SELECT rowid AS r FROM ${table}${where} LIMIT ${cap + 1})`;
+}
+
+function compileEstimate(condition: Predicate | null, keyed: Condition, collection: Collection, dialect: Dialect): Sql {
+  const where = whereOf([keyed, condition], true, collection, dialect, new Aliases());
+  return sql`EXPLAIN (FORMAT JSON) SELECT 1 FROM ${identifier(collection.table)}${where}`;
+}
+
+function tablesOf(predicate: Predicate | null, into: Set<string>): Set<string> {
+  if (predicate === null) return into;
+  if (predicate.kind === 'all' || predicate.kind === 'any') for (const each of predicate.of) tablesOf(each, into);
+  if (predicate.kind === 'not' || predicate.kind === 'variables') tablesOf(predicate.of, into);
+  if (predicate.kind === 'related') {
+    into.add(predicate.target.table);
+    if (predicate.relation.through) into.add(predicate.relation.through.table);
+    tablesOf(predicate.of, into);
+  }
+  return into;
+}

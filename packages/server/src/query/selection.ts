@@ -1,0 +1,128 @@
+import { ApiError } from '../protocol/api-error.ts';
+import { limits } from '../protocol/limits.ts';
+import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import type { Collection, Field, Registry } from '../schema/registry.ts';
+import { relatedAccess } from './filter-plan.ts';
+import type { Grant, GrantOf } from './grant.ts';
+import type { Predicate } from './predicate.ts';
+import { namedField } from './read-access.ts';
+
+/** What of a record is shown: its own fields, and the related records appended to it. */
+export interface Selection {
+  readonly collection: Collection;
+  readonly fields: readonly Field[];
+  readonly appends: readonly Append[];
+}
+
+export interface Append {
+  readonly field: Field;
+  /** Dotted from the root: what an error names. */
+  readonly path: string;
+  readonly selection: Selection;
+  /** Which target rows may be seen. */
+  readonly rows: Predicate | null;
+  /** On which source rows the append may be followed, where that differs from the rows read. */
+  readonly parent: Predicate | null;
+}
+
+type Names = Pick<AskedRecordRequest, 'fields' | 'except' | 'appends'>;
+
+/** Names of one level, with those of deeper levels under their first step. */
+interface Level {
+  readonly own: readonly string[] | null;
+  readonly deeper: ReadonlyMap<string, string[]>;
+}
+
+/**
+ * Resolves fields, except and appends of a request.
+ *
+ * `fields` names at a level choose that level's fields; `author.name` chooses on the appended author (and appends it).
+ *
+ * @throws ApiError 400 for unknown names, 403 for denied ones.
+ */
+export function planSelection(names: Names, collection: Collection, grant: Grant, registry: Registry, grantOf: GrantOf): Selection {
+  return selectionAt('', names, collection, grant, registry, grantOf);
+}
+
+function selectionAt(
+  path: string,
+  names: Names,
+  collection: Collection,
+  grant: Grant,
+  registry: Registry,
+  grantOf: GrantOf,
+): Selection {
+  const fields = split(names.fields);
+  const except = split(names.except);
+  const chosen = (fields.own ?? []).map((name) => namedField(collection, name, grant));
+  const appends = split([...names.appends, ...chosen.filter((field) => field.relation).map((field) => field.name)]);
+  const relations = new Set([...(appends.own ?? []), ...appends.deeper.keys(), ...fields.deeper.keys()]);
+  for (const name of except.own ?? []) if (!collection.byName.has(name)) throw unknown(collection, name);
+  const hidden = new Set(except.own ?? []);
+  const appended = [...relations].filter((name) => !hidden.has(name)).map((name) => {
+    const field = namedField(collection, name, grant);
+    const under: Names = {
+      fields: fields.deeper.get(name) ?? null,
+      except: except.deeper.get(name) ?? null,
+      appends: appends.deeper.get(name) ?? [],
+    };
+    return appendOf(field, path === '' ? name : `${path}.${name}`, under, collection, grant, registry, grantOf);
+  });
+  return { collection, fields: ownFields(collection, fields.own === null ? null : chosen, hidden, grant), appends: inFieldOrder(appended, collection) };
+}
+
+function ownFields(collection: Collection, chosen: readonly Field[] | null, hidden: ReadonlySet<string>, grant: Grant): Field[] {
+  const wanted = chosen === null ? null : new Set(chosen.map((field) => field.name));
+  return collection.fields.filter(
+    (field) =>
+      field.column !== null &&
+      !field.type.secret &&
+      !hidden.has(field.name) &&
+      (wanted ? wanted.has(field.name) : grant.may(field)),
+  );
+}
+
+function inFieldOrder(appends: readonly Append[], collection: Collection): Append[] {
+  const order = new Map(collection.fields.map((field, index) => [field.name, index]));
+  return [...appends].sort((a, b) => order.get(a.field.name)! - order.get(b.field.name)!);
+}
+
+function appendOf(
+  field: Field,
+  path: string,
+  names: Names,
+  source: Collection,
+  rootGrant: Grant,
+  registry: Registry,
+  grantOf: GrantOf,
+): Append {
+  if (!field.relation) throw new ApiError('RELATION_UNKNOWN', `"${path.slice(0, 120)}" is no relation and cannot be appended.`);
+  if (path.split('.').length > limits.pathDepth) throw new ApiError('LIMIT_EXCEEDED', `appends go at most ${limits.pathDepth} deep.`);
+  const target = registry.get(field.relation.target);
+  const access = relatedAccess(field, source, target, grantOf, registry);
+  const sameRows = grantOf(source.name, 'get')?.identity === rootGrant.identity;
+  return {
+    field,
+    path,
+    selection: selectionAt(path, names, target, access.grant, registry, grantOf),
+    rows: access.target,
+    parent: sameRows ? null : access.parent,
+  };
+}
+
+function split(names: readonly string[] | null): Level {
+  if (names === null) return { own: null, deeper: new Map() };
+  const own: string[] = [];
+  const deeper = new Map<string, string[]>();
+  for (const name of names) {
+    const dot = name.indexOf('.');
+    if (dot < 0) own.push(name);
+    else deeper.set(name.slice(0, dot), [...(deeper.get(name.slice(0, dot)) ?? []), name.slice(dot + 1)]);
+  }
+  return { own: own.length > 0 ? own : null, deeper };
+}
+
+function unknown(collection: Collection, name: string): ApiError {
+  return new ApiError('FIELD_UNKNOWN', `${collection.name} has no field "${name.slice(0, 60)}".`);
+}
+

@@ -1,0 +1,127 @@
+import { v7 as uuid } from 'uuid';
+import { isoTime } from '../base/clock.ts';
+import { ApiError, type ErrorDetails, invalidValues } from '../protocol/api-error.ts';
+import type { Grant } from '../query/grant.ts';
+import { misfit } from '../schema/field-type.ts';
+import type { Collection, Field } from '../schema/registry.ts';
+import { recordCheck } from '../schema/value-schema.ts';
+
+/** A record ready to be written: canonical values by field name, and which of them the client named. */
+export interface CheckedRecord {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly named: readonly string[];
+}
+
+type Raw = Readonly<Record<string, unknown>>;
+
+/**
+ * Checks one body for create: what is missing gets its default, everything is validated at once.
+ *
+ * @throws ApiError 400 for unknown fields, 403 for denied ones, 422 with a detail per field.
+ */
+export function checkNew(input: unknown, collection: Collection, grant: Grant, now: number): CheckedRecord {
+  const given = namedValues(input, collection, grant);
+  const problems = recordCheck(collection, 'create')(withDefaults(given, collection, now, false));
+  if (problems) throw invalidValues(problems);
+  return { values: canonical(withDefaults(given, collection, now, true), collection), named: Object.keys(given) };
+}
+
+/** Checks one body for update: only what is named is validated and written. */
+export function checkChange(input: unknown, collection: Collection, grant: Grant, now: number): CheckedRecord {
+  const given = namedValues(input, collection, grant);
+  const problems = recordCheck(collection, 'update')(given);
+  if (problems) throw invalidValues(problems);
+  const values: Record<string, unknown> = { ...given };
+  for (const field of collection.fields) {
+    if (field.name === 'updatedAt' && field.kept) values['updatedAt'] = isoTime(now);
+    else if (field.definition.autoNowAdd && values[field.name] === undefined) values[field.name] = isoTime(now);
+  }
+  return { values: canonical(values, collection), named: Object.keys(given) };
+}
+
+/** Puts a problem of one record of several under its index. */
+export function atIndex(index: number, error: unknown): unknown {
+  if (!(error instanceof ApiError) || !error.details) return error;
+  return invalidValues(Object.fromEntries(Object.entries(error.details).map(([name, text]) => [`[${index}].${name}`, text])));
+}
+
+/** Merges the problems of many records, so that all come at once. */
+export function checkEach(inputs: readonly unknown[], check: (input: unknown) => CheckedRecord): CheckedRecord[] {
+  const details: Record<string, string> = {};
+  const records: CheckedRecord[] = [];
+  inputs.forEach((input, index) => {
+    try {
+      records.push(check(input));
+    } catch (error) {
+      const placed = atIndex(index, error);
+      if (!(placed instanceof ApiError) || placed.code !== 'VALUE_INVALID') throw placed;
+      Object.assign(details, placed.details as ErrorDetails);
+    }
+  });
+  if (Object.keys(details).length > 0) throw invalidValues(details);
+  return records;
+}
+
+/** Fields that the server keeps are passed over, so that a record that was read can be sent back whole. */
+function namedValues(input: unknown, collection: Collection, grant: Grant): Record<string, unknown> {
+  if (input === null || typeof input !== 'object' || Array.isArray(input)) {
+    throw new ApiError('BODY_INVALID', `The body must be an object with the fields of ${collection.name}.`);
+  }
+  const values: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(input as Raw)) {
+    const field = collection.byName.get(name);
+    if (!field || field.hidden) throw new ApiError('FIELD_UNKNOWN', `${collection.name} has no field "${name.slice(0, 60)}".`);
+    if (field.kept || value === undefined) continue;
+    if (!grant.may(field)) throw new ApiError('FIELD_DENIED', `The role may not write "${name}" of ${collection.name}.`);
+    if (field.relation) linkByKey(field, value, values);
+    else values[name] = value;
+  }
+  return values;
+}
+
+/** A to-one relation in a body: the key of the target, an object that holds nothing else, or null. */
+function linkByKey(field: Field, value: unknown, values: Record<string, unknown>): void {
+  const relation = field.relation!;
+  const members = value !== null && typeof value === 'object' && !Array.isArray(value) ? Object.entries(value) : null;
+  const key = members === null ? value : members.length === 1 && members[0]![0] === relation.targetField ? members[0]![1] : undefined;
+  if (relation.kind !== 'belongsTo' || key === undefined || Array.isArray(key)) {
+    throw new ApiError('BODY_INVALID', `"${field.name}" takes the key of a record here; nested records are not written by this version.`);
+  }
+  if (relation.sourceField in values && values[relation.sourceField] !== key) {
+    throw new ApiError('BODY_INVALID', `"${field.name}" and "${relation.sourceField}" name different records.`);
+  }
+  values[relation.sourceField] = key;
+}
+
+/** `make` is false while checking: generated values need no check, and clocks should not run twice. */
+function withDefaults(given: Raw, collection: Collection, now: number, make: boolean): Record<string, unknown> {
+  const values: Record<string, unknown> = { ...given };
+  for (const field of collection.fields) {
+    if (field.column === null) continue;
+    if (field.kept) {
+      if (make) values[field.name] = isoTime(now);
+    } else if (values[field.name] === undefined) {
+      const made = defaultOf(field, now, make);
+      if (made !== undefined) values[field.name] = made;
+    }
+  }
+  return values;
+}
+
+function defaultOf(field: Field, now: number, make: boolean): unknown {
+  const { definition } = field;
+  if (definition.defaultValue !== undefined) return definition.defaultValue;
+  if (make && field.type.name === 'uid') return uuid({ msecs: now });
+  return make && definition.autoNow ? isoTime(now) : undefined;
+}
+
+function canonical(values: Raw, collection: Collection): Record<string, unknown> {
+  const ready: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(values)) {
+    const field = collection.byName.get(name)!;
+    const read = value === null ? null : field.type.read(value, field.definition);
+    if (read === misfit) throw invalidValues({ [name]: 'The value does not fit this field.' });
+    ready[name] = read;
+  }
+  return ready;
+}

@@ -1,0 +1,21 @@
+import type { Transaction } from '../database/database.ts';
+import type { RecordContext } from './record-context.ts';
+
+export type Body = Readonly<Record<string, unknown>>;
+
+/** A body after its rules: what is written to the record, and what happens beside it in the same transaction. */
+export interface RuledBody {
+  readonly body: Body;
+  /** Runs after the record is written, before the commit; throwing undoes all. */
+  beside?(transaction: Transaction, key: unknown): Promise<void>;
+}
+
+/** What a system collection does beyond the generated actions. Absent members mean: nothing special. */
+export interface RecordRules {
+  /** Before any database work: checks and completes a body. `key` is null on create. */
+  prepare?(body: unknown, key: unknown, context: RecordContext): Promise<RuledBody>;
+  /** Inside the transaction, before records with these keys are updated or destroyed. */
+  guard?(transaction: Transaction, action: 'update' | 'destroy', keys: readonly unknown[], body: Body | null, context: RecordContext): Promise<void>;
+  /** A change alters who may do what: it moves the version on. */
+  readonly access: boolean;
+}

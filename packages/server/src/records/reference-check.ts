@@ -1,0 +1,62 @@
+import { type BoundStatement, bind, compile, environmentOf, type Row } from '../database/database.ts';
+import { identifier, type Param, sql } from '../database/sql.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import type { Grant } from '../query/grant.ts';
+import { planRows } from '../query/filter-plan.ts';
+import { Aliases } from '../query/predicate-compiler.ts';
+import { denied } from '../query/read-access.ts';
+import { whereOf } from '../query/read-plan.ts';
+import { type Collection, columnsOf, type Field, fieldOf } from '../schema/registry.ts';
+import type { CheckedRecord } from './record-input.ts';
+import { planContext, type RecordContext } from './record-context.ts';
+
+type Run = (statement: BoundStatement) => Promise<Row[]>;
+
+/**
+ * Checks that foreign keys name records that exist and that the caller may get; the two failures answer alike.
+ *
+ * @param always also where the caller sees every record, so that only the constraint could fail.
+ * @throws ApiError `REFERENCE_MISSING` naming the field, or 403 without any get grant on the target.
+ */
+export async function checkReferences(
+  context: RecordContext,
+  collection: Collection,
+  records: readonly CheckedRecord[],
+  run: Run,
+  always = false,
+): Promise<void> {
+  for (const field of columnsOf(collection)) {
+    if (!field.references) continue;
+    const named = records.filter((record) => record.named.includes(field.name) && record.values[field.name] !== null);
+    const wanted = [...new Set(named.map((record) => record.values[field.name]))];
+    if (wanted.length === 0) continue;
+    const grant = targetGrant(context, field);
+    if (!always && grant.rows === null) continue;
+    await checkField(context, field, wanted, grant, run);
+  }
+}
+
+function targetGrant(context: RecordContext, field: Field): Grant {
+  const grant = context.grantOf(field.references!.collection, 'get');
+  if (!grant) throw denied(field.references!.collection, 'get');
+  return grant;
+}
+
+async function checkField(context: RecordContext, field: Field, wanted: readonly unknown[], grant: Grant, run: Run): Promise<void> {
+  const { dialect } = context.database;
+  const target = context.registry.get(field.references!.collection);
+  const targetField = fieldOf(target, field.references!.field);
+  const column = sql`${identifier(target.table)}.${identifier(targetField.column!)}`;
+  const keys: Param = { storage: targetField.type.storage!, list: true, read: () => wanted };
+  const rows = planRows(grant.rows, target, planContext(context).registry);
+  const where = whereOf([() => dialect.isIn(column, keys), rows], false, target, dialect, new Aliases());
+  const statement = compile(dialect, sql`SELECT count(DISTINCT ${column}) FROM ${identifier(target.table)}${where}`);
+  const [row] = await run(bind(dialect, statement, environmentOf({ variables: context.variables, version: context.version })));
+  if (Number(row![0]) < wanted.length) throw referenceMissing(field);
+}
+
+export function referenceMissing(field: Field): ApiError {
+  return new ApiError('REFERENCE_MISSING', `"${field.name}" names a record of ${field.references!.collection} that does not exist.`, {
+    details: { [field.name]: 'There is no such record.' },
+  });
+}

@@ -1,0 +1,128 @@
+import { adminRole } from '../../access/access-table.ts';
+import { isKnownVariable, variableOf } from '../../access/variables.ts';
+import { permissionsOn } from '../../database/identity-store.ts';
+import { environmentOf } from '../../database/database.ts';
+import { grantableActions } from '../../protocol/actions.ts';
+import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
+import { normaliseFilter } from '../../protocol/filter-normaliser.ts';
+import { checkRows } from '../../query/filter-plan.ts';
+import type { Collection } from '../../schema/registry.ts';
+import { systemResources } from '../../schema/names.ts';
+import type { RecordContext } from '../record-context.ts';
+import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
+import { roleName } from './role-names.ts';
+
+/** Permissions: checked whole on save, so that deciding with them later can neither fail nor surprise. */
+export const permissionRules: RecordRules = {
+  access: true,
+
+  async prepare(body, key, context): Promise<RuledBody> {
+    if (body === null || typeof body !== 'object' || Array.isArray(body)) return { body: body as Body };
+    const given = completed(body as Record<string, unknown>, key, context);
+    const row = { ...given };
+    if (key === null || 'role' in row) row['role'] = roleName(row['role'], 'role', context);
+    checkRole(row['role'], context);
+    const actions = actionsOf(row['actions'], key === null);
+    if (actions) row['actions'] = actions;
+    const resource = row['resource'];
+    checkResource(resource, context);
+    const collection = context.registry.find(resource as string);
+    for (const name of ['fields', 'exceptFields']) checkFieldList(row[name], name, collection);
+    if (row['fields'] != null && row['exceptFields'] != null) throw invalidDefinition({ exceptFields: 'Give fields or exceptFields, not both.' });
+    checkFilter(row['filter'], collection, context);
+    return { body: row, beside: async (transaction, id) => checkSingle(row, id, context, transaction) };
+  },
+
+  async guard(_transaction, action, keys, _body, context): Promise<void> {
+    for (const key of keys) {
+      for (const role of context.access.roles.values()) if (role.permissions.some((row) => row.id === key)) checkRole(role.name, context);
+    }
+    void action;
+  },
+};
+
+/** An update is checked as the row that it makes. */
+function completed(body: Record<string, unknown>, key: unknown, context: RecordContext): Record<string, unknown> {
+  if (key === null) return body;
+  if (Array.isArray(key) || key === undefined) throw new ApiError('PARAMETER_INVALID', 'Permissions are updated one at a time, by filterByTk.');
+  const row = [...context.access.roles.values()].flatMap((role) => role.permissions).find((each) => each.id === key);
+  if (!row) return body;
+  const present = { role: row.role, resource: row.resource, actions: row.actions };
+  return { ...present, ...body };
+}
+
+function checkRole(role: unknown, context: RecordContext): void {
+  if (role === adminRole) throw new ApiError('SYSTEM_PROTECTED', 'admin may do everything; it takes no permissions.');
+  if (context.access.roles.get(role as string)?.allowConfigure && context.caller.role !== adminRole) {
+    throw new ApiError('SYSTEM_PROTECTED', 'Only an admin changes a role that may configure.');
+  }
+}
+
+function actionsOf(input: unknown, required: boolean): string[] | null {
+  if (input === undefined && !required) return null;
+  const list: unknown[] = Array.isArray(input) ? input : [input];
+  const known = new Set([...grantableActions, 'view', '*']);
+  const bad = list.find((each) => typeof each !== 'string' || !known.has(each));
+  if (list.length === 0 || bad !== undefined || input === undefined || input === null) {
+    throw invalidDefinition({ actions: `Give one or a list of ${[...known].join(', ')}.` });
+  }
+  return [...new Set((list as string[]).flatMap((each) => (each === 'view' ? ['list', 'get'] : [each])))];
+}
+
+function checkResource(resource: unknown, context: RecordContext): void {
+  if (typeof resource !== 'string' || resource === '') throw invalidDefinition({ resource: 'Name a collection, a system resource, or *.' });
+  if (resource !== '*' && !context.registry.find(resource) && !systemResources.has(resource)) {
+    throw invalidDefinition({ resource: `There is no resource "${resource.slice(0, 60)}".` });
+  }
+}
+
+function checkFieldList(input: unknown, name: string, collection: Collection | null): void {
+  if (input === undefined || input === null) return;
+  if (!Array.isArray(input) || input.some((each) => typeof each !== 'string')) throw invalidDefinition({ [name]: 'Give a list of field names.' });
+  if (!collection) throw invalidDefinition({ [name]: 'Fields can be listed for one collection only.' });
+  const unknown = (input as string[]).find((each) => !collection.byName.has(each) || collection.byName.get(each)!.type.secret);
+  if (unknown !== undefined) throw invalidDefinition({ [name]: `${collection.name} has no field "${unknown.slice(0, 60)}".` });
+}
+
+/** A filter must resolve today, its fixed values must fit, and what stands in braces must be a variable. */
+function checkFilter(input: unknown, collection: Collection | null, context: RecordContext): void {
+  if (input === undefined || input === null) return;
+  if (!collection) throw invalidDefinition({ filter: 'A row filter goes with one collection only.' });
+  try {
+    const { filter, values } = normaliseFilter(input);
+    const variables = new Map<number, string>();
+    values.forEach((value, slot) => {
+      for (const each of Array.isArray(value) ? value : [value]) refuseUnknownBraces(each);
+      const variable = variableOf(value);
+      if (variable !== null) variables.set(slot, variable);
+    });
+    if (filter) checkRows({ filter, values, variables }, collection, context.registry, environmentOf({}));
+  } catch (error) {
+    if (error instanceof ApiError && error.code !== 'DEFINITION_INVALID') throw invalidDefinition({ filter: error.message });
+    throw error;
+  }
+}
+
+function refuseUnknownBraces(value: unknown): void {
+  if (typeof value !== 'string' || !value.includes('{{')) return;
+  const variable = variableOf(value);
+  if (variable === null || !isKnownVariable(variable)) {
+    throw invalidDefinition({ filter: `"${value.slice(0, 60)}" is no variable; there are {{$user.<field>}}, {{$role}} and {{$now}}.` });
+  }
+}
+
+/** Two rows on one level for the same action would leave open which one decides. */
+async function checkSingle(
+  row: Record<string, unknown>,
+  id: unknown,
+  context: RecordContext,
+  transaction: Parameters<NonNullable<RuledBody['beside']>>[0],
+): Promise<void> {
+  const others = await permissionsOn(context.database, transaction, row['role'] as string, row['resource'] as string);
+  const mine = row['actions'] as string[];
+  const clash = others.find((other) => other.id !== id && other.actions.some((action) => mine.includes(action)));
+  if (clash) {
+    const action = clash.actions.find((each) => mine.includes(each));
+    throw new ApiError('PERMISSION_EXISTS', `Permission ${clash.id} already decides ${action} on ${String(row['resource'])} for this role.`);
+  }
+}

@@ -1,0 +1,36 @@
+import { adminRole } from '../../access/access-table.ts';
+import { keysHolding } from '../../database/identity-store.ts';
+import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
+import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
+
+/** Roles: built-in ones stay as they are, held ones stay, and only an admin gives or touches allowConfigure. */
+export const roleRules: RecordRules = {
+  access: true,
+
+  async prepare(body, key, context): Promise<RuledBody> {
+    const given = (body ?? {}) as Record<string, unknown>;
+    if ('builtIn' in given) throw new ApiError('SYSTEM_PROTECTED', '"builtIn" is set by the server.');
+    if (key === null && !/^[A-Za-z][A-Za-z0-9_-]{0,59}$/.test(String(given['name'] ?? ''))) {
+      throw invalidDefinition({ name: 'A role name starts with a letter, goes on with letters, digits, _ and -, at most 60 characters.' });
+    }
+    if (given['allowConfigure'] === true && context.caller.role !== adminRole) {
+      throw new ApiError('SYSTEM_PROTECTED', 'Only an admin grants allowConfigure.');
+    }
+    return { body: body as Body };
+  },
+
+  async guard(transaction, action, keys, body, context): Promise<void> {
+    const roles = keys.map((name) => context.access.roles.get(name as string));
+    const isAdmin = context.caller.role === adminRole;
+    if (roles.some((role) => role?.allowConfigure) && !isAdmin) {
+      throw new ApiError('SYSTEM_PROTECTED', 'Only an admin changes a role that may configure.');
+    }
+    const touchesPower = action === 'destroy' || body === null || 'allowConfigure' in body;
+    if (touchesPower && roles.some((role) => role?.builtIn)) {
+      throw new ApiError('SYSTEM_PROTECTED', 'A built-in role cannot be destroyed or change its power.');
+    }
+    if (action === 'destroy' && (await keysHolding(context.database, transaction, keys)) > 0) {
+      throw new ApiError('DEPENDANTS_EXIST', 'Users or API keys hold this role; take it from them first.');
+    }
+  },
+};

@@ -1,0 +1,32 @@
+import { DatabaseFault } from '../database/database.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import type { Collection } from '../schema/registry.ts';
+
+/** What a constraint's refusal means to the caller. `written` is false where records were destroyed. */
+export function writeFault(error: unknown, collection: Collection, written: boolean): unknown {
+  if (!(error instanceof DatabaseFault)) return error;
+  switch (error.kind) {
+    case 'unique':
+      return conflict(error, collection);
+    case 'foreignKey':
+      return written
+        ? new ApiError('REFERENCE_MISSING', 'A foreign key names a record that does not exist.')
+        : new ApiError('DEPENDANTS_EXIST', `Other records depend on this record of ${collection.name}; remove or change them first.`);
+    case 'collision':
+    case 'timeout':
+      return new ApiError('BUSY', 'The write waited too long for others; try again.', { retryAfter: 1 });
+    case 'overflow':
+      return new ApiError('LIMIT_EXCEEDED', `A record has too many related records under "${error.message}" to show.`);
+    default:
+      return error;
+  }
+}
+
+function conflict(error: DatabaseFault, collection: Collection): ApiError {
+  const names = error.columns
+    .map((column) => collection.fields.find((field) => field.column === column)?.name)
+    .filter((name) => name !== undefined);
+  const details = Object.fromEntries(names.map((name) => [name, 'This value is already taken.']));
+  const what = names.length > 0 ? names.map((name) => `"${name}"`).join(' and ') : 'a unique field';
+  return new ApiError('UNIQUE_CONFLICT', `Another record of ${collection.name} has the same value of ${what}.`, { details });
+}

@@ -1,0 +1,221 @@
+import { type ErrorDetails, invalidDefinition } from '../protocol/api-error.ts';
+import { limits } from '../protocol/limits.ts';
+import { isWellFormedJson, jsonDepth } from '../base/well-formed.ts';
+import type { CollectionDefinition, CollectionOptions, FieldDefinition, IndexDefinition } from './definition.ts';
+import { type FieldType, optionChecks } from './field-type.ts';
+import { definableTypes, fieldTypes } from './field-types.ts';
+import { collectionNameProblem, fieldNameProblem } from './names.ts';
+import { problemOfValue } from './value-schema.ts';
+
+type Raw = Readonly<Record<string, unknown>>;
+type Check = (value: unknown, definition: FieldDefinition) => string | null;
+type Details = Record<string, string>;
+
+const { text, truth } = optionChecks;
+const name: Check = (value) => (typeof value === 'string' && value !== '' ? null : 'Give a name.');
+const commonOptions: Readonly<Record<string, Check>> = { name, type: text, title: text, description: text, uiSchema: plainObject };
+const columnOptions: Readonly<Record<string, Check>> = {
+  required: truth,
+  unique: truth,
+  index: truth,
+  allowNull: truth,
+  defaultValue: () => null,
+  primaryKey: truth,
+  autoIncrement: truth,
+};
+const onDelete: Check = (value) =>
+  value === 'setNull' || value === 'cascade' || value === 'restrict' ? null : 'Give setNull, cascade or restrict.';
+const relationOptions: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
+  belongsTo: { target: name, foreignKey: fieldNameProblem, targetKey: name, onDelete, required: truth, index: truth },
+  hasMany: { target: name, foreignKey: fieldNameProblem, sourceKey: name, onDelete },
+};
+
+/**
+ * Checks a collection's definition whole and completes it: the primary key is there, options have their defaults.
+ *
+ * @throws ApiError `DEFINITION_INVALID` with every problem under its path, such as `fields[1].maxLength`.
+ */
+export function checkCollection(input: unknown, maximumFields: number): CollectionDefinition {
+  if (!isObject(input)) throw invalidDefinition({ body: 'Give a collection: {"name", "title", "fields", "options"}.' });
+  const details: Details = {};
+  note(details, 'name', collectionNameProblem(input['name']));
+  for (const key of ['title', 'description']) if (input[key] != null) note(details, key, text(input[key]) ?? wellFormed(input[key]));
+  for (const key of Object.keys(input)) {
+    if (!['name', 'title', 'description', 'fields', 'options'].includes(key)) note(details, key, 'There is no such property.');
+  }
+  const options = checkOptions(input['options'], details);
+  const fields = checkFields(input['fields'] ?? [], details);
+  const own = withPrimaryKey(fields, details);
+  checkTogether(own, options, maximumFields, details);
+  if (Object.keys(details).length > 0) throw invalidDefinition(details);
+  return {
+    name: input['name'] as string,
+    ...(input['title'] != null && { title: input['title'] as string }),
+    ...(input['description'] != null && { description: input['description'] as string }),
+    fields: own,
+    options,
+  };
+}
+
+/**
+ * Checks one field's definition, options nested or flat.
+ *
+ * @throws ApiError `DEFINITION_INVALID` with a detail for each property that does not hold.
+ */
+export function checkField(input: unknown): FieldDefinition {
+  const details: Details = {};
+  const definition = readField(input, '', details);
+  if (definition?.primaryKey) note(details, 'primaryKey', 'A primary key is given when the collection is created.');
+  if (Object.keys(details).length > 0) throw invalidDefinition(details);
+  return definition!;
+}
+
+function checkOptions(input: unknown, details: Details): CollectionOptions {
+  const options = { timestamps: true, paranoid: false, logging: false };
+  if (input === undefined || input === null) return options;
+  if (!isObject(input)) {
+    note(details, 'options', 'Give an object such as {"timestamps": true}.');
+    return options;
+  }
+  for (const [key, value] of Object.entries(input)) {
+    if (key === 'indexes') note(details, 'options.indexes', indexesProblem(value));
+    else if (key in options) note(details, `options.${key}`, truth(value));
+    else note(details, `options.${key}`, 'There is no such option.');
+  }
+  for (const key of ['paranoid', 'logging']) {
+    if (input[key] === true) note(details, `options.${key}`, 'This option is not available in this version; leave it out.');
+  }
+  return { ...options, ...(input as Partial<CollectionOptions>) };
+}
+
+function indexesProblem(value: unknown): string | null {
+  const holds =
+    Array.isArray(value) &&
+    value.every(
+      (index: unknown) =>
+        isObject(index) &&
+        Array.isArray(index['fields']) &&
+        index['fields'].length > 0 &&
+        index['fields'].length <= 10 &&
+        index['fields'].every((each) => typeof each === 'string') &&
+        (index['unique'] === undefined || typeof index['unique'] === 'boolean') &&
+        Object.keys(index).every((key) => key === 'fields' || key === 'unique'),
+    );
+  return holds ? null : 'Give a list such as [{"fields": ["createdAt"], "unique": false}].';
+}
+
+function checkFields(input: unknown, details: Details): FieldDefinition[] {
+  if (!Array.isArray(input)) {
+    note(details, 'fields', 'Give a list of field definitions.');
+    return [];
+  }
+  return input.map((raw, index) => readField(raw, `fields[${index}].`, details)).filter((field) => field !== null);
+}
+
+function readField(raw: unknown, at: string, details: Details): FieldDefinition | null {
+  if (!isObject(raw)) {
+    note(details, at === '' ? 'body' : at.slice(0, -1), 'Give a field: {"name", "type", …}.');
+    return null;
+  }
+  const input = flattened(raw);
+  const nameProblem = fieldNameProblem(input['name']);
+  note(details, `${at}name`, nameProblem);
+  const type = typeof input['type'] === 'string' ? fieldTypes.get(input['type']) : undefined;
+  if (!type || !definableTypes.has(type.name)) {
+    note(details, `${at}type`, `Give one of ${[...definableTypes].join(', ')}.`);
+    return null;
+  }
+  const definition = input as unknown as FieldDefinition;
+  checkProperties(input, type, at, details);
+  if (!type.relation) checkColumn(definition, type, at, details);
+  return nameProblem ? null : definition;
+}
+
+function flattened(raw: Raw): Raw {
+  const { options, ...rest } = raw;
+  const all = isObject(options) ? { ...options, ...rest } : raw;
+  return Object.fromEntries(Object.entries(all).filter(([key, value]) => value !== null || key === 'defaultValue'));
+}
+
+function checkProperties(input: Raw, type: FieldType, at: string, details: Details): void {
+  const allowed: Readonly<Record<string, Check>> = {
+    ...commonOptions,
+    ...(type.relation ? relationOptions[type.name] : { ...columnOptions, ...type.options }),
+  };
+  for (const [key, value] of Object.entries(input)) {
+    if (key === 'name' || key === 'type') continue;
+    const check = Object.hasOwn(allowed, key) ? allowed[key] : undefined;
+    const problem = check ? check(value, input as unknown as FieldDefinition) : `A ${type.name} field has no such property.`;
+    note(details, `${at}${key}`, problem ?? wellFormed(value));
+  }
+  if (type.relation && input['target'] === undefined) note(details, `${at}target`, 'Name the target collection.');
+}
+
+function checkColumn(definition: FieldDefinition, type: FieldType, at: string, details: Details): void {
+  const { primaryKey, autoIncrement, unique, index, defaultValue, min, max } = definition;
+  if (primaryKey && !['integer', 'string', 'uid'].includes(type.name)) {
+    note(details, `${at}primaryKey`, 'A primary key is an integer, string or uid field.');
+  }
+  if (autoIncrement && !(primaryKey && type.name === 'integer')) {
+    note(details, `${at}autoIncrement`, 'Only an integer primary key counts up by itself.');
+  }
+  if ((unique || index) && !type.sortable) note(details, `${at}${unique ? 'unique' : 'index'}`, `A ${type.name} field takes no index.`);
+  if (typeof min === 'number' && typeof max === 'number' && min > max) note(details, `${at}min`, 'min is greater than max.');
+  if (defaultValue === undefined || Object.keys(details).some((key) => key.startsWith(at) && at !== '')) return;
+  if (defaultValue === null) {
+    if (definition.required || definition.allowNull === false) note(details, `${at}defaultValue`, 'This field may not be null.');
+    return;
+  }
+  note(details, `${at}defaultValue`, problemOfValue(type, definition, defaultValue));
+}
+
+function withPrimaryKey(fields: FieldDefinition[], details: Details): FieldDefinition[] {
+  const keys = fields.filter((field) => field.primaryKey);
+  if (keys.length > 1) note(details, 'fields', `Only one field may be the primary key, not ${keys.map((key) => key.name).join(', ')}.`);
+  if (keys.length > 0) return fields;
+  if (fields.some((field) => field.name === 'id')) {
+    note(details, 'fields', 'The field "id" is there but is not the primary key; set primaryKey on it or leave it out.');
+  }
+  return [{ name: 'id', type: 'integer', primaryKey: true, autoIncrement: true }, ...fields];
+}
+
+function checkTogether(fields: FieldDefinition[], options: CollectionOptions, maximum: number, details: Details): void {
+  const seen = new Set<string>(options.timestamps ? ['createdAt', 'updatedAt'] : []);
+  for (const field of fields) {
+    if (seen.has(field.name)) note(details, 'fields', `The name "${field.name}" stands twice.`);
+    seen.add(field.name);
+  }
+  if (fields.length > maximum) note(details, 'fields', `A collection has at most ${maximum} fields.`);
+  if (details['options.indexes'] || !Array.isArray(options.indexes)) return;
+  for (const index of options.indexes as IndexDefinition[]) {
+    const plain = (each: string): boolean => {
+      const found = fields.find((field) => field.name === each);
+      return found ? Boolean(fieldTypes.get(found.type)?.sortable) : seen.has(each) || isForeignKey(fields, each);
+    };
+    const bad = index.fields.find((each) => !plain(each));
+    if (bad !== undefined) note(details, 'options.indexes', `"${bad.slice(0, 60)}" is no field that can be indexed.`);
+  }
+}
+
+function isForeignKey(fields: readonly FieldDefinition[], name: string): boolean {
+  return fields.some((field) => field.type === 'belongsTo' && (field.foreignKey ?? `${field.name}Id`) === name);
+}
+
+function plainObject(value: unknown): string | null {
+  return isObject(value) ? null : 'Give an object.';
+}
+
+function wellFormed(value: unknown): string | null {
+  if (jsonDepth(value, limits.jsonDepth + 1) > limits.jsonDepth) return `Nest at most ${limits.jsonDepth} deep.`;
+  return isWellFormedJson(value) ? null : 'The text holds U+0000 or half a surrogate pair.';
+}
+
+function isObject(value: unknown): value is Raw {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
+function note(details: Details, key: string, problem: string | null): void {
+  if (problem !== null) details[key] ??= problem;
+}
+
+export type { ErrorDetails };

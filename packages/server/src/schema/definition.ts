@@ -1,0 +1,49 @@
+/** A field as the wire defines it, options flattened. Unknown properties have been refused. */
+export interface FieldDefinition {
+  readonly name: string;
+  readonly type: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly uiSchema?: Readonly<Record<string, unknown>>;
+  readonly required?: boolean;
+  readonly unique?: boolean;
+  readonly index?: boolean;
+  readonly allowNull?: boolean;
+  readonly defaultValue?: unknown;
+  readonly primaryKey?: boolean;
+  readonly autoIncrement?: boolean;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly min?: number;
+  readonly max?: number;
+  readonly autoNow?: boolean;
+  readonly autoNowAdd?: boolean;
+  readonly target?: string;
+  readonly foreignKey?: string;
+  readonly otherKey?: string;
+  readonly sourceKey?: string;
+  readonly targetKey?: string;
+  readonly through?: string;
+  readonly onDelete?: 'setNull' | 'cascade' | 'restrict';
+}
+
+export interface IndexDefinition {
+  readonly fields: readonly string[];
+  readonly unique?: boolean;
+}
+
+export interface CollectionOptions {
+  readonly timestamps: boolean;
+  readonly paranoid: boolean;
+  readonly logging: boolean;
+  readonly indexes?: readonly IndexDefinition[];
+}
+
+/** A collection as it was asked for, checked and completed. */
+export interface CollectionDefinition {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly fields: readonly FieldDefinition[];
+  readonly options: CollectionOptions;
+}

@@ -1,0 +1,107 @@
+import type { CollectionOptions, FieldDefinition } from './definition.ts';
+import type { FieldType } from './field-type.ts';
+
+/** A field of the current snapshot. */
+export interface Field {
+  /** Stable: survives renames, never reused. */
+  readonly id: number;
+  readonly name: string;
+  /** Null for relations. */
+  readonly column: string | null;
+  readonly type: FieldType;
+  readonly definition: FieldDefinition;
+  readonly primaryKey: boolean;
+  readonly autoIncrement: boolean;
+  /** The column itself refuses null, so order and comparison need no null case. */
+  readonly notNull: boolean;
+  /** Made by the server (timestamps); what clients send for it is passed over. */
+  readonly kept: boolean;
+  /** A secret of a system collection: no request may name it, whatever the role. */
+  readonly hidden: boolean;
+  /** Part of a system collection's core: cannot be changed or destroyed. */
+  readonly core: boolean;
+  /** Set on the columns that a real foreign-key constraint guards. */
+  readonly references: { readonly collection: string; readonly field: string; readonly onDelete: 'setNull' | 'cascade' | 'restrict' } | null;
+  readonly relation: Relation | null;
+}
+
+export interface Relation {
+  readonly kind: 'belongsTo' | 'hasOne' | 'hasMany' | 'belongsToMany';
+  readonly many: boolean;
+  readonly target: string;
+  /** Field of this collection that the join compares. */
+  readonly sourceField: string;
+  /** Field of the target that the join compares. */
+  readonly targetField: string;
+  /** The join of a many-to-many relation, as it lies in storage. */
+  readonly through: { readonly table: string; readonly sourceColumn: string; readonly targetColumn: string } | null;
+}
+
+export interface Collection {
+  readonly id: number;
+  readonly name: string;
+  readonly title: string | null;
+  readonly description: string | null;
+  readonly options: CollectionOptions;
+  readonly table: string;
+  readonly system: boolean;
+  /** Joins and other storage that has no endpoints. */
+  readonly internal: boolean;
+  readonly fields: readonly Field[];
+  readonly byName: ReadonlyMap<string, Field>;
+  readonly primaryKey: Field;
+}
+
+/** An immutable snapshot of every definition. A change makes a new one that shares what did not change. */
+export class Registry {
+  readonly version: number;
+  readonly #collections: ReadonlyMap<string, Collection>;
+
+  constructor(version: number, collections: ReadonlyMap<string, Collection>) {
+    this.version = version;
+    this.#collections = collections;
+  }
+
+  /** A collection that requests may name, or null. */
+  find(name: string): Collection | null {
+    const found = this.#collections.get(name);
+    return found && !found.internal ? found : null;
+  }
+
+  /** A collection that is known to exist, internal ones included. */
+  get(name: string): Collection {
+    const found = this.#collections.get(name);
+    if (!found) throw new Error(`no collection ${name} in the registry`);
+    return found;
+  }
+
+  all(): Collection[] {
+    return [...this.#collections.values()];
+  }
+
+  with(changed: readonly Collection[], removed: readonly string[], version: number): Registry {
+    const collections = new Map(this.#collections);
+    for (const name of removed) collections.delete(name);
+    for (const collection of changed) collections.set(collection.name, collection);
+    return new Registry(version, collections);
+  }
+}
+
+/** A collection from its parts, with its fields indexed by name. */
+export function makeCollection(parts: Omit<Collection, 'byName' | 'primaryKey'>): Collection {
+  const primaryKey = parts.fields.find((field) => field.primaryKey);
+  if (!primaryKey) throw new Error(`collection ${parts.name} has no primary key`);
+  return { ...parts, byName: new Map(parts.fields.map((field) => [field.name, field])), primaryKey };
+}
+
+/** The field where a relation's target is compared, and the like: known to exist. */
+export function fieldOf(collection: Collection, name: string): Field {
+  const field = collection.byName.get(name);
+  if (!field) throw new Error(`no field ${name} in ${collection.name}`);
+  return field;
+}
+
+/** The fields that lie in columns. */
+export function columnsOf(collection: Collection): (Field & { readonly column: string })[] {
+  return collection.fields.filter((field): field is Field & { column: string } => field.column !== null);
+}

@@ -1,0 +1,112 @@
+import type { FieldDefinition } from './definition.ts';
+
+/** A collection that every application is born with. Its names are its tables' names. */
+export interface SystemCollection {
+  readonly name: string;
+  readonly title: string;
+  readonly internal?: boolean;
+  readonly timestamps: boolean;
+  readonly fields: readonly SystemField[];
+}
+
+/** `hidden` fields are secrets: no reader may name them. */
+export type SystemField = FieldDefinition & { readonly hidden?: boolean };
+
+const id: SystemField = { name: 'id', type: 'integer', primaryKey: true, autoIncrement: true };
+const key = (name: string): SystemField => ({ name, type: 'string', primaryKey: true, maxLength: 60 });
+
+/**
+ * The system collections in the order in which they are made. `users`, `roles`, `permissions` and `apiKeys` have the
+ * generated actions, under rules of their own (records/system); joins and logins have none.
+ */
+export const systemCollections: readonly SystemCollection[] = [
+  {
+    name: 'roles',
+    title: 'Roles',
+    timestamps: true,
+    fields: [
+      key('name'),
+      { name: 'title', type: 'string', maxLength: 255 },
+      { name: 'description', type: 'text' },
+      { name: 'allowConfigure', type: 'boolean', defaultValue: false, allowNull: false },
+      { name: 'default', type: 'boolean', defaultValue: false, allowNull: false },
+      { name: 'builtIn', type: 'boolean', defaultValue: false, allowNull: false },
+    ],
+  },
+  {
+    name: 'users',
+    title: 'Users',
+    timestamps: true,
+    fields: [
+      id,
+      { name: 'email', type: 'string', unique: true, maxLength: 320 },
+      { name: 'username', type: 'string', unique: true, maxLength: 100 },
+      { name: 'nickname', type: 'string', maxLength: 255 },
+      { name: 'password', type: 'password', hidden: true },
+      { name: 'status', type: 'string', defaultValue: 'active', required: true, pattern: '^(active|suspended)$' },
+      { name: 'defaultRole', type: 'string', maxLength: 60 },
+    ],
+  },
+  {
+    name: 'usersRoles',
+    title: 'Roles of users',
+    internal: true,
+    timestamps: false,
+    fields: [
+      id,
+      { name: 'user', type: 'belongsTo', target: 'users', foreignKey: 'userId', onDelete: 'cascade' },
+      { name: 'roleOf', type: 'belongsTo', target: 'roles', foreignKey: 'role', targetKey: 'name', onDelete: 'restrict' },
+    ],
+  },
+  {
+    name: 'permissions',
+    title: 'Permissions',
+    timestamps: true,
+    fields: [
+      id,
+      { name: 'roleOf', type: 'belongsTo', target: 'roles', foreignKey: 'role', targetKey: 'name', onDelete: 'cascade' },
+      { name: 'resource', type: 'string', required: true, maxLength: 60 },
+      { name: 'actions', type: 'json', allowNull: false },
+      { name: 'filter', type: 'json' },
+      { name: 'fields', type: 'json' },
+      { name: 'exceptFields', type: 'json' },
+    ],
+  },
+  {
+    name: 'apiKeys',
+    title: 'API keys',
+    timestamps: false,
+    fields: [
+      id,
+      { name: 'name', type: 'string', maxLength: 255 },
+      { name: 'roleOf', type: 'belongsTo', target: 'roles', foreignKey: 'role', targetKey: 'name', onDelete: 'restrict' },
+      { name: 'expiresAt', type: 'datetime' },
+      { name: 'createdAt', type: 'datetime' },
+      { name: 'lastUsedAt', type: 'datetime' },
+      { name: 'creator', type: 'belongsTo', target: 'users', foreignKey: 'creatorId', onDelete: 'cascade', hidden: true },
+      { name: 'tokenHash', type: 'string', unique: true, hidden: true },
+    ],
+  },
+  {
+    name: 'logins',
+    title: 'Signed-in sessions',
+    internal: true,
+    timestamps: false,
+    fields: [
+      id,
+      { name: 'user', type: 'belongsTo', target: 'users', foreignKey: 'userId', onDelete: 'cascade' },
+      { name: 'tokenHash', type: 'string', unique: true },
+      { name: 'createdAt', type: 'datetime' },
+      { name: 'expiresAt', type: 'datetime' },
+    ],
+  },
+];
+
+/** Relations that need both sides to exist first. */
+export const systemRelations: readonly { readonly collection: string; readonly field: SystemField }[] = [
+  { collection: 'roles', field: { name: 'permissions', type: 'hasMany', target: 'permissions', foreignKey: 'role', sourceKey: 'name' } },
+  {
+    collection: 'users',
+    field: { name: 'roles', type: 'belongsToMany', target: 'roles', through: 'usersRoles', foreignKey: 'userId', otherKey: 'role', targetKey: 'name' },
+  },
+];

@@ -1,0 +1,13 @@
+import { fieldType, misfit, operatorSets } from '../field-type.ts';
+
+export const booleanType = fieldType({
+  name: 'boolean',
+  storage: 'boolean',
+  operators: operatorSets.boolean,
+  jsonSchema: () => ({ type: 'boolean' }),
+  readOperand: (value, isText) => {
+    if (typeof value === 'boolean') return value;
+    if (isText && (value === 'true' || value === '1')) return true;
+    return isText && (value === 'false' || value === '0') ? false : misfit;
+  },
+});

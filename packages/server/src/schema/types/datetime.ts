@@ -1,0 +1,42 @@
+import { fieldType, misfit, optionChecks } from '../field-type.ts';
+
+const form =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:([Zz])|([+-])(\d{2}):?(\d{2}))?)?$/;
+const first = Date.parse('0001-01-01T00:00:00.000Z');
+const last = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** A moment, kept and shown in UTC with milliseconds. `autoNow` sets it on create, `autoNowAdd` on every update. */
+export const datetimeType = fieldType({
+  name: 'datetime',
+  storage: 'datetime',
+  options: { autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
+  jsonSchema: () => ({ type: 'string', format: 'date-time' }),
+  read: (value) => canonicalDatetime(value) ?? misfit,
+  readOperand: (value) => canonicalDatetime(value) ?? misfit,
+});
+
+/**
+ * `YYYY-MM-DDTHH:mm:ss.SSSZ` for an ISO 8601 moment of the years 0001–9999, or null.
+ *
+ * A date alone is midnight UTC; a time without a zone is UTC; finer than milliseconds is cut off; 24:00 and leap
+ * seconds are refused.
+ */
+export function canonicalDatetime(value: unknown): string | null {
+  const match = typeof value === 'string' ? form.exec(value) : null;
+  if (!match) return null;
+  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', , sign, zoneHour, zoneMinute] = match;
+  const text = `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0').slice(0, 3)}Z`;
+  const moment = Date.parse(text);
+  // Date.parse lets 30 February roll over and takes 24:00; only text that comes back unchanged is a date.
+  if (Number.isNaN(moment) || new Date(moment).toISOString() !== text) return null;
+  const offset = sign ? zoneOffset(sign, zoneHour!, zoneMinute!) : 0;
+  if (offset === null) return null;
+  const utc = moment - offset;
+  return utc >= first && utc <= last ? new Date(utc).toISOString() : null;
+}
+
+function zoneOffset(sign: string, hours: string, minutes: string): number | null {
+  if (Number(hours) > 23 || Number(minutes) > 59) return null;
+  const size = (Number(hours) * 60 + Number(minutes)) * 60_000;
+  return sign === '-' ? -size : size;
+}

@@ -1,0 +1,11 @@
+import { fieldType, operatorSets } from '../field-type.ts';
+
+/** Hashed with argon2id before storage; never leaves in any form. */
+export const passwordType = fieldType({
+  name: 'password',
+  storage: 'text',
+  secret: true,
+  sortable: false,
+  operators: operatorSets.presence,
+  jsonSchema: () => ({ type: 'string', wellFormed: true, minLength: 8, maxLength: 1024 }),
+});

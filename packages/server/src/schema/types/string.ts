@@ -1,0 +1,37 @@
+import { RE2JS } from 're2js';
+import { isWellFormedText } from '../../base/well-formed.ts';
+import { fieldType, type JsonSchema, misfit, operatorSets, optionChecks } from '../field-type.ts';
+
+/** Short text. `maxLength` counts code points; `pattern` runs in a linear-time engine. */
+export const stringType = fieldType({
+  name: 'string',
+  storage: 'text',
+  operators: operatorSets.text,
+  options: { maxLength: optionChecks.wholeNumber(1, 1_000_000), pattern: checkPattern },
+  jsonSchema: textSchema,
+  readOperand: readTextOperand,
+});
+
+export function textSchema({ maxLength, pattern }: { maxLength?: number; pattern?: string }): JsonSchema {
+  return {
+    type: 'string',
+    wellFormed: true,
+    ...(maxLength !== undefined && { maxLength }),
+    ...(pattern !== undefined && { pattern }),
+  };
+}
+
+/** Text as it is; numbers and truth values are a mistake that a filter should hear about. */
+export function readTextOperand(value: unknown): unknown {
+  return typeof value === 'string' && isWellFormedText(value) ? value : misfit;
+}
+
+function checkPattern(value: unknown): string | null {
+  if (typeof value !== 'string') return 'Give a regular expression as text.';
+  try {
+    RE2JS.compile(value);
+    return null;
+  } catch {
+    return 'The pattern is not a regular expression in RE2 syntax (no look-around, no back-references).';
+  }
+}

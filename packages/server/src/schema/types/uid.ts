@@ -1,0 +1,12 @@
+import { fieldType, misfit } from '../field-type.ts';
+
+const form = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** A UUID, version 7 where the server makes it; kept in lower case. */
+export const uidType = fieldType({
+  name: 'uid',
+  storage: 'uuid',
+  jsonSchema: () => ({ type: 'string', format: 'uuid' }),
+  read: (value) => (value as string).toLowerCase(),
+  readOperand: (value) => (typeof value === 'string' && form.test(value) ? value.toLowerCase() : misfit),
+});
