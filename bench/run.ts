@@ -1,0 +1,196 @@
+/**
+ * Measures the server against a bare program on the same engine, in the same run, turn by turn.
+ *
+ *     npm run bench -- [--engine sqlite|postgres] [--json FILE] [--quick] [--only text]
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { startThrowawayPostgres } from '../scripts/throwaway-postgres.ts';
+import { type Case, makeCases } from './cases.ts';
+import { cpuMicroseconds, residentMegabytes, type Served, serve } from './child.ts';
+import { type LoadResult, requestText, runLoad } from './load.ts';
+import { inBatches } from './api.ts';
+import { type Prepared, prepare, startServer } from './server-under-test.ts';
+
+type Engine = 'sqlite' | 'postgres';
+
+interface Figure {
+  readonly name: string;
+  readonly server: LoadResult & { readonly cpuMicroseconds: number | null };
+  readonly yardstick: LoadResult;
+  readonly ratio: number;
+  readonly target: number | null;
+}
+
+interface Places {
+  readonly dataDir: string;
+  readonly serverUrl: string | null;
+  readonly yardstickEnv: Record<string, string>;
+  remove(): Promise<void>;
+}
+
+const { values: options } = parseArgs({
+  options: { engine: { type: 'string' }, json: { type: 'string' }, only: { type: 'string' }, quick: { type: 'boolean', default: false } },
+});
+const milliseconds = options.quick ? 700 : 2500;
+const rounds = 3;
+const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!;
+
+async function places(engine: Engine): Promise<Places | null> {
+  const folder = mkdtempSync(join(tmpdir(), 'tablinum-bench-'));
+  const clean = (): void => rmSync(folder, { recursive: true, force: true });
+  if (engine === 'sqlite') {
+    return { dataDir: join(folder, 'data'), serverUrl: null, yardstickEnv: { YARDSTICK_FILE: join(folder, 'yardstick.db') }, remove: async () => clean() };
+  }
+  const server = await startThrowawayPostgres();
+  if ('skipped' in server) {
+    console.log(`postgres skipped: ${server.skipped}`);
+    return null;
+  }
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  for (const name of ['bench_server', 'bench_yardstick']) {
+    await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    await client.query(`CREATE DATABASE ${name} TEMPLATE template0`);
+  }
+  await client.end();
+  const at = (name: string): string => Object.assign(new URL(server.url), { pathname: `/${name}` }).href;
+  const remove = async (): Promise<void> => {
+    await server.stop();
+    clean();
+  };
+  return { dataDir: join(folder, 'data'), serverUrl: at('bench_server'), yardstickEnv: { YARDSTICK_URL: at('bench_yardstick') }, remove };
+}
+
+/** The cursor of row 80,000: pages of 1,000 to there. A cursor does not depend on the page size. */
+async function cursorAt80000({ api }: Prepared): Promise<string> {
+  let after = '';
+  for (let page = 0; page < 80; page += 1) {
+    const { meta } = await api.call('GET', `posts:list?sort=-createdAt&pageSize=1000&count=none&fields=id${after && `&after=${after}`}`);
+    after = meta!.nextCursor!;
+  }
+  return after;
+}
+
+async function loaded(served: Served, requests: readonly string[], clients: number): Promise<Figure['server']> {
+  const before = cpuMicroseconds(served.child);
+  const result = await runLoad({ port: served.port, clients, warmMilliseconds: options.quick ? 300 : 700, milliseconds, requests, expect: 200 });
+  const after = cpuMicroseconds(served.child);
+  const whole = (milliseconds + (options.quick ? 300 : 700)) / milliseconds;
+  return { ...result, cpuMicroseconds: before === null || after === null ? null : (after - before) / (result.count * whole) };
+}
+
+async function measure(each: Case, server: Served, yardstick: Served, engine: Engine): Promise<Figure> {
+  const ours: Figure['server'][] = [];
+  const theirs: LoadResult[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const other = 'sameAs' in each.yardstick ? null : each.yardstick;
+    if (other) theirs.push(await loaded(yardstick, other, each.clients));
+    else theirs.push(await loaded(server, byName.get((each.yardstick as { sameAs: string }).sameAs)!.server, each.clients));
+    ours.push(await loaded(server, each.server, each.clients));
+  }
+  const middle = <T extends LoadResult>(results: T[]): T => results.sort((a, b) => a.perSecond - b.perSecond)[rounds >> 1]!;
+  const ratio = median(ours.map((result, round) => result.perSecond / theirs[round]!.perSecond));
+  return { name: each.name, server: middle(ours), yardstick: middle(theirs), ratio, target: each.target[engine] ?? null };
+}
+
+const byName = new Map<string, Case>();
+
+function print(figure: Figure): void {
+  const { server, yardstick, ratio, target } = figure;
+  const number = (value: number, digits = 0): string => value.toFixed(digits).padStart(9);
+  const verdict = target === null ? '' : ratio >= target ? `>= ${target} reached` : `>= ${target} MISSED`;
+  console.log(
+    `${figure.name.padEnd(48)}${number(server.perSecond)}${number(server.p50, 2)}${number(server.p99, 2)}${number(server.cpuMicroseconds ?? Number.NaN)}${number(yardstick.perSecond)}${number(yardstick.p50, 2)}${number(yardstick.p99, 2)}${number(ratio, 2)}  ${verdict}`,
+  );
+}
+
+/** p99 of gets while four clients scan a million rows that no index helps with. */
+async function underScans({ api, admin, served }: Prepared): Promise<object> {
+  const rows = options.quick ? 100_000 : 1_000_000;
+  await api.post('collections:create', { name: 'bulk', fields: [{ name: 'n', type: 'integer' }, { name: 'words', type: 'string' }], options: { timestamps: false } });
+  await inBatches(rows, (index) => ({ n: index, words: `some words about number ${index}` }), (batch) => api.post('bulk:create', batch));
+  const scan = `bulk:list?count=none&filter=${encodeURIComponent('{"words":{"$includes":"nothing like this"}}')}`;
+  const until = performance.now() + (options.quick ? 4000 : 8000);
+  let scans = 0;
+  let refused = 0;
+  const scanner = async (): Promise<void> => {
+    while (performance.now() < until) {
+      await api.call('GET', scan).then(() => (scans += 1), () => (refused += 1));
+    }
+  };
+  const scanners = [scanner(), scanner(), scanner(), scanner()];
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const requests = Array.from({ length: 1000 }, (_, index) => requestText('GET', `/api/posts:get?filterByTk=${1 + index * 90}`, admin));
+  const result = await runLoad({ port: served.port, clients: 8, warmMilliseconds: 500, milliseconds: options.quick ? 2000 : 5000, requests, expect: 200 });
+  await Promise.all(scanners);
+  console.log(`get beside scans of ${rows} rows: ${result.perSecond.toFixed(0)}/s, p50 ${result.p50.toFixed(2)} ms, p99 ${result.p99.toFixed(2)} ms (target < 20), ${scans} scans done, ${refused} refused`);
+  return { rows, ...result, scans, refused };
+}
+
+async function coldStarts(place: Places): Promise<object> {
+  const times: number[] = [];
+  let idle: number | null = null;
+  let idleLater: number | null = null;
+  for (let round = 0; round < 5; round += 1) {
+    const served = await startServer(place.dataDir, place.serverUrl);
+    times.push(served.startMilliseconds);
+    if (round === 4) {
+      idle = residentMegabytes(served.child);
+      await new Promise((resolve) => setTimeout(resolve, 3000));
+      idleLater = residentMegabytes(served.child);
+    }
+    await served.stop();
+  }
+  console.log(`cold start to the first 200: ${median(times).toFixed(0)} ms (target < 1000); idle memory ${idle?.toFixed(0)} MB, after 3 s ${idleLater?.toFixed(0)} MB (target < 120)`);
+  return { startMilliseconds: median(times), idleMegabytes: idle, idleLaterMegabytes: idleLater };
+}
+
+async function bench(engine: Engine): Promise<object | null> {
+  const place = await places(engine);
+  if (!place) return null;
+  const figures: Figure[] = [];
+  try {
+    console.log(`\n${engine}: filling`);
+    const yardstick = await serve(`./yardstick-${engine}.ts`, [], place.yardstickEnv, '/ready');
+    const served = await startServer(place.dataDir, place.serverUrl);
+    const prepared = await prepare(served);
+    if (place.serverUrl) await analyse(place.serverUrl);
+    const cases = makeCases(prepared, await cursorAt80000(prepared));
+    for (const each of cases) byName.set(each.name, each);
+    console.log(`${''.padEnd(48)}${['req/s', 'p50 ms', 'p99 ms', 'cpu µs', 'bare/s', 'p50 ms', 'p99 ms', 'ratio'].map((title) => title.padStart(9)).join('')}`);
+    for (const each of cases.filter((one) => !options.only || one.name.includes(options.only))) {
+      const figure = await measure(each, served, yardstick, engine);
+      figures.push(figure);
+      print(figure);
+    }
+    const scans = engine === 'sqlite' && (!options.only || 'scans'.includes(options.only)) ? await underScans(prepared) : null;
+    const loadedMegabytes = residentMegabytes(served.child);
+    console.log(`loaded memory ${loadedMegabytes?.toFixed(0)} MB`);
+    await yardstick.stop();
+    await served.stop();
+    const starts = await coldStarts(place);
+    return { engine, figures, scans, loadedMegabytes, ...starts };
+  } finally {
+    await place.remove();
+  }
+}
+
+async function analyse(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query('ANALYZE');
+  await client.end();
+}
+
+const engines: Engine[] = options.engine === undefined ? ['sqlite', 'postgres'] : [options.engine as Engine];
+const results: (object | null)[] = [];
+for (const engine of engines) results.push(await bench(engine));
+if (options.json) {
+  const machine = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length };
+  writeFileSync(options.json, `${JSON.stringify({ date: new Date().toISOString(), ...machine, quick: options.quick, results }, null, 2)}\n`);
+}
+process.exit(0);
