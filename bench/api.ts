@@ -7,10 +7,17 @@ export class Api {
     this.#base = `http://127.0.0.1:${port}/api/`;
   }
 
-  async call(method: string, path: string, body?: unknown): Promise<{ data: never; meta?: { nextCursor: string | null } }> {
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ data: never; meta?: { nextCursor: string | null } }> {
     const response = await fetch(this.#base + path, {
       method,
-      headers: { ...(this.token && { authorization: `Bearer ${this.token}` }), ...(body !== undefined && { 'content-type': 'application/json' }) },
+      headers: {
+        ...(this.token && { authorization: `Bearer ${this.token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
@@ -23,7 +30,11 @@ export class Api {
   }
 }
 
-export async function inBatches<T>(count: number, make: (index: number) => T, send: (batch: T[]) => Promise<unknown>): Promise<void> {
+export async function inBatches<T>(
+  count: number,
+  make: (index: number) => T,
+  send: (batch: T[]) => Promise<unknown>,
+): Promise<void> {
   for (let from = 1; from <= count; from += 1000) {
     const size = Math.min(1000, count - from + 1);
     await send(Array.from({ length: size }, (_, index) => make(from + index)));

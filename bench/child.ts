@@ -18,7 +18,12 @@ process.once('exit', () => {
 });
 process.once('SIGINT', () => process.exit(130));
 
-export async function serve(program: string, args: readonly string[], env: Readonly<Record<string, string>>, probe: string): Promise<Served> {
+export async function serve(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  probe: string,
+): Promise<Served> {
   const port = await freePort();
   const from = performance.now();
   const file = fileURLToPath(new URL(program, import.meta.url));

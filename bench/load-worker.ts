@@ -26,7 +26,7 @@ class Client {
   readonly #socket: Socket;
   #at: number;
   #sent = 0;
-  #pending = Buffer.alloc(0);
+  #pending: Buffer = Buffer.alloc(0);
   latencies: number[] = [];
   measuring = false;
   done: Promise<void>;
@@ -42,7 +42,7 @@ class Client {
       this.#fail = reject;
     });
     this.#socket = connect({ port: job.port, host: '127.0.0.1', noDelay: true }, () => this.#send());
-    this.#socket.on('data', (chunk) => this.#read(chunk));
+    this.#socket.on('data', (chunk) => this.#read(chunk as Buffer));
     this.#socket.on('error', (error) => this.#fail(error));
   }
 
@@ -61,13 +61,17 @@ class Client {
     if (this.#pending.length < end + 4 + length) return;
     const status = Number(head.slice(9, 12));
     if (status !== this.#job.expect) {
-      return this.#fail(new Error(`${status} instead of ${this.#job.expect}: ${this.#pending.toString('utf8', end + 4).slice(0, 300)}`));
+      this.#fail(
+        new Error(`${status} instead of ${this.#job.expect}: ${this.#pending.toString('utf8', end + 4).slice(0, 300)}`),
+      );
+      return;
     }
     this.#pending = Buffer.alloc(0);
     if (this.measuring) this.latencies.push(performance.now() - this.#sent);
-    if (!this.stopping) return this.#send();
-    this.#socket.destroy();
-    this.#finish();
+    if (this.stopping) {
+      this.#socket.destroy();
+      this.#finish();
+    } else this.#send();
   }
 }
 
@@ -86,7 +90,8 @@ async function run(job: LoadJob): Promise<LoadResult> {
   for (const client of clients) client.stopping = true;
   await failed;
   const latencies = clients.flatMap((client) => client.latencies).sort((a, b) => a - b);
-  const at = (share: number): number => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? Number.NaN;
+  const at = (share: number): number =>
+    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? Number.NaN;
   return { perSecond: latencies.length / seconds, p50: at(0.5), p99: at(0.99), count: latencies.length };
 }
 

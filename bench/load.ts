@@ -7,7 +7,9 @@ export type { LoadResult };
 /** Runs one load in a process of its own, bounded in time. */
 export function runLoad(job: LoadJob): Promise<LoadResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [fileURLToPath(new URL('./load-worker.ts', import.meta.url))], { timeout: 120_000 });
+    const child = spawn(process.execPath, [fileURLToPath(new URL('./load-worker.ts', import.meta.url))], {
+      timeout: 120_000,
+    });
     let out = '';
     let err = '';
     child.stdout.on('data', (chunk) => {
@@ -16,7 +18,9 @@ export function runLoad(job: LoadJob): Promise<LoadResult> {
     child.stderr.on('data', (chunk) => {
       err += chunk;
     });
-    child.on('close', (code) => (code === 0 ? resolve(JSON.parse(out) as LoadResult) : reject(new Error(`load failed: ${err || code}`))));
+    child.on('close', (code) =>
+      code === 0 ? resolve(JSON.parse(out) as LoadResult) : reject(new Error(`load failed: ${err || code}`)),
+    );
     child.stdin.end(JSON.stringify(job));
   });
 }

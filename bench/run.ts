@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { startThrowawayPostgres } from '../scripts/throwaway-postgres.ts';
+import { inBatches } from './api.ts';
 import { type Case, makeCases } from './cases.ts';
 import { cpuMicroseconds, residentMegabytes, type Served, serve } from './child.ts';
 import { type LoadResult, requestText, runLoad } from './load.ts';
-import { inBatches } from './api.ts';
 import { type Prepared, prepare, startServer } from './server-under-test.ts';
 
 type Engine = 'sqlite' | 'postgres';
@@ -33,7 +33,12 @@ interface Places {
 }
 
 const { values: options } = parseArgs({
-  options: { engine: { type: 'string' }, json: { type: 'string' }, only: { type: 'string' }, quick: { type: 'boolean', default: false } },
+  options: {
+    engine: { type: 'string' },
+    json: { type: 'string' },
+    only: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+  },
 });
 const milliseconds = options.quick ? 700 : 2500;
 const rounds = 3;
@@ -43,7 +48,12 @@ async function places(engine: Engine): Promise<Places | null> {
   const folder = mkdtempSync(join(tmpdir(), 'tablinum-bench-'));
   const clean = (): void => rmSync(folder, { recursive: true, force: true });
   if (engine === 'sqlite') {
-    return { dataDir: join(folder, 'data'), serverUrl: null, yardstickEnv: { YARDSTICK_FILE: join(folder, 'yardstick.db') }, remove: async () => clean() };
+    return {
+      dataDir: join(folder, 'data'),
+      serverUrl: null,
+      yardstickEnv: { YARDSTICK_FILE: join(folder, 'yardstick.db') },
+      remove: async () => clean(),
+    };
   }
   const server = await startThrowawayPostgres();
   if ('skipped' in server) {
@@ -62,14 +72,22 @@ async function places(engine: Engine): Promise<Places | null> {
     await server.stop();
     clean();
   };
-  return { dataDir: join(folder, 'data'), serverUrl: at('bench_server'), yardstickEnv: { YARDSTICK_URL: at('bench_yardstick') }, remove };
+  return {
+    dataDir: join(folder, 'data'),
+    serverUrl: at('bench_server'),
+    yardstickEnv: { YARDSTICK_URL: at('bench_yardstick') },
+    remove,
+  };
 }
 
 /** The cursor of row 80,000: pages of 1,000 to there. A cursor does not depend on the page size. */
 async function cursorAt80000({ api }: Prepared): Promise<string> {
   let after = '';
   for (let page = 0; page < 80; page += 1) {
-    const { meta } = await api.call('GET', `posts:list?sort=-createdAt&pageSize=1000&count=none&fields=id${after && `&after=${after}`}`);
+    const { meta } = await api.call(
+      'GET',
+      `posts:list?sort=-createdAt&pageSize=1000&count=none&fields=id${after && `&after=${after}`}`,
+    );
     after = meta!.nextCursor!;
   }
   return after;
@@ -77,10 +95,20 @@ async function cursorAt80000({ api }: Prepared): Promise<string> {
 
 async function loaded(served: Served, requests: readonly string[], clients: number): Promise<Figure['server']> {
   const before = cpuMicroseconds(served.child);
-  const result = await runLoad({ port: served.port, clients, warmMilliseconds: options.quick ? 300 : 700, milliseconds, requests, expect: 200 });
+  const result = await runLoad({
+    port: served.port,
+    clients,
+    warmMilliseconds: options.quick ? 300 : 700,
+    milliseconds,
+    requests,
+    expect: 200,
+  });
   const after = cpuMicroseconds(served.child);
   const whole = (milliseconds + (options.quick ? 300 : 700)) / milliseconds;
-  return { ...result, cpuMicroseconds: before === null || after === null ? null : (after - before) / (result.count * whole) };
+  return {
+    ...result,
+    cpuMicroseconds: before === null || after === null ? null : (after - before) / (result.count * whole),
+  };
 }
 
 async function measure(each: Case, server: Served, yardstick: Served, engine: Engine): Promise<Figure> {
@@ -89,12 +117,22 @@ async function measure(each: Case, server: Served, yardstick: Served, engine: En
   for (let round = 0; round < rounds; round += 1) {
     const other = 'sameAs' in each.yardstick ? null : each.yardstick;
     if (other) theirs.push(await loaded(yardstick, other, each.clients));
-    else theirs.push(await loaded(server, byName.get((each.yardstick as { sameAs: string }).sameAs)!.server, each.clients));
+    else
+      theirs.push(
+        await loaded(server, byName.get((each.yardstick as { sameAs: string }).sameAs)!.server, each.clients),
+      );
     ours.push(await loaded(server, each.server, each.clients));
   }
-  const middle = <T extends LoadResult>(results: T[]): T => results.sort((a, b) => a.perSecond - b.perSecond)[rounds >> 1]!;
+  const middle = <T extends LoadResult>(results: T[]): T =>
+    results.sort((a, b) => a.perSecond - b.perSecond)[rounds >> 1]!;
   const ratio = median(ours.map((result, round) => result.perSecond / theirs[round]!.perSecond));
-  return { name: each.name, server: middle(ours), yardstick: middle(theirs), ratio, target: each.target[engine] ?? null };
+  return {
+    name: each.name,
+    server: middle(ours),
+    yardstick: middle(theirs),
+    ratio,
+    target: each.target[engine] ?? null,
+  };
 }
 
 const byName = new Map<string, Case>();
@@ -111,23 +149,48 @@ function print(figure: Figure): void {
 /** p99 of gets while four clients scan a million rows that no index helps with. */
 async function underScans({ api, admin, served }: Prepared): Promise<object> {
   const rows = options.quick ? 100_000 : 1_000_000;
-  await api.post('collections:create', { name: 'bulk', fields: [{ name: 'n', type: 'integer' }, { name: 'words', type: 'string' }], options: { timestamps: false } });
-  await inBatches(rows, (index) => ({ n: index, words: `some words about number ${index}` }), (batch) => api.post('bulk:create', batch));
+  await api.post('collections:create', {
+    name: 'bulk',
+    fields: [
+      { name: 'n', type: 'integer' },
+      { name: 'words', type: 'string' },
+    ],
+    options: { timestamps: false },
+  });
+  await inBatches(
+    rows,
+    (index) => ({ n: index, words: `some words about number ${index}` }),
+    (batch) => api.post('bulk:create', batch),
+  );
   const scan = `bulk:list?count=none&filter=${encodeURIComponent('{"words":{"$includes":"nothing like this"}}')}`;
   const until = performance.now() + (options.quick ? 4000 : 8000);
   let scans = 0;
   let refused = 0;
   const scanner = async (): Promise<void> => {
     while (performance.now() < until) {
-      await api.call('GET', scan).then(() => (scans += 1), () => (refused += 1));
+      await api.call('GET', scan).then(
+        () => (scans += 1),
+        () => (refused += 1),
+      );
     }
   };
   const scanners = [scanner(), scanner(), scanner(), scanner()];
   await new Promise((resolve) => setTimeout(resolve, 500));
-  const requests = Array.from({ length: 1000 }, (_, index) => requestText('GET', `/api/posts:get?filterByTk=${1 + index * 90}`, admin));
-  const result = await runLoad({ port: served.port, clients: 8, warmMilliseconds: 500, milliseconds: options.quick ? 2000 : 5000, requests, expect: 200 });
+  const requests = Array.from({ length: 1000 }, (_, index) =>
+    requestText('GET', `/api/posts:get?filterByTk=${1 + index * 90}`, admin),
+  );
+  const result = await runLoad({
+    port: served.port,
+    clients: 8,
+    warmMilliseconds: 500,
+    milliseconds: options.quick ? 2000 : 5000,
+    requests,
+    expect: 200,
+  });
   await Promise.all(scanners);
-  console.log(`get beside scans of ${rows} rows: ${result.perSecond.toFixed(0)}/s, p50 ${result.p50.toFixed(2)} ms, p99 ${result.p99.toFixed(2)} ms (target < 20), ${scans} scans done, ${refused} refused`);
+  console.log(
+    `get beside scans of ${rows} rows: ${result.perSecond.toFixed(0)}/s, p50 ${result.p50.toFixed(2)} ms, p99 ${result.p99.toFixed(2)} ms (target < 20), ${scans} scans done, ${refused} refused`,
+  );
   return { rows, ...result, scans, refused };
 }
 
@@ -145,7 +208,9 @@ async function coldStarts(place: Places): Promise<object> {
     }
     await served.stop();
   }
-  console.log(`cold start to the first 200: ${median(times).toFixed(0)} ms (target < 1000); idle memory ${idle?.toFixed(0)} MB, after 3 s ${idleLater?.toFixed(0)} MB (target < 120)`);
+  console.log(
+    `cold start to the first 200: ${median(times).toFixed(0)} ms (target < 1000); idle memory ${idle?.toFixed(0)} MB, after 3 s ${idleLater?.toFixed(0)} MB (target < 120)`,
+  );
   return { startMilliseconds: median(times), idleMegabytes: idle, idleLaterMegabytes: idleLater };
 }
 
@@ -161,13 +226,16 @@ async function bench(engine: Engine): Promise<object | null> {
     if (place.serverUrl) await analyse(place.serverUrl);
     const cases = makeCases(prepared, await cursorAt80000(prepared));
     for (const each of cases) byName.set(each.name, each);
-    console.log(`${''.padEnd(48)}${['req/s', 'p50 ms', 'p99 ms', 'cpu µs', 'bare/s', 'p50 ms', 'p99 ms', 'ratio'].map((title) => title.padStart(9)).join('')}`);
+    console.log(
+      `${''.padEnd(48)}${['req/s', 'p50 ms', 'p99 ms', 'cpu µs', 'bare/s', 'p50 ms', 'p99 ms', 'ratio'].map((title) => title.padStart(9)).join('')}`,
+    );
     for (const each of cases.filter((one) => !options.only || one.name.includes(options.only))) {
       const figure = await measure(each, served, yardstick, engine);
       figures.push(figure);
       print(figure);
     }
-    const scans = engine === 'sqlite' && (!options.only || 'scans'.includes(options.only)) ? await underScans(prepared) : null;
+    const scans =
+      engine === 'sqlite' && (!options.only || 'scans'.includes(options.only)) ? await underScans(prepared) : null;
     const loadedMegabytes = residentMegabytes(served.child);
     console.log(`loaded memory ${loadedMegabytes?.toFixed(0)} MB`);
     await yardstick.stop();
@@ -191,6 +259,9 @@ const results: (object | null)[] = [];
 for (const engine of engines) results.push(await bench(engine));
 if (options.json) {
   const machine = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length };
-  writeFileSync(options.json, `${JSON.stringify({ date: new Date().toISOString(), ...machine, quick: options.quick, results }, null, 2)}\n`);
+  writeFileSync(
+    options.json,
+    `${JSON.stringify({ date: new Date().toISOString(), ...machine, quick: options.quick, results }, null, 2)}\n`,
+  );
 }
 process.exit(0);

@@ -53,7 +53,14 @@ export async function prepare(served: Served): Promise<Prepared> {
   await inBatches(postCount, post, (posts) => api.post('posts:create', posts));
   await api.post('roles:create', { name: 'reader', title: 'Reader' });
   const fields = ['id', 'title', 'body', 'views', 'published', 'authorId', 'createdAt', 'updatedAt'];
-  await api.post('permissions:create', { role: 'reader', resource: 'posts', actions: ['list', 'get'], filter: { published: true }, fields });
-  const key = async (role: string): Promise<string> => ((await api.post('apiKeys:create', { role: { name: role } })).data as { token: string }).token;
+  await api.post('permissions:create', {
+    role: 'reader',
+    resource: 'posts',
+    actions: ['list', 'get'],
+    filter: { published: true },
+    fields,
+  });
+  const key = async (role: string): Promise<string> =>
+    ((await api.post('apiKeys:create', { role: { name: role } })).data as { token: string }).token;
   return { served, api, admin: await key('admin'), reader: await key('reader') };
 }

@@ -35,7 +35,10 @@ async function text(name: string, ...values: unknown[]): Promise<string> {
 }
 
 function reply(response: ServerResponse, body: string): void {
-  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body) });
+  response.writeHead(200, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+  });
   response.end(body);
 }
 
@@ -62,15 +65,26 @@ createServer((request, response) => {
   }
   const keys = fromQuery[name];
   if (keys) {
-    return void text(name, ...keys.map(value)).then((data) => reply(response, name === 'get' ? `{"data":${data}}` : `{"data":${data},"meta":{"pageSize":20}}`));
+    return void text(name, ...keys.map(value)).then((data) =>
+      reply(response, name === 'get' ? `{"data":${data}}` : `{"data":${data},"meta":{"pageSize":20}}`),
+    );
   }
   let body = '';
   request.on('data', (chunk) => {
     body += chunk;
   });
   request.on('end', () => {
-    const given = JSON.parse(body) as { title: string; body: string; views: number; published: boolean; authorId: number };
-    const values = name === 'create' ? [given.title, given.body, given.views, given.published, given.authorId] : [given.views, value('id')];
+    const given = JSON.parse(body) as {
+      title: string;
+      body: string;
+      views: number;
+      published: boolean;
+      authorId: number;
+    };
+    const values =
+      name === 'create'
+        ? [given.title, given.body, given.views, given.published, given.authorId]
+        : [given.views, value('id')];
     void text(name, ...values).then((data) => reply(response, `{"data":${data}}`));
   });
 }).listen(Number(process.env['PORT']), '127.0.0.1');
@@ -85,11 +99,23 @@ async function seed(): Promise<void> {
     users.map((user) => user.nickname),
   ]);
   for (let from = 1; from <= postCount; from += 10_000) {
-    const posts = Array.from({ length: 10_000 }, (_, index) => ({ ...postAt(from + index), at: createdAt(from + index) }));
+    const posts = Array.from({ length: 10_000 }, (_, index) => ({
+      ...postAt(from + index),
+      at: createdAt(from + index),
+    }));
     await pool.query(
       'INSERT INTO posts (title,body,views,published,"authorId","createdAt","updatedAt") SELECT a,b,c,d,e,f,f FROM unnest($1::text[],$2::text[],$3::int[],$4::bool[],$5::int[],$6::timestamptz[]) AS u(a,b,c,d,e,f)',
-      [posts.map((p) => p.title), posts.map((p) => p.body), posts.map((p) => p.views), posts.map((p) => p.published), posts.map((p) => p.author), posts.map((p) => p.at)],
+      [
+        posts.map((p) => p.title),
+        posts.map((p) => p.body),
+        posts.map((p) => p.views),
+        posts.map((p) => p.published),
+        posts.map((p) => p.author),
+        posts.map((p) => p.at),
+      ],
     );
   }
-  await pool.query('CREATE INDEX ON posts (views,id); CREATE INDEX ON posts ("authorId",id); CREATE INDEX ON posts ("createdAt",id); ANALYZE;');
+  await pool.query(
+    'CREATE INDEX ON posts (views,id); CREATE INDEX ON posts ("authorId",id); CREATE INDEX ON posts ("createdAt",id); ANALYZE;',
+  );
 }

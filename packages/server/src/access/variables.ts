@@ -20,7 +20,11 @@ function canonical(inner: string): string | null {
 }
 
 /** The values of the variables for one caller. Missing ones stay absent, which makes a filter that needs them false. */
-export function variableValues(role: string, user: Readonly<Record<string, unknown>> | null, now: string): Record<string, unknown> {
+export function variableValues(
+  role: string,
+  user: Readonly<Record<string, unknown>> | null,
+  now: string,
+): Record<string, unknown> {
   const values: Record<string, unknown> = { $role: role, $now: now };
   for (const [name, value] of Object.entries(user ?? {})) values[`$user.${name}`] = value;
   return values;

@@ -65,7 +65,9 @@ export class Application {
     this.changes = new ChangeLog(parts.database);
     this.#hasher = new TokenHasher(parts.appKey);
     const former = parts.appKeyPrevious === null ? [] : [new TokenHasher(parts.appKeyPrevious)];
-    this.authenticator = new Authenticator(parts.database, [this.#hasher, ...former], parts.clock, () => this.registry.get('users'));
+    this.authenticator = new Authenticator(parts.database, [this.#hasher, ...former], parts.clock, () =>
+      this.registry.get('users'),
+    );
     this.#snapshot = snapshot({ version: 0, schema: -1 }, new Registry(0, new Map()), { roles: new Map() });
   }
 
@@ -113,7 +115,10 @@ export class Application {
         return await work();
       } catch (error) {
         if (!(error instanceof StaleVersion)) throw error;
-        if (attempt === attempts) throw new ApiError('BUSY', 'The definitions change faster than the request can follow; try again.', { retryAfter: 1 });
+        if (attempt === attempts)
+          throw new ApiError('BUSY', 'The definitions change faster than the request can follow; try again.', {
+            retryAfter: 1,
+          });
         await this.refresh();
       }
     }
@@ -121,6 +126,7 @@ export class Application {
 
   recordContext(caller: Caller, requestId: string | null): RecordContext {
     const { registry, access, versions, cache } = this.#snapshot;
+    let values: Readonly<Record<string, unknown>> | undefined;
     return {
       database: this.database,
       registry,
@@ -128,7 +134,7 @@ export class Application {
       version: versions.version,
       grantOf: this.#grantsOf(caller.role),
       caller,
-      variables: variableValues(caller.role, caller.user, isoTime(this.clock.now())),
+      variables: () => (values ??= variableValues(caller.role, caller.user, isoTime(this.clock.now()))),
       cache,
       changes: this.changes,
       clock: this.clock,
@@ -175,7 +181,10 @@ export class Application {
     }
     // While an application is born its roles and permissions are not there yet.
     const born = registry.find('permissions') !== null;
-    const access = makeAccessTable(born ? await readRoles(this.database) : [], born ? await readPermissions(this.database) : []);
+    const access = makeAccessTable(
+      born ? await readRoles(this.database) : [],
+      born ? await readPermissions(this.database) : [],
+    );
     this.#snapshot = snapshot(versions, registry, access);
     this.authenticator.forget();
   }
@@ -190,5 +199,11 @@ export class Application {
 }
 
 function snapshot(versions: Versions, registry: Registry, access: AccessTable): Snapshot {
-  return { versions, registry, access, grants: new Map(), cache: { plans: new LruMap(2000), counts: new LruMap(2000) } };
+  return {
+    versions,
+    registry,
+    access,
+    grants: new Map(),
+    cache: { plans: new LruMap(2000), counts: new LruMap(2000) },
+  };
 }

@@ -1,20 +1,25 @@
 /** What a new application is born with: the catalogue, the system collections, built-in roles, its first admin. */
 import { randomUUID } from 'node:crypto';
 import { adminRole, publicRole } from '../access/access-table.ts';
-import { defineCollection, addSystemField } from '../collections/define-collection.ts';
+import { isoTime } from '../base/clock.ts';
+import { addSystemField, defineCollection } from '../collections/define-collection.ts';
 import { createCatalogue, hasCatalogue } from '../database/catalogue.ts';
 import type { Database } from '../database/database.ts';
-import { insertRole, insertPermission, insertUser, setUserRoles, userCount } from '../database/identity-store.ts';
+import { insertPermission, insertRole, insertUser, setUserRoles, userCount } from '../database/identity-store.ts';
 import { hashPassword } from '../identity/password.ts';
 import type { CollectionDefinition } from '../schema/definition.ts';
 import type { Relation } from '../schema/registry.ts';
 import { systemCollections, systemRelations } from '../schema/system-collections.ts';
-import { isoTime } from '../base/clock.ts';
 import type { Application } from './application.ts';
 
 const everyAction = ['list', 'get', 'create', 'update', 'destroy', 'export', 'import', 'history'];
 
-const builtInRoles: readonly { name: string; title: string; allowConfigure: boolean; permissions: readonly { resource: string; actions: readonly string[] }[] }[] = [
+const builtInRoles: readonly {
+  name: string;
+  title: string;
+  allowConfigure: boolean;
+  permissions: readonly { resource: string; actions: readonly string[] }[];
+}[] = [
   { name: adminRole, title: 'Administrator', allowConfigure: true, permissions: [] },
   {
     name: 'developer',
@@ -27,7 +32,12 @@ const builtInRoles: readonly { name: string; title: string; allowConfigure: bool
     ],
   },
   { name: 'editor', title: 'Editor', allowConfigure: false, permissions: [{ resource: '*', actions: everyAction }] },
-  { name: 'viewer', title: 'Viewer', allowConfigure: false, permissions: [{ resource: '*', actions: ['list', 'get'] }] },
+  {
+    name: 'viewer',
+    title: 'Viewer',
+    allowConfigure: false,
+    permissions: [{ resource: '*', actions: ['list', 'get'] }],
+  },
   { name: publicRole, title: 'Without a credential', allowConfigure: false, permissions: [] },
 ];
 
@@ -57,7 +67,15 @@ export async function completeBirth(application: Application): Promise<void> {
   }
   for (const { collection, field } of systemRelations) {
     if (application.registry.get(collection).byName.has(field.name)) continue;
-    const facts = { base: null, notNull: false, kept: false, hidden: false, core: true, references: null, relation: systemRelation(field.name) };
+    const facts = {
+      base: null,
+      notNull: false,
+      kept: false,
+      hidden: false,
+      core: true,
+      references: null,
+      relation: systemRelation(field.name),
+    };
     await addSystemField(application.definitionContext(null, null), collection, { definition: field, facts });
   }
   await addRoles(application);
@@ -70,7 +88,12 @@ export async function addFirstAdmin(application: Application, email: string, pas
   const { database, clock } = application;
   return database.write(async (transaction) => {
     if ((await userCount(database, transaction)) > 0) return false;
-    const id = await insertUser(database, transaction, { email: email.trim().toLowerCase(), nickname: 'Admin', passwordHash: hash, at: isoTime(clock.now()) });
+    const id = await insertUser(database, transaction, {
+      email: email.trim().toLowerCase(),
+      nickname: 'Admin',
+      passwordHash: hash,
+      at: isoTime(clock.now()),
+    });
     await setUserRoles(database, transaction, id, [adminRole]);
     return true;
   });
@@ -85,14 +108,22 @@ async function addRoles({ database, clock }: Application): Promise<void> {
   await database.write(async (transaction) => {
     for (const role of builtInRoles) {
       if (!(await insertRole(database, transaction, role, at))) continue;
-      for (const permission of role.permissions) await insertPermission(database, transaction, { role: role.name, ...permission }, at);
+      for (const permission of role.permissions)
+        await insertPermission(database, transaction, { role: role.name, ...permission }, at);
     }
   });
 }
 
 function systemRelation(name: string): Relation {
   if (name === 'permissions') {
-    return { kind: 'hasMany', many: true, target: 'permissions', sourceField: 'name', targetField: 'role', through: null };
+    return {
+      kind: 'hasMany',
+      many: true,
+      target: 'permissions',
+      sourceField: 'name',
+      targetField: 'role',
+      through: null,
+    };
   }
   const through = { table: 'usersRoles', sourceColumn: 'userId', targetColumn: 'role' };
   return { kind: 'belongsToMany', many: true, target: 'roles', sourceField: 'id', targetField: 'name', through };

@@ -75,10 +75,11 @@ const exampleKeys = /^(change-?me|secret|your[-_ ]?(app|secret)[-_ ]?key|app-?ke
  * @throws ConfigError naming the variable and the cure.
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const read = (name: string): string => valueOf(env, settings.find((each) => each.name === name)!);
+  const read = (name: string): string => settingOf(env, settings.find((each) => each.name === name)!);
   const optional = (name: string): string | null => read(name) || null;
   const appKey = read('APP_KEY');
-  if (exampleKeys.test(appKey)) throw new ConfigError('APP_KEY holds a well-known example value; set a long random one.');
+  if (exampleKeys.test(appKey))
+    throw new ConfigError('APP_KEY holds a well-known example value; set a long random one.');
   return {
     host: read('HOST'),
     port: whole('PORT', read('PORT'), 0, 65_535),
@@ -101,7 +102,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   };
 }
 
-function valueOf(env: Readonly<Record<string, string | undefined>>, { name, secret, fallback }: Setting): string {
+function settingOf(env: Readonly<Record<string, string | undefined>>, { name, secret, fallback }: Setting): string {
   const file = secret ? env[`${name}_FILE`] : undefined;
   if (file && env[name]) throw new ConfigError(`${name} and ${name}_FILE are both set; keep one.`);
   if (!file) return env[name]?.trim() || fallback;
@@ -121,7 +122,8 @@ function whole(name: string, text: string, least: number, most: number): number 
 }
 
 function databaseUrl(text: string | null): string | null {
-  if (text !== null && !/^postgres(ql)?:\/\//.test(text)) throw new ConfigError('DATABASE_URL must start with postgres://.');
+  if (text !== null && !/^postgres(ql)?:\/\//.test(text))
+    throw new ConfigError('DATABASE_URL must start with postgres://.');
   return text;
 }
 

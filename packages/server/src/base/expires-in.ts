@@ -23,7 +23,8 @@ export function expiryOf(expiresIn: unknown, now: number): number | null {
   }
   const count = Number(match[1]);
   const end = advance(now, count, match[2]!);
-  if (!(end <= lastMoment)) throw invalidDefinition({ expiresIn: 'The key would end after the year 9999; give a shorter time or never.' });
+  if (!(end <= lastMoment))
+    throw invalidDefinition({ expiresIn: 'The key would end after the year 9999; give a shorter time or never.' });
   return end;
 }
 

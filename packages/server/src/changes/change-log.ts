@@ -49,7 +49,9 @@ export class ChangeLog {
   async append(transaction: Transaction, events: NewEvents, at: string): Promise<void> {
     if (events.tks.length === 0) return;
     const { dialect } = this.#database;
-    const rows = await transaction.run(fixed(dialect, insertEvents(events, at, dialect.rowsOf(listValue('text', events.tks)))));
+    const rows = await transaction.run(
+      fixed(dialect, insertEvents(events, at, dialect.rowsOf(listValue('text', events.tks)))),
+    );
     const position = rows.at(-1)![0] as number;
     transaction.afterDurable(() => this.advance(position));
   }
@@ -95,7 +97,10 @@ function insertEvents(events: NewEvents, at: string, source: Sql): Sql {
 
 /** The same INSERT with values of the environment, for a statement that writes a record and its event in one. */
 export function fusedEventInsert(name: string, resource: string, source: Sql): Sql {
-  const of = (member: keyof BindEnvironment['event'], storage: Storage): Param => ({ storage, read: ({ event }) => event[member] });
+  const of = (member: keyof BindEnvironment['event'], storage: Storage): Param => ({
+    storage,
+    read: ({ event }) => event[member],
+  });
   return eventInsert(name, resource, source, {
     at: of('at', 'datetime'),
     actor: of('actor', 'text'),
@@ -104,7 +109,12 @@ export function fusedEventInsert(name: string, resource: string, source: Sql): S
   });
 }
 
-function eventInsert(name: string, resource: string, source: Sql, { at, actor, requestId, changed }: Record<keyof BindEnvironment['event'], Param>): Sql {
+function eventInsert(
+  name: string,
+  resource: string,
+  source: Sql,
+  { at, actor, requestId, changed }: Record<keyof BindEnvironment['event'], Param>,
+): Sql {
   return sql`INSERT INTO _events (at,name,resource,tk,actor,request_id,changed)
 SELECT ${at},${literal(name)},${literal(resource)},v,${actor},${requestId},${changed} FROM ${source} RETURNING id`;
 }

@@ -11,10 +11,10 @@ import type { CollectionDefinition, FieldDefinition } from '../schema/definition
 import { collectionOf, type FieldRow } from '../schema/load-registry.ts';
 import { physicalName } from '../schema/names.ts';
 import { type Collection, columnsOf, type Field, type Registry } from '../schema/registry.ts';
-import { columnDefinition, indexesOf, indexOfField } from './storage.ts';
 import type { DefinitionContext } from './definition-context.ts';
-import { type NewField, resolveFields } from './resolve-fields.ts';
 import { fillNewColumn } from './fill-column.ts';
+import { type NewField, resolveFields } from './resolve-fields.ts';
+import { columnDefinition, indexesOf, indexOfField } from './storage.ts';
 
 /** How a collection is born: people define plain ones; the system's own have fixed table names and core fields. */
 export interface Birth {
@@ -26,9 +26,14 @@ export interface Birth {
 const plainBirth: Birth = { system: false, internal: false, hidden: () => false };
 
 /** @throws ApiError 409 when the name is taken, 422 where relations do not hold. */
-export async function defineCollection(context: DefinitionContext, definition: CollectionDefinition, birth = plainBirth): Promise<void> {
+export async function defineCollection(
+  context: DefinitionContext,
+  definition: CollectionDefinition,
+  birth = plainBirth,
+): Promise<void> {
   const { database, registry } = context;
-  if (registry.find(definition.name)) throw new ApiError('COLLECTION_EXISTS', `A collection "${definition.name}" exists already.`);
+  if (registry.find(definition.name))
+    throw new ApiError('COLLECTION_EXISTS', `A collection "${definition.name}" exists already.`);
   if (!birth.system && registry.all().filter((each) => !each.system).length >= context.maximumCollections) {
     throw new ApiError('LIMIT_EXCEEDED', `An application has at most ${context.maximumCollections} collections.`);
   }
@@ -47,35 +52,63 @@ export async function defineCollection(context: DefinitionContext, definition: C
     const grown = registry.with([collection], [], registry.version);
     const columns = columnsOf(collection).map((field) => columnDefinition(field, grown));
     await runAll(context, transaction, database.dialect.createTable(collection.table, columns));
-    await runAll(context, transaction, indexesOf(collection).map((index) => database.dialect.createIndex(collection.table, index)));
-    for (const { collection: other, field } of resolution.foreign) await growCollection(context, transaction, grown.get(other), [field], grown);
+    await runAll(
+      context,
+      transaction,
+      indexesOf(collection).map((index) => database.dialect.createIndex(collection.table, index)),
+    );
+    for (const { collection: other, field } of resolution.foreign)
+      await growCollection(context, transaction, grown.get(other), [field], grown);
     await logged(context, transaction, 'collections.created', definition.name);
   });
 }
 
 /** @throws ApiError 404, 409 when the name is taken, 422. */
-export async function addField(context: DefinitionContext, collectionName: string, definition: FieldDefinition): Promise<void> {
+export async function addField(
+  context: DefinitionContext,
+  collectionName: string,
+  definition: FieldDefinition,
+): Promise<void> {
   const { registry } = context;
   const collection = registry.find(collectionName);
   if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${collectionName.slice(0, 60)}".`);
-  if (collection.byName.has(definition.name)) throw new ApiError('FIELD_EXISTS', `${collectionName} has a field "${definition.name}" already.`);
+  if (collection.byName.has(definition.name))
+    throw new ApiError('FIELD_EXISTS', `${collectionName} has a field "${definition.name}" already.`);
   const existing = collection.fields.map((field) => ({ definition: field.definition, facts: factsOf(field) }));
-  const resolution = resolveFields({ collection: collectionName, fields: [definition], existing, registry, core: false, hidden: () => false, at: () => '' });
+  const resolution = resolveFields({
+    collection: collectionName,
+    fields: [definition],
+    existing,
+    registry,
+    core: false,
+    hidden: () => false,
+    at: () => '',
+  });
   if (collection.fields.length + resolution.own.length > context.maximumFields) {
     throw new ApiError('LIMIT_EXCEEDED', `A collection has at most ${context.maximumFields} fields.`);
   }
   await changing(context, collectionName, true, async (transaction) => {
     await growCollection(context, transaction, collection, resolution.own, registry);
-    for (const { collection: other, field } of resolution.foreign) await growCollection(context, transaction, registry.get(other), [field], registry);
+    for (const { collection: other, field } of resolution.foreign)
+      await growCollection(context, transaction, registry.get(other), [field], registry);
     await logged(context, transaction, 'fields.created', `${collectionName}.${definition.name}`);
   });
 }
 
 /** Adds a field to a system collection while an application is born. */
-export async function addSystemField(context: DefinitionContext, collectionName: string, field: NewField): Promise<void> {
+export async function addSystemField(
+  context: DefinitionContext,
+  collectionName: string,
+  field: NewField,
+): Promise<void> {
   await context.database.write(async (transaction) => {
     const collection = context.registry.get(collectionName);
-    await insertField(context.database, transaction, { collectionId: collection.id, name: field.definition.name, definition: field.definition, facts: field.facts });
+    await insertField(context.database, transaction, {
+      collectionId: collection.id,
+      name: field.definition.name,
+      definition: field.definition,
+      facts: field.facts,
+    });
     await bumpVersion(transaction, 'schema');
   });
   await context.refresh();
@@ -104,7 +137,12 @@ async function store(
   return collectionOf({ ...parts, id, table }, rows);
 }
 
-async function storeFields(context: DefinitionContext, transaction: Transaction, collectionId: number, fields: readonly NewField[]): Promise<FieldRow[]> {
+async function storeFields(
+  context: DefinitionContext,
+  transaction: Transaction,
+  collectionId: number,
+  fields: readonly NewField[],
+): Promise<FieldRow[]> {
   const rows: FieldRow[] = [];
   for (const { definition, facts } of fields) {
     const parts = { collectionId, name: definition.name, definition, facts };
@@ -137,7 +175,15 @@ async function growCollection(
 /** A collection needs its key; only the rows after it are new. */
 function keyRow(collection: Collection): FieldRow[] {
   const { primaryKey } = collection;
-  return [{ id: primaryKey.id, collectionId: collection.id, name: primaryKey.name, definition: primaryKey.definition, facts: factsOf(primaryKey) }];
+  return [
+    {
+      id: primaryKey.id,
+      collectionId: collection.id,
+      name: primaryKey.name,
+      definition: primaryKey.definition,
+      facts: factsOf(primaryKey),
+    },
+  ];
 }
 
 function factsOf(field: Field): NewField['facts'] {
@@ -172,7 +218,10 @@ export async function changing(
     await database.write(
       async (transaction) => {
         // Also the lock by which definition changes of several nodes follow each other.
-        const [row] = await transaction.run({ text: 'UPDATE _meta SET version=version+1,schema_version=schema_version+1 RETURNING version', values: [] });
+        const [row] = await transaction.run({
+          text: 'UPDATE _meta SET version=version+1,schema_version=schema_version+1 RETURNING version',
+          values: [],
+        });
         if (Number(row![0]) !== context.version + 1) throw new StaleVersion();
         await work(transaction);
       },
@@ -186,18 +235,31 @@ export async function changing(
 
 function definitionFault(error: unknown, subject: string): unknown {
   if (!(error instanceof DatabaseFault)) return error;
-  if (error.kind === 'unique') return new ApiError('UNIQUE_CONFLICT', `Records of ${subject} hold equal values; a unique field needs distinct ones.`);
-  if (error.kind === 'collision' || error.kind === 'timeout') return new ApiError('BUSY', 'The change waited too long for others; try again.', { retryAfter: 1 });
+  if (error.kind === 'unique')
+    return new ApiError(
+      'UNIQUE_CONFLICT',
+      `Records of ${subject} hold equal values; a unique field needs distinct ones.`,
+    );
+  if (error.kind === 'collision' || error.kind === 'timeout')
+    return new ApiError('BUSY', 'The change waited too long for others; try again.', { retryAfter: 1 });
   return error;
 }
 
-export async function logged(context: DefinitionContext, transaction: Transaction, name: string, tk: string): Promise<void> {
+export async function logged(
+  context: DefinitionContext,
+  transaction: Transaction,
+  name: string,
+  tk: string,
+): Promise<void> {
   const { actor, requestId } = context;
   const events = { name, resource: name.split('.')[0]!, tks: [tk], actor, requestId, changed: [] };
   await context.changes.append(transaction, events, isoTime(context.clock.now()));
 }
 
-export async function runAll(context: DefinitionContext, transaction: Transaction, statements: readonly Sql[]): Promise<void> {
+export async function runAll(
+  context: DefinitionContext,
+  transaction: Transaction,
+  statements: readonly Sql[],
+): Promise<void> {
   for (const statement of statements) await transaction.run(fixed(context.database.dialect, statement));
 }
-

@@ -20,11 +20,15 @@ interface Dependant {
 export async function dropCollection(context: DefinitionContext, name: string, cascade: boolean): Promise<void> {
   const collection = context.registry.find(name);
   if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${name.slice(0, 60)}".`);
-  if (collection.system) throw new ApiError('SYSTEM_PROTECTED', `${name} is a system collection and cannot be destroyed.`);
+  if (collection.system)
+    throw new ApiError('SYSTEM_PROTECTED', `${name} is a system collection and cannot be destroyed.`);
   const dependants = dependantsOf(collection, context);
   if (dependants.length > 0 && !cascade) {
     const names = dependants.flatMap((each) => each.fields.map((field) => `${each.collection.name}.${field.name}`));
-    throw new ApiError('DEPENDANTS_EXIST', `${name} is used by ${names.join(', ')}; destroy those first, or send cascade=true.`);
+    throw new ApiError(
+      'DEPENDANTS_EXIST',
+      `${name} is used by ${names.join(', ')}; destroy those first, or send cascade=true.`,
+    );
   }
   const drop = async (transaction: Transaction): Promise<void> => {
     for (const dependant of dependants) await shrink(context, transaction, dependant);
@@ -50,19 +54,34 @@ function pointsTo(field: Field, name: string): boolean {
   return field.relation?.target === name || field.references?.collection === name;
 }
 
-async function shrink(context: DefinitionContext, transaction: Transaction, { collection, fields }: Dependant): Promise<void> {
+async function shrink(
+  context: DefinitionContext,
+  transaction: Transaction,
+  { collection, fields }: Dependant,
+): Promise<void> {
   const { dialect } = context.database;
-  const kept = makeCollection({ ...collection, options: withoutIndexes(collection, fields), fields: collection.fields.filter((field) => !fields.includes(field)) });
+  const kept = makeCollection({
+    ...collection,
+    options: withoutIndexes(collection, fields),
+    fields: collection.fields.filter((field) => !fields.includes(field)),
+  });
   const dropped = fields.flatMap((field) => field.column ?? []);
   if (dropped.length > 0) {
     const columns = columnsOf(kept).map((field) => columnDefinition(field, context.registry));
     await runAll(context, transaction, dialect.dropColumns(collection.table, dropped, columns, indexesOf(kept)));
   }
   if (collection.options.indexes) await updateOptions(context.database, transaction, collection.id, kept.options);
-  await deleteFields(context.database, transaction, fields.map((field) => field.id));
+  await deleteFields(
+    context.database,
+    transaction,
+    fields.map((field) => field.id),
+  );
 }
 
 function withoutIndexes({ options }: Collection, fields: readonly Field[]): Collection['options'] {
   const gone = new Set(fields.map((field) => field.name));
-  return { ...options, indexes: (options.indexes ?? []).filter((index) => !index.fields.some((name) => gone.has(name))) };
+  return {
+    ...options,
+    indexes: (options.indexes ?? []).filter((index) => !index.fields.some((name) => gone.has(name))),
+  };
 }

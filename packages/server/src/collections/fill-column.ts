@@ -1,5 +1,5 @@
-import type { Transaction } from '../database/database.ts';
 import { countRows, fillColumn } from '../database/column-fill.ts';
+import type { Transaction } from '../database/database.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import type { Collection, Field } from '../schema/registry.ts';
 import type { DefinitionContext } from './definition-context.ts';
@@ -9,7 +9,12 @@ import type { DefinitionContext } from './definition-context.ts';
  *
  * @throws ApiError 422 for a required field without a default, 409 for a unique one with a default, where records exist.
  */
-export async function fillNewColumn(context: DefinitionContext, transaction: Transaction, collection: Collection, field: Field): Promise<void> {
+export async function fillNewColumn(
+  context: DefinitionContext,
+  transaction: Transaction,
+  collection: Collection,
+  field: Field,
+): Promise<void> {
   const { required, allowNull, defaultValue, unique } = field.definition;
   const needed = Boolean(required) || allowNull === false;
   const given = defaultValue !== undefined && defaultValue !== null;
@@ -17,10 +22,22 @@ export async function fillNewColumn(context: DefinitionContext, transaction: Tra
   const rows = await countRows(context.database, transaction, collection.table);
   if (rows === 0) return;
   if (!given) {
-    throw invalidDefinition({ defaultValue: `${collection.name} holds ${rows} records; a required field needs a default value for them.` });
+    throw invalidDefinition({
+      defaultValue: `${collection.name} holds ${rows} records; a required field needs a default value for them.`,
+    });
   }
   if (unique && rows > 1) {
-    throw new ApiError('UNIQUE_CONFLICT', `${rows} records of ${collection.name} would all get the default of the unique field "${field.name}".`);
+    throw new ApiError(
+      'UNIQUE_CONFLICT',
+      `${rows} records of ${collection.name} would all get the default of the unique field "${field.name}".`,
+    );
   }
-  await fillColumn(context.database, transaction, collection.table, field.column!, field.type.storage!, field.type.read(defaultValue, field.definition));
+  await fillColumn(
+    context.database,
+    transaction,
+    collection.table,
+    field.column!,
+    field.type.storage!,
+    field.type.read(defaultValue, field.definition),
+  );
 }

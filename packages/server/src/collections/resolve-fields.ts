@@ -60,7 +60,8 @@ class Resolver {
 
   resolve(): Resolution {
     const { fields, existing } = this.#input;
-    for (const definition of fields) if (!isRelation(definition)) this.#own.set(definition.name, this.#column(definition));
+    for (const definition of fields)
+      if (!isRelation(definition)) this.#own.set(definition.name, this.#column(definition));
     fields.forEach((definition, index) => {
       if (isRelation(definition)) this.#relation(definition, index);
     });
@@ -73,7 +74,10 @@ class Resolver {
   #column(definition: FieldDefinition): NewField {
     const { core } = this.#input;
     const notNull = Boolean(definition.primaryKey);
-    return { definition, facts: { ...plainFacts, base: definition.name, notNull, core, hidden: this.#input.hidden(definition) } };
+    return {
+      definition,
+      facts: { ...plainFacts, base: definition.name, notNull, core, hidden: this.#input.hidden(definition) },
+    };
   }
 
   #relation(definition: FieldDefinition, index: number): void {
@@ -83,7 +87,8 @@ class Resolver {
       this.#details[`${at}target`] = `There is no collection "${definition.target!.slice(0, 60)}".`;
       return;
     }
-    const relation = definition.type === 'belongsTo' ? this.#belongsTo(definition, at, target) : this.#hasMany(definition, at, target);
+    const relation =
+      definition.type === 'belongsTo' ? this.#belongsTo(definition, at, target) : this.#hasMany(definition, at, target);
     if (relation === null) return;
     const facts = { ...plainFacts, relation, core: this.#input.core, hidden: this.#input.hidden(definition) };
     this.#own.set(definition.name, { definition, facts });
@@ -93,19 +98,32 @@ class Resolver {
     const key = this.#key(target, definition.targetKey, `${at}targetKey`);
     if (!key) return null;
     const name = definition.foreignKey ?? `${definition.name}Id`;
-    const references = { collection: definition.target!, field: key.definition.name, onDelete: definition.onDelete ?? 'setNull' } as const;
+    const references = {
+      collection: definition.target!,
+      field: key.definition.name,
+      onDelete: definition.onDelete ?? 'setNull',
+    } as const;
     const present = this.#own.get(name) ?? this.#input.existing.find((each) => each.definition.name === name);
     if (present?.facts.references) {
       if (!this.#sameReference(present, references, definition, at)) return null;
     } else if (present && this.#input.existing.includes(present)) {
-      this.#details[`${at}foreignKey`] = `"${name}" exists as a plain field; this version makes foreign keys only with new fields.`;
+      this.#details[`${at}foreignKey`] =
+        `"${name}" exists as a plain field; this version makes foreign keys only with new fields.`;
       return null;
     } else {
       const made = present ?? this.#foreignKey(name, key, definition);
-      if (!this.#fits(made, key, `${at}foreignKey`) || !this.#nullFits(made, references.onDelete, `${at}onDelete`)) return null;
+      if (!this.#fits(made, key, `${at}foreignKey`) || !this.#nullFits(made, references.onDelete, `${at}onDelete`))
+        return null;
       this.#own.set(name, { definition: { ...made.definition, index: true }, facts: { ...made.facts, references } });
     }
-    return { kind: 'belongsTo', many: false, target: definition.target!, sourceField: name, targetField: key.definition.name, through: null };
+    return {
+      kind: 'belongsTo',
+      many: false,
+      target: definition.target!,
+      sourceField: name,
+      targetField: key.definition.name,
+      through: null,
+    };
   }
 
   #hasMany(definition: FieldDefinition, at: string, target: readonly NewField[]): Relation | null {
@@ -118,7 +136,8 @@ class Resolver {
     if (present?.facts.references) {
       if (!this.#sameReference(present, references, definition, at)) return null;
     } else if (present) {
-      this.#details[`${at}foreignKey`] = `"${name}" of ${definition.target} is a plain field; this version makes foreign keys only with new fields.`;
+      this.#details[`${at}foreignKey`] =
+        `"${name}" of ${definition.target} is a plain field; this version makes foreign keys only with new fields.`;
       return null;
     } else {
       const made = this.#foreignKey(name, key, definition);
@@ -126,14 +145,24 @@ class Resolver {
       if (definition.target === collection) this.#own.set(name, field);
       else this.#foreign.push({ collection: definition.target!, field });
     }
-    return { kind: 'hasMany', many: true, target: definition.target!, sourceField: key.definition.name, targetField: name, through: null };
+    return {
+      kind: 'hasMany',
+      many: true,
+      target: definition.target!,
+      sourceField: key.definition.name,
+      targetField: name,
+      through: null,
+    };
   }
 
   /** The fields of a collection, also of the one that is being defined. */
   #side(name: string): readonly NewField[] | null {
     if (name === this.#input.collection) return [...this.#input.existing, ...this.#own.values()];
     const found = this.#input.registry.find(name);
-    return found && found.fields.map((field) => ({ definition: field.definition, facts: { ...plainFacts, base: field.column, references: field.references } }));
+    return found?.fields.map((field) => ({
+      definition: field.definition,
+      facts: { ...plainFacts, base: field.column, references: field.references },
+    }));
   }
 
   #madeAbroad(collection: string, name: string): NewField | undefined {
@@ -141,9 +170,13 @@ class Resolver {
   }
 
   #key(side: readonly NewField[], name: string | undefined, at: string): KeySide | null {
-    const found = side.find((each) => (name === undefined ? each.definition.primaryKey : each.definition.name === name));
+    const found = side.find((each) =>
+      name === undefined ? each.definition.primaryKey : each.definition.name === name,
+    );
     if (found && (found.definition.primaryKey || found.definition.unique)) return found;
-    this.#details[at] = found ? `"${name}" is not unique, so it cannot be the key of a relation.` : `There is no field "${String(name).slice(0, 60)}".`;
+    this.#details[at] = found
+      ? `"${name}" is not unique, so it cannot be the key of a relation.`
+      : `There is no field "${String(name).slice(0, 60)}".`;
     return null;
   }
 
@@ -161,7 +194,9 @@ class Resolver {
 
   #fits(made: NewField, key: KeySide, at: string): boolean {
     const same = fieldTypes.get(made.definition.type)?.storage === fieldTypes.get(key.definition.type)?.storage;
-    if (!same) this.#details[at] = `"${made.definition.name}" is ${made.definition.type}, the key it names is ${key.definition.type}.`;
+    if (!same)
+      this.#details[at] =
+        `"${made.definition.name}" is ${made.definition.type}, the key it names is ${key.definition.type}.`;
     return same;
   }
 
@@ -171,10 +206,17 @@ class Resolver {
     return fits;
   }
 
-  #sameReference(present: NewField, wanted: NonNullable<FieldFacts['references']>, definition: FieldDefinition, at: string): boolean {
+  #sameReference(
+    present: NewField,
+    wanted: NonNullable<FieldFacts['references']>,
+    definition: FieldDefinition,
+    at: string,
+  ): boolean {
     const { references } = present.facts;
     const same = references!.collection === wanted.collection && references!.field === wanted.field;
-    if (!same) this.#details[`${at}foreignKey`] = `"${present.definition.name}" already names records of ${references!.collection}.`;
+    if (!same)
+      this.#details[`${at}foreignKey`] =
+        `"${present.definition.name}" already names records of ${references!.collection}.`;
     else if (definition.onDelete && definition.onDelete !== references!.onDelete) {
       this.#details[`${at}onDelete`] = `"${present.definition.name}" already has ${references!.onDelete}.`;
     } else return true;

@@ -12,7 +12,10 @@ export function columnDefinition(field: Field, registry: Registry): ColumnDefini
     primaryKey: field.primaryKey,
     autoIncrement: field.autoIncrement,
     unique: Boolean(field.definition.unique),
-    references: target && references ? { table: target.table, column: fieldOf(target, references.field).column!, onDelete: references.onDelete } : null,
+    references:
+      target && references
+        ? { table: target.table, column: fieldOf(target, references.field).column!, onDelete: references.onDelete }
+        : null,
   };
 }
 
@@ -20,7 +23,11 @@ export function columnDefinition(field: Field, registry: Registry): ColumnDefini
 export function indexesOf(collection: Collection): IndexPlan[] {
   const own = columnsOf(collection).flatMap((field) => indexOfField(collection, field) ?? []);
   const wanted = (collection.options.indexes ?? []).map(({ fields, unique = false }) =>
-    indexPlan(collection, fields.map((name) => fieldOf(collection, name)), unique),
+    indexPlan(
+      collection,
+      fields.map((name) => fieldOf(collection, name)),
+      unique,
+    ),
   );
   return [...new Map([...own, ...wanted].map((index) => [index.name, index])).values()];
 }

@@ -38,9 +38,14 @@ export async function bumpVersion(transaction: Transaction, what: 'access' | 'sc
   await transaction.run({ text: `UPDATE _meta SET version=version+1${schema}`, values: [] });
 }
 
-export async function readDefinitions(database: Database): Promise<{ collections: StoredCollection[]; fields: StoredField[] }> {
+export async function readDefinitions(
+  database: Database,
+): Promise<{ collections: StoredCollection[]; fields: StoredField[] }> {
   const [collections, fields] = await database.read([
-    { text: 'SELECT id,name,title,description,options,table_name,system,internal FROM _collections ORDER BY id', values: [] },
+    {
+      text: 'SELECT id,name,title,description,options,table_name,system,internal FROM _collections ORDER BY id',
+      values: [],
+    },
     { text: 'SELECT id,collection_id,name,definition,facts FROM _fields ORDER BY id', values: [] },
   ]);
   return { collections: collections!.map(storedCollection), fields: fields!.map(storedField) };
@@ -56,21 +61,47 @@ export async function insertCollection(
   return Number(row![0]);
 }
 
-export async function nameTable(database: Database, transaction: Transaction, id: number, table: string): Promise<void> {
-  await run(database, transaction, sql`UPDATE _collections SET table_name=${value('text', table)} WHERE id=${value('integer', id)}`);
+export async function nameTable(
+  database: Database,
+  transaction: Transaction,
+  id: number,
+  table: string,
+): Promise<void> {
+  await run(
+    database,
+    transaction,
+    sql`UPDATE _collections SET table_name=${value('text', table)} WHERE id=${value('integer', id)}`,
+  );
 }
 
-export async function updateOptions(database: Database, transaction: Transaction, id: number, options: unknown): Promise<void> {
-  await run(database, transaction, sql`UPDATE _collections SET options=${value('json', options)} WHERE id=${value('integer', id)}`);
+export async function updateOptions(
+  database: Database,
+  transaction: Transaction,
+  id: number,
+  options: unknown,
+): Promise<void> {
+  await run(
+    database,
+    transaction,
+    sql`UPDATE _collections SET options=${value('json', options)} WHERE id=${value('integer', id)}`,
+  );
 }
 
-export async function insertField(database: Database, transaction: Transaction, parts: Omit<StoredField, 'id'>): Promise<number> {
+export async function insertField(
+  database: Database,
+  transaction: Transaction,
+  parts: Omit<StoredField, 'id'>,
+): Promise<number> {
   const insert = sql`INSERT INTO _fields (collection_id,name,definition,facts) VALUES (${value('integer', parts.collectionId)},${value('text', parts.name)},${value('json', parts.definition)},${value('json', parts.facts)}) RETURNING id`;
   const [row] = await run(database, transaction, insert);
   return Number(row![0]);
 }
 
-export async function deleteFields(database: Database, transaction: Transaction, ids: readonly number[]): Promise<void> {
+export async function deleteFields(
+  database: Database,
+  transaction: Transaction,
+  ids: readonly number[],
+): Promise<void> {
   for (const id of ids) await run(database, transaction, sql`DELETE FROM _fields WHERE id=${value('integer', id)}`);
 }
 

@@ -17,5 +17,7 @@ export async function fillColumn(
   storage: Storage,
   canonical: unknown,
 ): Promise<void> {
-  await transaction.run(fixed(database.dialect, sql`UPDATE ${identifier(table)} SET ${identifier(column)}=${value(storage, canonical)}`));
+  await transaction.run(
+    fixed(database.dialect, sql`UPDATE ${identifier(table)} SET ${identifier(column)}=${value(storage, canonical)}`),
+  );
 }

@@ -33,7 +33,10 @@ export interface Database {
    * `heavy` work (many rows, index builds) runs off the event loop, its statements one by one. `rebuild` work is heavy
    * and may replace tables that others refer to; references are checked before the commit.
    */
-  write<T>(work: (transaction: Transaction) => Promise<T>, options?: { heavy?: boolean; rebuild?: boolean }): Promise<T>;
+  write<T>(
+    work: (transaction: Transaction) => Promise<T>,
+    options?: { heavy?: boolean; rebuild?: boolean },
+  ): Promise<T>;
   /** Like {@link Database.write} for one statement that needs no look at its result before it is committed. */
   writeOne(statement: BoundStatement, touched: readonly string[]): Promise<Row[]>;
   /** A number that differs after any committed change to one of the tables, or null where the engine cannot tell cheaply. */
@@ -104,7 +107,7 @@ const noEnvironment: BindEnvironment = {
   cursor: [],
   limit: 0,
   offset: 0,
-  variables: {},
+  variables: () => ({}),
   version: 0,
   record: {},
   counter: 0,

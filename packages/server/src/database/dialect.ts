@@ -4,8 +4,10 @@ import type { Param, Sql } from './sql.ts';
 /** A member of a JSON object in the making. */
 export interface JsonMember {
   readonly name: string;
-  /** What {@link Dialect.json} or a nested object or list gave. */
+  /** What {@link Dialect.member} gave, or a nested object or list. */
   readonly value: Sql;
+  /** The value is a plain SQL value, not yet JSON. */
+  readonly plain?: boolean;
 }
 
 /** Where a column is filled or compared with another table's. */
@@ -16,7 +18,11 @@ export interface ColumnDefinition {
   readonly primaryKey: boolean;
   readonly autoIncrement: boolean;
   readonly unique: boolean;
-  readonly references: { readonly table: string; readonly column: string; readonly onDelete: 'setNull' | 'cascade' | 'restrict' } | null;
+  readonly references: {
+    readonly table: string;
+    readonly column: string;
+    readonly onDelete: 'setNull' | 'cascade' | 'restrict';
+  } | null;
 }
 
 export interface IndexPlan {
@@ -38,7 +44,7 @@ export interface Dialect {
   toEngine(param: Param, canonical: unknown): unknown;
 
   /** A column as a member of a JSON object. */
-  json(storage: Storage, column: Sql): Sql;
+  member(name: string, storage: Storage, column: Sql): JsonMember;
   object(members: readonly JsonMember[]): Sql;
   /** The one object that `rest` (FROM … WHERE …) finds, or JSON null. */
   objectFrom(members: readonly JsonMember[], rest: Sql): Sql;
@@ -73,7 +79,12 @@ export interface Dialect {
   createTable(table: string, columns: readonly ColumnDefinition[]): Sql[];
   addColumn(table: string, column: ColumnDefinition): Sql[];
   /** Drops columns; `kept` and `indexes` describe the table as it will be, for engines that must build it anew. */
-  dropColumns(table: string, dropped: readonly string[], kept: readonly ColumnDefinition[], indexes: readonly IndexPlan[]): Sql[];
+  dropColumns(
+    table: string,
+    dropped: readonly string[],
+    kept: readonly ColumnDefinition[],
+    indexes: readonly IndexPlan[],
+  ): Sql[];
   createIndex(table: string, index: IndexPlan): Sql;
   dropTable(table: string): Sql;
   /** Makes later generated keys pass the explicit ones. Null where the engine does so itself. */

@@ -35,25 +35,41 @@ export async function findKey(database: Database, tokenHashes: readonly string[]
   const [row] = await reading(database)(sql`SELECT id,name,role,${moment},"creatorId" FROM "apiKeys" WHERE ${wanted}`);
   if (!row) return null;
   const [id, name, role, expiresAt, creatorId] = row;
-  return { id: Number(id), name: name as string | null, role: role as string, expiresAt: expiresAt as string | null, creatorId: creatorId as number | null };
+  return {
+    id: Number(id),
+    name: name as string | null,
+    role: role as string,
+    expiresAt: expiresAt as string | null,
+    creatorId: creatorId as number | null,
+  };
 }
 
 export async function findLogin(database: Database, tokenHashes: readonly string[]): Promise<StoredLogin | null> {
   const { dialect } = database;
   const wanted = dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes));
-  const [row] = await reading(database)(sql`SELECT id,"userId",${dialect.scalar('datetime', sql`"expiresAt"`)} FROM logins WHERE ${wanted}`);
+  const [row] = await reading(database)(
+    sql`SELECT id,"userId",${dialect.scalar('datetime', sql`"expiresAt"`)} FROM logins WHERE ${wanted}`,
+  );
   return row ? { id: Number(row[0]), userId: Number(row[1]), expiresAt: row[2] as string } : null;
 }
 
 /** Every field of a user that is no secret, and the names of the roles held; null for nobody. */
-export async function loadUser(database: Database, users: Collection, id: number): Promise<(Record<string, unknown> & { roles: string[] }) | null> {
+export async function loadUser(
+  database: Database,
+  users: Collection,
+  id: number,
+): Promise<(Record<string, unknown> & { roles: string[] }) | null> {
   const { dialect } = database;
   const members = columnsOf(users)
     .filter((field) => !field.type.secret && !field.hidden)
-    .map((field) => ({ name: field.name, value: dialect.json(field.type.storage!, sql`users."${field.column}"`) }));
-  const [row] = await reading(database)(sql`SELECT ${dialect.object(members)} FROM users WHERE id=${value('integer', id)}`);
+    .map((field) => dialect.member(field.name, field.type.storage!, sql`users."${field.column}"`));
+  const [row] = await reading(database)(
+    sql`SELECT ${dialect.object(members)} FROM users WHERE id=${value('integer', id)}`,
+  );
   if (!row) return null;
-  const roles = await reading(database)(sql`SELECT role FROM "usersRoles" WHERE "userId"=${value('integer', id)} ORDER BY id`);
+  const roles = await reading(database)(
+    sql`SELECT role FROM "usersRoles" WHERE "userId"=${value('integer', id)} ORDER BY id`,
+  );
   return { ...(JSON.parse(row[0] as string) as Record<string, unknown>), roles: roles.map(([role]) => role as string) };
 }
 
@@ -61,17 +77,26 @@ export async function findForSignIn(
   database: Database,
   by: { readonly email?: string; readonly username?: string },
 ): Promise<{ id: number; passwordHash: string | null; status: string } | null> {
-  const condition = by.email !== undefined ? sql`email=${value('text', by.email)}` : sql`username=${value('text', by.username)}`;
+  const condition =
+    by.email !== undefined ? sql`email=${value('text', by.email)}` : sql`username=${value('text', by.username)}`;
   const [row] = await reading(database)(sql`SELECT id,password,status FROM users WHERE ${condition}`);
   return row ? { id: Number(row[0]), passwordHash: row[1] as string | null, status: row[2] as string } : null;
 }
 
 export async function insertLogin(
   database: Database,
-  login: { readonly userId: number; readonly tokenHash: string; readonly createdAt: string; readonly expiresAt: string },
+  login: {
+    readonly userId: number;
+    readonly tokenHash: string;
+    readonly createdAt: string;
+    readonly expiresAt: string;
+  },
 ): Promise<void> {
   await database.write((transaction) =>
-    writing(database, transaction)(
+    writing(
+      database,
+      transaction,
+    )(
       sql`INSERT INTO logins ("userId","tokenHash","createdAt","expiresAt") VALUES (${value('integer', login.userId)},${value('text', login.tokenHash)},${value('datetime', login.createdAt)},${value('datetime', login.expiresAt)})`,
     ),
   );
@@ -79,7 +104,10 @@ export async function insertLogin(
 
 export async function extendLogin(database: Database, id: number, expiresAt: string): Promise<void> {
   await database.write((transaction) =>
-    writing(database, transaction)(sql`UPDATE logins SET "expiresAt"=${value('datetime', expiresAt)} WHERE id=${value('integer', id)}`),
+    writing(
+      database,
+      transaction,
+    )(sql`UPDATE logins SET "expiresAt"=${value('datetime', expiresAt)} WHERE id=${value('integer', id)}`),
   );
 }
 
@@ -95,9 +123,19 @@ export async function deleteLoginsOf(database: Database, transaction: Transactio
 export async function insertKey(
   database: Database,
   transaction: Transaction,
-  key: { name: string | null; role: string; expiresAt: string | null; createdAt: string; creatorId: number | null; tokenHash: string },
+  key: {
+    name: string | null;
+    role: string;
+    expiresAt: string | null;
+    createdAt: string;
+    creatorId: number | null;
+    tokenHash: string;
+  },
 ): Promise<number> {
-  const [row] = await writing(database, transaction)(
+  const [row] = await writing(
+    database,
+    transaction,
+  )(
     sql`INSERT INTO "apiKeys" (name,role,"expiresAt","createdAt","creatorId","tokenHash") VALUES (${value('text', key.name)},${value('text', key.role)},${value('datetime', key.expiresAt)},${value('datetime', key.createdAt)},${value('integer', key.creatorId)},${value('text', key.tokenHash)}) RETURNING id`,
   );
   return Number(row![0]);
@@ -114,9 +152,15 @@ export async function touchKeys(database: Database, used: ReadonlyMap<number, st
   });
 }
 
-export async function readRoles(database: Database): Promise<{ name: string; allowConfigure: boolean; builtIn: boolean }[]> {
+export async function readRoles(
+  database: Database,
+): Promise<{ name: string; allowConfigure: boolean; builtIn: boolean }[]> {
   const rows = await reading(database)(sql`SELECT name,"allowConfigure","builtIn" FROM roles`);
-  return rows.map(([name, allowConfigure, builtIn]) => ({ name: name as string, allowConfigure: Boolean(allowConfigure), builtIn: Boolean(builtIn) }));
+  return rows.map(([name, allowConfigure, builtIn]) => ({
+    name: name as string,
+    allowConfigure: Boolean(allowConfigure),
+    builtIn: Boolean(builtIn),
+  }));
 }
 
 export interface StoredPermission {
@@ -130,55 +174,95 @@ export interface StoredPermission {
 }
 
 export async function readPermissions(database: Database): Promise<StoredPermission[]> {
-  const rows = await reading(database)(sql`SELECT id,role,resource,actions,filter,fields,"exceptFields" FROM permissions ORDER BY id`);
+  const rows = await reading(database)(
+    sql`SELECT id,role,resource,actions,filter,fields,"exceptFields" FROM permissions ORDER BY id`,
+  );
   return rows.map((row) => permissionOf(row));
 }
 
 /** The other permissions of a role on a resource, as the transaction sees them. */
-export async function permissionsOn(database: Database, transaction: Transaction, role: string, resource: string): Promise<StoredPermission[]> {
-  const rows = await writing(database, transaction)(
+export async function permissionsOn(
+  database: Database,
+  transaction: Transaction,
+  role: string,
+  resource: string,
+): Promise<StoredPermission[]> {
+  const rows = await writing(
+    database,
+    transaction,
+  )(
     sql`SELECT id,role,resource,actions,filter,fields,"exceptFields" FROM permissions WHERE role=${value('text', role)} AND resource=${value('text', resource)}`,
   );
   return rows.map((row) => permissionOf(row));
 }
 
-export async function deletePermissionsOn(database: Database, transaction: Transaction, resource: string): Promise<void> {
+export async function deletePermissionsOn(
+  database: Database,
+  transaction: Transaction,
+  resource: string,
+): Promise<void> {
   await writing(database, transaction)(sql`DELETE FROM permissions WHERE resource=${value('text', resource)}`);
 }
 
 /** Replaces the roles that a user holds. */
-export async function setUserRoles(database: Database, transaction: Transaction, userId: number, roles: readonly string[]): Promise<void> {
+export async function setUserRoles(
+  database: Database,
+  transaction: Transaction,
+  userId: number,
+  roles: readonly string[],
+): Promise<void> {
   const run = writing(database, transaction);
   await run(sql`DELETE FROM "usersRoles" WHERE "userId"=${value('integer', userId)}`);
-  for (const role of roles) await run(sql`INSERT INTO "usersRoles" ("userId",role) VALUES (${value('integer', userId)},${value('text', role)})`);
+  for (const role of roles)
+    await run(
+      sql`INSERT INTO "usersRoles" ("userId",role) VALUES (${value('integer', userId)},${value('text', role)})`,
+    );
 }
 
 /** Names of the roles that new users get when none is named. */
 export async function defaultRoles(database: Database, transaction: Transaction): Promise<string[]> {
-  const rows = await writing(database, transaction)(sql`SELECT name FROM roles WHERE "default"=${value('boolean', true)} ORDER BY name`);
+  const rows = await writing(
+    database,
+    transaction,
+  )(sql`SELECT name FROM roles WHERE "default"=${value('boolean', true)} ORDER BY name`);
   return rows.map(([name]) => name as string);
 }
 
 /** How many active users hold the admin role, as the transaction sees it. */
 export async function countAdmins(database: Database, transaction: Transaction, role: string): Promise<number> {
-  const [row] = await writing(database, transaction)(
+  const [row] = await writing(
+    database,
+    transaction,
+  )(
     sql`SELECT count(*) FROM "usersRoles" r JOIN users u ON u.id=r."userId" WHERE r.role=${value('text', role)} AND u.status='active'`,
   );
   return Number(row![0]);
 }
 
-export async function userRolesOf(database: Database, transaction: Transaction, userIds: readonly unknown[]): Promise<string[]> {
+export async function userRolesOf(
+  database: Database,
+  transaction: Transaction,
+  userIds: readonly unknown[],
+): Promise<string[]> {
   const { dialect } = database;
-  const rows = await writing(database, transaction)(
-    sql`SELECT DISTINCT role FROM "usersRoles" WHERE ${dialect.isIn(sql`"userId"`, listValue('integer', userIds))}`,
-  );
+  const rows = await writing(
+    database,
+    transaction,
+  )(sql`SELECT DISTINCT role FROM "usersRoles" WHERE ${dialect.isIn(sql`"userId"`, listValue('integer', userIds))}`);
   return rows.map(([role]) => role as string);
 }
 
-export async function keysHolding(database: Database, transaction: Transaction, roles: readonly unknown[]): Promise<number> {
+export async function keysHolding(
+  database: Database,
+  transaction: Transaction,
+  roles: readonly unknown[],
+): Promise<number> {
   const { dialect } = database;
   const held = (column: Sql): Sql => dialect.isIn(column, listValue('text', roles));
-  const [row] = await writing(database, transaction)(
+  const [row] = await writing(
+    database,
+    transaction,
+  )(
     sql`SELECT (SELECT count(*) FROM "apiKeys" WHERE ${held(sql`role`)})+(SELECT count(*) FROM "usersRoles" WHERE ${held(sql`role`)})`,
   );
   return Number(row![0]);
@@ -209,7 +293,10 @@ export async function insertUser(
   user: { readonly email: string; readonly nickname: string; readonly passwordHash: string; readonly at: string },
 ): Promise<number> {
   const moment = value('datetime', user.at);
-  const [row] = await writing(database, transaction)(
+  const [row] = await writing(
+    database,
+    transaction,
+  )(
     sql`INSERT INTO users (email,nickname,password,status,"createdAt","updatedAt") VALUES (${value('text', user.email)},${value('text', user.nickname)},${value('text', user.passwordHash)},'active',${moment},${moment}) RETURNING id`,
   );
   return Number(row![0]);
@@ -224,7 +311,10 @@ export async function insertRole(
 ): Promise<boolean> {
   const moment = value('datetime', at);
   const yes = value('boolean', true);
-  const rows = await writing(database, transaction)(
+  const rows = await writing(
+    database,
+    transaction,
+  )(
     sql`INSERT INTO roles (name,title,"allowConfigure","default","builtIn","createdAt","updatedAt") VALUES (${value('text', role.name)},${value('text', role.title)},${value('boolean', role.allowConfigure)},${value('boolean', false)},${yes},${moment},${moment}) ON CONFLICT (name) DO NOTHING RETURNING name`,
   );
   return rows.length > 0;
@@ -237,7 +327,10 @@ export async function insertPermission(
   at: string,
 ): Promise<void> {
   const moment = value('datetime', at);
-  await writing(database, transaction)(
+  await writing(
+    database,
+    transaction,
+  )(
     sql`INSERT INTO permissions (role,resource,actions,"createdAt","updatedAt") VALUES (${value('text', permission.role)},${value('text', permission.resource)},${value('json', permission.actions)},${moment},${moment})`,
   );
 }

@@ -12,7 +12,7 @@ export interface BindEnvironment {
   readonly limit: number;
   readonly offset: number;
   /** Values of the variables in permission filters, by name; null where one is missing. */
-  readonly variables: Readonly<Record<string, unknown>>;
+  readonly variables: () => Readonly<Record<string, unknown>>;
   /** The snapshot that the statement was compiled for. */
   readonly version: number;
   /** Canonical values to write, by field name. */

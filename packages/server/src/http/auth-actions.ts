@@ -18,11 +18,17 @@ async function runSignIn(call: Call): Promise<Answer> {
   const credentials = credentialsOf(call.body);
   await limits.checkSignIn(address, credentials.account);
   const { hashToken } = application.recordContext(call.caller, call.requestId);
-  const context = { database: application.database, users: application.registry.get('users'), clock: application.clock, hashToken };
+  const context = {
+    database: application.database,
+    users: application.registry.get('users'),
+    clock: application.clock,
+    hashToken,
+  };
   try {
     return { data: JSON.stringify(await signIn(context, credentials)) };
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'SIGN_IN_FAILED') await limits.failedSignIn(address, credentials.account);
+    if (error instanceof ApiError && error.code === 'SIGN_IN_FAILED')
+      await limits.failedSignIn(address, credentials.account);
     throw error;
   }
 }
@@ -56,5 +62,7 @@ async function runCheck({ application, caller }: Call): Promise<Answer> {
 
 async function runCreateKey(call: Call): Promise<Answer> {
   if (call.caller.type === 'anonymous') throw tokenMissing();
-  return { data: JSON.stringify(await createKey(call.application.recordContext(call.caller, call.requestId), call.body)) };
+  return {
+    data: JSON.stringify(await createKey(call.application.recordContext(call.caller, call.requestId), call.body)),
+  };
 }

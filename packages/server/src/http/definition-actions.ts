@@ -1,4 +1,4 @@
-import { defineCollection, addField } from '../collections/define-collection.ts';
+import { addField, defineCollection } from '../collections/define-collection.ts';
 import type { DefinitionContext } from '../collections/definition-context.ts';
 import { dropCollection } from '../collections/drop-collection.ts';
 import { showCollection, showField } from '../collections/show-definition.ts';
@@ -52,7 +52,8 @@ async function createCollection(call: Call, context: DefinitionContext): Promise
 
 async function destroyCollection(call: Call, context: DefinitionContext): Promise<unknown> {
   const { cascade } = allow(call, ['filterByTk', 'cascade']);
-  if (cascade !== undefined && cascade !== 'true' && cascade !== 'false') throw new ApiError('PARAMETER_INVALID', 'cascade must be true or false.');
+  if (cascade !== undefined && cascade !== 'true' && cascade !== 'false')
+    throw new ApiError('PARAMETER_INVALID', 'cascade must be true or false.');
   await dropCollection(context, tkOf(call), cascade === 'true');
   return 1;
 }
@@ -60,9 +61,11 @@ async function destroyCollection(call: Call, context: DefinitionContext): Promis
 async function createField(call: Call, context: DefinitionContext): Promise<unknown> {
   allow(call, []);
   const body = call.body;
-  if (body === null || typeof body !== 'object' || Array.isArray(body)) throw invalidDefinition({ body: 'Give a field: {"collectionName", "name", "type", …}.' });
+  if (body === null || typeof body !== 'object' || Array.isArray(body))
+    throw invalidDefinition({ body: 'Give a field: {"collectionName", "name", "type", …}.' });
   const { collectionName, ...input } = body as Record<string, unknown>;
-  if (typeof collectionName !== 'string' || collectionName === '') throw invalidDefinition({ collectionName: 'Name the collection that gets the field.' });
+  if (typeof collectionName !== 'string' || collectionName === '')
+    throw invalidDefinition({ collectionName: 'Name the collection that gets the field.' });
   existing(context, collectionName);
   const definition = checkField(input);
   await addField(context, collectionName, definition);
@@ -77,7 +80,8 @@ function existing({ registry }: DefinitionContext, name: string): Collection {
 
 function tkOf(call: Call): string {
   const tk = call.parameters()['filterByTk'];
-  if (typeof tk !== 'string' || tk === '') throw new ApiError('PARAMETER_INVALID', 'filterByTk must name one collection.');
+  if (typeof tk !== 'string' || tk === '')
+    throw new ApiError('PARAMETER_INVALID', 'filterByTk must name one collection.');
   return tk;
 }
 
@@ -85,6 +89,10 @@ function tkOf(call: Call): string {
 function allow(call: Call, names: readonly string[]): Readonly<Record<string, unknown>> {
   const parameters = call.parameters();
   const unknown = Object.keys(parameters).find((name) => !names.includes(name));
-  if (unknown !== undefined) throw new ApiError('PARAMETER_UNKNOWN', `${call.route.resource}:${call.route.action} knows no parameter "${unknown.slice(0, 60)}".`);
+  if (unknown !== undefined)
+    throw new ApiError(
+      'PARAMETER_UNKNOWN',
+      `${call.route.resource}:${call.route.action} knows no parameter "${unknown.slice(0, 60)}".`,
+    );
   return parameters;
 }

@@ -13,21 +13,32 @@ export interface ErrorReply {
 
 /** What the HTTP library itself refuses, by its codes. */
 const libraryErrors: Readonly<Record<string, () => ApiError>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: () => new ApiError('BODY_TOO_LARGE', `The body is over ${limits.bodyBytes / 1024 / 1024} MiB.`),
+  FST_ERR_CTP_BODY_TOO_LARGE: () =>
+    new ApiError('BODY_TOO_LARGE', `The body is over ${limits.bodyBytes / 1024 / 1024} MiB.`),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new ApiError('MEDIA_TYPE_UNSUPPORTED', 'Send the body as application/json.'),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => new ApiError('BODY_INVALID', 'The body is not as long as Content-Length says.'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
+    new ApiError('BODY_INVALID', 'The body is not as long as Content-Length says.'),
   FST_ERR_BAD_URL: () => new ApiError('PARAMETER_INVALID', 'The path holds a percent escape that is not UTF-8.'),
   ECONNRESET: () => new ApiError('BODY_INVALID', 'The request ended early.'),
-  HPE_HEADER_OVERFLOW: () => new ApiError('HEADERS_TOO_LARGE', 'The request line and headers are over 80 KiB; send long filters by POST.'),
+  HPE_HEADER_OVERFLOW: () =>
+    new ApiError('HEADERS_TOO_LARGE', 'The request line and headers are over 80 KiB; send long filters by POST.'),
   ERR_HTTP_REQUEST_TIMEOUT: () => new ApiError('HEADER_INVALID', 'The request came too slowly and was given up.'),
 };
 
 /** Turns whatever was thrown into the one error shape; the unexpected is logged and told to nobody. */
 export function errorReply(thrown: unknown, requestId: string, logger: Logger): ErrorReply {
   const error = asApiError(thrown);
-  if (error.code === 'INTERNAL' || error.code === 'APPLICATION_FAILED') logger.error({ err: thrown, requestId }, 'request failed');
+  if (error.code === 'INTERNAL' || error.code === 'APPLICATION_FAILED')
+    logger.error({ err: thrown, requestId }, 'request failed');
   const { label, message, details, code, retryAfter, allow } = error;
-  const body = JSON.stringify({ error: label, message, ...(details && { details }), code, requestId, ...(retryAfter !== undefined && { retryAfter }) });
+  const body = JSON.stringify({
+    error: label,
+    message,
+    ...(details && { details }),
+    code,
+    requestId,
+    ...(retryAfter !== undefined && { retryAfter }),
+  });
   const headers: Record<string, string> = {};
   if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter);
   if (allow !== undefined) headers['allow'] = allow;
@@ -38,7 +49,10 @@ export function errorReply(thrown: unknown, requestId: string, logger: Logger): 
 function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof DatabaseFault && thrown.kind === 'disk') {
-    return new ApiError('APPLICATION_FAILED', 'The application failed at the stage "database": its storage does not answer or cannot be written.');
+    return new ApiError(
+      'APPLICATION_FAILED',
+      'The application failed at the stage "database": its storage does not answer or cannot be written.',
+    );
   }
   if (thrown instanceof DatabaseFault && (thrown.kind === 'timeout' || thrown.kind === 'collision')) {
     return new ApiError('BUSY', 'The request waited too long for others; try again.', { retryAfter: 1 });
@@ -46,6 +60,7 @@ function asApiError(thrown: unknown): ApiError {
   const made = libraryErrors[(thrown as { code?: string } | null)?.code ?? ''];
   if (made) return made();
   const { statusCode } = (thrown ?? {}) as { statusCode?: number };
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return new ApiError('BODY_INVALID', 'The request is malformed.');
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
+    return new ApiError('BODY_INVALID', 'The request is malformed.');
   return new ApiError('INTERNAL', 'Something went wrong on the server; the log has it under this requestId.');
 }

@@ -1,5 +1,5 @@
-import { ApiError } from '../protocol/api-error.ts';
 import { isReadAction, isRecordAction } from '../protocol/actions.ts';
+import { ApiError } from '../protocol/api-error.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { denied } from '../query/read-access.ts';
 import { getRecord, listRecords, streamRecords } from '../records/read-records.ts';
@@ -37,24 +37,37 @@ export async function runRecordAction(call: Call): Promise<Answer> {
 function namedCollection(context: RecordContext, name: string, action: string): Collection {
   const collection = context.registry.find(name);
   if (collection) return collection;
-  const seesNames = context.caller.role === 'admin' || context.access.roles.get(context.caller.role)?.permissions.some((row) => row.resource === '*');
+  const seesNames =
+    context.caller.role === 'admin' ||
+    context.access.roles.get(context.caller.role)?.permissions.some((row) => row.resource === '*');
   if (!seesNames) throw denied(name.slice(0, 60), action);
   throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${name.slice(0, 60)}".`);
 }
 
-async function read(action: 'list' | 'get', call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
+async function read(
+  action: 'list' | 'get',
+  call: Call,
+  context: RecordContext,
+  collection: Collection,
+): Promise<Answer> {
   const request = call.request();
   if (action === 'get') {
     const { data, counter } = await getRecord(context, collection, request);
     return { data, counter };
   }
   if (!request.paginate) return streamed(call, context, collection, request);
-  const whole = wholeLists.has(collection.name) && request.pageSize === null && request.page === 1 && request.after === null;
+  const whole =
+    wholeLists.has(collection.name) && request.pageSize === null && request.page === 1 && request.after === null;
   const { data, meta } = await listRecords(context, collection, whole ? { ...request, pageSize: wholePage } : request);
   return { data, meta, counter: 0 };
 }
 
-async function write(action: 'create' | 'update' | 'destroy', call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
+async function write(
+  action: 'create' | 'update' | 'destroy',
+  call: Call,
+  context: RecordContext,
+  collection: Collection,
+): Promise<Answer> {
   const request = call.request();
   const rule = rules[collection.name] ?? null;
   const match = matchOf(call.ifMatch);
@@ -77,7 +90,12 @@ function matchOf(header: string | undefined): Match {
 }
 
 /** The first piece is read before the reply begins, so that a refusal keeps its status. */
-async function streamed(call: Call, context: RecordContext, collection: Collection, request: AskedRecordRequest): Promise<Answer> {
+async function streamed(
+  call: Call,
+  context: RecordContext,
+  collection: Collection,
+  request: AskedRecordRequest,
+): Promise<Answer> {
   const pieces = streamRecords(context, collection, request);
   const first = await pieces.next();
   const lines = call.accept?.includes('application/x-ndjson') ?? false;
@@ -100,7 +118,10 @@ async function* jsonLines(first: First, pieces: Pieces): AsyncGenerator<string> 
     if (!first.done) yield `${first.value.join('\n')}\n`;
     for await (const piece of pieces) yield `${piece.join('\n')}\n`;
   } catch (error) {
-    const { label, message } = error instanceof ApiError ? error : { label: 'Internal Server Error', message: 'The list could not be read to its end.' };
+    const { label, message } =
+      error instanceof ApiError
+        ? error
+        : { label: 'Internal Server Error', message: 'The list could not be read to its end.' };
     yield `${JSON.stringify({ error: label, message })}\n`;
   }
 }

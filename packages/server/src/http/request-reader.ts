@@ -1,6 +1,6 @@
 import { LruMap } from '../base/lru-map.ts';
-import { ApiError } from '../protocol/api-error.ts';
 import { isRecordAction, type RecordAction } from '../protocol/actions.ts';
+import { ApiError } from '../protocol/api-error.ts';
 import { parseQueryText } from '../protocol/query-text.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { normaliseRequest, refuseForbiddenKey } from '../protocol/request-normaliser.ts';
@@ -24,10 +24,16 @@ export function parseBody(text: string): unknown {
 }
 
 /** The parameters of a request: of its query, and of its body for a read by POST. The key may stand in the path. */
-export function readParameters(route: Route, query: string, body: unknown, readByPost: boolean): Record<string, unknown> {
+export function readParameters(
+  route: Route,
+  query: string,
+  body: unknown,
+  readByPost: boolean,
+): Record<string, unknown> {
   const parameters: Record<string, unknown> = { ...parseQueryText(query) };
   if (readByPost && body !== undefined) {
-    if (body === null || typeof body !== 'object' || Array.isArray(body)) throw new ApiError('BODY_INVALID', 'A read by POST takes an object of parameters.');
+    if (body === null || typeof body !== 'object' || Array.isArray(body))
+      throw new ApiError('BODY_INVALID', 'A read by POST takes an object of parameters.');
     for (const [name, value] of Object.entries(body)) add(parameters, name, value);
   }
   if (route.tk !== null) add(parameters, 'filterByTk', route.tk);

@@ -2,10 +2,11 @@
  * From the Authorization header to a caller, or 401. Verified credentials are kept until the application's version
  * moves on, which every revocation, suspension and role change does.
  */
+
+import { publicRole } from '../access/access-table.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { LruMap } from '../base/lru-map.ts';
 import { type TokenHasher, tokenKind } from '../base/token.ts';
-import { publicRole } from '../access/access-table.ts';
 import type { Database } from '../database/database.ts';
 import { extendLogin, findKey, findLogin, loadUser, touchKeys } from '../database/identity-store.ts';
 import { ApiError } from '../protocol/api-error.ts';

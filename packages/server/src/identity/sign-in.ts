@@ -39,7 +39,10 @@ export function credentialsOf(body: unknown): Credentials {
  *
  * @throws ApiError `SIGN_IN_FAILED`.
  */
-export async function signIn(context: SignInContext, { account, password }: Credentials): Promise<{ user: Record<string, unknown>; token: string }> {
+export async function signIn(
+  context: SignInContext,
+  { account, password }: Credentials,
+): Promise<{ user: Record<string, unknown>; token: string }> {
   const { database, clock } = context;
   const byEmail = await findForSignIn(database, { email: account.trim().toLowerCase() });
   const found = byEmail ?? (await findForSignIn(database, { username: account }));

@@ -9,7 +9,17 @@ export type WriteAction = (typeof writeActions)[number];
 export type RecordAction = ReadAction | WriteAction;
 
 /** What a permission row may name. `view` on the wire stands for list and get. */
-export const grantableActions = ['list', 'get', 'create', 'update', 'destroy', 'export', 'import', 'history', 'publish'];
+export const grantableActions = [
+  'list',
+  'get',
+  'create',
+  'update',
+  'destroy',
+  'export',
+  'import',
+  'history',
+  'publish',
+];
 
 export function isReadAction(action: string): action is ReadAction {
   return action === 'list' || action === 'get';

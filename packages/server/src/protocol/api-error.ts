@@ -11,7 +11,11 @@ export class ApiError extends Error {
   /** Methods that the route does answer; sent as Allow. */
   readonly allow: string | undefined;
 
-  constructor(code: ErrorCode, message: string, more: { details?: ErrorDetails; retryAfter?: number; allow?: string } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    more: { details?: ErrorDetails; retryAfter?: number; allow?: string } = {},
+  ) {
     super(message);
     this.name = 'ApiError';
     this.code = code;

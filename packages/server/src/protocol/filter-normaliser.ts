@@ -32,7 +32,8 @@ class FilterWalker {
     if (input === null || typeof input !== 'object' || Array.isArray(input)) {
       throw new ApiError('FILTER_INVALID', 'A filter must be an object such as {"views": {"$gt": 10}}.');
     }
-    if (depth > limits.filterDepth) throw new ApiError('LIMIT_EXCEEDED', `A filter nests at most ${limits.filterDepth} deep.`);
+    if (depth > limits.filterDepth)
+      throw new ApiError('LIMIT_EXCEEDED', `A filter nests at most ${limits.filterDepth} deep.`);
     const parts: AskedFilter[] = [];
     for (const [key, value] of Object.entries(input)) {
       const part = this.#member(key, value, depth);
@@ -88,7 +89,8 @@ class FilterWalker {
     if (!Array.isArray(value) || value.some((member) => member !== null && typeof member === 'object')) {
       throw new ApiError('FILTER_INVALID', `${operator} takes a list of values.`);
     }
-    if (shape === 'pair' && value.length !== 2) throw new ApiError('FILTER_INVALID', `${operator} takes a list of two values.`);
+    if (shape === 'pair' && value.length !== 2)
+      throw new ApiError('FILTER_INVALID', `${operator} takes a list of two values.`);
     if (value.length > limits.inValues) {
       throw new ApiError('LIMIT_EXCEEDED', `${operator} takes at most ${limits.inValues} values.`);
     }

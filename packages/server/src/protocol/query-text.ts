@@ -17,7 +17,8 @@ export function parseQueryText(text: string): Record<string, QueryValue> {
   const root: Record<string, QueryValue> = Object.create(null);
   if (text === '') return root;
   const pairs = text.split('&');
-  if (pairs.length > maximumPairs) throw new ApiError('PARAMETER_INVALID', `The query holds more than ${maximumPairs} parameters.`);
+  if (pairs.length > maximumPairs)
+    throw new ApiError('PARAMETER_INVALID', `The query holds more than ${maximumPairs} parameters.`);
   for (const pair of pairs) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
@@ -41,14 +42,16 @@ function pathOf(name: string): string[] {
   if (open <= 0) return [checked(name)];
   const path = [checked(name.slice(0, open))];
   const rest = name.slice(open);
-  if (!/^(\[[^[\]]*\])+$/.test(rest)) throw new ApiError('PARAMETER_INVALID', 'A parameter name has unbalanced brackets.');
+  if (!/^(\[[^[\]]*\])+$/.test(rest))
+    throw new ApiError('PARAMETER_INVALID', 'A parameter name has unbalanced brackets.');
   for (const part of rest.slice(1, -1).split('][')) path.push(checked(part));
   if (path.length > maximumDepth) throw new ApiError('PARAMETER_INVALID', `Brackets nest deeper than ${maximumDepth}.`);
   return path;
 }
 
 function checked(name: string): string {
-  if (forbiddenKeys.has(name)) throw new ApiError('PARAMETER_INVALID', `The name "${name}" is not allowed in a request.`);
+  if (forbiddenKeys.has(name))
+    throw new ApiError('PARAMETER_INVALID', `The name "${name}" is not allowed in a request.`);
   return name;
 }
 
@@ -64,7 +67,9 @@ function place(root: Record<string, QueryValue>, path: string[], value: string |
     if (present !== undefined && (present === null || typeof present !== 'object' || Array.isArray(present))) {
       throw new ApiError('PARAMETER_INVALID', `The parameter "${path[0]}" is given in two forms that differ.`);
     }
-    into = present ?? (into[key] = Object.create(null) as Record<string, QueryValue>);
+    const deeper = present ?? (Object.create(null) as Record<string, QueryValue>);
+    into[key] = deeper;
+    into = deeper;
   }
 }
 

@@ -38,18 +38,32 @@ export function normaliseRequest(
   const fields = namesOf('fields', parameters['fields']);
   const except = namesOf('except', parameters['except']);
   const appends = namesOf('appends', parameters['appends']) ?? [];
-  if (appends.length > limits.appends) throw new ApiError('LIMIT_EXCEEDED', `appends takes at most ${limits.appends} paths.`);
+  if (appends.length > limits.appends)
+    throw new ApiError('LIMIT_EXCEEDED', `appends takes at most ${limits.appends} paths.`);
   const sort = sortOf(parameters['sort']);
   const after = textOf('after', parameters['after']);
   const page = numberOf('page', parameters['page'], 1, Number.MAX_SAFE_INTEGER);
   const pageSize = numberOf('pageSize', parameters['pageSize'], 1, limits.pageSizeMaximum);
-  if (after !== null && page !== null) throw new ApiError('PARAMETER_INVALID', 'page and after exclude each other; send one.');
+  if (after !== null && page !== null)
+    throw new ApiError('PARAMETER_INVALID', 'page and after exclude each other; send one.');
   const count = countOf(parameters['count']);
   const paginate = truthOf('paginate', parameters['paginate'], true);
   const versions = truthOf('versions', parameters['versions'], false);
   const filterByTk = tkOf(parameters['filterByTk']);
   return {
-    shape: JSON.stringify([shape, fields, except, appends, sort, after !== null, page !== null, count, paginate, versions, tkForm(filterByTk)]),
+    shape: JSON.stringify([
+      shape,
+      fields,
+      except,
+      appends,
+      sort,
+      after !== null,
+      page !== null,
+      count,
+      paginate,
+      versions,
+      tkForm(filterByTk),
+    ]),
     filterByTk,
     filter,
     values,
@@ -80,7 +94,8 @@ function tkOf(input: unknown): unknown {
     const list = parsedJson('filterByTk', value);
     if (Array.isArray(list)) return list;
   }
-  if (value === null || value === '') throw new ApiError('PARAMETER_INVALID', 'filterByTk is empty; give the key of a record.');
+  if (value === null || value === '')
+    throw new ApiError('PARAMETER_INVALID', 'filterByTk is empty; give the key of a record.');
   if (typeof value === 'object' && !Array.isArray(value)) {
     throw new ApiError('PARAMETER_INVALID', 'filterByTk takes a key or a list of keys.');
   }
@@ -133,7 +148,8 @@ function listFromText(name: string, text: string): unknown {
 
 function sortOf(input: unknown): SortTerm[] {
   const names = namesOf('sort', input) ?? [];
-  if (names.length > limits.sortTerms) throw new ApiError('LIMIT_EXCEEDED', `sort takes at most ${limits.sortTerms} terms.`);
+  if (names.length > limits.sortTerms)
+    throw new ApiError('LIMIT_EXCEEDED', `sort takes at most ${limits.sortTerms} terms.`);
   return names.map((name) => {
     const descending = name.startsWith('-');
     const path = descending || name.startsWith('+') ? name.slice(1) : name;

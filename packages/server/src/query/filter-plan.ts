@@ -24,7 +24,13 @@ interface Context {
  * @param grant of the caller on the collection the filter starts at.
  * @throws ApiError 400 for unknown names and misfits, 403 for denied fields and targets.
  */
-export function planFilter(filter: AskedFilter, collection: Collection, grant: Grant, registry: Registry, grantOf: GrantOf): Predicate {
+export function planFilter(
+  filter: AskedFilter,
+  collection: Collection,
+  grant: Grant,
+  registry: Registry,
+  grantOf: GrantOf,
+): Predicate {
   return resolve(filter, collection, grant, { registry, grantOf, operandOf: requestOperand }, 0);
 }
 
@@ -34,14 +40,22 @@ export function planRows(rows: RowFilter | null, collection: Collection, registr
   const operandOf: OperandOf = (operand, field, operator) => ruleOperand(rows, operand, field, operator);
   try {
     const resolved = resolve(rows.filter, collection, null, { registry, grantOf: null, operandOf }, 0);
-    return rows.variables.size === 0 ? resolved : { kind: 'variables', names: [...new Set(rows.variables.values())], of: resolved };
+    return rows.variables.size === 0
+      ? resolved
+      : { kind: 'variables', names: [...new Set(rows.variables.values())], of: resolved };
   } catch (error) {
     if (error instanceof ApiError) return { kind: 'never' };
     throw error;
   }
 }
 
-function resolve(filter: AskedFilter, collection: Collection, grant: Grant | null, context: Context, depth: number): Predicate {
+function resolve(
+  filter: AskedFilter,
+  collection: Collection,
+  grant: Grant | null,
+  context: Context,
+  depth: number,
+): Predicate {
   switch (filter.kind) {
     case 'all':
     case 'any':
@@ -51,7 +65,10 @@ function resolve(filter: AskedFilter, collection: Collection, grant: Grant | nul
     case 'at':
       return resolveAt(filter.path, filter.of, collection, grant, context, depth);
     case 'test':
-      throw new ApiError('FILTER_INVALID', `${filter.operator} needs a field: write {"field": {"${filter.operator}": …}}.`);
+      throw new ApiError(
+        'FILTER_INVALID',
+        `${filter.operator} needs a field: write {"field": {"${filter.operator}": …}}.`,
+      );
   }
 }
 
@@ -68,7 +85,8 @@ function resolveAt(
     if (path.length > 1) throw new ApiError('RELATION_UNKNOWN', `"${path[0]}" of ${collection.name} is no relation.`);
     return conditions(of, field, context);
   }
-  if (depth >= limits.pathDepth) throw new ApiError('LIMIT_EXCEEDED', `A relation path is at most ${limits.pathDepth} deep.`);
+  if (depth >= limits.pathDepth)
+    throw new ApiError('LIMIT_EXCEEDED', `A relation path is at most ${limits.pathDepth} deep.`);
   return resolveRelated(path.slice(1), of, field, collection, context, depth);
 }
 
@@ -105,12 +123,14 @@ export function relatedAccess(
 ): { readonly grant: Grant; readonly parent: Predicate | null; readonly target: Predicate | null } {
   const parent = grantOf(source.name, 'get');
   if (!parent) throw denied(source.name, 'get');
-  if (!parent.may(field)) throw new ApiError('FIELD_DENIED', `The role may not read "${field.name}" of ${source.name}.`);
+  if (!parent.may(field))
+    throw new ApiError('FIELD_DENIED', `The role may not read "${field.name}" of ${source.name}.`);
   const action = field.relation!.many ? 'list' : 'get';
   const grant = grantOf(target.name, action);
   if (!grant) throw denied(target.name, action);
   const foreignKey = field.relation!.kind === 'belongsTo' ? undefined : target.byName.get(field.relation!.targetField);
-  if (foreignKey && !grant.may(foreignKey)) throw new ApiError('FIELD_DENIED', `The role may not read "${field.name}" of ${source.name}.`);
+  if (foreignKey && !grant.may(foreignKey))
+    throw new ApiError('FIELD_DENIED', `The role may not read "${field.name}" of ${source.name}.`);
   return { grant, parent: planRows(parent.rows, source, registry), target: planRows(grant.rows, target, registry) };
 }
 
@@ -138,7 +158,10 @@ function conditions(of: AskedFilter, field: Field, context: Context): Predicate 
     case 'not':
       return { kind: 'not', of: conditions(of.of, field, context) };
     case 'at':
-      throw new ApiError('RELATION_UNKNOWN', `"${field.name}" is no relation, so "${of.path.join('.')}" cannot follow it.`);
+      throw new ApiError(
+        'RELATION_UNKNOWN',
+        `"${field.name}" is no relation, so "${of.path.join('.')}" cannot follow it.`,
+      );
     case 'test':
       return test(of.operator, of.operand, field, context);
   }
@@ -148,7 +171,12 @@ function test(name: string, operand: AskedOperand, field: Field, context: Contex
   const operator = operators[name]!;
   checkFit(name, operator, operand, field);
   const positive = operator.complementOf ?? (name === '$endWith' ? '$endsWith' : name);
-  const predicate: Predicate = { kind: 'test', field, operator: positive, operand: context.operandOf(operand, field, name) };
+  const predicate: Predicate = {
+    kind: 'test',
+    field,
+    operator: positive,
+    operand: context.operandOf(operand, field, name),
+  };
   const negative = operator.complementOf !== undefined;
   const flagged = operator.operand === 'flag' && operand.form === 'false';
   return negative !== flagged ? { kind: 'not', of: predicate } : predicate;
@@ -157,7 +185,8 @@ function test(name: string, operand: AskedOperand, field: Field, context: Contex
 function checkFit(name: string, operator: Operator, operand: AskedOperand, field: Field): void {
   const plainNull = operand.form === 'null' && (name === '$eq' || name === '$ne');
   if (field.type.operators.has(operator.family) || plainNull) {
-    if (operand.form === 'null' && !plainNull) throw new ApiError('FILTER_INVALID', `${name} on "${field.name}" takes no null; use $null.`);
+    if (operand.form === 'null' && !plainNull)
+      throw new ApiError('FILTER_INVALID', `${name} on "${field.name}" takes no null; use $null.`);
     return;
   }
   throw new ApiError('OPERATOR_MISFIT', `${name} does not fit "${field.name}", which is a ${field.type.name} field.`);
@@ -178,7 +207,7 @@ function ruleOperand(rows: RowFilter, operand: AskedOperand, field: Field, opera
     return { form: operand.form, read: () => fixed };
   }
   const read = (environment: BindEnvironment): unknown => {
-    const value = environment.variables[variable] ?? null;
+    const value = environment.variables()[variable] ?? null;
     const canonical = value === null || Array.isArray(value) ? value : field.type.readOperand(value, false);
     return canonical === misfit ? null : canonical;
   };
@@ -186,14 +215,18 @@ function ruleOperand(rows: RowFilter, operand: AskedOperand, field: Field, opera
 }
 
 function typed(value: unknown, isText: boolean, field: Field, operator: string): unknown {
-  if (Array.isArray(value)) return value.filter((each) => each !== null).map((each) => typedOne(each, isText, field, operator));
+  if (Array.isArray(value))
+    return value.filter((each) => each !== null).map((each) => typedOne(each, isText, field, operator));
   return typedOne(value, isText, field, operator);
 }
 
 function typedOne(value: unknown, isText: boolean, field: Field, operator: string): unknown {
   const canonical = field.type.readOperand(value, isText);
   if (canonical === misfit) {
-    throw new ApiError('FILTER_INVALID', `The value of ${operator} on "${field.name}" does not fit a ${field.type.name} field.`);
+    throw new ApiError(
+      'FILTER_INVALID',
+      `The value of ${operator} on "${field.name}" does not fit a ${field.type.name} field.`,
+    );
   }
   if (operator.toLowerCase().endsWith('like') && trailingEscape(canonical as string)) {
     throw new ApiError('FILTER_INVALID', `The pattern of ${operator} on "${field.name}" ends in a lone backslash.`);
@@ -210,7 +243,12 @@ function trailingEscape(pattern: string): boolean {
  *
  * @throws ApiError 400 saying what does not hold.
  */
-export function checkRows(rows: RowFilter, collection: Collection, registry: Registry, environment: BindEnvironment): void {
+export function checkRows(
+  rows: RowFilter,
+  collection: Collection,
+  registry: Registry,
+  environment: BindEnvironment,
+): void {
   const operandOf: OperandOf = (operand, field, operator) => {
     const planned = ruleOperand(rows, operand, field, operator);
     planned.read(environment);

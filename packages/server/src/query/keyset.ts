@@ -25,23 +25,32 @@ export function wholeOrder(keys: readonly OrderedKey[], dialect: Dialect): Segme
 /**
  * The rows after a cursor.
  *
- * Where all keys run one way this is a row-value comparison, which an index answers in one seek (0.05 ms against 7.4 ms
- * for the same meaning spelled with OR, over 200,000 rows); a nullable first key gets its null tail as a second segment.
+ * Where all keys run one way, segments that an index answers with one seek each: the rest of the rows that are equal in
+ * the first key, those beyond it, and its null tail. (One comparison of row values seeks in the first column alone on
+ * SQLite: where a thousand rows share a creation time it reads them all. Spelled with OR it takes 7.4 ms over 200,000
+ * rows where a seek takes 0.05.)
  */
 export function afterCursor(keys: readonly OrderedKey[], nulls: CursorNulls, dialect: Dialect): Segment[] {
   const [first, ...rest] = keys;
   const oneWay = keys.every(({ key }) => key.descending === first!.key.descending);
   const restPlain = rest.every(({ key }) => !key.nullable);
   if (!oneWay || !restPlain) return [{ condition: lexicographic(keys, nulls, 0), order: orderBy(keys, dialect) }];
-  if (!first!.key.nullable) return [{ condition: rowValue(keys, 0), order: orderBy(keys, dialect) }];
-  const tail = (condition: Sql): Segment => ({ condition, order: orderBy(rest, dialect) });
+  if (rest.length === 0) return [{ condition: rowValue(keys, 0), order: plainOrder(keys) }];
   const isNull = sql`${first!.value} IS NULL`;
-  if (nulls[0]) return [tail(sql`(${isNull} AND ${rowValue(rest, 1)})`)];
-  return [{ condition: rowValue(keys, 0), order: plainOrder(keys) }, tail(isNull)];
+  const restOrder = plainOrder(rest);
+  if (nulls[0]) return [{ condition: sql`(${isNull} AND ${rowValue(rest, 1)})`, order: restOrder }];
+  const equal: Segment = {
+    condition: sql`(${first!.value}=${cursorParam(first!, 0)} AND ${rowValue(rest, 1)})`,
+    order: restOrder,
+  };
+  const beyond: Segment = { condition: rowValue([first!], 0), order: plainOrder(keys) };
+  return first!.key.nullable ? [equal, beyond, { condition: isNull, order: restOrder }] : [equal, beyond];
 }
 
 function orderBy(keys: readonly OrderedKey[], dialect: Dialect): Sql {
-  const terms = keys.map(({ key, value }) => (key.nullable ? dialect.nullsLast(value, key.descending) : directed(key, value)));
+  const terms = keys.map(({ key, value }) =>
+    key.nullable ? dialect.nullsLast(value, key.descending) : directed(key, value),
+  );
   return terms.reduce((left, right) => sql`${left},${right}`);
 }
 

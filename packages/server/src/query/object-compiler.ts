@@ -10,10 +10,9 @@ export function compileObject(selection: Selection, alias: string, dialect: Dial
 }
 
 function membersOf(selection: Selection, alias: string, dialect: Dialect, aliases: Aliases): JsonMember[] {
-  const own = selection.fields.map((field) => ({
-    name: field.name,
-    value: dialect.json(field.type.storage!, sql`${identifier(alias)}.${identifier(field.column!)}`),
-  }));
+  const own = selection.fields.map((field) =>
+    dialect.member(field.name, field.type.storage!, sql`${identifier(alias)}.${identifier(field.column!)}`),
+  );
   const appended = selection.appends.map((append) => ({
     name: append.field.name,
     value: compileAppend(append, alias, selection, dialect, aliases),
@@ -28,7 +27,9 @@ function compileAppend(append: Append, alias: string, parent: Selection, dialect
   const inner = aliases.next();
   const own = columnOf(alias, parent.collection, relation.sourceField);
   const joined = columnOf(inner, target, relation.targetField);
-  const conditions = [relation.through ? sql`${joined} IN (${throughKeys(relation.through, own)})` : sql`${joined}=${own}`];
+  const conditions = [
+    relation.through ? sql`${joined} IN (${throughKeys(relation.through, own)})` : sql`${joined}=${own}`,
+  ];
   if (append.rows) conditions.push(compilePredicate(append.rows, inner, target, dialect, aliases));
   if (append.parent) conditions.push(compilePredicate(append.parent, alias, parent.collection, dialect, aliases));
   const members = membersOf(append.selection, inner, dialect, aliases);

@@ -1,5 +1,5 @@
 import type { Dialect } from '../database/dialect.ts';
-import { balanced, type BindEnvironment, identifier, type Param, type Sql, sql } from '../database/sql.ts';
+import { type BindEnvironment, balanced, identifier, type Param, type Sql, sql } from '../database/sql.ts';
 import type { Storage } from '../schema/field-type.ts';
 import { type Collection, fieldOf, type Relation } from '../schema/registry.ts';
 import type { Operand, Predicate } from './predicate.ts';
@@ -23,7 +23,13 @@ export function columnOf(alias: string, collection: Collection, name: string): S
  * Compiles a predicate about the row `alias`. Every condition is two-valued where it is negated: `NOT` is spelled
  * `IS NOT TRUE`, so a complement keeps the rows where the field is null.
  */
-export function compilePredicate(predicate: Predicate, alias: string, collection: Collection, dialect: Dialect, aliases: Aliases): Sql {
+export function compilePredicate(
+  predicate: Predicate,
+  alias: string,
+  collection: Collection,
+  dialect: Dialect,
+  aliases: Aliases,
+): Sql {
   const inner = (each: Predicate): Sql => compilePredicate(each, alias, collection, dialect, aliases);
   switch (predicate.kind) {
     case 'all':
@@ -48,7 +54,7 @@ export function compilePredicate(predicate: Predicate, alias: string, collection
 function variablesPresent(names: readonly string[]): Param {
   const present = ({ variables }: BindEnvironment): boolean =>
     names.every((name) => {
-      const value = variables[name];
+      const value = variables()[name];
       return value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0);
     });
   return { storage: 'boolean', read: present };
@@ -100,7 +106,12 @@ function member(list: Param, index: number): Param {
 }
 
 /** IN with an uncorrelated list: an engine finds the list once and then seeks, whichever side is the smaller. */
-function compileRelated(predicate: Extract<Predicate, { kind: 'related' }>, alias: string, dialect: Dialect, aliases: Aliases): Sql {
+function compileRelated(
+  predicate: Extract<Predicate, { kind: 'related' }>,
+  alias: string,
+  dialect: Dialect,
+  aliases: Aliases,
+): Sql {
   const { source, relation, target } = predicate;
   const inner = aliases.next();
   const column = columnOf(inner, target, relation.targetField);

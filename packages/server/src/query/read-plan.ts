@@ -16,7 +16,7 @@ import { compileSortKey, planSort, type SortKey } from './sort-plan.ts';
 /** A list, compiled: run it with values as often as wanted while registry and access stay as they are. */
 export interface ListPlan {
   /**
-   * Rows of: the object as JSON text, the write counter, the value of each key. Where the dialect is shared, total and
+   * Rows of: the object as JSON text, the value of each key, and the write counter where versions are asked for. Where the dialect is shared, total and
    * presence come first, and no row at all means that the plan is stale. Takes one row more than the page has.
    */
   readonly page: Statement;
@@ -73,16 +73,27 @@ export function planList(
   const condition = planCondition(request, collection, grant, context);
   const keyed = keyCondition(request, collection);
   const segments = compileSegments(keys, cursorNulls, collection, dialect);
-  const page = compilePage(selection, keys, segments, condition, keyed, cursorNulls === null, collection, dialect);
+  const page = compilePage(
+    selection,
+    request.versions,
+    keys,
+    segments,
+    condition,
+    keyed,
+    cursorNulls === null,
+    collection,
+    dialect,
+  );
   const wantsCount = request.count !== 'none';
   const cap = request.count === 'estimated' ? 1000 : limits.exactCountMaximum;
   const counted = wantsCount ? compileCount(condition, keyed, collection, cap, dialect) : null;
   const inline = dialect.shared ? counted : null;
   return {
-    page: compile(dialect, dialect.guardedPage(page, 2 + keys.length, inline)),
+    page: compile(dialect, dialect.guardedPage(page, 1 + keys.length + Number(request.versions), inline)),
     count: counted && !dialect.shared ? compile(dialect, counted) : null,
     cap,
-    estimate: counted && dialect.shared ? compile(dialect, compileEstimate(condition, keyed, collection, dialect)) : null,
+    estimate:
+      counted && dialect.shared ? compile(dialect, compileEstimate(condition, keyed, collection, dialect)) : null,
     keys,
     tables: [...tablesOf(condition, new Set([collection.table]))],
     lead: dialect.shared ? 2 : 0,
@@ -90,7 +101,12 @@ export function planList(
 }
 
 /** The object keeps the action's own field mask, whatever grant the rows come from. */
-export function planGet(request: AskedRecordRequest, collection: Collection, grant: Grant, context: PlanContext): GetPlan {
+export function planGet(
+  request: AskedRecordRequest,
+  collection: Collection,
+  grant: Grant,
+  context: PlanContext,
+): GetPlan {
   const { dialect, registry, grantOf } = context;
   const selection = planSelection(request, collection, grant, registry, grantOf);
   const keys = planSort(request.sort, collection, grant, registry, grantOf);
@@ -100,7 +116,9 @@ export function planGet(request: AskedRecordRequest, collection: Collection, gra
   const aliases = new Aliases();
   const object = compileObject(selection, collection.table, dialect, aliases);
   const where = whereOf([keyed, condition], byFilter, collection, dialect, aliases);
-  const order = byFilter ? sql` ORDER BY ${wholeOrder(ordered(keys, collection, dialect, aliases), dialect).order} LIMIT 1` : sql``;
+  const order = byFilter
+    ? sql` ORDER BY ${wholeOrder(ordered(keys, collection, dialect, aliases), dialect).order} LIMIT 1`
+    : sql``;
   const select = sql`SELECT ${object},${counterOf(collection)} FROM ${identifier(collection.table)}${where}${order}`;
   return { statement: compile(dialect, dialect.guardedPage(select, 2, null)), lead: dialect.shared ? 2 : 0 };
 }
@@ -111,10 +129,17 @@ export function counterOf(collection: Collection): Sql {
 }
 
 /** `filterByTk` as a condition: one key, or a list of them. */
-export function keyCondition(request: Pick<AskedRecordRequest, 'filterByTk'>, collection: Collection): ((dialect: Dialect) => Sql) | null {
+export function keyCondition(
+  request: Pick<AskedRecordRequest, 'filterByTk'>,
+  collection: Collection,
+): ((dialect: Dialect) => Sql) | null {
   if (request.filterByTk === undefined) return null;
   const many = Array.isArray(request.filterByTk);
-  const key: Param = { storage: collection.primaryKey.type.storage!, list: many, read: (environment) => environment.key };
+  const key: Param = {
+    storage: collection.primaryKey.type.storage!,
+    list: many,
+    read: (environment) => environment.key,
+  };
   const column = sql`${identifier(collection.table)}.${identifier(collection.primaryKey.column!)}`;
   return (dialect) => (many ? dialect.isIn(column, key) : sql`${column}=${key}`);
 }
@@ -129,14 +154,24 @@ interface CompiledOrder {
   readonly aliases: Aliases;
 }
 
-function compileSegments(keys: readonly SortKey[], nulls: CursorNulls | null, collection: Collection, dialect: Dialect): CompiledOrder {
+function compileSegments(
+  keys: readonly SortKey[],
+  nulls: CursorNulls | null,
+  collection: Collection,
+  dialect: Dialect,
+): CompiledOrder {
   const aliases = new Aliases();
   const values = ordered(keys, collection, dialect, aliases);
-  return { segments: nulls ? afterCursor(values, nulls, dialect) : [wholeOrder(values, dialect)], keys: values, aliases };
+  return {
+    segments: nulls ? afterCursor(values, nulls, dialect) : [wholeOrder(values, dialect)],
+    keys: values,
+    aliases,
+  };
 }
 
 function compilePage(
   selection: Selection,
+  versions: boolean,
   keys: readonly SortKey[],
   { segments, keys: values, aliases }: CompiledOrder,
   condition: Predicate | null,
@@ -147,31 +182,57 @@ function compilePage(
 ): Sql {
   const object = compileObject(selection, collection.table, dialect, aliases);
   const keyColumns = values.map(({ value }, index) => dialect.scalar(keys[index]!.field.type.storage!, value));
-  const columns = [object, counterOf(collection), ...keyColumns].reduce((left, right) => sql`${left},${right}`);
+  const columns = [object, ...keyColumns, ...(versions ? [counterOf(collection)] : [])].reduce(
+    (left, right) => sql`${left},${right}`,
+  );
   const selects = segments.map((segment) => {
-    const where = whereOf([segment.condition && (() => segment.condition!), keyed, condition], true, collection, dialect, aliases);
+    const where = whereOf(
+      [segment.condition && (() => segment.condition!), keyed, condition],
+      true,
+      collection,
+      dialect,
+      aliases,
+    );
     const range = hasOffset ? sql`LIMIT ${limit} OFFSET ${offset}` : sql`LIMIT ${limit}`;
     return sql`SELECT ${columns} FROM ${identifier(collection.table)}${where} ORDER BY ${segment.order} ${range}`;
   });
   if (selects.length === 1) return selects[0]!;
-  const all = selects.map((select) => sql`SELECT * FROM (${select}) s`).reduce((left, right) => sql`${left} UNION ALL ${right}`);
+  const all = selects
+    .map((select) => sql`SELECT * FROM (${select}) s`)
+    .reduce((left, right) => sql`${left} UNION ALL ${right}`);
   return sql`${all} LIMIT ${limit}`;
 }
 
 type Condition = Predicate | ((dialect: Dialect) => Sql) | null;
 
 /** WHERE with the tick first, so that it is asked for every row that is visited. */
-export function whereOf(conditions: readonly Condition[], scans: boolean, collection: Collection, dialect: Dialect, aliases: Aliases): Sql {
+export function whereOf(
+  conditions: readonly Condition[],
+  scans: boolean,
+  collection: Collection,
+  dialect: Dialect,
+  aliases: Aliases,
+): Sql {
   const tick = scans ? dialect.tick(collection.table) : null;
   const compiled = conditions
     .filter((condition) => condition !== null)
-    .map((condition) => (typeof condition === 'function' ? condition(dialect) : compilePredicate(condition, collection.table, collection, dialect, aliases)));
+    .map((condition) =>
+      typeof condition === 'function'
+        ? condition(dialect)
+        : compilePredicate(condition, collection.table, collection, dialect, aliases),
+    );
   const all = tick ? [tick, ...compiled] : compiled;
   return all.length === 0 ? sql`` : sql` WHERE ${balanced(all, ' AND ')}`;
 }
 
 /** Counts at most one row more than `cap`; SQLite also tells how far it came, for the estimate. */
-function compileCount(condition: Predicate | null, keyed: Condition, collection: Collection, cap: number, dialect: Dialect): Sql {
+function compileCount(
+  condition: Predicate | null,
+  keyed: Condition,
+  collection: Collection,
+  cap: number,
+  dialect: Dialect,
+): Sql {
   const table = identifier(collection.table);
   const where = whereOf([keyed, condition], true, collection, dialect, new Aliases());
   if (dialect.shared) return sql`(SELECT count(*) FROM (SELECT 1 FROM ${table}${where} LIMIT ${cap + 1}) c)`;

@@ -40,7 +40,13 @@ interface Level {
  *
  * @throws ApiError 400 for unknown names, 403 for denied ones.
  */
-export function planSelection(names: Names, collection: Collection, grant: Grant, registry: Registry, grantOf: GrantOf): Selection {
+export function planSelection(
+  names: Names,
+  collection: Collection,
+  grant: Grant,
+  registry: Registry,
+  grantOf: GrantOf,
+): Selection {
   return selectionAt('', names, collection, grant, registry, grantOf);
 }
 
@@ -59,19 +65,30 @@ function selectionAt(
   const relations = new Set([...(appends.own ?? []), ...appends.deeper.keys(), ...fields.deeper.keys()]);
   for (const name of except.own ?? []) if (!collection.byName.has(name)) throw unknown(collection, name);
   const hidden = new Set(except.own ?? []);
-  const appended = [...relations].filter((name) => !hidden.has(name)).map((name) => {
-    const field = namedField(collection, name, grant);
-    const under: Names = {
-      fields: fields.deeper.get(name) ?? null,
-      except: except.deeper.get(name) ?? null,
-      appends: appends.deeper.get(name) ?? [],
-    };
-    return appendOf(field, path === '' ? name : `${path}.${name}`, under, collection, grant, registry, grantOf);
-  });
-  return { collection, fields: ownFields(collection, fields.own === null ? null : chosen, hidden, grant), appends: inFieldOrder(appended, collection) };
+  const appended = [...relations]
+    .filter((name) => !hidden.has(name))
+    .map((name) => {
+      const field = namedField(collection, name, grant);
+      const under: Names = {
+        fields: fields.deeper.get(name) ?? null,
+        except: except.deeper.get(name) ?? null,
+        appends: appends.deeper.get(name) ?? [],
+      };
+      return appendOf(field, path === '' ? name : `${path}.${name}`, under, collection, grant, registry, grantOf);
+    });
+  return {
+    collection,
+    fields: ownFields(collection, fields.own === null ? null : chosen, hidden, grant),
+    appends: inFieldOrder(appended, collection),
+  };
 }
 
-function ownFields(collection: Collection, chosen: readonly Field[] | null, hidden: ReadonlySet<string>, grant: Grant): Field[] {
+function ownFields(
+  collection: Collection,
+  chosen: readonly Field[] | null,
+  hidden: ReadonlySet<string>,
+  grant: Grant,
+): Field[] {
   const wanted = chosen === null ? null : new Set(chosen.map((field) => field.name));
   return collection.fields.filter(
     (field) =>
@@ -96,8 +113,10 @@ function appendOf(
   registry: Registry,
   grantOf: GrantOf,
 ): Append {
-  if (!field.relation) throw new ApiError('RELATION_UNKNOWN', `"${path.slice(0, 120)}" is no relation and cannot be appended.`);
-  if (path.split('.').length > limits.pathDepth) throw new ApiError('LIMIT_EXCEEDED', `appends go at most ${limits.pathDepth} deep.`);
+  if (!field.relation)
+    throw new ApiError('RELATION_UNKNOWN', `"${path.slice(0, 120)}" is no relation and cannot be appended.`);
+  if (path.split('.').length > limits.pathDepth)
+    throw new ApiError('LIMIT_EXCEEDED', `appends go at most ${limits.pathDepth} deep.`);
   const target = registry.get(field.relation.target);
   const access = relatedAccess(field, source, target, grantOf, registry);
   const sameRows = grantOf(source.name, 'get')?.identity === rootGrant.identity;
@@ -125,4 +144,3 @@ function split(names: readonly string[] | null): Level {
 function unknown(collection: Collection, name: string): ApiError {
   return new ApiError('FIELD_UNKNOWN', `${collection.name} has no field "${name.slice(0, 60)}".`);
 }
-

@@ -32,7 +32,13 @@ export interface SortKey {
  *
  * @throws ApiError 400 for fields that do not exist or do not sort, 403 for denied ones.
  */
-export function planSort(terms: readonly SortTerm[], collection: Collection, grant: Grant, registry: Registry, grantOf: GrantOf): SortKey[] {
+export function planSort(
+  terms: readonly SortTerm[],
+  collection: Collection,
+  grant: Grant,
+  registry: Registry,
+  grantOf: GrantOf,
+): SortKey[] {
   const keys = terms.map((term) => sortKey(term, collection, grant, registry, grantOf));
   const keyed = keys.findIndex((key) => key.field === collection.primaryKey && key.steps.length === 0);
   if (keyed >= 0) return keys.slice(0, keyed + 1);
@@ -42,13 +48,15 @@ export function planSort(terms: readonly SortTerm[], collection: Collection, gra
 
 function sortKey(term: SortTerm, root: Collection, rootGrant: Grant, registry: Registry, grantOf: GrantOf): SortKey {
   const path = term.path.split('.');
-  if (path.length > limits.pathDepth + 1) throw new ApiError('LIMIT_EXCEEDED', `A sort path is at most ${limits.pathDepth} deep.`);
+  if (path.length > limits.pathDepth + 1)
+    throw new ApiError('LIMIT_EXCEEDED', `A sort path is at most ${limits.pathDepth} deep.`);
   const steps: SortStep[] = [];
   let collection = root;
   let grant = rootGrant;
   for (const name of path.slice(0, -1)) {
     const field = namedField(collection, name, grant);
-    if (!field.relation || field.relation.many) throw new ApiError('SORT_INVALID', `"${term.path.slice(0, 120)}" is no path of to-one relations.`);
+    if (!field.relation || field.relation.many)
+      throw new ApiError('SORT_INVALID', `"${term.path.slice(0, 120)}" is no path of to-one relations.`);
     const target = registry.get(field.relation.target);
     const access = relatedAccess(field, collection, target, grantOf, registry);
     steps.push({ source: collection, field, target, parent: access.parent, rows: access.target });
@@ -56,7 +64,8 @@ function sortKey(term: SortTerm, root: Collection, rootGrant: Grant, registry: R
     collection = target;
   }
   const field = namedField(collection, path.at(-1)!, grant);
-  if (!field.type.sortable) throw new ApiError('SORT_INVALID', `"${term.path.slice(0, 120)}" is a ${field.type.name} field and does not sort.`);
+  if (!field.type.sortable)
+    throw new ApiError('SORT_INVALID', `"${term.path.slice(0, 120)}" is a ${field.type.name} field and does not sort.`);
   return { field, collection, steps, descending: term.descending, nullable: steps.length > 0 || !field.notNull };
 }
 
@@ -70,7 +79,9 @@ function follow(key: SortKey, step: number, alias: string, dialect: Dialect, ali
   if (!at) return sql`${identifier(alias)}.${identifier(key.field.column!)}`;
   const inner = aliases.next();
   const relation = at.field.relation!;
-  const conditions = [sql`${columnOf(inner, at.target, relation.targetField)}=${columnOf(alias, at.source, relation.sourceField)}`];
+  const conditions = [
+    sql`${columnOf(inner, at.target, relation.targetField)}=${columnOf(alias, at.source, relation.sourceField)}`,
+  ];
   if (at.parent) conditions.push(compilePredicate(at.parent, alias, at.source, dialect, aliases));
   if (at.rows) conditions.push(compilePredicate(at.rows, inner, at.target, dialect, aliases));
   const where = conditions.reduce((left, right) => sql`${left} AND ${right}`);

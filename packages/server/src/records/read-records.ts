@@ -39,7 +39,11 @@ export interface RecordResult {
   readonly counter: number;
 }
 
-export async function listRecords(context: RecordContext, collection: Collection, request: AskedRecordRequest): Promise<ListResult> {
+export async function listRecords(
+  context: RecordContext,
+  collection: Collection,
+  request: AskedRecordRequest,
+): Promise<ListResult> {
   const grant = requireGrant(context, collection, 'list');
   const pageSize = request.pageSize ?? limits.pageSizeDefault;
   const { plan, environment, mark } = preparedList(context, collection, grant, request, pageSize);
@@ -62,7 +66,11 @@ export async function listRecords(context: RecordContext, collection: Collection
 }
 
 /** Every record, in pieces of JSON text without brackets or commas between pieces: bounded memory whatever the size. */
-export async function* streamRecords(context: RecordContext, collection: Collection, request: AskedRecordRequest): AsyncGenerator<readonly string[]> {
+export async function* streamRecords(
+  context: RecordContext,
+  collection: Collection,
+  request: AskedRecordRequest,
+): AsyncGenerator<readonly string[]> {
   const chunk = limits.pageSizeMaximum;
   let asked: AskedRecordRequest = { ...request, count: 'none', pageSize: chunk, page: 1 };
   for (;;) {
@@ -77,11 +85,18 @@ export async function* streamRecords(context: RecordContext, collection: Collect
   }
 }
 
-export async function getRecord(context: RecordContext, collection: Collection, request: AskedRecordRequest): Promise<RecordResult> {
+export async function getRecord(
+  context: RecordContext,
+  collection: Collection,
+  request: AskedRecordRequest,
+): Promise<RecordResult> {
   const grant = requireGrant(context, collection, 'get');
   const key = keyOf(request.filterByTk, collection);
-  if (key === undefined && request.filter === null) throw new ApiError('TARGET_MISSING', 'get needs filterByTk or a filter.');
-  const plan = keptPlan(context, `${collection.name}:get ${request.shape}`, () => planGet(request, collection, grant, planContext(context)));
+  if (key === undefined && request.filter === null)
+    throw new ApiError('TARGET_MISSING', 'get needs filterByTk or a filter.');
+  const plan = keptPlan(context, `${collection.name}:get ${request.shape}`, () =>
+    planGet(request, collection, grant, planContext(context)),
+  );
   const row = await firstRow(context, plan, environmentFor(context, request, { key }));
   if (!row) throw missing(collection, grant, request.filter !== null);
   return { data: row[plan.lead] as string, counter: row[plan.lead + 1] as number };
@@ -96,11 +111,19 @@ export function requireGrant(context: RecordContext, collection: Collection, act
 
 /** A role with a row filter gets the same answer for a missing record as for a filtered one. */
 export function missing(collection: Collection, grant: Grant, byFilter = false): ApiError {
-  if (grant.rows && !byFilter) return new ApiError('NO_PERMISSION', `The role does not reach this record of ${collection.name}.`);
-  return new ApiError('RECORD_UNKNOWN', byFilter ? `No record of ${collection.name} matches.` : `${collection.name} has no record with this key.`);
+  if (grant.rows && !byFilter)
+    return new ApiError('NO_PERMISSION', `The role does not reach this record of ${collection.name}.`);
+  return new ApiError(
+    'RECORD_UNKNOWN',
+    byFilter ? `No record of ${collection.name} matches.` : `${collection.name} has no record with this key.`,
+  );
 }
 
-export function environmentFor(context: RecordContext, request: AskedRecordRequest, parts: Partial<BindEnvironment>): BindEnvironment {
+export function environmentFor(
+  context: RecordContext,
+  request: AskedRecordRequest,
+  parts: Partial<BindEnvironment>,
+): BindEnvironment {
   return environmentOf({
     values: request.values,
     valuesAreText: request.valuesAreText,
@@ -111,7 +134,10 @@ export function environmentFor(context: RecordContext, request: AskedRecordReque
 }
 
 /** Runs read statements; what the database refuses comes out as the error that the caller reads. */
-export async function run(context: RecordContext, statements: Parameters<RecordContext['database']['read']>[0]): Promise<Row[][]> {
+export async function run(
+  context: RecordContext,
+  statements: Parameters<RecordContext['database']['read']>[0],
+): Promise<Row[][]> {
   try {
     return await context.database.read(statements);
   } catch (error) {
@@ -121,19 +147,33 @@ export async function run(context: RecordContext, statements: Parameters<RecordC
 
 export function readFault(error: unknown): unknown {
   if (!(error instanceof DatabaseFault)) return error;
-  if (error.kind === 'timeout') return new ApiError('QUERY_TIMEOUT', 'The read took longer than 5 seconds and was ended.', { retryAfter: 1 });
+  if (error.kind === 'timeout')
+    return new ApiError('QUERY_TIMEOUT', 'The read took longer than 5 seconds and was ended.', { retryAfter: 1 });
   if (error.kind === 'overflow') {
-    return new ApiError('LIMIT_EXCEEDED', `A record has more than ${limits.appendedRecords} related records under "${error.message}"; list them instead.`);
+    return new ApiError(
+      'LIMIT_EXCEEDED',
+      `A record has more than ${limits.appendedRecords} related records under "${error.message}"; list them instead.`,
+    );
   }
   return error;
 }
 
-function preparedList(context: RecordContext, collection: Collection, grant: Grant, request: AskedRecordRequest, pageSize: number) {
+function preparedList(
+  context: RecordContext,
+  collection: Collection,
+  grant: Grant,
+  request: AskedRecordRequest,
+  pageSize: number,
+) {
   const plain = planFor(context, collection, grant, request, null);
-  const mark = (): string => cursorMark(collection.id, request.sort, filterMark(request), context.caller.role);
+  const mark = (): string => markOf(request, collection, context.caller.role);
   const key = keyOf(request.filterByTk, collection);
   if (request.after === null) {
-    const environment = environmentFor(context, request, { key, limit: pageSize + 1, offset: (request.page - 1) * pageSize });
+    const environment = environmentFor(context, request, {
+      key,
+      limit: pageSize + 1,
+      offset: (request.page - 1) * pageSize,
+    });
     return { plan: plain, environment, mark };
   }
   const cursor = decodeCursor(request.after, mark(), plain.keys);
@@ -142,11 +182,25 @@ function preparedList(context: RecordContext, collection: Collection, grant: Gra
   return { plan: planFor(context, collection, grant, request, nulls), environment, mark };
 }
 
-function filterMark(request: AskedRecordRequest): unknown {
-  return [request.filter, request.values, request.filterByTk];
+/** Requests that come again are the same object, so their marks are kept with them. */
+const marks = new WeakMap<AskedRecordRequest, { readonly of: string; readonly mark: string }>();
+
+function markOf(request: AskedRecordRequest, collection: Collection, role: string): string {
+  const of = `${collection.id} ${role}`;
+  const kept = marks.get(request);
+  if (kept?.of === of) return kept.mark;
+  const mark = cursorMark(of, request.sort, request.filter, request.values, request.filterByTk);
+  marks.set(request, { of, mark });
+  return mark;
 }
 
-function planFor(context: RecordContext, collection: Collection, grant: Grant, request: AskedRecordRequest, nulls: readonly boolean[] | null): ListPlan {
+function planFor(
+  context: RecordContext,
+  collection: Collection,
+  grant: Grant,
+  request: AskedRecordRequest,
+  nulls: readonly boolean[] | null,
+): ListPlan {
   const key = `${collection.name}:list ${request.shape}${nulls ? nulls.map(Number).join('') : ''}`;
   return keptPlan(context, key, () => planList(request, collection, grant, nulls, planContext(context)));
 }
@@ -172,7 +226,12 @@ function totals(plan: ListPlan, countRow: Row | null, rows: readonly Row[]): Par
 }
 
 /** PostgreSQL's planner guesses what is too much to count. */
-async function estimate(context: RecordContext, plan: ListPlan, environment: BindEnvironment, meta: ListMeta): Promise<void> {
+async function estimate(
+  context: RecordContext,
+  plan: ListPlan,
+  environment: BindEnvironment,
+  meta: ListMeta,
+): Promise<void> {
   const [rows] = await run(context, [bind(context.database.dialect, plan.estimate!, environment)]);
   const [explained] = JSON.parse(rows![0]![0] as string) as [{ Plan: { 'Plan Rows': number } }];
   meta.count = Math.max(meta.count!, explained.Plan['Plan Rows']);
@@ -197,17 +256,19 @@ function keepCount(context: RecordContext, plan: ListPlan, counted: Bound, row: 
 }
 
 function keyValues(row: Row, plan: ListPlan): unknown[] {
-  return plan.keys.map((_: SortKey, index) => row[plan.lead + 2 + index]);
+  return plan.keys.map((_: SortKey, index) => row[plan.lead + 1 + index]);
 }
 
 function joined(rows: readonly Row[], plan: ListPlan): string {
   let text = '';
-  for (let index = 0; index < rows.length; index += 1) text += index === 0 ? rows[index]![plan.lead] : `,${rows[index]![plan.lead]}`;
+  for (let index = 0; index < rows.length; index += 1)
+    text += index === 0 ? rows[index]![plan.lead] : `,${rows[index]![plan.lead]}`;
   return text;
 }
 
 function versionsOf(rows: readonly Row[], plan: ListPlan): Record<string, number> {
   const versions: Record<string, number> = {};
-  for (const row of rows) versions[String(row.at(-1))] = row[plan.lead + 1] as number;
+  const key = plan.lead + plan.keys.length; // the primary key is the last key of every sort
+  for (const row of rows) versions[String(row[key])] = row[key + 1] as number;
   return versions;
 }

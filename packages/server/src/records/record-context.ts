@@ -23,8 +23,8 @@ export interface RecordContext {
   readonly grantOf: GrantOf;
   readonly access: AccessTable;
   readonly caller: Caller;
-  /** Values of permission variables for this caller. */
-  readonly variables: Readonly<Record<string, unknown>>;
+  /** Values of permission variables for this caller, made when first asked for. */
+  readonly variables: () => Readonly<Record<string, unknown>>;
   readonly cache: PlanCache;
   readonly changes: ChangeLog;
   readonly clock: Clock;

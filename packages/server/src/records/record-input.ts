@@ -42,7 +42,9 @@ export function checkChange(input: unknown, collection: Collection, grant: Grant
 /** Puts a problem of one record of several under its index. */
 export function atIndex(index: number, error: unknown): unknown {
   if (!(error instanceof ApiError) || !error.details) return error;
-  return invalidValues(Object.fromEntries(Object.entries(error.details).map(([name, text]) => [`[${index}].${name}`, text])));
+  return invalidValues(
+    Object.fromEntries(Object.entries(error.details).map(([name, text]) => [`[${index}].${name}`, text])),
+  );
 }
 
 /** Merges the problems of many records, so that all come at once. */
@@ -70,9 +72,11 @@ function namedValues(input: unknown, collection: Collection, grant: Grant): Reco
   const values: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(input as Raw)) {
     const field = collection.byName.get(name);
-    if (!field || field.hidden) throw new ApiError('FIELD_UNKNOWN', `${collection.name} has no field "${name.slice(0, 60)}".`);
+    if (!field || field.hidden)
+      throw new ApiError('FIELD_UNKNOWN', `${collection.name} has no field "${name.slice(0, 60)}".`);
     if (field.kept || value === undefined) continue;
-    if (!grant.may(field)) throw new ApiError('FIELD_DENIED', `The role may not write "${name}" of ${collection.name}.`);
+    if (!grant.may(field))
+      throw new ApiError('FIELD_DENIED', `The role may not write "${name}" of ${collection.name}.`);
     if (field.relation) linkByKey(field, value, values);
     else values[name] = value;
   }
@@ -83,9 +87,17 @@ function namedValues(input: unknown, collection: Collection, grant: Grant): Reco
 function linkByKey(field: Field, value: unknown, values: Record<string, unknown>): void {
   const relation = field.relation!;
   const members = value !== null && typeof value === 'object' && !Array.isArray(value) ? Object.entries(value) : null;
-  const key = members === null ? value : members.length === 1 && members[0]![0] === relation.targetField ? members[0]![1] : undefined;
+  const key =
+    members === null
+      ? value
+      : members.length === 1 && members[0]![0] === relation.targetField
+        ? members[0]![1]
+        : undefined;
   if (relation.kind !== 'belongsTo' || key === undefined || Array.isArray(key)) {
-    throw new ApiError('BODY_INVALID', `"${field.name}" takes the key of a record here; nested records are not written by this version.`);
+    throw new ApiError(
+      'BODY_INVALID',
+      `"${field.name}" takes the key of a record here; nested records are not written by this version.`,
+    );
   }
   if (relation.sourceField in values && values[relation.sourceField] !== key) {
     throw new ApiError('BODY_INVALID', `"${field.name}" and "${relation.sourceField}" name different records.`);

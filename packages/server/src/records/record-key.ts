@@ -11,15 +11,20 @@ import type { Collection } from '../schema/registry.ts';
 export function keyOf(input: unknown, collection: Collection): unknown {
   if (input === undefined) return undefined;
   if (!Array.isArray(input)) return oneKey(input, collection);
-  if (input.length === 0) throw new ApiError('PARAMETER_INVALID', 'filterByTk is an empty list; give at least one key.');
-  if (input.length > limits.inValues) throw new ApiError('LIMIT_EXCEEDED', `filterByTk takes at most ${limits.inValues} keys.`);
+  if (input.length === 0)
+    throw new ApiError('PARAMETER_INVALID', 'filterByTk is an empty list; give at least one key.');
+  if (input.length > limits.inValues)
+    throw new ApiError('LIMIT_EXCEEDED', `filterByTk takes at most ${limits.inValues} keys.`);
   return [...new Set(input.map((each) => oneKey(each, collection)))];
 }
 
 function oneKey(input: unknown, collection: Collection): unknown {
   const key = collection.primaryKey.type.readOperand(typeof input === 'number' ? input : String(input), true);
   if (key === misfit || input === null || input === '' || typeof input === 'object') {
-    throw new ApiError('PARAMETER_INVALID', `filterByTk is no key of ${collection.name}: its "${collection.primaryKey.name}" is a ${collection.primaryKey.type.name}.`);
+    throw new ApiError(
+      'PARAMETER_INVALID',
+      `filterByTk is no key of ${collection.name}: its "${collection.primaryKey.name}" is a ${collection.primaryKey.type.name}.`,
+    );
   }
   return key;
 }

@@ -15,7 +15,13 @@ export interface RecordRules {
   /** Before any database work: checks and completes a body. `key` is null on create. */
   prepare?(body: unknown, key: unknown, context: RecordContext): Promise<RuledBody>;
   /** Inside the transaction, before records with these keys are updated or destroyed. */
-  guard?(transaction: Transaction, action: 'update' | 'destroy', keys: readonly unknown[], body: Body | null, context: RecordContext): Promise<void>;
+  guard?(
+    transaction: Transaction,
+    action: 'update' | 'destroy',
+    keys: readonly unknown[],
+    body: Body | null,
+    context: RecordContext,
+  ): Promise<void>;
   /** A change alters who may do what: it moves the version on. */
   readonly access: boolean;
 }

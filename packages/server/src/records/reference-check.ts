@@ -1,14 +1,14 @@
 import { type BoundStatement, bind, compile, environmentOf, type Row } from '../database/database.ts';
 import { identifier, type Param, sql } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import type { Grant } from '../query/grant.ts';
 import { planRows } from '../query/filter-plan.ts';
+import type { Grant } from '../query/grant.ts';
 import { Aliases } from '../query/predicate-compiler.ts';
 import { denied } from '../query/read-access.ts';
 import { whereOf } from '../query/read-plan.ts';
 import { type Collection, columnsOf, type Field, fieldOf } from '../schema/registry.ts';
-import type { CheckedRecord } from './record-input.ts';
 import { planContext, type RecordContext } from './record-context.ts';
+import type { CheckedRecord } from './record-input.ts';
 
 type Run = (statement: BoundStatement) => Promise<Row[]>;
 
@@ -42,7 +42,13 @@ function targetGrant(context: RecordContext, field: Field): Grant {
   return grant;
 }
 
-async function checkField(context: RecordContext, field: Field, wanted: readonly unknown[], grant: Grant, run: Run): Promise<void> {
+async function checkField(
+  context: RecordContext,
+  field: Field,
+  wanted: readonly unknown[],
+  grant: Grant,
+  run: Run,
+): Promise<void> {
   const { dialect } = context.database;
   const target = context.registry.get(field.references!.collection);
   const targetField = fieldOf(target, field.references!.field);
@@ -51,12 +57,18 @@ async function checkField(context: RecordContext, field: Field, wanted: readonly
   const rows = planRows(grant.rows, target, planContext(context).registry);
   const where = whereOf([() => dialect.isIn(column, keys), rows], false, target, dialect, new Aliases());
   const statement = compile(dialect, sql`SELECT count(DISTINCT ${column}) FROM ${identifier(target.table)}${where}`);
-  const [row] = await run(bind(dialect, statement, environmentOf({ variables: context.variables, version: context.version })));
+  const [row] = await run(
+    bind(dialect, statement, environmentOf({ variables: context.variables, version: context.version })),
+  );
   if (Number(row![0]) < wanted.length) throw referenceMissing(field);
 }
 
 export function referenceMissing(field: Field): ApiError {
-  return new ApiError('REFERENCE_MISSING', `"${field.name}" names a record of ${field.references!.collection} that does not exist.`, {
-    details: { [field.name]: 'There is no such record.' },
-  });
+  return new ApiError(
+    'REFERENCE_MISSING',
+    `"${field.name}" names a record of ${field.references!.collection} that does not exist.`,
+    {
+      details: { [field.name]: 'There is no such record.' },
+    },
+  );
 }

@@ -11,7 +11,10 @@ export function writeFault(error: unknown, collection: Collection, written: bool
     case 'foreignKey':
       return written
         ? new ApiError('REFERENCE_MISSING', 'A foreign key names a record that does not exist.')
-        : new ApiError('DEPENDANTS_EXIST', `Other records depend on this record of ${collection.name}; remove or change them first.`);
+        : new ApiError(
+            'DEPENDANTS_EXIST',
+            `Other records depend on this record of ${collection.name}; remove or change them first.`,
+          );
     case 'collision':
     case 'timeout':
       return new ApiError('BUSY', 'The write waited too long for others; try again.', { retryAfter: 1 });
@@ -28,5 +31,7 @@ function conflict(error: DatabaseFault, collection: Collection): ApiError {
     .filter((name) => name !== undefined);
   const details = Object.fromEntries(names.map((name) => [name, 'This value is already taken.']));
   const what = names.length > 0 ? names.map((name) => `"${name}"`).join(' and ') : 'a unique field';
-  return new ApiError('UNIQUE_CONFLICT', `Another record of ${collection.name} has the same value of ${what}.`, { details });
+  return new ApiError('UNIQUE_CONFLICT', `Another record of ${collection.name} has the same value of ${what}.`, {
+    details,
+  });
 }

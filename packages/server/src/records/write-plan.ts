@@ -2,12 +2,12 @@ import { fusedEventInsert } from '../changes/change-log.ts';
 import { compile, type Statement } from '../database/database.ts';
 import { identifier, type Param, type Sql, sql } from '../database/sql.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import { planRows } from '../query/filter-plan.ts';
 import type { Grant } from '../query/grant.ts';
 import { compileObject } from '../query/object-compiler.ts';
 import type { Predicate } from '../query/predicate.ts';
 import { Aliases, compilePredicate } from '../query/predicate-compiler.ts';
 import { counterOf, keyCondition, type PlanContext, planCondition, whereOf } from '../query/read-plan.ts';
-import { planRows } from '../query/filter-plan.ts';
 import { planSelection } from '../query/selection.ts';
 import { type Collection, fieldOf } from '../schema/registry.ts';
 
@@ -45,7 +45,10 @@ export function planInsert(
 ): WritePlan {
   const result = resultOf(request, collection, grant, context);
   const columns = names.map((name) => identifier(fieldOf(collection, name).column!)).join(',');
-  const values = Array.from({ length: rows }, (_, row) => sql`(${list(names.map((name) => valueParam(collection, name, row)))})`);
+  const values = Array.from(
+    { length: rows },
+    (_, row) => sql`(${list(names.map((name) => valueParam(collection, name, row)))})`,
+  );
   const all = sql`VALUES ${values.reduce((left, right) => sql`${left},${right}`)}`;
   const guard = context.dialect.versionGuard();
   const source = guard ? sql`SELECT * FROM (${all}) v WHERE ${guard}` : all;
@@ -63,30 +66,57 @@ export function planUpdate(
   context: PlanContext,
 ): WritePlan {
   const result = resultOf(request, collection, grant, context);
-  const sets = names.map((name) => sql`${identifier(fieldOf(collection, name).column!)}=${valueParam(collection, name, -1)}`);
+  const sets = names.map(
+    (name) => sql`${identifier(fieldOf(collection, name).column!)}=${valueParam(collection, name, -1)}`,
+  );
   const where = guarded(request, collection, grant, matched, context);
   const assignments = [...sets, sql`_v=_v+1`].reduce((left, right) => sql`${left},${right}`);
-  return finish(sql`UPDATE ${identifier(collection.table)} SET ${assignments}${where}`, 'updated', result, collection, context);
+  return finish(
+    sql`UPDATE ${identifier(collection.table)} SET ${assignments}${where}`,
+    'updated',
+    result,
+    collection,
+    context,
+  );
 }
 
 /** A DELETE that returns the keys it destroyed. */
-export function planDestroy(request: AskedRecordRequest, collection: Collection, grant: Grant, matched: boolean, context: PlanContext): WritePlan {
+export function planDestroy(
+  request: AskedRecordRequest,
+  collection: Collection,
+  grant: Grant,
+  matched: boolean,
+  context: PlanContext,
+): WritePlan {
   const { dialect } = context;
   const where = guarded(request, collection, grant, matched, context);
   const statement = sql`DELETE FROM ${identifier(collection.table)}${where} RETURNING ${keyColumn(collection)}`;
   const event = fusedEventInsert(`${collection.name}.destroyed`, collection.name, sql`(SELECT k::text AS v FROM w) u`);
-  const alone = dialect.shared ? compile(dialect, sql`WITH w(k) AS (${statement}), e AS (${event}) SELECT k FROM w`) : null;
+  const alone = dialect.shared
+    ? compile(dialect, sql`WITH w(k) AS (${statement}), e AS (${event}) SELECT k FROM w`)
+    : null;
   return { statement: compile(dialect, statement), look: null, alone };
 }
 
 /** The keys that a write by filter would reach. */
-export function planKeys(request: AskedRecordRequest, collection: Collection, grant: Grant, context: PlanContext): Statement {
+export function planKeys(
+  request: AskedRecordRequest,
+  collection: Collection,
+  grant: Grant,
+  context: PlanContext,
+): Statement {
   const where = guarded(request, collection, grant, false, context);
   return compile(context.dialect, sql`SELECT ${keyColumn(collection)} FROM ${identifier(collection.table)}${where}`);
 }
 
 /** How many records a write by filter or keys would reach. */
-export function planReach(request: AskedRecordRequest, collection: Collection, grant: Grant, most: number, context: PlanContext): Statement {
+export function planReach(
+  request: AskedRecordRequest,
+  collection: Collection,
+  grant: Grant,
+  most: number,
+  context: PlanContext,
+): Statement {
   const where = guarded(request, collection, grant, false, context);
   return compile(
     context.dialect,
@@ -95,7 +125,12 @@ export function planReach(request: AskedRecordRequest, collection: Collection, g
 }
 
 /** What stands at the keys of a write that reached nothing. Rows of: key, counter, whether the grant reaches it. */
-export function planDiagnosis(request: AskedRecordRequest, collection: Collection, grant: Grant, context: PlanContext): Statement {
+export function planDiagnosis(
+  request: AskedRecordRequest,
+  collection: Collection,
+  grant: Grant,
+  context: PlanContext,
+): Statement {
   const { dialect } = context;
   const aliases = new Aliases();
   const rows = planRows(grant.rows, collection, context.registry);
@@ -108,7 +143,13 @@ export function planDiagnosis(request: AskedRecordRequest, collection: Collectio
   );
 }
 
-function guarded(request: AskedRecordRequest, collection: Collection, grant: Grant, matched: boolean, context: PlanContext): Sql {
+function guarded(
+  request: AskedRecordRequest,
+  collection: Collection,
+  grant: Grant,
+  matched: boolean,
+  context: PlanContext,
+): Sql {
   const condition = planCondition(request, collection, grant, context);
   const counter: Param = { storage: 'bigint', read: (environment) => environment.counter };
   const guard = context.dialect.versionGuard();
@@ -143,10 +184,15 @@ function finish(statement: Sql, verb: string, result: Result, collection: Collec
   const { dialect } = context;
   if (result.local) {
     const returning = sql`${statement} RETURNING ${columnsOf(result, collection, context)}`;
-    const alone = dialect.shared && result.passes === null ? compile(dialect, fused(returning, verb, collection)) : null;
+    const alone =
+      dialect.shared && result.passes === null ? compile(dialect, fused(returning, verb, collection)) : null;
     return { statement: compile(dialect, returning), look: null, alone };
   }
-  const keys: Param = { storage: collection.primaryKey.type.storage!, list: true, read: (environment) => environment.key };
+  const keys: Param = {
+    storage: collection.primaryKey.type.storage!,
+    list: true,
+    read: (environment) => environment.key,
+  };
   const look = sql`SELECT ${columnsOf(result, collection, context)} FROM ${identifier(collection.table)} WHERE ${dialect.isIn(keyColumn(collection), keys)}`;
   return {
     statement: compile(dialect, sql`${statement} RETURNING ${keyColumn(collection)}`),
@@ -164,7 +210,9 @@ function fused(returning: Sql, verb: string, collection: Collection): Sql {
 function columnsOf(result: Result, collection: Collection, { dialect }: PlanContext): Sql {
   const aliases = new Aliases();
   const flag = (predicate: Predicate | null): Sql =>
-    predicate === null ? sql`1` : sql`CASE WHEN ${compilePredicate(predicate, collection.table, collection, dialect, aliases)} THEN 1 ELSE 0 END`;
+    predicate === null
+      ? sql`1`
+      : sql`CASE WHEN ${compilePredicate(predicate, collection.table, collection, dialect, aliases)} THEN 1 ELSE 0 END`;
   const seen = result.seen === undefined ? sql`0` : flag(result.seen);
   return sql`${keyColumn(collection)},${counterOf(collection)},${flag(result.passes)},${seen},${result.object(collection.table, aliases)}`;
 }

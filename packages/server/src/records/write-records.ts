@@ -4,7 +4,15 @@
  */
 import { isoTime } from '../base/clock.ts';
 import { bumpVersion } from '../database/catalogue.ts';
-import { bind, DatabaseFault, fixed, type Row, type Statement, StaleVersion, type Transaction } from '../database/database.ts';
+import {
+  bind,
+  DatabaseFault,
+  fixed,
+  type Row,
+  StaleVersion,
+  type Statement,
+  type Transaction,
+} from '../database/database.ts';
 import type { BindEnvironment } from '../database/sql.ts';
 import { actorOf } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
@@ -19,7 +27,16 @@ import { keyOf } from './record-key.ts';
 import type { Body, RecordRules, RuledBody } from './record-rules.ts';
 import { checkReferences } from './reference-check.ts';
 import { writeFault } from './write-fault.ts';
-import { planDestroy, planDiagnosis, planInsert, planKeys, planReach, planUpdate, resultColumns as at, type WritePlan } from './write-plan.ts';
+import {
+  resultColumns as at,
+  planDestroy,
+  planDiagnosis,
+  planInsert,
+  planKeys,
+  planReach,
+  planUpdate,
+  type WritePlan,
+} from './write-plan.ts';
 
 /** What a write answers: JSON text of `data`, and the counter where one record was written. */
 export interface WriteResult {
@@ -48,12 +65,20 @@ export async function createRecords(
   const target: Target = { context, collection, request, rules, grant: requireGrant(context, collection, 'create') };
   const bodies = Array.isArray(body) ? body : [body];
   if (bodies.length > limits.bulkRecords) {
-    throw new ApiError('LIMIT_EXCEEDED', `One create takes at most ${limits.bulkRecords} records, not ${bodies.length}.`);
+    throw new ApiError(
+      'LIMIT_EXCEEDED',
+      `One create takes at most ${limits.bulkRecords} records, not ${bodies.length}.`,
+    );
   }
   const ruled = await Promise.all(bodies.map((each) => prepared(target, each, null)));
   const now = context.clock.now();
   const check = (input: unknown): CheckedRecord => checkNew(input, collection, target.grant, now);
-  const records = Array.isArray(body) ? checkEach(ruled.map((each) => each.body), check) : [check(ruled[0]!.body)];
+  const records = Array.isArray(body)
+    ? checkEach(
+        ruled.map((each) => each.body),
+        check,
+      )
+    : [check(ruled[0]!.body)];
   const rows = await writing(target, records, () => insertAll(target, records, ruled));
   if (rules?.access) await context.refresh();
   const texts = rows.map((row) => shown(row, collection));
@@ -76,7 +101,8 @@ export async function updateRecords(
   const record = checkChange(ruled.body, collection, target.grant, context.clock.now());
   const rows = await writing(target, [record], () => updateAll(target, key, record, ruled, match));
   if (rules?.access) await context.refresh();
-  if (key !== undefined && !Array.isArray(key)) return { data: shown(rows[0]!, collection), counter: Number(rows[0]![at.counter]) };
+  if (key !== undefined && !Array.isArray(key))
+    return { data: shown(rows[0]!, collection), counter: Number(rows[0]![at.counter]) };
   if (rows.length > limits.recordsInReply) return { data: String(rows.length), counter: null };
   return { data: `[${rows.map((row) => shown(row, collection)).join(',')}]`, counter: null };
 }
@@ -111,8 +137,10 @@ function withoutKey(body: unknown, key: unknown, collection: Collection): unknow
 /** @throws ApiError `TARGET_MISSING` with neither a key nor a condition: `{}` never means everything. */
 function requireTarget({ collection, request }: Target, action: string, match: Match): unknown {
   const key = keyOf(request.filterByTk, collection);
-  if (key === undefined && request.filter === null) throw new ApiError('TARGET_MISSING', `${action} needs filterByTk or a filter with a condition.`);
-  if (match !== null && (key === undefined || Array.isArray(key))) throw new ApiError('HEADER_INVALID', 'If-Match goes with one filterByTk.');
+  if (key === undefined && request.filter === null)
+    throw new ApiError('TARGET_MISSING', `${action} needs filterByTk or a filter with a condition.`);
+  if (match !== null && (key === undefined || Array.isArray(key)))
+    throw new ApiError('HEADER_INVALID', 'If-Match goes with one filterByTk.');
   return key;
 }
 
@@ -123,25 +151,36 @@ async function writing(target: Target, records: readonly CheckedRecord[], work: 
   } catch (error) {
     if (error instanceof DatabaseFault && error.kind === 'foreignKey' && records.length > 0) {
       // SQLite does not say which key was missing, so both engines are asked.
-      const read = async (statement: Parameters<Transaction['run']>[0]): Promise<Row[]> => (await target.context.database.read([statement]))[0]!;
+      const read = async (statement: Parameters<Transaction['run']>[0]): Promise<Row[]> =>
+        (await target.context.database.read([statement]))[0]!;
       await checkReferences(target.context, target.collection, records, read, true);
     }
     throw writeFault(error, target.collection, records.length > 0);
   }
 }
 
-async function insertAll(target: Target, records: readonly CheckedRecord[], ruled: readonly RuledBody[]): Promise<Row[]> {
+async function insertAll(
+  target: Target,
+  records: readonly CheckedRecord[],
+  ruled: readonly RuledBody[],
+): Promise<Row[]> {
   const { context, collection } = target;
   const [first] = records;
   if (records.length === 1 && first && isPlain(target, first)) {
     const plan = insertPlan(target, first, 1);
-    if (plan.alone) return alone(target, plan.alone, environmentOf(target, { values: [first.values], event: eventOf(target, first.named) }));
+    if (plan.alone)
+      return alone(
+        target,
+        plan.alone,
+        environmentOf(target, { values: [first.values], event: eventOf(target, first.named) }),
+      );
   }
   return context.database.write(async (transaction) => {
     transaction.touch(collection.table);
     await checkReferences(context, collection, records, (statement) => transaction.run(statement));
     const rows: Row[] = [];
-    for (const chunk of chunks(records, context.database.dialect.rowsPerInsert)) rows.push(...(await insertChunk(target, chunk, transaction)));
+    for (const chunk of chunks(records, context.database.dialect.rowsPerInsert))
+      rows.push(...(await insertChunk(target, chunk, transaction)));
     for (const [index, each] of ruled.entries()) await each.beside?.(transaction, rows[index]![at.key]);
     await advanceKey(target, records, transaction);
     await finish(target, transaction, 'created', rows, [...new Set(records.flatMap((record) => record.named))]);
@@ -150,7 +189,11 @@ async function insertAll(target: Target, records: readonly CheckedRecord[], rule
 }
 
 /** PostgreSQL's own numbers pass explicit ones only when told; SQLite sees them. */
-async function advanceKey({ context, collection }: Target, records: readonly CheckedRecord[], transaction: Transaction): Promise<void> {
+async function advanceKey(
+  { context, collection }: Target,
+  records: readonly CheckedRecord[],
+  transaction: Transaction,
+): Promise<void> {
   const { primaryKey } = collection;
   if (!primaryKey.autoIncrement || !records.some((record) => record.named.includes(primaryKey.name))) return;
   const statement = context.database.dialect.advanceKey(collection.table, primaryKey.column!);
@@ -158,7 +201,9 @@ async function advanceKey({ context, collection }: Target, records: readonly Che
 }
 
 function insertPlan(target: Target, record: CheckedRecord, rows: number): WritePlan {
-  const names = columnsOf(target.collection).map((field) => field.name).filter((name) => record.values[name] !== undefined);
+  const names = columnsOf(target.collection)
+    .map((field) => field.name)
+    .filter((name) => record.values[name] !== undefined);
   const { context, collection, request, grant } = target;
   const key = `${collection.name}:create ${request.shape} ${rows} ${names.join()}`;
   return keptPlan(context, key, () => planInsert(request, collection, grant, names, rows, planContext(context)));
@@ -188,14 +233,27 @@ function* chunks(records: readonly CheckedRecord[], most: number): Generator<rea
   if (run.length > 0) yield run;
 }
 
-async function updateAll(target: Target, key: unknown, record: CheckedRecord, ruled: RuledBody, match: Match): Promise<Row[]> {
+async function updateAll(
+  target: Target,
+  key: unknown,
+  record: CheckedRecord,
+  ruled: RuledBody,
+  match: Match,
+): Promise<Row[]> {
   const { context, collection } = target;
   const counter = typeof match === 'number' ? match : null;
   const names = Object.keys(record.values);
-  const plan = keptPlan(context, `${collection.name}:update ${target.request.shape} ${counter !== null} ${names.join()}`, () =>
-    planUpdate(target.request, collection, target.grant, names, counter !== null, planContext(context)),
+  const plan = keptPlan(
+    context,
+    `${collection.name}:update ${target.request.shape} ${counter !== null} ${names.join()}`,
+    () => planUpdate(target.request, collection, target.grant, names, counter !== null, planContext(context)),
   );
-  const environment = environmentOf(target, { key, record: record.values, counter: counter ?? 0, event: eventOf(target, record.named) });
+  const environment = environmentOf(target, {
+    key,
+    record: record.values,
+    counter: counter ?? 0,
+    event: eventOf(target, record.named),
+  });
   const single = key !== undefined && !Array.isArray(key);
   if (plan.alone && single && isPlain(target, record)) {
     const rows = await alone(target, plan.alone, environment, true);
@@ -246,8 +304,15 @@ async function destroyAll(target: Target, key: unknown, match: Match): Promise<R
 }
 
 /** One statement that commits by itself: nothing has to be looked at between write and commit. */
-async function alone(target: Target, statement: Statement, environment: BindEnvironment, mayMiss = false): Promise<Row[]> {
-  const rows = await target.context.database.writeOne(bind(target.context.database.dialect, statement, environment), [target.collection.table]);
+async function alone(
+  target: Target,
+  statement: Statement,
+  environment: BindEnvironment,
+  mayMiss = false,
+): Promise<Row[]> {
+  const rows = await target.context.database.writeOne(bind(target.context.database.dialect, statement, environment), [
+    target.collection.table,
+  ]);
   if (rows.length === 0 && !mayMiss) throw new StaleVersion();
   return rows;
 }
@@ -263,26 +328,48 @@ function isPlain({ rules, collection, context }: Target, record: CheckedRecord):
 }
 
 /** Reads back what RETURNING cannot say, and refuses rows that no longer pass the row filter. */
-async function lookedAt(target: Target, plan: WritePlan, written: readonly Row[], transaction: Transaction): Promise<Row[]> {
+async function lookedAt(
+  target: Target,
+  plan: WritePlan,
+  written: readonly Row[],
+  transaction: Transaction,
+): Promise<Row[]> {
   let rows = [...written];
   if (plan.look && written.length > 0) {
     const keys = written.map((row) => row[at.key]);
-    const found = await transaction.run(bind(target.context.database.dialect, plan.look, environmentOf(target, { key: keys })));
+    const found = await transaction.run(
+      bind(target.context.database.dialect, plan.look, environmentOf(target, { key: keys })),
+    );
     const byKey = new Map(found.map((row) => [row[at.key], row]));
     rows = keys.map((key) => byKey.get(key)!);
   }
   if (rows.some((row) => !row[at.passes])) {
-    throw new ApiError('NO_PERMISSION', `The role's row filter on ${target.collection.name} does not admit the record as it would be.`);
+    throw new ApiError(
+      'NO_PERMISSION',
+      `The role's row filter on ${target.collection.name} does not admit the record as it would be.`,
+    );
   }
   return rows;
 }
 
-async function guardRules(target: Target, transaction: Transaction, action: 'update' | 'destroy', environment: BindEnvironment, body: Body | null): Promise<void> {
+async function guardRules(
+  target: Target,
+  transaction: Transaction,
+  action: 'update' | 'destroy',
+  environment: BindEnvironment,
+  body: Body | null,
+): Promise<void> {
   const { context, collection, rules } = target;
   if (!rules?.guard) return;
   const statement = planKeys(target.request, collection, target.grant, planContext(context));
   const rows = await transaction.run(bind(context.database.dialect, statement, environment));
-  await rules.guard(transaction, action, rows.map((row) => row[0]), body, context);
+  await rules.guard(
+    transaction,
+    action,
+    rows.map((row) => row[0]),
+    body,
+    context,
+  );
 }
 
 /** By filter: not more than the cap. By keys: all of them exist and may be reached, or nothing happens. */
@@ -296,14 +383,23 @@ async function checkReach(target: Target, transaction: Transaction, environment:
     throw new ApiError('LIMIT_EXCEEDED', `The filter matches more than ${limits.recordsByFilter} records; narrow it.`);
   }
   if (!Array.isArray(environment.key) || reached === environment.key.length) return;
-  const there = await transaction.run(bind(dialect, planDiagnosis(request, collection, grant, planContext(context)), environment));
+  const there = await transaction.run(
+    bind(dialect, planDiagnosis(request, collection, grant, planContext(context)), environment),
+  );
   const found = there.filter((each) => each[2]).length;
   if (found < there.length || there.length < environment.key.length) throw missing(collection, grant);
-  if (request.filter !== null) throw new ApiError('RECORD_UNKNOWN', 'Not every record of filterByTk matches the filter.');
+  if (request.filter !== null)
+    throw new ApiError('RECORD_UNKNOWN', 'Not every record of filterByTk matches the filter.');
 }
 
 /** Why a write of one record reached none: it is stale, filtered away, changed meanwhile, or not there. */
-async function explainNothing(target: Target, transaction: Transaction, environment: BindEnvironment, reached: number, counter: number | null): Promise<void> {
+async function explainNothing(
+  target: Target,
+  transaction: Transaction,
+  environment: BindEnvironment,
+  reached: number,
+  counter: number | null,
+): Promise<void> {
   const { context, collection, request, grant } = target;
   if (reached > 0 || environment.key === undefined) return;
   const { dialect } = context.database;
@@ -311,16 +407,27 @@ async function explainNothing(target: Target, transaction: Transaction, environm
     const [meta] = await transaction.run({ text: 'SELECT version FROM _meta', values: [] });
     if (Number(meta![0]) !== context.version) throw new StaleVersion();
   }
-  const [row] = await transaction.run(bind(dialect, planDiagnosis(request, collection, grant, planContext(context)), environment));
-  if (!row || !row[2]) throw missing(collection, grant);
+  const [row] = await transaction.run(
+    bind(dialect, planDiagnosis(request, collection, grant, planContext(context)), environment),
+  );
+  if (!row?.[2]) throw missing(collection, grant);
   if (counter !== null && Number(row[1]) !== counter) {
-    throw new ApiError('VERSION_STALE', 'The record has changed since it was read; read it again. Nothing was written.');
+    throw new ApiError(
+      'VERSION_STALE',
+      'The record has changed since it was read; read it again. Nothing was written.',
+    );
   }
   throw new ApiError('RECORD_UNKNOWN', 'The record does not match the filter.');
 }
 
 /** What ends every write: its events, and the version where access changed. */
-async function finish(target: Target, transaction: Transaction, verb: string, rows: readonly Row[], named: readonly string[]): Promise<void> {
+async function finish(
+  target: Target,
+  transaction: Transaction,
+  verb: string,
+  rows: readonly Row[],
+  named: readonly string[],
+): Promise<void> {
   const { context, collection, rules } = target;
   const changed = named.filter((name) => !collection.byName.get(name)?.type.secret);
   const events = {

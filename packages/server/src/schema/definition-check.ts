@@ -1,6 +1,6 @@
+import { isWellFormedJson, jsonDepth } from '../base/well-formed.ts';
 import { type ErrorDetails, invalidDefinition } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
-import { isWellFormedJson, jsonDepth } from '../base/well-formed.ts';
 import type { CollectionDefinition, CollectionOptions, FieldDefinition, IndexDefinition } from './definition.ts';
 import { type FieldType, optionChecks } from './field-type.ts';
 import { definableTypes, fieldTypes } from './field-types.ts';
@@ -13,7 +13,13 @@ type Details = Record<string, string>;
 
 const { text, truth } = optionChecks;
 const name: Check = (value) => (typeof value === 'string' && value !== '' ? null : 'Give a name.');
-const commonOptions: Readonly<Record<string, Check>> = { name, type: text, title: text, description: text, uiSchema: plainObject };
+const commonOptions: Readonly<Record<string, Check>> = {
+  name,
+  type: text,
+  title: text,
+  description: text,
+  uiSchema: plainObject,
+};
 const columnOptions: Readonly<Record<string, Check>> = {
   required: truth,
   unique: truth,
@@ -39,9 +45,11 @@ export function checkCollection(input: unknown, maximumFields: number): Collecti
   if (!isObject(input)) throw invalidDefinition({ body: 'Give a collection: {"name", "title", "fields", "options"}.' });
   const details: Details = {};
   note(details, 'name', collectionNameProblem(input['name']));
-  for (const key of ['title', 'description']) if (input[key] != null) note(details, key, text(input[key]) ?? wellFormed(input[key]));
+  for (const key of ['title', 'description'])
+    if (input[key] != null) note(details, key, text(input[key]) ?? wellFormed(input[key]));
   for (const key of Object.keys(input)) {
-    if (!['name', 'title', 'description', 'fields', 'options'].includes(key)) note(details, key, 'There is no such property.');
+    if (!['name', 'title', 'description', 'fields', 'options'].includes(key))
+      note(details, key, 'There is no such property.');
   }
   const options = checkOptions(input['options'], details);
   const fields = checkFields(input['fields'] ?? [], details);
@@ -83,7 +91,8 @@ function checkOptions(input: unknown, details: Details): CollectionOptions {
     else note(details, `options.${key}`, 'There is no such option.');
   }
   for (const key of ['paranoid', 'logging']) {
-    if (input[key] === true) note(details, `options.${key}`, 'This option is not available in this version; leave it out.');
+    if (input[key] === true)
+      note(details, `options.${key}`, 'This option is not available in this version; leave it out.');
   }
   return { ...options, ...(input as Partial<CollectionOptions>) };
 }
@@ -145,7 +154,9 @@ function checkProperties(input: Raw, type: FieldType, at: string, details: Detai
   for (const [key, value] of Object.entries(input)) {
     if (key === 'name' || key === 'type') continue;
     const check = Object.hasOwn(allowed, key) ? allowed[key] : undefined;
-    const problem = check ? check(value, input as unknown as FieldDefinition) : `A ${type.name} field has no such property.`;
+    const problem = check
+      ? check(value, input as unknown as FieldDefinition)
+      : `A ${type.name} field has no such property.`;
     note(details, `${at}${key}`, problem ?? wellFormed(value));
   }
   if (type.relation && input['target'] === undefined) note(details, `${at}target`, 'Name the target collection.');
@@ -159,11 +170,14 @@ function checkColumn(definition: FieldDefinition, type: FieldType, at: string, d
   if (autoIncrement && !(primaryKey && type.name === 'integer')) {
     note(details, `${at}autoIncrement`, 'Only an integer primary key counts up by itself.');
   }
-  if ((unique || index) && !type.sortable) note(details, `${at}${unique ? 'unique' : 'index'}`, `A ${type.name} field takes no index.`);
-  if (typeof min === 'number' && typeof max === 'number' && min > max) note(details, `${at}min`, 'min is greater than max.');
+  if ((unique || index) && !type.sortable)
+    note(details, `${at}${unique ? 'unique' : 'index'}`, `A ${type.name} field takes no index.`);
+  if (typeof min === 'number' && typeof max === 'number' && min > max)
+    note(details, `${at}min`, 'min is greater than max.');
   if (defaultValue === undefined || Object.keys(details).some((key) => key.startsWith(at) && at !== '')) return;
   if (defaultValue === null) {
-    if (definition.required || definition.allowNull === false) note(details, `${at}defaultValue`, 'This field may not be null.');
+    if (definition.required || definition.allowNull === false)
+      note(details, `${at}defaultValue`, 'This field may not be null.');
     return;
   }
   note(details, `${at}defaultValue`, problemOfValue(type, definition, defaultValue));
@@ -171,10 +185,15 @@ function checkColumn(definition: FieldDefinition, type: FieldType, at: string, d
 
 function withPrimaryKey(fields: FieldDefinition[], details: Details): FieldDefinition[] {
   const keys = fields.filter((field) => field.primaryKey);
-  if (keys.length > 1) note(details, 'fields', `Only one field may be the primary key, not ${keys.map((key) => key.name).join(', ')}.`);
+  if (keys.length > 1)
+    note(details, 'fields', `Only one field may be the primary key, not ${keys.map((key) => key.name).join(', ')}.`);
   if (keys.length > 0) return fields;
   if (fields.some((field) => field.name === 'id')) {
-    note(details, 'fields', 'The field "id" is there but is not the primary key; set primaryKey on it or leave it out.');
+    note(
+      details,
+      'fields',
+      'The field "id" is there but is not the primary key; set primaryKey on it or leave it out.',
+    );
   }
   return [{ name: 'id', type: 'integer', primaryKey: true, autoIncrement: true }, ...fields];
 }

@@ -42,7 +42,9 @@ export const operatorSets = {
 };
 
 /** A type with the members that most types share; each file in types/ says what differs. */
-export function fieldType(differences: Partial<FieldType> & Pick<FieldType, 'name' | 'storage' | 'jsonSchema'>): FieldType {
+export function fieldType(
+  differences: Partial<FieldType> & Pick<FieldType, 'name' | 'storage' | 'jsonSchema'>,
+): FieldType {
   return {
     relation: false,
     secret: false,

@@ -11,7 +11,11 @@ export interface FieldFacts {
   readonly kept: boolean;
   readonly hidden: boolean;
   readonly core: boolean;
-  readonly references: { readonly collection: string; readonly field: string; readonly onDelete: 'setNull' | 'cascade' | 'restrict' } | null;
+  readonly references: {
+    readonly collection: string;
+    readonly field: string;
+    readonly onDelete: 'setNull' | 'cascade' | 'restrict';
+  } | null;
   readonly relation: Relation | null;
 }
 
@@ -35,14 +39,22 @@ export interface FieldRow {
 }
 
 /** The snapshot that stored definitions describe. */
-export function loadRegistry(version: number, collections: readonly CollectionRow[], fields: readonly FieldRow[]): Registry {
+export function loadRegistry(
+  version: number,
+  collections: readonly CollectionRow[],
+  fields: readonly FieldRow[],
+): Registry {
   const byCollection = Map.groupBy(fields, (field) => field.collectionId);
   const made = collections.map((row) => collectionOf(row, byCollection.get(row.id) ?? []));
   return new Registry(version, new Map(made.map((collection) => [collection.name, collection])));
 }
 
 export function collectionOf(row: CollectionRow, fields: readonly FieldRow[]): Collection {
-  return makeCollection({ ...row, options: row.options as CollectionOptions, fields: fields.map((field) => fieldOfRow(field, row.system)) });
+  return makeCollection({
+    ...row,
+    options: row.options as CollectionOptions,
+    fields: fields.map((field) => fieldOfRow(field, row.system)),
+  });
 }
 
 export function fieldOfRow(row: FieldRow, system: boolean): Field {

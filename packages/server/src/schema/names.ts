@@ -41,7 +41,9 @@ export function collectionNameProblem(name: unknown): string | null {
   const problem = grammarProblem(name);
   if (problem) return problem;
   if (systemResources.has(name as string)) return `"${name}" is a system resource; take another name.`;
-  return reservedWords.has((name as string).toLowerCase()) ? `"${name}" is a reserved word of SQL; take another name.` : null;
+  return reservedWords.has((name as string).toLowerCase())
+    ? `"${name}" is a reserved word of SQL; take another name.`
+    : null;
 }
 
 /** What is wrong with a field's name, or null. */

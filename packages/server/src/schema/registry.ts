@@ -21,7 +21,11 @@ export interface Field {
   /** Part of a system collection's core: cannot be changed or destroyed. */
   readonly core: boolean;
   /** Set on the columns that a real foreign-key constraint guards. */
-  readonly references: { readonly collection: string; readonly field: string; readonly onDelete: 'setNull' | 'cascade' | 'restrict' } | null;
+  readonly references: {
+    readonly collection: string;
+    readonly field: string;
+    readonly onDelete: 'setNull' | 'cascade' | 'restrict';
+  } | null;
   readonly relation: Relation | null;
 }
 

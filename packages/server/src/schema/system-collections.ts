@@ -55,7 +55,14 @@ export const systemCollections: readonly SystemCollection[] = [
     fields: [
       id,
       { name: 'user', type: 'belongsTo', target: 'users', foreignKey: 'userId', onDelete: 'cascade' },
-      { name: 'roleOf', type: 'belongsTo', target: 'roles', foreignKey: 'role', targetKey: 'name', onDelete: 'restrict' },
+      {
+        name: 'roleOf',
+        type: 'belongsTo',
+        target: 'roles',
+        foreignKey: 'role',
+        targetKey: 'name',
+        onDelete: 'restrict',
+      },
     ],
   },
   {
@@ -64,7 +71,14 @@ export const systemCollections: readonly SystemCollection[] = [
     timestamps: true,
     fields: [
       id,
-      { name: 'roleOf', type: 'belongsTo', target: 'roles', foreignKey: 'role', targetKey: 'name', onDelete: 'cascade' },
+      {
+        name: 'roleOf',
+        type: 'belongsTo',
+        target: 'roles',
+        foreignKey: 'role',
+        targetKey: 'name',
+        onDelete: 'cascade',
+      },
       { name: 'resource', type: 'string', required: true, maxLength: 60 },
       { name: 'actions', type: 'json', allowNull: false },
       { name: 'filter', type: 'json' },
@@ -79,11 +93,25 @@ export const systemCollections: readonly SystemCollection[] = [
     fields: [
       id,
       { name: 'name', type: 'string', maxLength: 255 },
-      { name: 'roleOf', type: 'belongsTo', target: 'roles', foreignKey: 'role', targetKey: 'name', onDelete: 'restrict' },
+      {
+        name: 'roleOf',
+        type: 'belongsTo',
+        target: 'roles',
+        foreignKey: 'role',
+        targetKey: 'name',
+        onDelete: 'restrict',
+      },
       { name: 'expiresAt', type: 'datetime' },
       { name: 'createdAt', type: 'datetime' },
       { name: 'lastUsedAt', type: 'datetime' },
-      { name: 'creator', type: 'belongsTo', target: 'users', foreignKey: 'creatorId', onDelete: 'cascade', hidden: true },
+      {
+        name: 'creator',
+        type: 'belongsTo',
+        target: 'users',
+        foreignKey: 'creatorId',
+        onDelete: 'cascade',
+        hidden: true,
+      },
       { name: 'tokenHash', type: 'string', unique: true, hidden: true },
     ],
   },
@@ -104,9 +132,20 @@ export const systemCollections: readonly SystemCollection[] = [
 
 /** Relations that need both sides to exist first. */
 export const systemRelations: readonly { readonly collection: string; readonly field: SystemField }[] = [
-  { collection: 'roles', field: { name: 'permissions', type: 'hasMany', target: 'permissions', foreignKey: 'role', sourceKey: 'name' } },
+  {
+    collection: 'roles',
+    field: { name: 'permissions', type: 'hasMany', target: 'permissions', foreignKey: 'role', sourceKey: 'name' },
+  },
   {
     collection: 'users',
-    field: { name: 'roles', type: 'belongsToMany', target: 'roles', through: 'usersRoles', foreignKey: 'userId', otherKey: 'role', targetKey: 'name' },
+    field: {
+      name: 'roles',
+      type: 'belongsToMany',
+      target: 'roles',
+      through: 'usersRoles',
+      foreignKey: 'userId',
+      otherKey: 'role',
+      targetKey: 'name',
+    },
   },
 ];

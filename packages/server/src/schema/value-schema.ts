@@ -19,10 +19,16 @@ const linearRegExp = Object.assign(
 const ajv = new Ajv2020({ allErrors: true, strict: false, code: { regExp: linearRegExp as never } });
 ajv.addFormat('date-time', (text: string) => canonicalDatetime(text) !== null);
 ajv.addFormat('uuid', /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i);
-ajv.addKeyword({ keyword: 'wellFormed', type: 'string', validate: (_: unknown, text: string) => isWellFormedText(text), errors: false });
+ajv.addKeyword({
+  keyword: 'wellFormed',
+  type: 'string',
+  validate: (_: unknown, text: string) => isWellFormedText(text),
+  errors: false,
+});
 ajv.addKeyword({
   keyword: 'jsonValue',
-  validate: (_: unknown, value: unknown) => jsonDepth(value, limits.jsonDepth + 1) <= limits.jsonDepth && isWellFormedJson(value),
+  validate: (_: unknown, value: unknown) =>
+    jsonDepth(value, limits.jsonDepth + 1) <= limits.jsonDepth && isWellFormedJson(value),
   errors: false,
 });
 
@@ -98,7 +104,9 @@ const messages: Readonly<Record<string, (params: Record<string, unknown>) => str
   maximum: ({ limit }) => `The greatest value is ${limit}.`,
   pattern: () => 'The text does not match the pattern of this field.',
   format: ({ format }) =>
-    format === 'uuid' ? 'Give a UUID.' : 'Give a moment in ISO 8601 such as 2026-01-31T12:00:00.000Z, years 0001 to 9999.',
+    format === 'uuid'
+      ? 'Give a UUID.'
+      : 'Give a moment in ISO 8601 such as 2026-01-31T12:00:00.000Z, years 0001 to 9999.',
   wellFormed: () => 'The text holds U+0000 or half a surrogate pair.',
   jsonValue: () => `Give JSON nested at most ${limits.jsonDepth} deep, without U+0000 or half surrogate pairs.`,
   not: () => 'This field may not be null.',

@@ -2,7 +2,15 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { LruMap } from '../../base/lru-map.ts';
 import { limits } from '../../protocol/limits.ts';
-import { type BoundStatement, type Database, DatabaseFault, type FaultKind, type Row, StaleVersion, type Transaction } from '../database.ts';
+import {
+  type BoundStatement,
+  type Database,
+  DatabaseFault,
+  type FaultKind,
+  type Row,
+  StaleVersion,
+  type Transaction,
+} from '../database.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 
 export interface PostgresOptions {
@@ -59,7 +67,10 @@ export class PostgresDatabase implements Database {
     return retried(() => this.#run(this.#pool, statement));
   }
 
-  write<T>(work: (transaction: Transaction) => Promise<T>, options: { heavy?: boolean; rebuild?: boolean } = {}): Promise<T> {
+  write<T>(
+    work: (transaction: Transaction) => Promise<T>,
+    options: { heavy?: boolean; rebuild?: boolean } = {},
+  ): Promise<T> {
     return retried(() => this.#transaction(work, Boolean(options.heavy || options.rebuild)));
   }
 
@@ -99,7 +110,13 @@ export class PostgresDatabase implements Database {
   async #run(on: pg.Pool | pg.PoolClient, statement: BoundStatement): Promise<Row[]> {
     const name = this.#nameOf(statement.text);
     try {
-      const query = { text: statement.text, values: statement.values as unknown[], rowMode: 'array' as const, types, ...(name && { name }) };
+      const query = {
+        text: statement.text,
+        values: statement.values as unknown[],
+        rowMode: 'array' as const,
+        types,
+        ...(name && { name }),
+      };
       const result = (await on.query(query)) as unknown as { rows: Row[] };
       return result.rows;
     } catch (error) {
@@ -149,6 +166,15 @@ function faultOf(error: unknown): Error {
   if (staleCodes.has(error.code ?? '')) return new StaleVersion('schema changed', { cause: error });
   const overflow = /"overflow:([^"]*):\d+"/.exec(error.message);
   if (overflow) return new DatabaseFault('overflow', overflow[1]);
-  const columns = /^Key \(([^)]*)\)=/.exec(error.detail ?? '')?.[1]?.split(', ').map((each) => each.replaceAll('"', '')) ?? [];
-  return new DatabaseFault(kinds[error.code ?? ''] ?? 'other', error, error.table ?? null, error.column ? [error.column] : columns);
+  const columns =
+    /^Key \(([^)]*)\)=/
+      .exec(error.detail ?? '')?.[1]
+      ?.split(', ')
+      .map((each) => each.replaceAll('"', '')) ?? [];
+  return new DatabaseFault(
+    kinds[error.code ?? ''] ?? 'other',
+    error,
+    error.table ?? null,
+    error.column ? [error.column] : columns,
+  );
 }

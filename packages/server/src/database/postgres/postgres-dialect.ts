@@ -52,7 +52,10 @@ function createIndex(table: string, { name, columns, unique }: IndexPlan): Sql {
   return sql`CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${identifier(name)} ON ${identifier(table)} (${columns.map(identifier).join(', ')})`;
 }
 
-const folded = (param: Param): Param => ({ ...param, read: (environment) => foldText(param.read(environment) as string) });
+const folded = (param: Param): Param => ({
+  ...param,
+  read: (environment) => foldText(param.read(environment) as string),
+});
 
 export const postgresDialect: Dialect = {
   name: 'postgres',
@@ -60,18 +63,24 @@ export const postgresDialect: Dialect = {
   shared: true,
   placeholder: (index, param) => `$${index}::${castTypes[param.storage]}${param.list ? '[]' : ''}`,
   toEngine: (param, canonical) =>
-    param.list ? (canonical as readonly unknown[]).map((each) => toEngine(param.storage, each)) : toEngine(param.storage, canonical),
-  json,
-  object: (members) => (members.length === 0 ? sql`'{}'::json` : sql`(SELECT to_json(r) FROM (SELECT ${named(members)}) r)`),
+    param.list
+      ? (canonical as readonly unknown[]).map((each) => toEngine(param.storage, each))
+      : toEngine(param.storage, canonical),
+  member: (name, storage, column) => ({ name, value: json(storage, column) }),
+  object: (members) =>
+    members.length === 0 ? sql`'{}'::json` : sql`(SELECT to_json(r) FROM (SELECT ${named(members)}) r)`,
   objectFrom: (members, rest) =>
-    members.length === 0 ? sql`(SELECT '{}'::json ${rest} LIMIT 1)` : sql`(SELECT to_json(r) FROM (SELECT ${named(members)} ${rest} LIMIT 1) r)`,
+    members.length === 0
+      ? sql`(SELECT '{}'::json ${rest} LIMIT 1)`
+      : sql`(SELECT to_json(r) FROM (SELECT ${named(members)} ${rest} LIMIT 1) r)`,
   listFrom: (members, rest, most, path) =>
     sql`(SELECT CASE WHEN count(*)>${most} THEN (('overflow:' || ${literal(path)} || ':' || count(*))::int)::text::json
 ELSE ('[' || coalesce(string_agg(j::text,',' ORDER BY n),'') || ']')::json END
 FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? sql`'{}'::json` : sql`(SELECT to_json(r) FROM (SELECT ${named(members)}) r)`} AS j ${rest} LIMIT ${most + 1}) o) q)`,
   scalar: json,
   tick: () => null,
-  versionGuard: () => sql`(SELECT version FROM _meta)=${{ storage: 'bigint', read: (environment) => environment.version } satisfies Param}`,
+  versionGuard: () =>
+    sql`(SELECT version FROM _meta)=${{ storage: 'bigint', read: (environment) => environment.version } satisfies Param}`,
   guardedPage: (page, columns, count) => {
     const names = Array.from({ length: columns }, (_, index) => `p.c${index}`).join(',');
     const version: Param = { storage: 'bigint', read: (environment) => environment.version };
@@ -89,7 +98,9 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
     foldCase ? sql`${fold(text)} LIKE ${folded(pattern)} ESCAPE '\\'` : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
   isEmpty: (storage, operand) => {
     if (storage === 'text') return sql`(${operand} IS NULL OR ${operand}='')`;
-    return storage === 'json' ? sql`(${operand} IS NULL OR ${operand}::text IN ('null','""','[]'))` : sql`${operand} IS NULL`;
+    return storage === 'json'
+      ? sql`(${operand} IS NULL OR ${operand}::text IN ('null','""','[]'))`
+      : sql`${operand} IS NULL`;
   },
   isTrue: (operand) => sql`${operand} IS TRUE`,
   nullsLast: (term, descending) => sql`${term}${descending ? ' DESC' : ''} NULLS LAST`,
@@ -98,7 +109,8 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
   ],
   addColumn: (table, definition) => [sql`ALTER TABLE ${identifier(table)} ADD COLUMN ${column(definition)}`],
   createIndex,
-  dropColumns: (table, dropped) => dropped.map((each) => sql`ALTER TABLE ${identifier(table)} DROP COLUMN ${identifier(each)}`),
+  dropColumns: (table, dropped) =>
+    dropped.map((each) => sql`ALTER TABLE ${identifier(table)} DROP COLUMN ${identifier(each)}`),
   dropTable: (table) => sql`DROP TABLE ${identifier(table)}`,
   advanceKey: (table, name) =>
     sql`SELECT setval(pg_get_serial_sequence(${literal(identifier(table))},${literal(name)}), greatest(max(${identifier(name)}), nextval(pg_get_serial_sequence(${literal(identifier(table))},${literal(name)}))), true) FROM ${identifier(table)}`,

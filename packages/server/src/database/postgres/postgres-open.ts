@@ -16,7 +16,9 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     if (rows[0]!.version < 150_000) throw new Error('PostgreSQL 15 or newer is needed.');
     if (rows[0]!.encoding !== 'UTF8') throw new Error('The PostgreSQL database must be encoded in UTF8.');
     // Two nodes that start together make it once: the lock goes with the transaction.
-    await client.query(`BEGIN; SELECT pg_advisory_xact_lock(7236417); CREATE SCHEMA IF NOT EXISTS ${options.schema}; COMMIT`);
+    await client.query(
+      `BEGIN; SELECT pg_advisory_xact_lock(7236417); CREATE SCHEMA IF NOT EXISTS ${options.schema}; COMMIT`,
+    );
   } finally {
     await client.end();
   }

@@ -25,8 +25,12 @@ export class SqliteConnection {
     const define = (name: string, work: (...values: never[]) => SqlInput): void =>
       this.#database.function(name, { deterministic: true }, work as (...values: unknown[]) => SqlInput);
     define('_fold', (text: string | null) => (text === null ? null : foldText(text)));
-    define('_starts', (text: string | null, needle: string) => (text === null ? 0 : Number(foldText(text).startsWith(needle))));
-    define('_ends', (text: string | null, needle: string) => (text === null ? 0 : Number(foldText(text).endsWith(needle))));
+    define('_starts', (text: string | null, needle: string) =>
+      text === null ? 0 : Number(foldText(text).startsWith(needle)),
+    );
+    define('_ends', (text: string | null, needle: string) =>
+      text === null ? 0 : Number(foldText(text).endsWith(needle)),
+    );
     define('_overflow', (path: string) => {
       throw new DatabaseFault('overflow', path);
     });
@@ -97,6 +101,14 @@ export function faultOf(error: unknown): DatabaseFault {
   const { errcode, message } = error as { errcode?: number; message?: string };
   const kind = kinds[errcode ?? 0] ?? ((errcode ?? 0) % 256 === 10 ? 'disk' : 'other');
   const named = kind === 'unique' || kind === 'notNull' ? (/: ([^:]+)$/.exec(message ?? '')?.[1] ?? '') : '';
-  const pairs = named.split(', ').filter(Boolean).map((pair) => pair.split('.'));
-  return new DatabaseFault(kind, error, pairs[0]?.[0] ?? null, pairs.map((pair) => pair[1] ?? ''));
+  const pairs = named
+    .split(', ')
+    .filter(Boolean)
+    .map((pair) => pair.split('.'));
+  return new DatabaseFault(
+    kind,
+    error,
+    pairs[0]?.[0] ?? null,
+    pairs.map((pair) => pair[1] ?? ''),
+  );
 }

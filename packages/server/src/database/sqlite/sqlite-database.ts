@@ -18,6 +18,8 @@ export interface SqliteOptions {
 const loopMilliseconds = 3;
 /** How long a statement that was too long goes straight to a thread. */
 const rememberMilliseconds = 10_000;
+/** How long an unused read transaction stays open. */
+const heldMilliseconds = 20;
 /** About 20 MB of log: a small commit writes four or five pages. */
 const checkpointStatements = 1000;
 const blockingCheckpointBytes = 256 * 1024 * 1024;
@@ -44,6 +46,7 @@ export class SqliteDatabase implements Database {
   #everyTable = 0;
   #statementsSinceCheckpoint = 0;
   #checkpointing = false;
+  #heldTimer: NodeJS.Timeout | null = null;
   #closed = false;
 
   constructor(options: SqliteOptions) {
@@ -66,8 +69,10 @@ export class SqliteDatabase implements Database {
     const since = this.#long.get(heaviest);
     if (since !== undefined && performance.now() - since < rememberMilliseconds) return this.#readInThread(statements);
     try {
-      return statements.length === 1 ? [this.#runShort(statements[0]!)] : this.#readTogether(statements);
+      this.#holdState();
+      return statements.map((statement) => this.#runShort(statement));
     } catch (error) {
+      this.#releaseState();
       if (!(error instanceof TimeUp)) throw error;
       if (this.#long.size > 1000) this.#long.clear();
       this.#long.set(heaviest, performance.now());
@@ -75,9 +80,13 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  write<T>(work: (transaction: Transaction) => Promise<T>, options: { heavy?: boolean; rebuild?: boolean } = {}): Promise<T> {
+  write<T>(
+    work: (transaction: Transaction) => Promise<T>,
+    options: { heavy?: boolean; rebuild?: boolean } = {},
+  ): Promise<T> {
     return this.#queued(async () => {
       const transaction = this.#transaction(options);
+      this.#releaseState();
       await transaction.begin();
       let result: T;
       try {
@@ -88,6 +97,7 @@ export class SqliteDatabase implements Database {
         await transaction.rollback();
         throw error;
       }
+      this.#releaseState();
       this.#count(transaction.touched);
       return { result, transaction };
     });
@@ -113,6 +123,7 @@ export class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     this.#closed = true;
+    if (this.#heldTimer) clearTimeout(this.#heldTimer);
     await this.#queue.run(async () => {});
     await this.#readers.close();
     await this.#heavyWriter.close();
@@ -142,17 +153,31 @@ export class SqliteDatabase implements Database {
     return this.#reader.run(statement, performance.now() + loopMilliseconds);
   }
 
-  #readTogether(statements: readonly BoundStatement[]): Row[][] {
-    this.#reader.script('BEGIN');
-    try {
-      return statements.map((statement) => this.#runShort(statement));
-    } finally {
-      if (this.#reader.inTransaction) this.#reader.script('COMMIT');
-    }
+  /**
+   * Opens a read transaction that later reads share: taking and leaving the file's locks costs more than a keyed read.
+   * It ends before and after every write, so that a read sees all that was committed and the log can start over, and
+   * shortly after the last read.
+   */
+  #holdState(): void {
+    if (this.#reader.inTransaction) return;
+    this.#reader.run(beginRead);
+    this.#heldTimer ??= setTimeout(this.#idle, heldMilliseconds).unref();
   }
 
+  #releaseState(): void {
+    if (this.#reader.inTransaction) this.#reader.run(commit);
+  }
+
+  readonly #idle = (): void => {
+    this.#heldTimer = null;
+    if (!this.#closed) this.#releaseState();
+  };
+
   #readInThread(statements: readonly BoundStatement[]): Promise<Row[][]> {
-    return this.#readers.run({ kind: 'read', statements, milliseconds: limits.queryMilliseconds }, limits.queryMilliseconds);
+    return this.#readers.run(
+      { kind: 'read', statements, milliseconds: limits.queryMilliseconds },
+      limits.queryMilliseconds,
+    );
   }
 
   #count(touched: ReadonlySet<string>): void {
@@ -202,6 +227,7 @@ abstract class BaseTransaction implements Transaction {
   }
 }
 
+const beginRead: BoundStatement = { text: 'BEGIN', values: [] };
 const begin: BoundStatement = { text: 'BEGIN IMMEDIATE', values: [] };
 const commit: BoundStatement = { text: 'COMMIT', values: [] };
 const rollback: BoundStatement = { text: 'ROLLBACK', values: [] };

@@ -23,28 +23,49 @@ function toEngine(storage: Storage, canonical: unknown): unknown {
   return storage === 'json' ? JSON.stringify(canonical) : canonical;
 }
 
-function json(storage: Storage, column: Sql): Sql {
-  if (storage === 'text') return sql`json_quote(${column})`;
-  if (storage === 'boolean') return sql`CASE ${column} WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END`;
-  if (storage === 'datetime' || storage === 'uuid') return sql`ifnull('"'||${column}||'"','null')`;
-  // Infinity cannot be stored, so every REAL has a JSON spelling.
-  return storage === 'double' ? sql`json_quote(${column})` : sql`ifnull(${column},'null')`;
+function member(name: string, storage: Storage, column: Sql): JsonMember {
+  if (storage === 'json') return { name, value: sql`ifnull(${column},'null')` };
+  // As an argument of json_object the subtype of json() is kept.
+  return {
+    name,
+    plain: true,
+    value: storage === 'boolean' ? sql`iif(${column} IS NULL,NULL,json(iif(${column},'true','false')))` : column,
+  };
 }
 
-/** Finished text joined by one concat(): json() would parse every level again. */
+/**
+ * Plain values go through json_object, runs of them where finished text stands between: it writes them to one buffer,
+ * while json() would parse finished text again at each level. 20 flat rows: 38 µs, by concat() or format() 45 to 60.
+ */
 function object(members: readonly JsonMember[]): Sql {
   if (members.length === 0) return sql`'{}'`;
-  const pieces = members.flatMap(({ name, value }, index) => [
-    sql`${literal(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`)}`,
-    value,
-  ]);
-  return concat([...pieces, sql`'}'`]);
+  const runs = runsOf(members);
+  if (runs.length === 1 && runs[0]![0]!.plain) return jsonObject(runs[0]!);
+  const pieces = runs.map((run) => {
+    const [first] = run;
+    return first!.plain
+      ? sql`trim(${jsonObject(run)},'{}')`
+      : sql`${literal(`${JSON.stringify(first!.name)}:`)},${first!.value}`;
+  });
+  return sql`concat('{',${join(pieces, ",',',")},'}')`;
 }
 
-function concat(pieces: readonly Sql[]): Sql {
-  const most = 900; // SQLite takes 1,000 arguments a function
-  if (pieces.length <= most) return sql`concat(${join(pieces, ',')})`;
-  return sql`concat(${join(pieces.slice(0, most), ',')},${concat(pieces.slice(most))})`;
+function jsonObject(run: readonly JsonMember[]): Sql {
+  return sql`json_object(${join(
+    run.map(({ name, value }) => sql`${literal(name)},${value}`),
+    ',',
+  )})`;
+}
+
+/** Plain members side by side, each finished one alone. SQLite takes 1,000 arguments a function. */
+function runsOf(members: readonly JsonMember[]): JsonMember[][] {
+  const runs: JsonMember[][] = [];
+  for (const each of members) {
+    const last = runs.at(-1);
+    if (each.plain && last?.[0]?.plain && last.length < 400) last.push(each);
+    else runs.push([each]);
+  }
+  return runs;
 }
 
 function column(definition: ColumnDefinition): Sql {
@@ -66,7 +87,10 @@ function createIndex(table: string, { name, columns, unique }: IndexPlan): Sql {
   return sql`CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${identifier(name)} ON ${identifier(table)} (${columns.map(identifier).join(', ')})`;
 }
 
-const folded = (param: Param): Param => ({ ...param, read: (environment) => foldText(param.read(environment) as string) });
+const folded = (param: Param): Param => ({
+  ...param,
+  read: (environment) => foldText(param.read(environment) as string),
+});
 const foldCall = (text: Sql): Sql => sql`_fold(${text})`;
 
 export const sqliteDialect: Dialect = {
@@ -79,7 +103,7 @@ export const sqliteDialect: Dialect = {
     const list = canonical as readonly unknown[];
     return JSON.stringify(param.storage === 'boolean' ? list.map(Number) : list);
   },
-  json,
+  member,
   object,
   objectFrom: (members, rest) => sql`ifnull((SELECT ${object(members)} ${rest}),'null')`,
   listFrom: (members, rest, most, path) =>

@@ -10,7 +10,14 @@ export type WorkerTask =
 
 export type WorkerAnswer =
   | { readonly rows: Row[][] }
-  | { readonly fault: { kind: DatabaseFault['kind']; message: string; table: string | null; columns: readonly string[] } };
+  | {
+      readonly fault: {
+        kind: DatabaseFault['kind'];
+        message: string;
+        table: string | null;
+        columns: readonly string[];
+      };
+    };
 
 const { path, readOnly, foreignKeys } = workerData as { path: string; readOnly: boolean; foreignKeys: boolean };
 const connection = new SqliteConnection(path, { readOnly, foreignKeys });
@@ -23,7 +30,8 @@ function answer(task: WorkerTask): WorkerAnswer {
     if (task.kind === 'run') return { rows: [connection.run(task.statement)] };
     return { rows: task.kind === 'read' ? read(task.statements, task.milliseconds) : [] };
   } catch (error) {
-    const fault = error instanceof DatabaseFault ? error : new DatabaseFault(error instanceof TimeUp ? 'timeout' : 'other', error);
+    const fault =
+      error instanceof DatabaseFault ? error : new DatabaseFault(error instanceof TimeUp ? 'timeout' : 'other', error);
     return { fault: { kind: fault.kind, message: fault.message, table: fault.table, columns: fault.columns } };
   }
 }

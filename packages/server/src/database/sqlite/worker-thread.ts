@@ -68,12 +68,18 @@ export class WorkerThreads {
   }
 
   #start(worker: Worker, pending: Pending, left: number): void {
-    const task = pending.task.kind === 'read' ? { ...pending.task, milliseconds: Math.min(pending.task.milliseconds, left) } : pending.task;
+    const task =
+      pending.task.kind === 'read'
+        ? { ...pending.task, milliseconds: Math.min(pending.task.milliseconds, left) }
+        : pending.task;
     worker.ref();
     const onMessage = (answer: WorkerAnswer): void => {
       settle(false);
       if ('rows' in answer) pending.resolve(answer.rows);
-      else pending.reject(new DatabaseFault(answer.fault.kind, answer.fault.message, answer.fault.table, answer.fault.columns));
+      else
+        pending.reject(
+          new DatabaseFault(answer.fault.kind, answer.fault.message, answer.fault.table, answer.fault.columns),
+        );
     };
     const onError = (error: unknown): void => fail('other', error);
     const onExit = (): void => fail('other', 'the database thread ended');

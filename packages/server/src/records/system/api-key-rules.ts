@@ -45,7 +45,14 @@ export async function createKey(context: RecordContext, body: unknown): Promise<
   const id = await context.database.write(async (transaction) => {
     transaction.touch('apiKeys');
     const made = await insertKey(context.database, transaction, { ...key, tokenHash: context.hashToken(token) });
-    const event = { name: 'apiKeys.created', resource: 'apiKeys', tks: [String(made)], actor: actorOf(context.caller), requestId: context.requestId, changed: [] };
+    const event = {
+      name: 'apiKeys.created',
+      resource: 'apiKeys',
+      tks: [String(made)],
+      actor: actorOf(context.caller),
+      requestId: context.requestId,
+      changed: [],
+    };
     await context.changes.append(transaction, event, key.createdAt);
     return made;
   });
@@ -54,10 +61,12 @@ export async function createKey(context: RecordContext, body: unknown): Promise<
 }
 
 function keyInput(body: unknown): Record<string, unknown> {
-  if (body === null || typeof body !== 'object' || Array.isArray(body)) throw invalidDefinition({ role: 'Give {"role": {"name": "…"}}.' });
+  if (body === null || typeof body !== 'object' || Array.isArray(body))
+    throw invalidDefinition({ role: 'Give {"role": {"name": "…"}}.' });
   const input = body as Record<string, unknown>;
   for (const name of Object.keys(input)) {
-    if (!['name', 'role', 'expiresIn'].includes(name)) throw invalidDefinition({ [name]: 'There is no such property.' });
+    if (!['name', 'role', 'expiresIn'].includes(name))
+      throw invalidDefinition({ [name]: 'There is no such property.' });
   }
   if (input['name'] != null && (typeof input['name'] !== 'string' || input['name'].length > 255)) {
     throw invalidDefinition({ name: 'Give text of at most 255 characters.' });

@@ -1,13 +1,13 @@
 import { adminRole } from '../../access/access-table.ts';
 import { isKnownVariable, variableOf } from '../../access/variables.ts';
-import { permissionsOn } from '../../database/identity-store.ts';
 import { environmentOf } from '../../database/database.ts';
+import { permissionsOn } from '../../database/identity-store.ts';
 import { grantableActions } from '../../protocol/actions.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { normaliseFilter } from '../../protocol/filter-normaliser.ts';
 import { checkRows } from '../../query/filter-plan.ts';
-import type { Collection } from '../../schema/registry.ts';
 import { systemResources } from '../../schema/names.ts';
+import type { Collection } from '../../schema/registry.ts';
 import type { RecordContext } from '../record-context.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
 import { roleName } from './role-names.ts';
@@ -28,14 +28,16 @@ export const permissionRules: RecordRules = {
     checkResource(resource, context);
     const collection = context.registry.find(resource as string);
     for (const name of ['fields', 'exceptFields']) checkFieldList(row[name], name, collection);
-    if (row['fields'] != null && row['exceptFields'] != null) throw invalidDefinition({ exceptFields: 'Give fields or exceptFields, not both.' });
+    if (row['fields'] != null && row['exceptFields'] != null)
+      throw invalidDefinition({ exceptFields: 'Give fields or exceptFields, not both.' });
     checkFilter(row['filter'], collection, context);
     return { body: row, beside: async (transaction, id) => checkSingle(row, id, context, transaction) };
   },
 
   async guard(_transaction, action, keys, _body, context): Promise<void> {
     for (const key of keys) {
-      for (const role of context.access.roles.values()) if (role.permissions.some((row) => row.id === key)) checkRole(role.name, context);
+      for (const role of context.access.roles.values())
+        if (role.permissions.some((row) => row.id === key)) checkRole(role.name, context);
     }
     void action;
   },
@@ -44,7 +46,8 @@ export const permissionRules: RecordRules = {
 /** An update is checked as the row that it makes. */
 function completed(body: Record<string, unknown>, key: unknown, context: RecordContext): Record<string, unknown> {
   if (key === null) return body;
-  if (Array.isArray(key) || key === undefined) throw new ApiError('PARAMETER_INVALID', 'Permissions are updated one at a time, by filterByTk.');
+  if (Array.isArray(key) || key === undefined)
+    throw new ApiError('PARAMETER_INVALID', 'Permissions are updated one at a time, by filterByTk.');
   const row = [...context.access.roles.values()].flatMap((role) => role.permissions).find((each) => each.id === key);
   if (!row) return body;
   const present = { role: row.role, resource: row.resource, actions: row.actions };
@@ -70,7 +73,8 @@ function actionsOf(input: unknown, required: boolean): string[] | null {
 }
 
 function checkResource(resource: unknown, context: RecordContext): void {
-  if (typeof resource !== 'string' || resource === '') throw invalidDefinition({ resource: 'Name a collection, a system resource, or *.' });
+  if (typeof resource !== 'string' || resource === '')
+    throw invalidDefinition({ resource: 'Name a collection, a system resource, or *.' });
   if (resource !== '*' && !context.registry.find(resource) && !systemResources.has(resource)) {
     throw invalidDefinition({ resource: `There is no resource "${resource.slice(0, 60)}".` });
   }
@@ -78,10 +82,14 @@ function checkResource(resource: unknown, context: RecordContext): void {
 
 function checkFieldList(input: unknown, name: string, collection: Collection | null): void {
   if (input === undefined || input === null) return;
-  if (!Array.isArray(input) || input.some((each) => typeof each !== 'string')) throw invalidDefinition({ [name]: 'Give a list of field names.' });
+  if (!Array.isArray(input) || input.some((each) => typeof each !== 'string'))
+    throw invalidDefinition({ [name]: 'Give a list of field names.' });
   if (!collection) throw invalidDefinition({ [name]: 'Fields can be listed for one collection only.' });
-  const unknown = (input as string[]).find((each) => !collection.byName.has(each) || collection.byName.get(each)!.type.secret);
-  if (unknown !== undefined) throw invalidDefinition({ [name]: `${collection.name} has no field "${unknown.slice(0, 60)}".` });
+  const unknown = (input as string[]).find(
+    (each) => !collection.byName.has(each) || collection.byName.get(each)!.type.secret,
+  );
+  if (unknown !== undefined)
+    throw invalidDefinition({ [name]: `${collection.name} has no field "${unknown.slice(0, 60)}".` });
 }
 
 /** A filter must resolve today, its fixed values must fit, and what stands in braces must be a variable. */
@@ -98,7 +106,8 @@ function checkFilter(input: unknown, collection: Collection | null, context: Rec
     });
     if (filter) checkRows({ filter, values, variables }, collection, context.registry, environmentOf({}));
   } catch (error) {
-    if (error instanceof ApiError && error.code !== 'DEFINITION_INVALID') throw invalidDefinition({ filter: error.message });
+    if (error instanceof ApiError && error.code !== 'DEFINITION_INVALID')
+      throw invalidDefinition({ filter: error.message });
     throw error;
   }
 }
@@ -107,7 +116,9 @@ function refuseUnknownBraces(value: unknown): void {
   if (typeof value !== 'string' || !value.includes('{{')) return;
   const variable = variableOf(value);
   if (variable === null || !isKnownVariable(variable)) {
-    throw invalidDefinition({ filter: `"${value.slice(0, 60)}" is no variable; there are {{$user.<field>}}, {{$role}} and {{$now}}.` });
+    throw invalidDefinition({
+      filter: `"${value.slice(0, 60)}" is no variable; there are {{$user.<field>}}, {{$role}} and {{$now}}.`,
+    });
   }
 }
 
@@ -123,6 +134,9 @@ async function checkSingle(
   const clash = others.find((other) => other.id !== id && other.actions.some((action) => mine.includes(action)));
   if (clash) {
     const action = clash.actions.find((each) => mine.includes(each));
-    throw new ApiError('PERMISSION_EXISTS', `Permission ${clash.id} already decides ${action} on ${String(row['resource'])} for this role.`);
+    throw new ApiError(
+      'PERMISSION_EXISTS',
+      `Permission ${clash.id} already decides ${action} on ${String(row['resource'])} for this role.`,
+    );
   }
 }

@@ -9,7 +9,8 @@ export function roleNames(input: unknown, at: string, context: RecordContext): s
 
 export function roleName(input: unknown, at: string, context: RecordContext): string {
   const name = input !== null && typeof input === 'object' ? (input as { name?: unknown }).name : input;
-  if (typeof name !== 'string' || name === '') throw invalidDefinition({ [at]: 'Give the name of a role, or {"name": "…"}.' });
+  if (typeof name !== 'string' || name === '')
+    throw invalidDefinition({ [at]: 'Give the name of a role, or {"name": "…"}.' });
   if (!context.access.roles.has(name)) throw invalidDefinition({ [at]: `There is no role "${name.slice(0, 60)}".` });
   return name;
 }

@@ -11,7 +11,9 @@ export const roleRules: RecordRules = {
     const given = (body ?? {}) as Record<string, unknown>;
     if ('builtIn' in given) throw new ApiError('SYSTEM_PROTECTED', '"builtIn" is set by the server.');
     if (key === null && !/^[A-Za-z][A-Za-z0-9_-]{0,59}$/.test(String(given['name'] ?? ''))) {
-      throw invalidDefinition({ name: 'A role name starts with a letter, goes on with letters, digits, _ and -, at most 60 characters.' });
+      throw invalidDefinition({
+        name: 'A role name starts with a letter, goes on with letters, digits, _ and -, at most 60 characters.',
+      });
     }
     if (given['allowConfigure'] === true && context.caller.role !== adminRole) {
       throw new ApiError('SYSTEM_PROTECTED', 'Only an admin grants allowConfigure.');

@@ -27,7 +27,8 @@ export const userRules: RecordRules = {
       const { database } = context;
       const wanted = roles ?? (key === null ? await defaultRoles(database, transaction) : null);
       if (wanted) await setUserRoles(database, transaction, userId as number, wanted);
-      if (rest['password'] !== undefined || rest['status'] === 'suspended') await deleteLoginsOf(database, transaction, userId as number);
+      if (rest['password'] !== undefined || rest['status'] === 'suspended')
+        await deleteLoginsOf(database, transaction, userId as number);
       if (key !== null) await requireAdmin(context, transaction);
     };
     return { body: secret, beside };
@@ -43,13 +44,18 @@ export const userRules: RecordRules = {
 };
 
 function checkGranted(roles: readonly string[], context: RecordContext): void {
-  if (roles.includes(publicRole)) throw invalidDefinition({ roles: 'public is the role of callers without a credential; nobody holds it.' });
+  if (roles.includes(publicRole))
+    throw invalidDefinition({ roles: 'public is the role of callers without a credential; nobody holds it.' });
   const strong = roles.find((name) => name === adminRole || context.access.roles.get(name)?.allowConfigure);
-  if (strong && context.caller.role !== adminRole) throw new ApiError('SYSTEM_PROTECTED', `Only an admin grants the role "${strong}".`);
+  if (strong && context.caller.role !== adminRole)
+    throw new ApiError('SYSTEM_PROTECTED', `Only an admin grants the role "${strong}".`);
 }
 
 /** The plain password is checked like any value, then replaced by its hash. */
-async function withHashedPassword(body: Record<string, unknown>, context: RecordContext): Promise<Record<string, unknown>> {
+async function withHashedPassword(
+  body: Record<string, unknown>,
+  context: RecordContext,
+): Promise<Record<string, unknown>> {
   const { password } = body;
   if (password === undefined || password === null) return body;
   const problems = recordCheck(context.registry.get('users'), 'update')({ password });
@@ -73,7 +79,10 @@ async function requireAnotherAdmin(context: RecordContext, transaction: Transact
 }
 
 function lastAdmin(): ApiError {
-  return new ApiError('SYSTEM_PROTECTED', 'The last active admin cannot be removed, suspended or lose the role; make another admin first.');
+  return new ApiError(
+    'SYSTEM_PROTECTED',
+    'The last active admin cannot be removed, suspended or lose the role; make another admin first.',
+  );
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -24,7 +24,8 @@ export const datetimeType = fieldType({
 export function canonicalDatetime(value: unknown): string | null {
   const match = typeof value === 'string' ? form.exec(value) : null;
   if (!match) return null;
-  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', , sign, zoneHour, zoneMinute] = match;
+  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', , sign, zoneHour, zoneMinute] =
+    match;
   const text = `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0').slice(0, 3)}Z`;
   const moment = Date.parse(text);
   // Date.parse lets 30 February roll over and takes 24:00; only text that comes back unchanged is a date.

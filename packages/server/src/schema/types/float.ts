@@ -13,7 +13,8 @@ export const floatType = fieldType({
   // Negative zero reads back as zero on both engines.
   read: (value) => (value === 0 ? 0 : value),
   readOperand: (value, isText) => {
-    const number = isText && typeof value === 'string' && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(value) ? Number(value) : value;
+    const number =
+      isText && typeof value === 'string' && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(value) ? Number(value) : value;
     return Number.isFinite(number) ? number : misfit;
   },
 });

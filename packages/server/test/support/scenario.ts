@@ -1,0 +1,180 @@
+import { expect } from 'vitest';
+import { readConfig } from '../../src/base/config.ts';
+import type { SyncFile } from '../../src/database/sqlite/durability.ts';
+import { type RunningServer, startServer } from '../../src/server.ts';
+import type { Engine, Store } from './engines.ts';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // Replies are looked into freely by tests.
+  // biome-ignore lint/suspicious/noExplicitAny: a reply's body has no static type here
+  readonly body: any;
+}
+
+/** One sentence of the contract. `events` defaults to none; every refusal asserts that nothing changed. */
+export interface Scenario {
+  readonly name: string;
+  /** `POST /api/…`; the path is encoded where it holds braces or spaces. */
+  readonly request: string;
+  /** Name of a token, `nobody`, or a whole Authorization header after `header:`. */
+  readonly as?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly expect: {
+    readonly status: number;
+    /** Members that the body must have, deeply. */
+    readonly body?: unknown;
+    readonly meta?: unknown;
+    /** Text that must not stand anywhere in the reply. */
+    readonly absent?: readonly string[];
+    /** Names of the events that the request caused. */
+    readonly events?: readonly string[];
+  };
+}
+
+const rootEmail = 'root@example.com';
+const rootPassword = 'correct horse battery';
+
+/** A real server on a fresh store, with tokens by name. */
+export class TestServer {
+  readonly store: Store;
+  readonly tokens = new Map<string, string>();
+  running!: RunningServer;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #syncFile: SyncFile | undefined;
+
+  private constructor(store: Store, env: Readonly<Record<string, string>>, syncFile: SyncFile | undefined) {
+    this.store = store;
+    this.#env = env;
+    this.#syncFile = syncFile;
+  }
+
+  static async start(
+    engine: Engine,
+    options: { env?: Record<string, string>; syncFile?: SyncFile } = {},
+  ): Promise<TestServer> {
+    const server = new TestServer(await engine.store(), options.env ?? {}, options.syncFile);
+    await server.boot();
+    return server;
+  }
+
+  /** Starts (again) on the same store. */
+  async boot(env: Readonly<Record<string, string>> = {}): Promise<void> {
+    const config = readConfig({
+      PORT: '0',
+      DATA_DIR: this.store.dataDir,
+      ...(this.store.databaseUrl && { DATABASE_URL: this.store.databaseUrl }),
+      APP_KEY: 'a key for tests only, long enough to be quiet',
+      INIT_ROOT_EMAIL: rootEmail,
+      INIT_ROOT_PASSWORD: rootPassword,
+      LOG_LEVEL: 'silent',
+      RATE_LIMIT_CREDENTIAL: 'off',
+      RATE_LIMIT_ANONYMOUS: 'off',
+      RATE_LIMIT_SIGN_IN: 'off',
+      ...this.#env,
+      ...env,
+    });
+    this.running = await startServer({ config, ...(this.#syncFile && { syncFile: this.#syncFile }) });
+    this.tokens.set('admin', await this.signIn(rootEmail, rootPassword));
+  }
+
+  async signIn(email: string, password: string): Promise<string> {
+    const { body } = await this.call('POST /api/auth:signIn', { as: 'nobody', body: { email, password } });
+    return body.data.token as string;
+  }
+
+  /** A key of a role, kept under the role's name. */
+  async key(role: string): Promise<string> {
+    const { body } = await this.call('POST /api/apiKeys:create', { body: { role: { name: role } } });
+    this.tokens.set(role, body.data.token as string);
+    return body.data.token as string;
+  }
+
+  async call(
+    request: string,
+    { as = 'admin', body, headers = {} }: Pick<Scenario, 'as' | 'body' | 'headers'> = {},
+  ): Promise<Reply> {
+    const [method = 'GET', ...rest] = request.split(' ');
+    const path = encodeURI(rest.join(' ')).replaceAll('%25', '%');
+    const response = await fetch(this.running.url + path, {
+      method,
+      headers: {
+        ...this.#authorization(as),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json');
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: isJson && text !== '' ? JSON.parse(text) : null,
+    };
+  }
+
+  /** The reply's data, with the status checked: for setting a test up. */
+  // biome-ignore lint/suspicious/noExplicitAny: a reply's data has no static type here
+  async data(request: string, more: Pick<Scenario, 'as' | 'body' | 'headers'> = {}): Promise<any> {
+    const reply = await this.call(request, more);
+    if (reply.status !== 200) throw new Error(`${request}: ${reply.status} ${reply.text}`);
+    return reply.body.data;
+  }
+
+  /** Runs one scenario row. */
+  async play(scenario: Scenario): Promise<Reply> {
+    const refusal = scenario.expect.status >= 400;
+    const before = refusal ? await this.picture() : '';
+    const since = await this.lastCursor();
+    const reply = await this.call(scenario.request, scenario);
+    expect({ status: reply.status, text: reply.text }).toMatchObject({ status: scenario.expect.status });
+    if (scenario.expect.body !== undefined) expect(reply.body).toMatchObject(scenario.expect.body as object);
+    for (const text of scenario.expect.absent ?? []) expect(reply.text).not.toContain(text);
+    const events = await this.running.applications.main.changes.read(since, 1000);
+    expect(events.map((event) => event.name)).toEqual(scenario.expect.events ?? []);
+    if (refusal) {
+      expect(reply.body).toMatchObject({
+        error: expect.any(String),
+        message: expect.any(String),
+        code: expect.any(String),
+      });
+      expect(await this.picture()).toBe(before);
+    }
+    return reply;
+  }
+
+  /** Everything that a refused request must leave as it was: definitions and every record of every collection. */
+  async picture(): Promise<string> {
+    const collections = (await this.data('GET /api/collections:list')) as { name: string }[];
+    const records: unknown[] = [];
+    for (const { name } of collections) {
+      const fields = name === 'apiKeys' ? '&except=lastUsedAt' : '';
+      records.push(await this.data(`GET /api/${name}:list?pageSize=1000&versions=true${fields}`));
+    }
+    return JSON.stringify([collections, records]);
+  }
+
+  async lastCursor(): Promise<string | null> {
+    let since: string | null = null;
+    for (;;) {
+      const events: readonly { cursor: string }[] = await this.running.applications.main.changes.read(since, 1000);
+      if (events.length === 0) return since;
+      since = events.at(-1)!.cursor;
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.running.stop();
+    await this.store.remove();
+  }
+
+  #authorization(as: string): Record<string, string> {
+    if (as === 'nobody') return {};
+    if (as.startsWith('header:')) return { authorization: as.slice(7) };
+    return { authorization: `Bearer ${this.tokens.get(as) ?? as}` };
+  }
+}
