@@ -1,0 +1,92 @@
+/**
+ * Loads a folder of JSON arrays into collections, over HTTP alone.
+ *
+ *     npm run load-json -- --dir FOLDER --definitions FILE.json --url http://127.0.0.1:4180 --email you@example.com
+ *
+ * The definitions file is a list in the order of making: a collection as `collections:create` takes it, or
+ * `{"collectionName", "fields"}` for fields that need both sides first. What is there already is left as it is. The
+ * credential is TABLINUM_TOKEN, or `--email` with TABLINUM_PASSWORD.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+interface Definition {
+  readonly name?: string;
+  readonly collectionName?: string;
+  readonly fields: readonly object[];
+}
+
+const { values: options } = parseArgs({
+  options: {
+    dir: { type: 'string' },
+    definitions: { type: 'string' },
+    url: { type: 'string', default: 'http://127.0.0.1:4180' },
+    app: { type: 'string', default: 'main' },
+    email: { type: 'string' },
+  },
+});
+const batch = 1000;
+let token = process.env['TABLINUM_TOKEN'] ?? '';
+
+async function call(path: string, body?: unknown): Promise<{ status: number; reply: Record<string, unknown> }> {
+  const response = await fetch(`${options.url}/api/${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      'x-app': options.app,
+      ...(token && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, reply: (await response.json()) as Record<string, unknown> };
+}
+
+async function wanted(path: string, body?: unknown): Promise<Record<string, unknown>> {
+  const { status, reply } = await call(path, body);
+  if (status !== 200) fail(`${path}: ${status} ${JSON.stringify(reply)}`);
+  return reply;
+}
+
+async function signIn(email: string): Promise<string> {
+  const reply = await wanted('auth:signIn', { email, password: process.env['TABLINUM_PASSWORD'] ?? '' });
+  return (reply['data'] as { token: string }).token;
+}
+
+/** Makes a collection or field; one that exists already is kept. */
+async function make(path: string, body: object, what: string): Promise<void> {
+  const { status, reply } = await call(path, body);
+  if (status === 409) console.log(`${what}: is there already`);
+  else if (status !== 200) fail(`${what}: ${status} ${JSON.stringify(reply)}`);
+  else console.log(`${what}: made`);
+}
+
+async function define(definition: Definition): Promise<void> {
+  const { name, collectionName, fields } = definition;
+  if (name !== undefined) return make('collections:create', definition, `collection ${name}`);
+  for (const field of fields) {
+    await make('fields:create', { collectionName, ...field }, `field ${collectionName}.${(field as { name?: string }).name}`);
+  }
+}
+
+async function load(name: string): Promise<void> {
+  const { meta } = (await wanted(`${name}:list?pageSize=1`)) as { meta: { count: number } };
+  if (meta.count > 0) return console.log(`${name}: holds ${meta.count} records, left as they are`);
+  const records = JSON.parse(readFileSync(join(options.dir!, `${name}.json`), 'utf8')) as unknown[];
+  const from = performance.now();
+  for (let at = 0; at < records.length; at += batch) await wanted(`${name}:create`, records.slice(at, at + batch));
+  const perSecond = Math.round(records.length / ((performance.now() - from) / 1000));
+  console.log(`${name}: ${records.length} records, ${perSecond}/s`);
+}
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}
+
+if (!options.dir || !options.definitions) fail('Give --dir FOLDER and --definitions FILE.json.');
+if (!token && !options.email) fail('Set TABLINUM_TOKEN, or give --email and set TABLINUM_PASSWORD.');
+if (!token) token = await signIn(options.email!);
+const definitions = JSON.parse(readFileSync(options.definitions, 'utf8')) as Definition[];
+for (const definition of definitions) await define(definition);
+for (const { name } of definitions) if (name !== undefined) await load(name);
