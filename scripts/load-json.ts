@@ -65,7 +65,11 @@ async function define(definition: Definition): Promise<void> {
   const { name, collectionName, fields } = definition;
   if (name !== undefined) return make('collections:create', definition, `collection ${name}`);
   for (const field of fields) {
-    await make('fields:create', { collectionName, ...field }, `field ${collectionName}.${(field as { name?: string }).name}`);
+    await make(
+      'fields:create',
+      { collectionName, ...field },
+      `field ${collectionName}.${(field as { name?: string }).name}`,
+    );
   }
 }
 

@@ -159,10 +159,11 @@ class Resolver {
   #side(name: string): readonly NewField[] | null {
     if (name === this.#input.collection) return [...this.#input.existing, ...this.#own.values()];
     const found = this.#input.registry.find(name);
-    return found?.fields.map((field) => ({
+    const side = found?.fields.map((field) => ({
       definition: field.definition,
       facts: { ...plainFacts, base: field.column, references: field.references },
     }));
+    return side ?? null;
   }
 
   #madeAbroad(collection: string, name: string): NewField | undefined {

@@ -2,7 +2,7 @@ import { isReadAction, isRecordAction } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { denied } from '../query/read-access.ts';
-import { getRecord, listRecords, streamRecords } from '../records/read-records.ts';
+import { getRecord, listRecords, requireGrant, streamRecords } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import type { RecordRules } from '../records/record-rules.ts';
 import { apiKeyRules } from '../records/system/api-key-rules.ts';
@@ -30,6 +30,7 @@ export async function runRecordAction(call: Call): Promise<Answer> {
   if (!isRecordAction(action)) throw unknownRoute();
   const context = call.application.recordContext(call.caller, call.requestId);
   const collection = namedCollection(context, call.route.resource, action);
+  requireGrant(context, collection, action); // before the parameters: 401 and 403 come before 400
   return isReadAction(action) ? read(action, call, context, collection) : write(action, call, context, collection);
 }
 

@@ -10,6 +10,7 @@ import { afterCursor, type CursorNulls, type OrderedKey, type Segment, wholeOrde
 import { compileObject } from './object-compiler.ts';
 import { both, type Predicate } from './predicate.ts';
 import { Aliases, compilePredicate } from './predicate-compiler.ts';
+import { denied } from './read-access.ts';
 import { planSelection, type Selection } from './selection.ts';
 import { compileSortKey, planSort, type SortKey } from './sort-plan.ts';
 
@@ -57,6 +58,23 @@ export function planCondition(
   const rows = planRows(grant.rows, collection, context.registry);
   if (request.filter === null) return rows;
   return both(rows, planFilter(request.filter, collection, grant, context.registry, context.grantOf));
+}
+
+/**
+ * The condition under which a write reaches a row. Its filter is a read: it may name what list shows, and matches rows
+ * that list shows, so that a write by filter tells nothing that a list would not.
+ */
+export function planWriteCondition(
+  request: Pick<AskedRecordRequest, 'filter'>,
+  collection: Collection,
+  grant: Grant,
+  context: PlanContext,
+): Predicate | null {
+  const rows = planRows(grant.rows, collection, context.registry);
+  if (request.filter === null) return rows;
+  const list = context.grantOf(collection.name, 'list');
+  if (!list) throw denied(collection.name, 'list');
+  return both(rows, planCondition(request, collection, list, context));
 }
 
 /** @param cursorNulls where the cursor of `after` holds null; null without a cursor. */

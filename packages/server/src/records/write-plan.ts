@@ -7,7 +7,7 @@ import type { Grant } from '../query/grant.ts';
 import { compileObject } from '../query/object-compiler.ts';
 import type { Predicate } from '../query/predicate.ts';
 import { Aliases, compilePredicate } from '../query/predicate-compiler.ts';
-import { counterOf, keyCondition, type PlanContext, planCondition, whereOf } from '../query/read-plan.ts';
+import { counterOf, keyCondition, type PlanContext, planWriteCondition, whereOf } from '../query/read-plan.ts';
 import { planSelection } from '../query/selection.ts';
 import { type Collection, fieldOf } from '../schema/registry.ts';
 
@@ -150,7 +150,7 @@ function guarded(
   matched: boolean,
   context: PlanContext,
 ): Sql {
-  const condition = planCondition(request, collection, grant, context);
+  const condition = planWriteCondition(request, collection, grant, context);
   const counter: Param = { storage: 'bigint', read: (environment) => environment.counter };
   const guard = context.dialect.versionGuard();
   return whereOf(

@@ -42,7 +42,7 @@ export const systemCollections: readonly SystemCollection[] = [
       { name: 'email', type: 'string', unique: true, maxLength: 320 },
       { name: 'username', type: 'string', unique: true, maxLength: 100 },
       { name: 'nickname', type: 'string', maxLength: 255 },
-      { name: 'password', type: 'password', hidden: true },
+      { name: 'password', type: 'password' },
       { name: 'status', type: 'string', defaultValue: 'active', required: true, pattern: '^(active|suspended)$' },
       { name: 'defaultRole', type: 'string', maxLength: 60 },
     ],

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { TestServer } from '../support/scenario.ts';
+
+describeEngines('conditional requests and pages', (engine) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await TestServer.start(engine);
+    await server.data('POST /api/collections:create', {
+      body: {
+        name: 'items',
+        fields: [
+          { name: 'n', type: 'integer', index: true },
+          { name: 'label', type: 'string' },
+        ],
+      },
+    });
+    await server.data('POST /api/items:create', {
+      body: Array.from({ length: 57 }, (_, index) => ({
+        n: index % 5 === 0 ? null : index % 7,
+        label: `item ${index}`,
+      })),
+    });
+  });
+  afterAll(() => server.stop());
+
+  test('an unchanged reply is 304', async () => {
+    const first = await server.call('GET /api/items:get?filterByTk=1');
+    const tag = first.headers.get('etag')!;
+    expect(tag).toMatch(/^"1\..+"$/);
+    const again = await server.call('GET /api/items:get?filterByTk=1', { headers: { 'if-none-match': `W/${tag}` } });
+    expect([again.status, again.text]).toEqual([304, '']);
+  });
+
+  test('If-Match: one of two writers wins', async () => {
+    const tag = (await server.call('GET /api/items:get?filterByTk=2')).headers.get('etag')!;
+    const write = (label: string): ReturnType<TestServer['call']> =>
+      server.call('POST /api/items:update?filterByTk=2', { body: { label }, headers: { 'if-match': tag } });
+    const replies = await Promise.all([write('a'), write('b')]);
+    expect(replies.map((reply) => reply.status).sort()).toEqual([200, 412]);
+    await server.play({
+      name: '',
+      request: 'POST /api/items:destroy?filterByTk=2',
+      headers: { 'if-match': tag },
+      expect: { status: 412, body: { error: 'Precondition Failed', code: 'VERSION_STALE' } },
+    });
+  });
+
+  test.each(['n', '-n', 'n,-label', '-n,label', 'label', '-id', ''])(
+    'pages by cursor under sort "%s" are the whole list',
+    async (sort) => {
+      const whole = (await server.data(`GET /api/items:list?pageSize=1000&sort=${sort}`)) as { id: number }[];
+      const seen: number[] = [];
+      let after = '';
+      for (;;) {
+        const { body } = await server.call(
+          `GET /api/items:list?pageSize=4&count=none&sort=${sort}${after && `&after=${after}`}`,
+        );
+        seen.push(...body.data.map((item: { id: number }) => item.id));
+        if (!body.meta.hasNext) break;
+        after = body.meta.nextCursor;
+      }
+      expect(seen).toEqual(whole.map((item) => item.id));
+    },
+  );
+
+  test('nulls come last in both directions', async () => {
+    for (const sort of ['n', '-n']) {
+      const values = (
+        (await server.data(`GET /api/items:list?pageSize=1000&sort=${sort}`)) as { n: number | null }[]
+      ).map((item) => item.n);
+      expect(values.slice(values.indexOf(null)).every((value) => value === null)).toBe(true);
+    }
+  });
+
+  test('a cursor of another filter is refused', async () => {
+    const { body } = await server.call('GET /api/items:list?pageSize=4&sort=n');
+    const reply = await server.call(
+      `GET /api/items:list?pageSize=4&sort=n&filter={"id":1}&after=${body.meta.nextCursor}`,
+    );
+    expect(reply.body).toMatchObject({ error: 'Bad Request', code: 'CURSOR_INVALID' });
+  });
+
+  test('counts follow writes at once', async () => {
+    const count = async (): Promise<number> =>
+      (await server.call('GET /api/items:list?filter={"label":"counted"}')).body.meta.count;
+    expect(await count()).toBe(0);
+    const { id } = await server.data('POST /api/items:create', { body: { label: 'counted' } });
+    expect(await count()).toBe(1);
+    await server.data(`POST /api/items:destroy?filterByTk=${id}`);
+    expect(await count()).toBe(0);
+  });
+
+  test('NDJSON is a record a line', async () => {
+    const { text, headers } = await server.call('GET /api/items:list?paginate=false&fields=id', {
+      headers: { accept: 'application/x-ndjson' },
+    });
+    expect(headers.get('content-type')).toContain('application/x-ndjson');
+    expect(
+      text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual((await server.data('GET /api/items:list?pageSize=1000&fields=id')) as unknown[]);
+  });
+});
