@@ -78,7 +78,7 @@ export class ChangeLog {
     const [first = '0', second = '0'] = (since ?? '0.0').split('.');
     const statement = dialect.shared
       ? sql`SELECT xid::text, id, to_char(at AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), name, resource, tk, actor, request_id, changed
-FROM _events WHERE (xid, id) > (${value('text', first)}::xid8, ${value('bigint', second)}) AND xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY xid, id LIMIT ${limit}`
+FROM _events WHERE (xid, id) > (${value('text', first)}::xid8, ${value('bigint', second)}) AND xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY _events.xid, id LIMIT ${limit}`
       : sql`SELECT 0, id, at, name, resource, tk, actor, request_id, changed FROM _events WHERE id > ${value('bigint', second)} AND id <= ${value('bigint', this.#durable)} ORDER BY id LIMIT ${limit}`;
     const [rows] = await this.#database.read([fixed(dialect, statement)]);
     return rows!.map(eventOf);

@@ -218,11 +218,7 @@ export async function changing(
     await database.write(
       async (transaction) => {
         // Also the lock by which definition changes of several nodes follow each other.
-        const [row] = await transaction.run({
-          text: 'UPDATE _meta SET version=version+1,schema_version=schema_version+1 RETURNING version',
-          values: [],
-        });
-        if (Number(row![0]) !== context.version + 1) throw new StaleVersion();
+        if ((await bumpVersion(transaction, 'schema')) !== context.version + 1) throw new StaleVersion();
         await work(transaction);
       },
       { heavy, ...options },

@@ -32,10 +32,14 @@ export async function readVersions(database: Database): Promise<Versions> {
   return { version: Number(rows![0]![0]), schema: Number(rows![0]![1]) };
 }
 
-/** Moves the version on: every plan, grant and caller made under the former one is void. */
-export async function bumpVersion(transaction: Transaction, what: 'access' | 'schema' = 'access'): Promise<void> {
+/** Moves the version on and returns it: every plan, grant and caller made under the former one is void. */
+export async function bumpVersion(transaction: Transaction, what: 'access' | 'schema' = 'access'): Promise<number> {
   const schema = what === 'schema' ? ',schema_version=schema_version+1' : '';
-  await transaction.run({ text: `UPDATE _meta SET version=version+1${schema}`, values: [] });
+  const [row] = await transaction.run({
+    text: `UPDATE _meta SET version=version+1${schema} RETURNING version`,
+    values: [],
+  });
+  return Number(row![0]);
 }
 
 export async function readDefinitions(

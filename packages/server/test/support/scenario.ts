@@ -161,7 +161,7 @@ export class TestServer {
   async lastCursor(): Promise<string | null> {
     const { database } = this.running.applications.main;
     const order = database.dialect.shared
-      ? 'xid::text,id FROM _events ORDER BY xid DESC,id DESC'
+      ? 'xid::text,id FROM _events ORDER BY _events.xid DESC,id DESC'
       : '0,id FROM _events ORDER BY id DESC';
     const [rows] = await database.read([{ text: `SELECT ${order} LIMIT 1`, values: [] }]);
     return rows![0] ? `${rows![0][0]}.${rows![0][1]}` : null;

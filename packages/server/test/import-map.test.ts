@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const source = fileURLToPath(new URL('../src', import.meta.url));
+/** A room imports only rooms before it. */
+const rooms = [
+  'protocol',
+  'base',
+  'schema',
+  'database',
+  'query',
+  'access',
+  'identity',
+  'changes',
+  'records',
+  'collections',
+  'applications',
+  'http',
+];
+/** changes/ comes before records/ and lends it the event insert; database/ lends its seam to all. */
+const roots = ['server.ts', 'cli.ts'];
+
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
+  (name) => name.endsWith('.ts') && !name.endsWith('.test.ts'),
+);
+const text = (file: string): string => readFileSync(join(source, file), 'utf8');
+const imports = (file: string): string[] =>
+  [...text(file).matchAll(/(?:from|import\()\s*'([^']+)'/g)].map((match) => match[1]!);
+const roomOf = (file: string): string => file.split('/')[0]!;
+const engineOf = (file: string): string | null => /^database\/(sqlite|postgres)\//.exec(file)?.[1] ?? null;
+
+test('imports run one way', () => {
+  const wrong: string[] = [];
+  for (const file of files) {
+    if (roots.includes(file)) continue;
+    expect(rooms, file).toContain(roomOf(file));
+    for (const path of imports(file).filter((each) => each.startsWith('.'))) {
+      const target = relative(source, join(source, dirname(file), path));
+      if (rooms.indexOf(roomOf(target)) > rooms.indexOf(roomOf(file)) || roots.includes(target))
+        wrong.push(`${file} -> ${target}`);
+    }
+  }
+  expect(wrong).toEqual([]);
+});
+
+test('the engines are known to the composition root alone', () => {
+  const wrong: string[] = [];
+  for (const file of files) {
+    for (const path of imports(file)) {
+      const target = path.startsWith('.') ? relative(source, join(source, dirname(file), path)) : path;
+      const engine = target === 'node:sqlite' ? 'sqlite' : target === 'pg' ? 'postgres' : engineOf(target);
+      if (engine && engineOf(file) !== engine && !roots.includes(file)) wrong.push(`${file} -> ${target}`);
+      if (target === 'fastify' && roomOf(file) !== 'http') wrong.push(`${file} -> fastify`);
+    }
+  }
+  expect(wrong).toEqual([]);
+});
+
+test('SQL text stands in query, database, changes and the write compiler alone', () => {
+  const statement = /['"`]\s*(SELECT|INSERT INTO|UPDATE \S+ SET|DELETE FROM|CREATE TABLE|ALTER TABLE|DROP TABLE)\b/;
+  const allowed = new Set(['query', 'database', 'changes', 'records']);
+  expect(files.filter((file) => !allowed.has(roomOf(file)) && statement.test(text(file)))).toEqual([]);
+});
+
+test('status numbers stand in http alone', () => {
+  expect(
+    files.filter((file) => roomOf(file) !== 'http' && /statusCode|\.code\(\d|status: \d/.test(text(file))),
+  ).toEqual([]);
+});
+
+test('no index files, no catch-all names', () => {
+  const bad = /^(index|utils?|helpers?|common|manager|service)\.ts$/;
+  expect(files.filter((file) => bad.test(basename(file)))).toEqual([]);
+});

@@ -1,0 +1,28 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { TestServer } from '../support/scenario.ts';
+
+describeEngines('event order', (engine) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await TestServer.start(engine);
+  });
+  afterAll(() => server.stop());
+
+  // The text of a transaction number sorts otherwise than the number: '10' before '9'.
+  test('events come by transaction number, not by its text', async () => {
+    const { database, changes } = server.running.applications.main;
+    if (!database.dialect.shared) return;
+    await database.write(async (transaction) => {
+      for (const xid of [10, 9, 8])
+        await transaction.run({
+          text: `INSERT INTO _events (xid,at,name,resource,changed) VALUES ('${xid}',now(),'n${xid}','n','[]')`,
+          values: [],
+        });
+    });
+    const events = await changes.read(null, 3);
+    expect(events.map((event) => event.name)).toEqual(['n8', 'n9', 'n10']);
+    const after = await changes.read(events[1]!.cursor, 1);
+    expect(after.map((event) => event.name)).toEqual(['n10']);
+  });
+});
