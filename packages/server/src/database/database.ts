@@ -105,7 +105,6 @@ const noEnvironment: BindEnvironment = {
   valuesAreText: false,
   key: null,
   cursor: [],
-  limit: 0,
   offset: 0,
   variables: () => ({}),
   version: 0,

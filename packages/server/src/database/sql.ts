@@ -9,7 +9,6 @@ export interface BindEnvironment {
   readonly key: unknown;
   /** Sort values of the row after which a page starts. */
   readonly cursor: readonly unknown[];
-  readonly limit: number;
   readonly offset: number;
   /** Values of the variables in permission filters, by name; null where one is missing. */
   readonly variables: () => Readonly<Record<string, unknown>>;

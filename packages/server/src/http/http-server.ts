@@ -2,12 +2,13 @@
  * HTTP: one catch-all below /api/, our own routing behind it. Enters a request of any kind; leaves a reply in the common
  * shapes, also for what the HTTP library itself refuses.
  */
-import { hash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Application } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
+import { bodyHash } from '../base/body-hash.ts';
 import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/logger.ts';
 import { LruMap } from '../base/lru-map.ts';
@@ -192,12 +193,12 @@ export class HttpServer {
 
   /** Written to the socket directly: nothing of the library's own reply is needed, and it costs as much as a keyed read. */
   #reply(answer: Answer, request: FastifyRequest, reply: FastifyReply, requestId: string): FastifyReply {
-    const headers: Record<string, string | number> = { ...commonHeaders, 'x-request-id': requestId };
     if ('stream' in answer) {
       return reply
-        .headers({ ...headers, 'content-type': answer.contentType })
+        .headers({ ...commonHeaders, 'x-request-id': requestId, 'content-type': answer.contentType })
         .send(Readable.from(answer.stream, { objectMode: false }));
     }
+    const headers: Record<string, string | number> = { ...commonHeaders, 'x-request-id': requestId };
     const body =
       answer.meta === undefined
         ? `{"data":${answer.data}}`
@@ -205,7 +206,7 @@ export class HttpServer {
     reply.hijack();
     const { raw } = reply;
     if (answer.counter !== undefined) {
-      const tag = `"${answer.counter}.${hash('sha1', body, 'base64url')}"`;
+      const tag = `"${answer.counter}.${bodyHash(body)}"`;
       headers['etag'] = tag;
       const asked = request.method === 'POST' ? undefined : request.headers['if-none-match'];
       if (asked !== undefined && matches(asked, tag)) {

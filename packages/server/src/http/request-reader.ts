@@ -1,26 +1,20 @@
 import { LruMap } from '../base/lru-map.ts';
 import { isRecordAction, type RecordAction } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { parseJson } from '../protocol/json-text.ts';
 import { parseQueryText } from '../protocol/query-text.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
-import { normaliseRequest, refuseForbiddenKey } from '../protocol/request-normaliser.ts';
+import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import type { Route } from './route.ts';
 
 const longestKept = 2000;
 /** Requests by their exact text: a polling client asks the same again and again. */
-const kept = new LruMap<AskedRecordRequest>(2000);
+const kept = new LruMap<AskedRecordRequest>(10_000);
 
-/** JSON text of a body, with the names refused by which objects are poisoned. */
+/** JSON text of a body. */
 export function parseBody(text: string): unknown {
   if (text.trim() === '') return undefined;
-  // Only a text that may spell such a name, escapes included, is read with the slow check.
-  const suspicious = /__proto__|constructor|prototype|\\u/.test(text);
-  try {
-    return suspicious ? JSON.parse(text, refuseForbiddenKey) : JSON.parse(text);
-  } catch (error) {
-    if (error instanceof ApiError) throw error;
-    throw new ApiError('BODY_INVALID', 'The body is not valid JSON.');
-  }
+  return parseJson(text, () => new ApiError('BODY_INVALID', 'The body is not valid JSON.'));
 }
 
 /** The parameters of a request: of its query, and of its body for a read by POST. The key may stand in the path. */

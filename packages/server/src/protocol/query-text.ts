@@ -1,9 +1,9 @@
 import { ApiError } from './api-error.ts';
+import { isForbiddenKey } from './json-text.ts';
 
 /** A query string as nested plain data: text, lists and objects of text. A bare key is null. */
 export type QueryValue = string | null | QueryValue[] | { [key: string]: QueryValue };
 
-const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
 const maximumDepth = 40;
 const maximumPairs = 20_000;
 
@@ -50,8 +50,7 @@ function pathOf(name: string): string[] {
 }
 
 function checked(name: string): string {
-  if (forbiddenKeys.has(name))
-    throw new ApiError('PARAMETER_INVALID', `The name "${name}" is not allowed in a request.`);
+  if (isForbiddenKey(name)) throw new ApiError('PARAMETER_INVALID', `The name "${name}" is not allowed in a request.`);
   return name;
 }
 

@@ -1,5 +1,6 @@
 import { ApiError } from './api-error.ts';
 import { normaliseFilter } from './filter-normaliser.ts';
+import { parseJson } from './json-text.ts';
 import { limits } from './limits.ts';
 import { listsFromIndexes, type QueryValue } from './query-text.ts';
 import type { AskedRecordRequest, CountMode, SortTerm } from './record-request.ts';
@@ -58,7 +59,6 @@ export function normaliseRequest(
       appends,
       sort,
       after !== null,
-      page !== null,
       count,
       paginate,
       versions,
@@ -114,20 +114,7 @@ function objectOf(name: string, input: unknown, fromText: boolean): { value: unk
 }
 
 function parsedJson(name: string, text: string): unknown {
-  try {
-    return JSON.parse(text, refuseForbiddenKey);
-  } catch (error) {
-    if (error instanceof ApiError) throw error;
-    throw new ApiError('PARAMETER_INVALID', `${name} is not valid JSON.`);
-  }
-}
-
-const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
-
-/** A JSON.parse reviver that refuses the names by which objects are poisoned. */
-export function refuseForbiddenKey(key: string, value: unknown): unknown {
-  if (forbiddenKeys.has(key)) throw new ApiError('BODY_INVALID', `The key "${key}" is not allowed in a request.`);
-  return value;
+  return parseJson(text, () => new ApiError('PARAMETER_INVALID', `${name} is not valid JSON.`));
 }
 
 /** Names as a comma list, a JSON list, bracket list, or list; null when absent. */

@@ -1,8 +1,9 @@
 import { compile, type Statement } from '../database/database.ts';
 import type { Dialect } from '../database/dialect.ts';
-import { balanced, identifier, type Param, type Sql, sql } from '../database/sql.ts';
+import { balanced, identifier, join, type Param, type Sql, sql } from '../database/sql.ts';
 import { limits } from '../protocol/limits.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import type { Storage } from '../schema/field-type.ts';
 import type { Collection, Registry } from '../schema/registry.ts';
 import { planFilter, planRows } from './filter-plan.ts';
 import type { Grant, GrantOf } from './grant.ts';
@@ -17,8 +18,9 @@ import { compileSortKey, planSort, type SortKey } from './sort-plan.ts';
 /** A list, compiled: run it with values as often as wanted while registry and access stay as they are. */
 export interface ListPlan {
   /**
-   * Rows of: the object as JSON text, the value of each key, and the write counter where versions are asked for. Where the dialect is shared, total and
-   * presence come first, and no row at all means that the plan is stale. Takes one row more than the page has.
+   * Rows of: the object as JSON text, the value of each key unless the object shows them all, and the write counter
+   * where versions are asked for. Where the dialect is shared, total and presence come first, and no row at all means
+   * that the plan is stale. Takes one row more than the page has.
    */
   readonly page: Statement;
   /** Rows of count, and what an estimate needs beyond `cap`. Null where the page carries the total, or none is wanted. */
@@ -26,6 +28,8 @@ export interface ListPlan {
   readonly cap: number;
   readonly estimate: Statement | null;
   readonly keys: readonly SortKey[];
+  /** Names under which the object shows the keys; null where they are columns of their own. */
+  readonly shownKeys: readonly string[] | null;
   /** Tables on which the count depends. */
   readonly tables: readonly string[];
   /** Columns before the object. */
@@ -45,7 +49,6 @@ export interface PlanContext {
   readonly dialect: Dialect;
 }
 
-const limit: Param = { storage: 'bigint', read: (environment) => environment.limit };
 const offset: Param = { storage: 'bigint', read: (environment) => environment.offset };
 
 /** The condition under which a request may see a row: key, filter and the grant's row filter. */
@@ -77,12 +80,20 @@ export function planWriteCondition(
   return both(rows, planCondition(request, collection, list, context));
 }
 
-/** @param cursorNulls where the cursor of `after` holds null; null without a cursor. */
+/** What of a page stands in the statement's text. */
+export interface PageShape {
+  /** Records of the page; the statement takes one more. */
+  readonly size: number;
+  readonly hasOffset: boolean;
+  /** Where the cursor of `after` holds null; null without a cursor. */
+  readonly cursorNulls: CursorNulls | null;
+}
+
 export function planList(
   request: AskedRecordRequest,
   collection: Collection,
   grant: Grant,
-  cursorNulls: CursorNulls | null,
+  shape: PageShape,
   context: PlanContext,
 ): ListPlan {
   const { dialect, registry, grantOf } = context;
@@ -90,29 +101,25 @@ export function planList(
   const keys = planSort(request.sort, collection, grant, registry, grantOf);
   const condition = planCondition(request, collection, grant, context);
   const keyed = keyCondition(request, collection);
-  const segments = compileSegments(keys, cursorNulls, collection, dialect);
-  const page = compilePage(
-    selection,
-    request.versions,
-    keys,
-    segments,
-    condition,
-    keyed,
-    cursorNulls === null,
-    collection,
-    dialect,
-  );
+  const segments = compileSegments(keys, shape.cursorNulls, collection, dialect);
+  const shownKeys = request.versions ? null : keysShown(keys, selection);
+  const extra = [
+    ...(shownKeys ? [] : segments.keys.map(({ key, value }) => dialect.scalar(key.field.type.storage!, value))),
+    ...(request.versions ? [counterOf(collection)] : []),
+  ];
+  const page = compilePage(selection, extra, segments, condition, keyed, shape, collection, dialect);
   const wantsCount = request.count !== 'none';
   const cap = request.count === 'estimated' ? 1000 : limits.exactCountMaximum;
   const counted = wantsCount ? compileCount(condition, keyed, collection, cap, dialect) : null;
   const inline = dialect.shared ? counted : null;
   return {
-    page: compile(dialect, dialect.guardedPage(page, 1 + keys.length + Number(request.versions), inline)),
+    page: compile(dialect, dialect.guardedPage(page, 1 + extra.length, inline)),
     count: counted && !dialect.shared ? compile(dialect, counted) : null,
     cap,
     estimate:
       counted && dialect.shared ? compile(dialect, compileEstimate(condition, keyed, collection, dialect)) : null,
     keys,
+    shownKeys,
     tables: [...tablesOf(condition, new Set([collection.table]))],
     lead: dialect.shared ? 2 : 0,
   };
@@ -166,6 +173,17 @@ function ordered(keys: readonly SortKey[], collection: Collection, dialect: Dial
   return keys.map((key) => ({ key, value: compileSortKey(key, collection.table, dialect, aliases) }));
 }
 
+/** A page's last record tells where the next one starts, if it shows all that it is sorted by. */
+function keysShown(keys: readonly SortKey[], { fields }: Selection): string[] | null {
+  const shown = keys.every(
+    ({ steps, field }) => steps.length === 0 && exactInJson.has(field.type.storage!) && fields.includes(field),
+  );
+  return shown ? keys.map(({ field }) => field.name) : null;
+}
+
+/** Storages whose values JSON text gives back as they were. */
+const exactInJson: ReadonlySet<Storage> = new Set(['text', 'integer', 'double', 'boolean', 'datetime', 'uuid']);
+
 interface CompiledOrder {
   readonly segments: readonly Segment[];
   readonly keys: readonly OrderedKey[];
@@ -189,20 +207,18 @@ function compileSegments(
 
 function compilePage(
   selection: Selection,
-  versions: boolean,
-  keys: readonly SortKey[],
-  { segments, keys: values, aliases }: CompiledOrder,
+  extra: readonly Sql[],
+  { segments, aliases }: CompiledOrder,
   condition: Predicate | null,
   keyed: ((dialect: Dialect) => Sql) | null,
-  hasOffset: boolean,
+  { size, hasOffset }: PageShape,
   collection: Collection,
   dialect: Dialect,
 ): Sql {
   const object = compileObject(selection, collection.table, dialect, aliases);
-  const keyColumns = values.map(({ value }, index) => dialect.scalar(keys[index]!.field.type.storage!, value));
-  const columns = [object, ...keyColumns, ...(versions ? [counterOf(collection)] : [])].reduce(
-    (left, right) => sql`${left},${right}`,
-  );
+  const columns = join([object, ...extra], ',');
+  // A number in the text: SQLite looks at a bound LIMIT while it plans, and so plans anew at each run (25 µs).
+  const range = hasOffset ? sql`LIMIT ${size + 1} OFFSET ${offset}` : sql`LIMIT ${size + 1}`;
   const selects = segments.map((segment) => {
     const where = whereOf(
       [segment.condition && (() => segment.condition!), keyed, condition],
@@ -211,14 +227,13 @@ function compilePage(
       dialect,
       aliases,
     );
-    const range = hasOffset ? sql`LIMIT ${limit} OFFSET ${offset}` : sql`LIMIT ${limit}`;
     return sql`SELECT ${columns} FROM ${identifier(collection.table)}${where} ORDER BY ${segment.order} ${range}`;
   });
   if (selects.length === 1) return selects[0]!;
   const all = selects
     .map((select) => sql`SELECT * FROM (${select}) s`)
     .reduce((left, right) => sql`${left} UNION ALL ${right}`);
-  return sql`${all} LIMIT ${limit}`;
+  return sql`${all} LIMIT ${size + 1}`;
 }
 
 type Condition = Predicate | ((dialect: Dialect) => Sql) | null;

@@ -2,7 +2,7 @@
  * Reads: a normalised request becomes a kept plan, the plan one statement, its rows finished text.
  * Refuses what the planner refuses; a missing record is 404, or 403 for a role with a row filter.
  */
-import { bind, DatabaseFault, environmentOf, type Row, StaleVersion } from '../database/database.ts';
+import { bind, environmentOf, type Row, StaleVersion } from '../database/database.ts';
 import type { BindEnvironment } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
@@ -10,9 +10,11 @@ import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { cursorMark, decodeCursor, encodeCursor } from '../query/cursor.ts';
 import type { Grant } from '../query/grant.ts';
 import { denied } from '../query/read-access.ts';
-import { type GetPlan, type ListPlan, planGet, planList } from '../query/read-plan.ts';
-import type { SortKey } from '../query/sort-plan.ts';
+import { type GetPlan, type ListPlan, type PageShape, planGet, planList } from '../query/read-plan.ts';
+import { planSort } from '../query/sort-plan.ts';
 import type { Collection } from '../schema/registry.ts';
+import { readCounted } from './counts.ts';
+import { run } from './read-statements.ts';
 import { keptPlan, planContext, type RecordContext } from './record-context.ts';
 import { keyOf } from './record-key.ts';
 
@@ -47,15 +49,15 @@ export async function listRecords(
   const grant = requireGrant(context, collection, 'list');
   const pageSize = request.pageSize ?? limits.pageSizeDefault;
   const { plan, environment, mark } = preparedList(context, collection, grant, request, pageSize);
-  const page = bind(context.database.dialect, plan.page, environment);
-  const counted = plan.count && bind(context.database.dialect, plan.count, environment);
-  const kept = counted && keptCount(context, plan, counted);
-  const [rows, countRows] = await run(context, counted && !kept ? [page, counted] : [page]);
-  if (counted && !kept) keepCount(context, plan, counted, countRows![0]!);
-  const records = presentRows(rows!, plan);
+  const { dialect } = context.database;
+  const page = bind(dialect, plan.page, environment);
+  const { rows, countRow } = plan.count
+    ? await readCounted(context, page, bind(dialect, plan.count, environment), plan.tables)
+    : { rows: (await run(context, [page]))[0]!, countRow: null };
+  const records = presentRows(rows, plan);
   const hasNext = records.length > pageSize;
   const shown = hasNext ? records.slice(0, pageSize) : records;
-  const meta: ListMeta = { ...totals(plan, kept?.row ?? countRows?.[0] ?? null, rows!), hasNext, nextCursor: null };
+  const meta: ListMeta = { ...totals(plan, countRow, rows), hasNext, nextCursor: null };
   if (plan.estimate && (meta.count ?? 0) > plan.cap) await estimate(context, plan, environment, meta);
   if (request.after === null) meta.page = request.page;
   meta.pageSize = pageSize;
@@ -133,53 +135,29 @@ export function environmentFor(
   });
 }
 
-/** Runs read statements; what the database refuses comes out as the error that the caller reads. */
-export async function run(
-  context: RecordContext,
-  statements: Parameters<RecordContext['database']['read']>[0],
-): Promise<Row[][]> {
-  try {
-    return await context.database.read(statements);
-  } catch (error) {
-    throw readFault(error);
-  }
-}
-
-export function readFault(error: unknown): unknown {
-  if (!(error instanceof DatabaseFault)) return error;
-  if (error.kind === 'timeout')
-    return new ApiError('QUERY_TIMEOUT', 'The read took longer than 5 seconds and was ended.', { retryAfter: 1 });
-  if (error.kind === 'overflow') {
-    return new ApiError(
-      'LIMIT_EXCEEDED',
-      `A record has more than ${limits.appendedRecords} related records under "${error.message}"; list them instead.`,
-    );
-  }
-  return error;
-}
-
 function preparedList(
   context: RecordContext,
   collection: Collection,
   grant: Grant,
   request: AskedRecordRequest,
-  pageSize: number,
+  size: number,
 ) {
-  const plain = planFor(context, collection, grant, request, null);
   const mark = (): string => markOf(request, collection, context.caller.role);
   const key = keyOf(request.filterByTk, collection);
+  const shape = { size, hasOffset: request.page > 1, cursorNulls: null };
   if (request.after === null) {
-    const environment = environmentFor(context, request, {
-      key,
-      limit: pageSize + 1,
-      offset: (request.page - 1) * pageSize,
-    });
-    return { plan: plain, environment, mark };
+    const plan = planFor(context, collection, grant, request, shape);
+    return { plan, environment: environmentFor(context, request, { key, offset: (request.page - 1) * size }), mark };
   }
-  const cursor = decodeCursor(request.after, mark(), plain.keys);
-  const nulls = cursor.map((each) => each === null);
-  const environment = environmentFor(context, request, { key, cursor, limit: pageSize + 1 });
-  return { plan: planFor(context, collection, grant, request, nulls), environment, mark };
+  const keys = keptPlan(context, `${collection.name}:sort ${JSON.stringify(request.sort)}`, () =>
+    planSort(request.sort, collection, grant, context.registry, context.grantOf),
+  );
+  const cursor = decodeCursor(request.after, mark(), keys);
+  const plan = planFor(context, collection, grant, request, {
+    ...shape,
+    cursorNulls: cursor.map((each) => each === null),
+  });
+  return { plan, environment: environmentFor(context, request, { key, cursor }), mark };
 }
 
 /** Requests that come again are the same object, so their marks are kept with them. */
@@ -199,10 +177,11 @@ function planFor(
   collection: Collection,
   grant: Grant,
   request: AskedRecordRequest,
-  nulls: readonly boolean[] | null,
+  shape: PageShape,
 ): ListPlan {
-  const key = `${collection.name}:list ${request.shape}${nulls ? nulls.map(Number).join('') : ''}`;
-  return keptPlan(context, key, () => planList(request, collection, grant, nulls, planContext(context)));
+  const nulls = shape.cursorNulls?.map(Number).join('') ?? '';
+  const key = `${collection.name}:list ${request.shape}${shape.size}${shape.hasOffset ? '+' : ' '}${nulls}`;
+  return keptPlan(context, key, () => planList(request, collection, grant, shape, planContext(context)));
 }
 
 async function firstRow(context: RecordContext, plan: GetPlan, environment: BindEnvironment): Promise<Row | null> {
@@ -238,25 +217,10 @@ async function estimate(
   meta.countIsEstimate = true;
 }
 
-type Bound = ReturnType<typeof bind>;
-
-function countKey(counted: Bound): string {
-  return `${counted.text}${JSON.stringify(counted.values, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each))}`;
-}
-
-function keptCount(context: RecordContext, plan: ListPlan, counted: Bound): { readonly row: Row } | null {
-  const counter = context.database.changeCounter(plan.tables);
-  const kept = context.cache.counts.get(countKey(counted));
-  return kept && kept.counter === counter ? kept : null;
-}
-
-function keepCount(context: RecordContext, plan: ListPlan, counted: Bound, row: Row): void {
-  const counter = context.database.changeCounter(plan.tables);
-  if (counter !== null) context.cache.counts.set(countKey(counted), { counter, row });
-}
-
 function keyValues(row: Row, plan: ListPlan): unknown[] {
-  return plan.keys.map((_: SortKey, index) => row[plan.lead + 1 + index]);
+  if (!plan.shownKeys) return plan.keys.map((_, index) => row[plan.lead + 1 + index]);
+  const record = JSON.parse(row[plan.lead] as string) as Record<string, unknown>;
+  return plan.shownKeys.map((name) => record[name]);
 }
 
 function joined(rows: readonly Row[], plan: ListPlan): string {

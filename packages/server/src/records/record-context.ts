@@ -2,7 +2,7 @@ import type { AccessTable } from '../access/access-table.ts';
 import type { Clock } from '../base/clock.ts';
 import type { LruMap } from '../base/lru-map.ts';
 import type { ChangeLog } from '../changes/change-log.ts';
-import type { Database } from '../database/database.ts';
+import type { Database, Row } from '../database/database.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { GrantOf } from '../query/grant.ts';
 import type { PlanContext } from '../query/read-plan.ts';
@@ -11,7 +11,7 @@ import type { Registry } from '../schema/registry.ts';
 /** Compiled plans of one snapshot, and counts that hold as long as their tables do not change. */
 export interface PlanCache {
   readonly plans: LruMap<unknown>;
-  readonly counts: LruMap<{ readonly counter: number; readonly row: readonly unknown[] }>;
+  readonly counts: LruMap<{ readonly counter: number; readonly row: Promise<Row> }>;
 }
 
 /** What a record operation works with: one caller, one snapshot, one application. */

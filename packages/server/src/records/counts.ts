@@ -1,0 +1,41 @@
+import type { BoundStatement, Row } from '../database/database.ts';
+import { run } from './read-statements.ts';
+import type { RecordContext } from './record-context.ts';
+
+/** A page and its total. */
+export interface CountedPage {
+  readonly rows: Row[];
+  readonly countRow: Row;
+}
+
+/**
+ * Reads a page with its count. A count holds as long as none of its tables changes, and requests that want the same one
+ * while it is being made wait for it: a hundred clients that open a list make the server count once.
+ */
+export async function readCounted(
+  context: RecordContext,
+  page: BoundStatement,
+  count: BoundStatement,
+  tables: readonly string[],
+): Promise<CountedPage> {
+  const { counts } = context.cache;
+  const counter = context.database.changeCounter(tables);
+  const key = keyOf(count);
+  const known = counts.get(key);
+  if (known && known.counter === counter) {
+    const [rows] = await run(context, [page]);
+    return { rows: rows!, countRow: await known.row };
+  }
+  const both = run(context, [page, count]);
+  if (counter !== null) {
+    const row = both.then(([, countRows]) => countRows![0]!);
+    counts.set(key, { counter, row });
+    row.catch(() => counts.delete(key));
+  }
+  const [rows, countRows] = await both;
+  return { rows: rows!, countRow: countRows![0]! };
+}
+
+function keyOf({ text, values }: BoundStatement): string {
+  return `${text}${JSON.stringify(values, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each))}`;
+}

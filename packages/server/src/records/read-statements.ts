@@ -1,0 +1,26 @@
+import { type BoundStatement, DatabaseFault, type Row } from '../database/database.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import { limits } from '../protocol/limits.ts';
+import type { RecordContext } from './record-context.ts';
+
+/** Runs read statements; what the database refuses comes out as the error that the caller reads. */
+export async function run(context: RecordContext, statements: readonly BoundStatement[]): Promise<Row[][]> {
+  try {
+    return await context.database.read(statements);
+  } catch (error) {
+    throw readFault(error);
+  }
+}
+
+export function readFault(error: unknown): unknown {
+  if (!(error instanceof DatabaseFault)) return error;
+  if (error.kind === 'timeout')
+    return new ApiError('QUERY_TIMEOUT', 'The read took longer than 5 seconds and was ended.', { retryAfter: 1 });
+  if (error.kind === 'overflow') {
+    return new ApiError(
+      'LIMIT_EXCEEDED',
+      `A record has more than ${limits.appendedRecords} related records under "${error.message}"; list them instead.`,
+    );
+  }
+  return error;
+}
