@@ -43,11 +43,12 @@ const { values: options } = parseArgs({
     quick: { type: 'boolean', default: false },
   },
 });
-const milliseconds = options.quick ? 700 : 2500;
-const warmMilliseconds = options.quick ? 200 : 500;
+const milliseconds = options.quick ? 500 : 1000;
+const warmMilliseconds = options.quick ? 100 : 200;
 /** Machine code of a path settles within some five seconds of load. */
 const firstWarmMilliseconds = options.quick ? 500 : 4000;
-const rounds = 3;
+/** Many short turns: the speed of a shared machine wavers within seconds, and a ratio is of neighbours. */
+const rounds = options.quick ? 5 : 11;
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!;
 
 async function places(engine: Engine): Promise<Places | null> {

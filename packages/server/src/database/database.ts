@@ -1,5 +1,5 @@
 import type { Dialect } from './dialect.ts';
-import type { BindEnvironment, Param, Sql } from './sql.ts';
+import type { BindEnvironment, BindParts, Param, Sql } from './sql.ts';
 
 /**
  * The seam between the rooms above and an engine. Statements go in compiled, rows come out as arrays of column values;
@@ -100,22 +100,25 @@ export function bind(dialect: Dialect, statement: Statement, environment: BindEn
   return { text: statement.text, values };
 }
 
-const noEnvironment: BindEnvironment = {
-  values: [],
-  valuesAreText: false,
-  key: null,
-  cursor: [],
-  offset: 0,
-  variables: () => ({}),
-  version: 0,
-  record: {},
-  counter: 0,
-  event: { at: null, actor: null, requestId: null, changed: null },
-};
+const noVariables = (): Readonly<Record<string, unknown>> => ({});
+const nothing: readonly unknown[] = [];
+const noEvent: BindEnvironment['event'] = { at: null, actor: null, requestId: null, changed: null };
+const noEnvironment = environmentOf({});
 
-/** An environment that holds only what is given. */
-export function environmentOf(parts: Partial<BindEnvironment>): BindEnvironment {
-  return { ...noEnvironment, ...parts };
+/** An environment that holds only what is given. Spelled out: every statement reads one, and all have one shape. */
+export function environmentOf(parts: BindParts): BindEnvironment {
+  return {
+    values: parts.values ?? nothing,
+    valuesAreText: parts.valuesAreText ?? false,
+    key: parts.key ?? null,
+    cursor: parts.cursor ?? nothing,
+    offset: parts.offset ?? 0,
+    variables: parts.variables ?? noVariables,
+    version: parts.version ?? 0,
+    record: parts.record ?? {},
+    counter: parts.counter ?? 0,
+    event: parts.event ?? noEvent,
+  };
 }
 
 /** A statement whose parameters are all fixed values. */

@@ -31,6 +31,9 @@ export interface IndexPlan {
   readonly unique: boolean;
 }
 
+/** Stands between the objects of a page: white space and control characters never stand in the JSON text of a value. */
+export const pageSeparator = ',\n';
+
 /** How one engine spells what the compilers mean. Pure: no connection, no state. */
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
@@ -57,6 +60,8 @@ export interface Dialect {
   tick(alias: string): Sql | null;
   /** False when the snapshot has moved on; null where only one process writes. */
   versionGuard(): Sql | null;
+  /** One row of the page's objects (its column `j`) as one text, {@link pageSeparator} between them, and their number. */
+  pageText(page: Sql): Sql;
   /** Wraps a page so that no row at all means a stale version, and the count is there without rows. */
   guardedPage(page: Sql, columns: number, count: Sql | null): Sql;
 

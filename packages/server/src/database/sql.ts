@@ -22,6 +22,9 @@ export interface BindEnvironment {
   readonly event: Readonly<Record<'at' | 'actor' | 'requestId' | 'changed', unknown>>;
 }
 
+/** Some of an environment; what is absent or undefined is empty. */
+export type BindParts = { readonly [Name in keyof BindEnvironment]?: BindEnvironment[Name] | undefined };
+
 /** A value that reaches SQL only as a parameter. `storage` says how the engine takes it; `list` makes it a list. */
 export interface Param {
   readonly storage: Storage;

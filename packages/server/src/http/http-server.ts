@@ -3,6 +3,7 @@
  * shapes, also for what the HTTP library itself refuses.
  */
 import { randomUUID } from 'node:crypto';
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -198,25 +199,20 @@ export class HttpServer {
         .headers({ ...commonHeaders, 'x-request-id': requestId, 'content-type': answer.contentType })
         .send(Readable.from(answer.stream, { objectMode: false }));
     }
-    const headers: Record<string, string | number> = { ...commonHeaders, 'x-request-id': requestId };
     const body =
       answer.meta === undefined
         ? `{"data":${answer.data}}`
         : `{"data":${answer.data},"meta":${JSON.stringify(answer.meta)}}`;
     reply.hijack();
-    const { raw } = reply;
-    if (answer.counter !== undefined) {
-      const tag = `"${answer.counter}.${bodyHash(body)}"`;
-      headers['etag'] = tag;
-      const asked = request.method === 'POST' ? undefined : request.headers['if-none-match'];
-      if (asked !== undefined && matches(asked, tag)) {
-        raw.writeHead(notModified, headers).end();
-        return reply;
-      }
+    const tag = answer.counter === undefined ? undefined : `"${answer.counter}.${bodyHash(body)}"`;
+    const asked = request.method === 'POST' ? undefined : request.headers['if-none-match'];
+    if (tag !== undefined && asked !== undefined && matches(asked, tag)) {
+      reply.raw.writeHead(notModified, { ...commonHeaders, 'x-request-id': requestId, etag: tag }).end();
+      return reply;
     }
-    headers['content-type'] = jsonType;
-    headers['content-length'] = Buffer.byteLength(body);
-    raw.writeHead(200, headers).end(request.method === 'HEAD' ? undefined : body);
+    reply.raw
+      .writeHead(200, tag === undefined ? bodyHeaders(requestId, body) : { ...bodyHeaders(requestId, body), etag: tag })
+      .end(request.method === 'HEAD' ? undefined : body);
     return reply;
   }
 
@@ -248,6 +244,15 @@ export class HttpServer {
       `${head}\r\nContent-Type: ${jsonType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
   }
+}
+
+function bodyHeaders(requestId: string, body: string): OutgoingHttpHeaders {
+  return {
+    ...commonHeaders,
+    'x-request-id': requestId,
+    'content-type': jsonType,
+    'content-length': Buffer.byteLength(body),
+  };
 }
 
 /** Runs an action; what a caller without a credential may not do is 401, not 403. */

@@ -50,10 +50,18 @@ export class Authenticator {
     this.#users = users;
   }
 
-  /** @throws ApiError 401 for any credential that does not hold now. */
-  async authenticate(token: string): Promise<Caller> {
+  /**
+   * At once where the token was verified before.
+   *
+   * @throws ApiError 401 for any credential that does not hold now.
+   */
+  authenticate(token: string): Caller | Promise<Caller> {
     const now = this.#clock.now();
-    const caller = this.#callers.get(token) ?? (await this.#verified(token, now));
+    const kept = this.#callers.get(token);
+    return kept ? this.#inUse(kept, now) : this.#verified(token, now).then((caller) => this.#inUse(caller, now));
+  }
+
+  #inUse(caller: Caller, now: number): Caller {
     if (caller.expiresAt !== null && now >= caller.expiresAt) throw expired();
     if (caller.type === 'apiKey') this.#used.set(caller.credentialId!, now);
     return caller;
@@ -78,7 +86,6 @@ export class Authenticator {
     const hashes = this.#hashers.map((hasher) => hasher.hash(token));
     const caller = kind === 'tbk' ? await this.#keyCaller(hashes) : await this.#loginCaller(hashes, now);
     if (!caller) throw refused('The token is unknown, revoked, or was made under another APP_KEY.');
-    if (caller.expiresAt !== null && now >= caller.expiresAt) throw expired();
     this.#callers.set(token, caller);
     return caller;
   }

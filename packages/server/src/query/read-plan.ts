@@ -18,9 +18,10 @@ import { compileSortKey, planSort, type SortKey } from './sort-plan.ts';
 /** A list, compiled: run it with values as often as wanted while registry and access stay as they are. */
 export interface ListPlan {
   /**
-   * Rows of: the object as JSON text, the value of each key unless the object shows them all, and the write counter
-   * where versions are asked for. Where the dialect is shared, total and presence come first, and no row at all means
-   * that the plan is stale. Takes one row more than the page has.
+   * With `shownKeys` one row: the objects as one text ({@link Dialect.pageText}) and their number. Else rows of: the
+   * object as JSON text, the value of each key, and the write counter where versions are asked for. Where the dialect is
+   * shared, total and presence come first, and no row at all means that the plan is stale. Takes one record more than
+   * the page has.
    */
   readonly page: Statement;
   /** Rows of count, and what an estimate needs beyond `cap`. Null where the page carries the total, or none is wanted. */
@@ -28,7 +29,7 @@ export interface ListPlan {
   readonly cap: number;
   readonly estimate: Statement | null;
   readonly keys: readonly SortKey[];
-  /** Names under which the object shows the keys; null where they are columns of their own. */
+  /** Names under which the objects show all keys; null where rows carry them. */
   readonly shownKeys: readonly string[] | null;
   /** Tables on which the count depends. */
   readonly tables: readonly string[];
@@ -87,6 +88,8 @@ export interface PageShape {
   readonly hasOffset: boolean;
   /** Where the cursor of `after` holds null; null without a cursor. */
   readonly cursorNulls: CursorNulls | null;
+  /** The page is wanted as one text, where that is possible. */
+  readonly asText: boolean;
 }
 
 export function planList(
@@ -102,18 +105,19 @@ export function planList(
   const condition = planCondition(request, collection, grant, context);
   const keyed = keyCondition(request, collection);
   const segments = compileSegments(keys, shape.cursorNulls, collection, dialect);
-  const shownKeys = request.versions ? null : keysShown(keys, selection);
+  const shownKeys = shape.asText && !request.versions ? keysShown(keys, selection) : null;
   const extra = [
     ...(shownKeys ? [] : segments.keys.map(({ key, value }) => dialect.scalar(key.field.type.storage!, value))),
     ...(request.versions ? [counterOf(collection)] : []),
   ];
-  const page = compilePage(selection, extra, segments, condition, keyed, shape, collection, dialect);
+  const records = compilePage(selection, extra, segments, condition, keyed, shape, collection, dialect);
+  const page = shownKeys ? dialect.pageText(records) : records;
   const wantsCount = request.count !== 'none';
   const cap = request.count === 'estimated' ? 1000 : limits.exactCountMaximum;
   const counted = wantsCount ? compileCount(condition, keyed, collection, cap, dialect) : null;
   const inline = dialect.shared ? counted : null;
   return {
-    page: compile(dialect, dialect.guardedPage(page, 1 + extra.length, inline)),
+    page: compile(dialect, dialect.guardedPage(page, shownKeys ? 2 : 1 + extra.length, inline)),
     count: counted && !dialect.shared ? compile(dialect, counted) : null,
     cap,
     estimate:
@@ -216,7 +220,7 @@ function compilePage(
   dialect: Dialect,
 ): Sql {
   const object = compileObject(selection, collection.table, dialect, aliases);
-  const columns = join([object, ...extra], ',');
+  const columns = join([sql`${object} AS j`, ...extra], ',');
   // A number in the text: SQLite looks at a bound LIMIT while it plans, and so plans anew at each run (25 µs).
   const range = hasOffset ? sql`LIMIT ${size + 1} OFFSET ${offset}` : sql`LIMIT ${size + 1}`;
   const selects = segments.map((segment) => {

@@ -3,7 +3,7 @@
  * Refuses what the planner refuses; a missing record is 404, or 403 for a role with a row filter.
  */
 import { bind, environmentOf, type Row, StaleVersion } from '../database/database.ts';
-import type { BindEnvironment } from '../database/sql.ts';
+import type { BindEnvironment, BindParts } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
@@ -14,19 +14,21 @@ import { type GetPlan, type ListPlan, type PageShape, planGet, planList } from '
 import { planSort } from '../query/sort-plan.ts';
 import type { Collection } from '../schema/registry.ts';
 import { readCounted } from './counts.ts';
+import { keysOfRow, pageOf } from './list-page.ts';
 import { run } from './read-statements.ts';
 import { keptPlan, planContext, type RecordContext } from './record-context.ts';
 import { keyOf } from './record-key.ts';
 
+/** What stands beside a list; what is undefined is left out. */
 export interface ListMeta {
-  count?: number;
-  countIsEstimate?: true;
-  page?: number;
-  pageSize?: number;
-  totalPage?: number;
-  hasNext: boolean;
-  nextCursor: string | null;
-  versions?: Record<string, number>;
+  readonly count: number | undefined;
+  readonly countIsEstimate: true | undefined;
+  readonly page: number | undefined;
+  readonly pageSize: number;
+  readonly totalPage: number | undefined;
+  readonly hasNext: boolean;
+  readonly nextCursor: string | null;
+  readonly versions: Record<string, number> | undefined;
 }
 
 export interface ListResult {
@@ -48,23 +50,26 @@ export async function listRecords(
 ): Promise<ListResult> {
   const grant = requireGrant(context, collection, 'list');
   const pageSize = request.pageSize ?? limits.pageSizeDefault;
-  const { plan, environment, mark } = preparedList(context, collection, grant, request, pageSize);
+  const { plan, environment, mark } = preparedList(context, collection, grant, request, pageSize, true);
   const { dialect } = context.database;
-  const page = bind(dialect, plan.page, environment);
+  const statement = bind(dialect, plan.page, environment);
   const { rows, countRow } = plan.count
-    ? await readCounted(context, page, bind(dialect, plan.count, environment), plan.tables)
-    : { rows: (await run(context, [page]))[0]!, countRow: null };
-  const records = presentRows(rows, plan);
-  const hasNext = records.length > pageSize;
-  const shown = hasNext ? records.slice(0, pageSize) : records;
-  const meta: ListMeta = { ...totals(plan, countRow, rows), hasNext, nextCursor: null };
-  if (plan.estimate && (meta.count ?? 0) > plan.cap) await estimate(context, plan, environment, meta);
-  if (request.after === null) meta.page = request.page;
-  meta.pageSize = pageSize;
-  if (meta.count !== undefined) meta.totalPage = Math.ceil(meta.count / pageSize);
-  if (hasNext) meta.nextCursor = encodeCursor(mark(), keyValues(shown.at(-1)!, plan));
-  if (request.versions) meta.versions = versionsOf(shown, plan);
-  return { data: `[${joined(shown, plan)}]`, meta };
+    ? await readCounted(context, statement, bind(dialect, plan.count, environment), plan.tables)
+    : { rows: (await run(context, [statement]))[0]!, countRow: null };
+  const page = pageOf(presentRows(rows, plan), plan, pageSize);
+  let total = totalOf(plan, countRow, rows);
+  if (plan.estimate && total && total.count > plan.cap) total = await estimate(context, plan, environment, total.count);
+  const meta: ListMeta = {
+    count: total?.count,
+    countIsEstimate: total?.isEstimate ? true : undefined,
+    page: request.after === null ? request.page : undefined,
+    pageSize,
+    totalPage: total ? Math.ceil(total.count / pageSize) : undefined,
+    hasNext: page.hasNext,
+    nextCursor: page.hasNext ? encodeCursor(mark(), page.lastKeys()) : null,
+    versions: request.versions ? page.versions() : undefined,
+  };
+  return { data: `[${page.text}]`, meta };
 }
 
 /** Every record, in pieces of JSON text without brackets or commas between pieces: bounded memory whatever the size. */
@@ -77,13 +82,13 @@ export async function* streamRecords(
   let asked: AskedRecordRequest = { ...request, count: 'none', pageSize: chunk, page: 1 };
   for (;;) {
     const grant = requireGrant(context, collection, 'list');
-    const { plan, environment, mark } = preparedList(context, collection, grant, asked, chunk);
+    const { plan, environment, mark } = preparedList(context, collection, grant, asked, chunk, false);
     const [rows] = await run(context, [bind(context.database.dialect, plan.page, environment)]);
     const records = presentRows(rows!, plan);
     const shown = records.slice(0, chunk);
     if (shown.length > 0) yield shown.map((row) => row[plan.lead] as string);
     if (records.length <= chunk) return;
-    asked = { ...asked, after: encodeCursor(mark(), keyValues(shown.at(-1)!, plan)), shape: `${request.shape} stream` };
+    asked = { ...asked, after: encodeCursor(mark(), keysOfRow(shown.at(-1)!, plan)), shape: `${request.shape} stream` };
   }
 }
 
@@ -121,17 +126,18 @@ export function missing(collection: Collection, grant: Grant, byFilter = false):
   );
 }
 
-export function environmentFor(
-  context: RecordContext,
-  request: AskedRecordRequest,
-  parts: Partial<BindEnvironment>,
-): BindEnvironment {
+export function environmentFor(context: RecordContext, request: AskedRecordRequest, parts: BindParts): BindEnvironment {
   return environmentOf({
-    values: request.values,
+    values: parts.values ?? request.values,
     valuesAreText: request.valuesAreText,
     variables: context.variables,
     version: context.version,
-    ...parts,
+    key: parts.key,
+    cursor: parts.cursor,
+    offset: parts.offset,
+    record: parts.record,
+    counter: parts.counter,
+    event: parts.event,
   });
 }
 
@@ -141,10 +147,11 @@ function preparedList(
   grant: Grant,
   request: AskedRecordRequest,
   size: number,
+  asText: boolean,
 ) {
   const mark = (): string => markOf(request, collection, context.caller.role);
   const key = keyOf(request.filterByTk, collection);
-  const shape = { size, hasOffset: request.page > 1, cursorNulls: null };
+  const shape = { size, hasOffset: request.page > 1, cursorNulls: null, asText };
   if (request.after === null) {
     const plan = planFor(context, collection, grant, request, shape);
     return { plan, environment: environmentFor(context, request, { key, offset: (request.page - 1) * size }), mark };
@@ -180,7 +187,7 @@ function planFor(
   shape: PageShape,
 ): ListPlan {
   const nulls = shape.cursorNulls?.map(Number).join('') ?? '';
-  const key = `${collection.name}:list ${request.shape}${shape.size}${shape.hasOffset ? '+' : ' '}${nulls}`;
+  const key = `${collection.name}:list ${request.shape}${shape.size}${shape.hasOffset ? '+' : ' '}${shape.asText ? 't' : 'r'}${nulls}`;
   return keptPlan(context, key, () => planList(request, collection, grant, shape, planContext(context)));
 }
 
@@ -196,12 +203,17 @@ function presentRows(rows: readonly Row[], plan: { readonly lead: number }): rea
   return rows[0]![1] === null ? [] : rows;
 }
 
-function totals(plan: ListPlan, countRow: Row | null, rows: readonly Row[]): Partial<ListMeta> {
-  if (plan.lead > 0) return rows[0]?.[0] == null ? {} : { count: rows[0][0] as number };
-  if (!countRow) return {};
+interface Total {
+  readonly count: number;
+  readonly isEstimate: boolean;
+}
+
+function totalOf(plan: ListPlan, countRow: Row | null, rows: readonly Row[]): Total | null {
+  if (plan.lead > 0) return rows[0]?.[0] == null ? null : { count: rows[0][0] as number, isEstimate: false };
+  if (!countRow) return null;
   const [count, reached, highest] = countRow as readonly number[];
-  if (count! <= plan.cap) return { count: count! };
-  return { count: Math.max(count!, Math.round((count! * highest!) / Math.max(1, reached!))), countIsEstimate: true };
+  if (count! <= plan.cap) return { count: count!, isEstimate: false };
+  return { count: Math.max(count!, Math.round((count! * highest!) / Math.max(1, reached!))), isEstimate: true };
 }
 
 /** PostgreSQL's planner guesses what is too much to count. */
@@ -209,30 +221,9 @@ async function estimate(
   context: RecordContext,
   plan: ListPlan,
   environment: BindEnvironment,
-  meta: ListMeta,
-): Promise<void> {
+  counted: number,
+): Promise<Total> {
   const [rows] = await run(context, [bind(context.database.dialect, plan.estimate!, environment)]);
   const [explained] = JSON.parse(rows![0]![0] as string) as [{ Plan: { 'Plan Rows': number } }];
-  meta.count = Math.max(meta.count!, explained.Plan['Plan Rows']);
-  meta.countIsEstimate = true;
-}
-
-function keyValues(row: Row, plan: ListPlan): unknown[] {
-  if (!plan.shownKeys) return plan.keys.map((_, index) => row[plan.lead + 1 + index]);
-  const record = JSON.parse(row[plan.lead] as string) as Record<string, unknown>;
-  return plan.shownKeys.map((name) => record[name]);
-}
-
-function joined(rows: readonly Row[], plan: ListPlan): string {
-  let text = '';
-  for (let index = 0; index < rows.length; index += 1)
-    text += index === 0 ? rows[index]![plan.lead] : `,${rows[index]![plan.lead]}`;
-  return text;
-}
-
-function versionsOf(rows: readonly Row[], plan: ListPlan): Record<string, number> {
-  const versions: Record<string, number> = {};
-  const key = plan.lead + plan.keys.length; // the primary key is the last key of every sort
-  for (const row of rows) versions[String(row[key])] = row[key + 1] as number;
-  return versions;
+  return { count: Math.max(counted, explained.Plan['Plan Rows']), isEstimate: true };
 }

@@ -13,7 +13,7 @@ import {
   type Statement,
   type Transaction,
 } from '../database/database.ts';
-import type { BindEnvironment } from '../database/sql.ts';
+import type { BindEnvironment, BindParts } from '../database/sql.ts';
 import { actorOf } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
@@ -446,7 +446,7 @@ function eventOf({ context }: Target, changed: readonly string[]): BindEnvironme
   return { at: isoTime(context.clock.now()), actor: actorOf(context.caller), requestId: context.requestId, changed };
 }
 
-function environmentOf(target: Target, parts: Partial<BindEnvironment>): BindEnvironment {
+function environmentOf(target: Target, parts: BindParts): BindEnvironment {
   return environmentFor(target.context, target.request, parts);
 }
 

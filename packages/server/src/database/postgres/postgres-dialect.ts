@@ -1,5 +1,5 @@
 import type { Storage } from '../../schema/field-type.ts';
-import type { ColumnDefinition, Dialect, IndexPlan, JsonMember } from '../dialect.ts';
+import { type ColumnDefinition, type Dialect, type IndexPlan, type JsonMember, pageSeparator } from '../dialect.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
 import { foldText } from '../text-fold.ts';
 
@@ -81,6 +81,7 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
   tick: () => null,
   versionGuard: () =>
     sql`(SELECT version FROM _meta)=${{ storage: 'bigint', read: (environment) => environment.version } satisfies Param}`,
+  pageText: (page) => sql`SELECT string_agg(j::text,${literal(pageSeparator)}),count(*) FROM (${page}) t`,
   guardedPage: (page, columns, count) => {
     const names = Array.from({ length: columns }, (_, index) => `p.c${index}`).join(',');
     const version: Param = { storage: 'bigint', read: (environment) => environment.version };

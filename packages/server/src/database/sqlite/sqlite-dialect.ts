@@ -1,5 +1,5 @@
 import type { Storage } from '../../schema/field-type.ts';
-import type { ColumnDefinition, Dialect, IndexPlan, JsonMember } from '../dialect.ts';
+import { type ColumnDefinition, type Dialect, type IndexPlan, type JsonMember, pageSeparator } from '../dialect.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
 import { foldText } from '../text-fold.ts';
 
@@ -112,6 +112,7 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
   scalar: (_, column) => column,
   tick: (alias) => sql`(${identifier(alias)}.rowid & 1023 OR _tick())`,
   versionGuard: () => null,
+  pageText: (page) => sql`SELECT group_concat(j,${literal(pageSeparator)}),count(*) FROM (${page})`,
   guardedPage: (page) => page,
   rowsOf: (list) => sql`(SELECT value AS v FROM json_each(${list}))`,
   isIn: (operand, list) => sql`${operand} IN (SELECT value FROM json_each(${list}))`,
