@@ -47,11 +47,13 @@ export async function startServer({
     maximumFields,
     maximumCollections,
   };
-  await prepareStore(database, mainName);
   const main = new Application(parts);
-  await main.open();
-  await completeBirth(main);
-  if (config.rootEmail && config.rootPassword) await addFirstAdmin(main, config.rootEmail, config.rootPassword);
+  await database.alone(async () => {
+    await prepareStore(database, mainName);
+    await main.open();
+    await completeBirth(main);
+    if (config.rootEmail && config.rootPassword) await addFirstAdmin(main, config.rootEmail, config.rootPassword);
+  });
   const applications = new Applications(main);
   const http = new HttpServer({ applications, config, logger: log });
   const url = await http.listen();

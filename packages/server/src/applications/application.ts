@@ -103,18 +103,21 @@ export class Application {
 
   /** Before work that carries no version in its statements: other nodes may have changed who may do what. */
   async ensureCurrent(): Promise<void> {
-    if (!this.database.dialect.shared) return;
-    const { version } = await readVersions(this.database);
-    if (version !== this.#snapshot.versions.version) await this.refresh();
+    if (await this.#movedOn(this.#snapshot.versions.version)) await this.refresh();
   }
 
-  /** Runs work under the current snapshot, again when it moves on meanwhile. */
+  /**
+   * Runs work under the current snapshot, again when it moves on meanwhile. Where other nodes change it, a refusal may
+   * come from what this one has not heard of yet: it holds only if the snapshot is still the current one.
+   */
   async current<T>(work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
+      const { version } = this.#snapshot.versions;
       try {
         return await work();
       } catch (error) {
-        if (!(error instanceof StaleVersion)) throw error;
+        const refused = error instanceof ApiError && error.code !== 'RATE_LIMITED';
+        if (!(error instanceof StaleVersion || (refused && (await this.#movedOn(version))))) throw error;
         if (attempt === attempts)
           throw new ApiError('BUSY', 'The definitions change faster than the request can follow; try again.', {
             retryAfter: 1,
@@ -122,6 +125,10 @@ export class Application {
         await this.refresh();
       }
     }
+  }
+
+  async #movedOn(version: number): Promise<boolean> {
+    return this.database.dialect.shared && (await readVersions(this.database)).version !== version;
   }
 
   recordContext(caller: Caller, requestId: string | null): RecordContext {

@@ -41,6 +41,8 @@ export interface Database {
   writeOne(statement: BoundStatement, touched: readonly string[]): Promise<Row[]>;
   /** A number that differs after any committed change to one of the tables, or null where the engine cannot tell cheaply. */
   changeCounter(tables: readonly string[]): number | null;
+  /** Runs `work` while no other server on this store runs such work: for what is made once, at a start. */
+  alone<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 

@@ -401,7 +401,7 @@ async function explainNothing(
   counter: number | null,
 ): Promise<void> {
   const { context, collection, request, grant } = target;
-  if (reached > 0 || environment.key === undefined) return;
+  if (reached > 0 || request.filterByTk === undefined) return;
   const { dialect } = context.database;
   if (dialect.shared) {
     const [meta] = await transaction.run({ text: 'SELECT version FROM _meta', values: [] });

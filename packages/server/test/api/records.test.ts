@@ -359,6 +359,17 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 405, body: { error: 'Method Not Allowed' } },
   },
   {
+    name: 'update by a filter that matches nothing answers an empty array',
+    request: 'POST /api/albums:update?filter={"title":"no such title"}',
+    body: { title: 'x' },
+    expect: { status: 200, body: { data: [] } },
+  },
+  {
+    name: 'destroy by a filter that matches nothing answers 0',
+    request: 'POST /api/albums:destroy?filter={"title":"no such title"}',
+    expect: { status: 200, body: { data: 0 } },
+  },
+  {
     name: 'destroy answers the number',
     request: 'POST /api/albums:destroy?filterByTk=6',
     expect: { status: 200, body: { data: 1 }, events: ['albums.destroyed'] },

@@ -24,6 +24,8 @@ const attempts = 6;
 /** Runs after which a statement is worth a name of its own on each connection. */
 const runsBeforeNamed = 3;
 const namedPerConnection = 500;
+/** How long a server waits for another one's start. */
+const aloneMilliseconds = 60_000;
 
 /** Values as the rooms above expect them: numbers, booleans, and text for all else. */
 const types = {
@@ -76,6 +78,18 @@ export class PostgresDatabase implements Database {
 
   changeCounter(): null {
     return null;
+  }
+
+  /** The lock goes with its connection, also where this process dies. */
+  async alone<T>(work: () => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    try {
+      await client.query(`SET statement_timeout=${aloneMilliseconds}; SET lock_timeout=${aloneMilliseconds}`);
+      await client.query("SELECT pg_advisory_lock(hashtext('tablinum'),hashtext(current_schema()))");
+      return await work();
+    } finally {
+      client.release(true);
+    }
   }
 
   async close(): Promise<void> {

@@ -4,17 +4,19 @@ import { PostgresDatabase, type PostgresOptions } from './postgres-database.ts';
 /**
  * Opens an application's schema, made where it is not there.
  *
- * @throws Error when the server cannot be reached, is older than 15, or is not UTF-8.
+ * @throws Error when the server cannot be reached, is older than 15, is not UTF-8, or does not wait for its disk.
  */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresDatabase> {
   const client = new pg.Client({ connectionString: options.url });
   await client.connect();
   try {
-    const { rows } = await client.query<{ version: number; encoding: string }>(
-      "SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding",
+    const { rows } = await client.query<{ version: number; encoding: string; commit: string }>(
+      "SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding, current_setting('synchronous_commit') AS commit",
     );
     if (rows[0]!.version < 150_000) throw new Error('PostgreSQL 15 or newer is needed.');
     if (rows[0]!.encoding !== 'UTF8') throw new Error('The PostgreSQL database must be encoded in UTF8.');
+    if (rows[0]!.commit === 'off')
+      throw new Error('synchronous_commit is off: writes would be lost in a crash. Set it on.');
     // Two nodes that start together make it once: the lock goes with the transaction.
     await client.query(
       `BEGIN; SELECT pg_advisory_xact_lock(7236417); CREATE SCHEMA IF NOT EXISTS ${options.schema}; COMMIT`,

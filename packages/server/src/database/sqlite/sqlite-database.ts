@@ -115,6 +115,11 @@ export class SqliteDatabase implements Database {
     });
   }
 
+  /** One process serves the file. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    return work();
+  }
+
   changeCounter(tables: readonly string[]): number {
     let sum = this.#everyTable;
     for (const table of tables) sum += this.#counters.get(table) ?? 0;

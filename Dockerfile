@@ -1,0 +1,19 @@
+# Any Node with npm 10 installs; the one that runs comes with the packages.
+FROM node:22-bookworm-slim AS install
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+COPY packages/server/package.json packages/server/
+RUN npm ci --omit=dev
+
+FROM debian:bookworm-slim
+WORKDIR /app
+RUN useradd --system --uid 10001 --home-dir /app tablinum && mkdir /data && chown tablinum /data
+COPY --from=install /app/node_modules node_modules
+COPY package.json ./
+COPY packages packages
+ENV HOST=0.0.0.0 PORT=4180 DATA_DIR=/data PATH=/app/node_modules/.bin:$PATH
+USER tablinum
+VOLUME /data
+EXPOSE 4180
+STOPSIGNAL SIGTERM
+CMD ["node", "packages/server/src/cli.ts", "start"]

@@ -1,0 +1,149 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { BoundStatement, Transaction } from '../../src/database/database.ts';
+import { describeEngines } from '../support/engines.ts';
+import { TestServer } from '../support/scenario.ts';
+
+const filter = (value: unknown): string => `filter=${encodeURIComponent(JSON.stringify(value))}`;
+
+/** Requests of every kind; each value that must not stand in SQL text holds "needle" or 4242. */
+const reads: Readonly<Record<string, string>> = {
+  'get by key': 'albums:get?filterByTk=1',
+  'get by filter': `albums:get?${filter({ title: 'needle' })}`,
+  'list without count': 'albums:list?count=none',
+  'list with count': `albums:list?${filter({ title: { $ne: 'needle' } })}`,
+  'list with estimate': `albums:list?count=estimated&${filter({ id: { $gt: 4242 } })}`,
+  'list that hides its key': 'albums:list?count=none&fields=title',
+  'list with versions': 'albums:list?count=none&versions=true',
+  'second page by offset': 'albums:list?count=none&page=2&pageSize=1',
+  'filter through to-one': `albums:list?count=none&${filter({ 'artist.name': 'needle' })}`,
+  'filter through to-many': `artists:list?count=none&${filter({ albums: { title: { $includes: 'needle' } } })}`,
+  'filter of lists and logic': `albums:list?count=none&${filter({ $or: [{ id: [1, 4242] }, { $not: { title: { $like: 'needle%' } } }] })}`,
+  'sort through to-one': 'albums:list?count=none&sort=-artist.name',
+  'appends two levels deep': 'artists:list?count=none&appends=albums,albums.artist',
+  'restricted list': 'albums:list?count=none',
+  'restricted get': 'albums:get?filterByTk=2',
+};
+
+describeEngines('statements', (engine) => {
+  let server: TestServer;
+  let seen: string[] = [];
+  const plain = (text: string): string => text.replaceAll(/_\d+"/g, '_N"').replaceAll(/'needle-[a-z]+'/g, "'…'");
+
+  beforeAll(async () => {
+    server = await TestServer.start(engine);
+    const make = (action: string, body: unknown): Promise<unknown> => server.data(`POST /api/${action}`, { body });
+    await make('collections:create', { name: 'artists', fields: [{ name: 'name', type: 'string', index: true }] });
+    await make('collections:create', {
+      name: 'albums',
+      fields: [
+        { name: 'title', type: 'string' },
+        { name: 'released', type: 'datetime' },
+        { name: 'live', type: 'boolean' },
+        { name: 'notes', type: 'json' },
+        { name: 'artist', type: 'belongsTo', target: 'artists' },
+      ],
+      options: { timestamps: false },
+    });
+    await make('fields:create', { collectionName: 'artists', name: 'albums', type: 'hasMany', target: 'albums' });
+    await make('artists:create', [{ name: 'Ann' }, { name: 'needle' }]);
+    await make('albums:create', [
+      { title: 'One', artistId: 1 },
+      { title: 'needle', artistId: 2 },
+      { title: 'Three, \n{"a":1},\n{"b', notes: { 'k,\n{': ',\n' }, artistId: 2 },
+    ]);
+    await make('roles:create', { name: 'shop' });
+    await make('permissions:create', {
+      role: 'shop',
+      resource: 'albums',
+      actions: ['list', 'get'],
+      filter: { 'artist.name': 'needle' },
+      fields: ['id', 'title', 'artist'],
+    });
+    await make('permissions:create', { role: 'shop', resource: 'artists', actions: ['get'], fields: ['id', 'name'] });
+    const { token } = (await make('apiKeys:create', { role: { name: 'shop' } })) as { token: string };
+    server.tokens.set('shop', token);
+    record();
+  });
+  afterAll(() => server.stop());
+
+  function record(): void {
+    const { database } = server.running.applications.main;
+    const { read, write, writeOne } = database;
+    const note = (statement: BoundStatement): BoundStatement => {
+      seen.push(plain(statement.text));
+      return statement;
+    };
+    database.read = (statements) => read.call(database, statements.map(note));
+    database.writeOne = (statement, touched) => {
+      const before = seen.length;
+      note(statement);
+      // SQLite runs a single statement as a transaction of one; that is one statement still.
+      return writeOne.call(database, statement, touched).finally(() => seen.splice(before + 1));
+    };
+    database.write = ((work: (transaction: Transaction) => Promise<unknown>, options?: object) =>
+      write.call(
+        database,
+        (transaction: Transaction) =>
+          work({ ...bound(transaction), run: (statement) => transaction.run(note(statement)) }),
+        options,
+      )) as typeof database.write;
+  }
+
+  function bound(transaction: Transaction): Transaction {
+    return {
+      run: (statement) => transaction.run(statement),
+      touch: (table) => transaction.touch(table),
+      afterDurable: (work) => transaction.afterDurable(work),
+    };
+  }
+
+  async function statementsOf(request: string, as: string, body?: unknown): Promise<string[]> {
+    await server.call(request, { as, ...(body !== undefined && { body }) }); // plans and callers are kept from here on
+    seen = [];
+    const reply = await server.call(request, { as, ...(body !== undefined && { body }) });
+    expect(reply.status, request + reply.text).toBe(200);
+    return seen;
+  }
+
+  test('are those of the golden file, carry no value, and a read is one', async () => {
+    const parts: string[] = [];
+    for (const [name, path] of Object.entries(reads)) {
+      const statements = await statementsOf(`GET /api/${path}`, name.startsWith('restricted') ? 'shop' : 'admin');
+      expect(statements.join('\n')).not.toMatch(/needle|4242/);
+      // Counts of unchanged tables are kept, so the second run of a counted list reads the page alone.
+      expect([name, statements.length]).toEqual([name, 1]);
+      parts.push(`-- ${name}\n${statements.join('\n')}\n`);
+    }
+    const writes: [string, string, unknown][] = [
+      ['create', 'POST /api/albums:create', { title: 'needle' }],
+      ['create with a foreign key', 'POST /api/albums:create', { title: 'needle', artistId: 1 }],
+      ['create two', 'POST /api/albums:create', [{ title: 'needle' }, { title: 'needle' }]],
+      ['update by key', 'POST /api/albums:update?filterByTk=1', { title: 'needle' }],
+      ['update by filter', `POST /api/albums:update?${filter({ title: 'needle' })}`, { live: true }],
+      ['destroy by filter', `POST /api/albums:destroy?${filter({ title: 'needle and none' })}`, undefined],
+    ];
+    for (const [name, request, body] of writes) {
+      const statements = await statementsOf(request, 'admin', body);
+      expect(statements.join('\n')).not.toMatch(/needle|4242/);
+      parts.push(`-- ${name}\n${statements.join('\n')}\n`);
+    }
+    const golden = fileURLToPath(new URL(`./golden/${engine.name}.sql`, import.meta.url));
+    await expect(parts.join('\n')).toMatchFileSnapshot(golden);
+  });
+
+  test('a page is one text, cut at a separator', async () => {
+    const { body, text } = await server.call('GET /api/albums:list?count=none&pageSize=2&sort=-id');
+    expect(body.data).toHaveLength(2);
+    expect(text).toContain('},\n{');
+    const whole = (await server.data('GET /api/albums:list?pageSize=100&sort=-id')) as unknown[];
+    const paged: unknown[] = [];
+    for (let after = ''; ; ) {
+      const page = (await server.call(`GET /api/albums:list?pageSize=1&sort=-id&count=none${after}`)).body;
+      paged.push(...page.data);
+      if (!page.meta.hasNext) break;
+      after = `&after=${page.meta.nextCursor}`;
+    }
+    expect(paged).toEqual(whole);
+  });
+});

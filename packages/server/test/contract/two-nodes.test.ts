@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines, type Store } from '../support/engines.ts';
+import { TestServer } from '../support/scenario.ts';
+
+describeEngines('two servers on one store', (engine) => {
+  if (engine.name === 'sqlite') {
+    test('one process serves a SQLite file', () => expect(engine.name).toBe('sqlite'));
+    return;
+  }
+  let store: Store;
+  let nodes: TestServer[];
+  beforeAll(async () => {
+    store = await engine.store();
+    const shared = { name: engine.name, store: async () => ({ ...store, remove: async () => {} }) };
+    nodes = await Promise.all([TestServer.start(shared), TestServer.start(shared), TestServer.start(shared)]);
+  });
+  afterAll(async () => {
+    await Promise.all(nodes.map((node) => node.stop()));
+    await store.remove();
+  });
+
+  test('started at once on an empty store, they make it once', async () => {
+    const [first] = nodes;
+    const roles = (await first!.data('GET /api/roles:list')) as unknown[];
+    const users = (await first!.data('GET /api/users:list')) as unknown[];
+    expect([roles.length, users.length]).toEqual([5, 1]);
+  });
+
+  test('a definition made on one serves on the other with its reply', async () => {
+    const [first, second] = nodes;
+    await first!.data('POST /api/collections:create', {
+      body: { name: 'things', fields: [{ name: 'n', type: 'integer' }] },
+    });
+    await second!.data('POST /api/things:create', { body: { n: 1 } });
+    await first!.data('POST /api/fields:create', { body: { collectionName: 'things', name: 'm', type: 'string' } });
+    expect(await second!.data('POST /api/things:create', { body: { n: 2, m: 'x' } })).toMatchObject({ n: 2, m: 'x' });
+    expect(await second!.data('GET /api/things:list?fields=m')).toEqual([{ m: null }, { m: 'x' }]);
+  });
+
+  test('a key revoked on one is dead on the other at the next request', async () => {
+    const [first, second] = nodes;
+    const key = (await first!.data('POST /api/apiKeys:create', { body: { role: { name: 'viewer' } } })) as {
+      id: number;
+      token: string;
+    };
+    const list = (): ReturnType<TestServer['call']> => second!.call('GET /api/things:list', { as: key.token });
+    expect((await list()).status).toBe(200);
+    await first!.data(`POST /api/apiKeys:destroy?filterByTk=${key.id}`);
+    expect((await list()).status).toBe(401);
+  });
+
+  test('a permission taken away on one is gone on the other, for reads and writes', async () => {
+    const [first, second] = nodes;
+    await first!.data('POST /api/roles:create', { body: { name: 'brief' } });
+    const row = (await first!.data('POST /api/permissions:create', {
+      body: { role: 'brief', resource: 'things', actions: ['list', 'get', 'create', 'update'] },
+    })) as { id: number };
+    const key = (await first!.data('POST /api/apiKeys:create', { body: { role: { name: 'brief' } } })) as {
+      token: string;
+    };
+    const update = (): ReturnType<TestServer['call']> =>
+      second!.call('POST /api/things:update?filterByTk=1', { as: key.token, body: { n: 5 } });
+    expect((await update()).status).toBe(200);
+    await first!.data(`POST /api/permissions:destroy?filterByTk=${row.id}`);
+    expect((await update()).status).toBe(403);
+    expect((await second!.call('GET /api/things:list', { as: key.token })).status).toBe(403);
+  });
+
+  test('a collection destroyed and made again under readers and writers gives right answers or clear errors', async () => {
+    const [first, second, third] = nodes;
+    let going = true;
+    const seen = new Set<number>();
+    const busy = async (node: TestServer): Promise<void> => {
+      while (going) {
+        const created = await node.call('POST /api/moving:create', { body: { n: 1 } });
+        const listed = await node.call('GET /api/moving:list?pageSize=2');
+        for (const { status } of [created, listed]) seen.add(status);
+      }
+    };
+    const others = [busy(second!), busy(third!)];
+    for (let round = 0; round < 6; round += 1) {
+      await first!.data('POST /api/collections:create', {
+        body: { name: 'moving', fields: [{ name: 'n', type: 'integer' }] },
+      });
+      await new Promise((resolve) => setTimeout(resolve, 40));
+      await first!.data('POST /api/collections:destroy?filterByTk=moving&cascade=true');
+    }
+    going = false;
+    await Promise.all(others);
+    expect([...seen].filter((status) => ![200, 404, 503].includes(status))).toEqual([]);
+    expect(seen.has(200)).toBe(true);
+  });
+});

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { settings } from '../src/base/config.ts';
+import { errorCatalogue } from '../src/protocol/error-catalogue.ts';
+
+const page = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+const rowsOf = (path: string, form: RegExp): string[][] =>
+  [...page(path).matchAll(form)].map((match) => match.slice(1));
+
+test('docs/errors.md lists exactly the errors of the code', () => {
+  const rows = rowsOf('docs/errors.md', /^\| `([A-Z_]+)` \| ([^|]+) \| \d+ \| (.+) \|$/gm);
+  expect(rows).toEqual(Object.entries(errorCatalogue).map(([code, { label, when }]) => [code, label, when]));
+});
+
+test('docs/operations.md lists exactly the settings of the code', () => {
+  const rows = rowsOf('docs/operations.md', /^\| `([A-Z_]+)`(?: \(`(\w+)`\))? \| (?:`([^|]+)`)? ?\| (.+) \|$/gm);
+  expect(rows).toEqual(
+    settings.map(({ name, fallback, secret, meaning }) => [
+      name,
+      secret ? `${name}_FILE` : undefined,
+      fallback || undefined,
+      meaning,
+    ]),
+  );
+});
+
+test('docs/answers.md names tests that exist', () => {
+  const rows = rowsOf('docs/answers.md', /\| `([\w/.-]+\.test\.ts)`: (.+) \|$/gm);
+  expect(rows.length).toBeGreaterThan(40);
+  const missing = rows.filter(([file, name]) => !page(`packages/server/test/${file}`).includes(name!));
+  expect(missing).toEqual([]);
+});
+
+test('decisions/dependencies.md has a line for each runtime dependency', () => {
+  const { dependencies } = JSON.parse(page('packages/server/package.json')) as { dependencies: Record<string, string> };
+  const listed = page('decisions/dependencies.md');
+  expect(Object.keys(dependencies).filter((name) => !listed.includes(`| ${name} `))).toEqual([]);
+});
+
+test('the README names no command that does not exist', () => {
+  const { scripts } = JSON.parse(page('package.json')) as { scripts: Record<string, string> };
+  const named = [...page('README.md').matchAll(/npm run ([a-z][\w-]*)/g)].map((match) => match[1]!);
+  expect(named.filter((name) => !(name in scripts))).toEqual([]);
+});
