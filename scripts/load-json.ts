@@ -75,8 +75,8 @@ async function define(definition: Definition): Promise<void> {
 
 async function load(name: string): Promise<void> {
   const { meta } = (await wanted(`${name}:list?pageSize=1`)) as { meta: { count: number } };
-  if (meta.count > 0) return console.log(`${name}: holds ${meta.count} records, left as they are`);
   const records = JSON.parse(readFileSync(join(options.dir!, `${name}.json`), 'utf8')) as unknown[];
+  if (meta.count > 0) return console.log(`${name}: holds ${meta.count} of ${records.length} records, left as they are`);
   const from = performance.now();
   for (let at = 0; at < records.length; at += batch) await wanted(`${name}:create`, records.slice(at, at + batch));
   const perSecond = Math.round(records.length / ((performance.now() - from) / 1000));

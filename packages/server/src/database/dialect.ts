@@ -56,8 +56,12 @@ export interface Dialect {
   /** A column as a statement's result, in canonical form. */
   scalar(storage: Storage, column: Sql): Sql;
 
-  /** A condition that ends a statement whose time is up; null where the engine does that itself. */
-  tick(alias: string): Sql | null;
+  /**
+   * A condition that ends a statement whose time is up; null where the engine does that itself.
+   *
+   * @param tests how many conditions each visited row is held against: the more, the oftener the time is looked at.
+   */
+  tick(alias: string, tests: number): Sql | null;
   /** False when the snapshot has moved on; null where only one process writes. */
   versionGuard(): Sql | null;
   /** One row of the page's objects (its column `j`) as one text, {@link pageSeparator} between them, and their number. */

@@ -11,6 +11,7 @@ export const limits = {
   filterDepth: 16,
   filterConditions: 500,
   inValues: 10_000,
+  patternLength: 1000,
   pathDepth: 5,
   appends: 50,
   appendedRecords: 1000,

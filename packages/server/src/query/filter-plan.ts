@@ -228,10 +228,16 @@ function typedOne(value: unknown, isText: boolean, field: Field, operator: strin
       `The value of ${operator} on "${field.name}" does not fit a ${field.type.name} field.`,
     );
   }
-  if (operator.toLowerCase().endsWith('like') && trailingEscape(canonical as string)) {
-    throw new ApiError('FILTER_INVALID', `The pattern of ${operator} on "${field.name}" ends in a lone backslash.`);
-  }
+  if (operator.toLowerCase().endsWith('like')) checkPattern(canonical as string, operator, field);
   return canonical;
+}
+
+/** Matching takes time by the length of text and pattern together, and a single match cannot be ended. */
+function checkPattern(pattern: string, operator: string, field: Field): void {
+  if (trailingEscape(pattern))
+    throw new ApiError('FILTER_INVALID', `The pattern of ${operator} on "${field.name}" ends in a lone backslash.`);
+  if (pattern.length > limits.patternLength)
+    throw new ApiError('LIMIT_EXCEEDED', `A pattern of ${operator} has at most ${limits.patternLength} characters.`);
 }
 
 function trailingEscape(pattern: string): boolean {

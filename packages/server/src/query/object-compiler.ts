@@ -1,6 +1,7 @@
 import type { Dialect, JsonMember } from '../database/dialect.ts';
 import { balanced, identifier, type Sql, sql } from '../database/sql.ts';
 import { limits } from '../protocol/limits.ts';
+import { testsIn } from './predicate.ts';
 import { type Aliases, columnOf, compilePredicate } from './predicate-compiler.ts';
 import type { Append, Selection } from './selection.ts';
 
@@ -35,7 +36,9 @@ function compileAppend(append: Append, alias: string, parent: Selection, dialect
   const members = membersOf(append.selection, inner, dialect, aliases);
   const from = sql`FROM ${identifier(target.table)} ${identifier(inner)} WHERE ${balanced(conditions, ' AND ')}`;
   if (!relation.many) return dialect.objectFrom(members, from);
-  const ordered = sql`${from} ORDER BY ${columnOf(inner, target, target.primaryKey.name)}`;
+  const tick = dialect.tick(inner, testsIn(append.rows) + 1);
+  const ticking = tick ? sql`${from} AND ${tick}` : from;
+  const ordered = sql`${ticking} ORDER BY ${columnOf(inner, target, target.primaryKey.name)}`;
   return dialect.listFrom(members, ordered, limits.appendedRecords, append.path);
 }
 

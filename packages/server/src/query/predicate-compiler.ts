@@ -2,7 +2,7 @@ import type { Dialect } from '../database/dialect.ts';
 import { type BindEnvironment, balanced, identifier, type Param, type Sql, sql } from '../database/sql.ts';
 import type { Storage } from '../schema/field-type.ts';
 import { type Collection, fieldOf, type Relation } from '../schema/registry.ts';
-import type { Operand, Predicate } from './predicate.ts';
+import { type Operand, type Predicate, testsIn } from './predicate.ts';
 
 /** Makes aliases that differ within one statement. The root of a statement is known by its table's own name. */
 export class Aliases {
@@ -115,7 +115,7 @@ function compileRelated(
   const { source, relation, target } = predicate;
   const inner = aliases.next();
   const column = columnOf(inner, target, relation.targetField);
-  const tick = dialect.tick(inner);
+  const tick = dialect.tick(inner, testsIn(predicate.of));
   const wanted = [
     ...(tick ? [tick] : []),
     sql`${column} IS NOT NULL`,

@@ -28,3 +28,20 @@ export function both(left: Predicate | null, right: Predicate | null): Predicate
   if (left === null || right === null) return left ?? right;
   return { kind: 'all', of: [left, right] };
 }
+
+/** How many conditions a row is held against at most; what relation paths lead to is counted where it is visited. */
+export function testsIn(predicate: Predicate | null): number {
+  switch (predicate?.kind) {
+    case 'all':
+    case 'any':
+      return predicate.of.reduce((sum, each) => sum + testsIn(each), 0);
+    case 'not':
+    case 'variables':
+      return testsIn(predicate.of);
+    case 'test':
+    case 'related':
+      return 1;
+    default:
+      return 0;
+  }
+}

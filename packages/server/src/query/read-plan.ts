@@ -9,7 +9,7 @@ import { planFilter, planRows } from './filter-plan.ts';
 import type { Grant, GrantOf } from './grant.ts';
 import { afterCursor, type CursorNulls, type OrderedKey, type Segment, wholeOrder } from './keyset.ts';
 import { compileObject } from './object-compiler.ts';
-import { both, type Predicate } from './predicate.ts';
+import { both, type Predicate, testsIn } from './predicate.ts';
 import { Aliases, compilePredicate } from './predicate-compiler.ts';
 import { denied } from './read-access.ts';
 import { planSelection, type Selection } from './selection.ts';
@@ -223,6 +223,7 @@ function compilePage(
   const columns = join([sql`${object} AS j`, ...extra], ',');
   // A number in the text: SQLite looks at a bound LIMIT while it plans, and so plans anew at each run (25 µs).
   const range = hasOffset ? sql`LIMIT ${size + 1} OFFSET ${offset}` : sql`LIMIT ${size + 1}`;
+  const table = identifier(collection.table);
   const selects = segments.map((segment) => {
     const where = whereOf(
       [segment.condition && (() => segment.condition!), keyed, condition],
@@ -231,7 +232,9 @@ function compilePage(
       dialect,
       aliases,
     );
-    return sql`SELECT ${columns} FROM ${identifier(collection.table)}${where} ORDER BY ${segment.order} ${range}`;
+    const rows = sql`FROM ${table}${where} ORDER BY ${segment.order} ${range}`;
+    // PostgreSQL would render every record that the offset passes over; so it passes over bare rows.
+    return hasOffset ? sql`SELECT ${columns} FROM (SELECT * ${rows}) ${table}` : sql`SELECT ${columns} ${rows}`;
   });
   if (selects.length === 1) return selects[0]!;
   const all = selects
@@ -250,7 +253,8 @@ export function whereOf(
   dialect: Dialect,
   aliases: Aliases,
 ): Sql {
-  const tick = scans ? dialect.tick(collection.table) : null;
+  const tests = conditions.reduce((sum, each) => sum + (typeof each === 'function' ? 1 : testsIn(each)), 0);
+  const tick = scans ? dialect.tick(collection.table, tests) : null;
   const compiled = conditions
     .filter((condition) => condition !== null)
     .map((condition) =>

@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readConfig } from './config.ts';
+
+describe('configuration', () => {
+  test('has defaults for everything', () => {
+    expect(readConfig({})).toMatchObject({
+      host: '127.0.0.1',
+      port: 4180,
+      dataDir: './data',
+      databaseUrl: null,
+      appKeyIsRandom: true,
+      rateLimitCredential: { points: 6000, seconds: 10 },
+      rateLimitAnonymous: { points: 100, seconds: 10 },
+      rateLimitSignIn: { points: 10, seconds: 60 },
+    });
+    expect(readConfig({}).appKey).not.toBe(readConfig({}).appKey);
+  });
+
+  test('a secret may stand in a file, but not in both places', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tablinum-config-'));
+    const path = join(folder, 'key');
+    writeFileSync(path, 'from a file\n');
+    expect(readConfig({ APP_KEY_FILE: path })).toMatchObject({ appKey: 'from a file', appKeyIsRandom: false });
+    expect(() => readConfig({ APP_KEY_FILE: path, APP_KEY: 'x' })).toThrow(/APP_KEY and APP_KEY_FILE are both set/);
+    expect(() => readConfig({ APP_KEY_FILE: join(folder, 'none') })).toThrow(/APP_KEY_FILE names a file/);
+    rmSync(folder, { recursive: true });
+  });
+
+  test.each([
+    [{ PORT: '65536' }, /^PORT must be/],
+    [{ PORT: '80a' }, /^PORT must be/],
+    [{ DATABASE_URL: 'mysql://x' }, /^DATABASE_URL must start/],
+    [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be/],
+    [{ RATE_LIMIT_ANONYMOUS: '100' }, /^RATE_LIMIT_ANONYMOUS must look like/],
+    [{ RATE_LIMIT_CREDENTIAL: '0/10s' }, /^RATE_LIMIT_CREDENTIAL must look like/],
+    [{ READER_THREADS: '0' }, /^READER_THREADS must be/],
+    [{ APP_KEY: 'changeme' }, /^APP_KEY holds a well-known example/],
+  ])('a bad value names its setting: %o', (env, message) => {
+    expect(() => readConfig(env as Record<string, string>)).toThrow(message);
+  });
+
+  test('off switches a limit off', () => {
+    expect(readConfig({ RATE_LIMIT_SIGN_IN: 'off' }).rateLimitSignIn).toBeNull();
+  });
+});

@@ -1,0 +1,93 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { TestServer } from '../support/scenario.ts';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const folder = join(process.env['SHARED_DATA_DIR'] ?? join(root, '../shared/data'), 'chinook');
+const there = existsSync(folder);
+if (!there) process.stdout.write(`chinook skipped: there is no folder ${folder}; SHARED_DATA_DIR names another\n`);
+
+interface Entity {
+  readonly id: number;
+  readonly [name: string]: unknown;
+}
+const file = (name: string): Entity[] => JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')) as Entity[];
+const filter = (value: unknown): string => `filter=${encodeURIComponent(JSON.stringify(value))}`;
+
+describeEngines('a real data set', (engine) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    if (!there) return;
+    server = await TestServer.start(engine);
+    const definitions = join(root, 'scripts/chinook-definitions.json');
+    await promisify(execFile)(
+      process.execPath,
+      [join(root, 'scripts/load-json.ts'), '--dir', folder, '--definitions', definitions, '--url', server.running.url],
+      { env: { ...process.env, TABLINUM_TOKEN: server.tokens.get('admin')! } },
+    );
+  }, 120_000);
+  afterAll(() => server?.stop());
+
+  test.runIf(there)('is there wholly, ids kept', async () => {
+    for (const name of ['artists', 'albums', 'tracks', 'genres', 'customers', 'invoices', 'invoiceLines']) {
+      const records = file(name);
+      const { body } = await server.call(`GET /api/${name}:list?pageSize=1&sort=-id`);
+      expect([name, body.meta.count, body.data[0].id]).toEqual([
+        name,
+        records.length,
+        Math.max(...records.map(({ id }) => id)),
+      ]);
+    }
+  });
+
+  test.runIf(there)('an album with its artist, and its tracks in order', async () => {
+    const [album] = file('albums').filter((each) => each['title'] === 'Let There Be Rock');
+    const tracks = file('tracks').filter((each) => each['albumId'] === album!.id);
+    const artist = file('artists').find((each) => each.id === album!['artistId']);
+    const found = await server.data(`GET /api/albums:get?filterByTk=${album!.id}&appends=artist,tracks`);
+    expect(found).toMatchObject({ title: album!['title'], artist: { id: artist!.id, name: artist!['name'] } });
+    expect(found.tracks.map((each: Entity) => [each.id, each['name']])).toEqual(
+      tracks.map((each) => [each.id, each['name']]).sort((a, b) => Number(a[0]) - Number(b[0])),
+    );
+  });
+
+  test.runIf(there)("a customer's invoices with lines and track names", async () => {
+    const customer = file('customers')[0]!;
+    const invoices = file('invoices').filter((each) => each['customerId'] === customer.id);
+    const names = new Map(file('tracks').map((each) => [each.id, each['name']]));
+    const lines = file('invoiceLines');
+    const found = (await server.data(
+      `GET /api/invoices:list?${filter({ customerId: customer.id })}&sort=id&pageSize=100&appends=lines,lines.track`,
+    )) as { id: number; lines: { id: number; track: { name: string } }[] }[];
+    expect(found.map((invoice) => [invoice.id, invoice.lines.map((line) => [line.id, line.track.name])])).toEqual(
+      invoices.map((invoice) => [
+        invoice.id,
+        lines
+          .filter((line) => line['invoiceId'] === invoice.id)
+          .map((line) => [line.id, names.get(line['trackId'] as number)]),
+      ]),
+    );
+  });
+
+  test.runIf(there)('tracks by the name of the artist of their album', async () => {
+    const artist = file('artists').find((each) => each['name'] === 'Iron Maiden')!;
+    const albums = new Set(
+      file('albums')
+        .filter((each) => each['artistId'] === artist.id)
+        .map(({ id }) => id),
+    );
+    const wanted = file('tracks')
+      .filter((each) => albums.has(each['albumId'] as number))
+      .map(({ id }) => id);
+    const { body } = await server.call(
+      `GET /api/tracks:list?${filter({ 'album.artist.name': 'Iron Maiden' })}&pageSize=1000&fields=id`,
+    );
+    expect(body.meta.count).toBe(wanted.length);
+    expect(body.data.map(({ id }: Entity) => id)).toEqual(wanted.sort((a, b) => a - b));
+  });
+});

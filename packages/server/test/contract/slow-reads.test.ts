@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { TestServer } from '../support/scenario.ts';
+
+/** 480 searches in every record: most of a minute of work. */
+const endless = JSON.stringify({
+  filter: { $or: Array.from({ length: 480 }, (_, index) => ({ words: { $includes: `no such word ${index}` } })) },
+  count: 'none',
+});
+/** One pass over all records, past what the event loop waits for. */
+const long = (word: string): string => `filter=${encodeURIComponent(JSON.stringify({ words: { $includes: word } }))}`;
+
+describeEngines('slow reads', (engine) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await TestServer.start(engine);
+    const make = (action: string, body: unknown): Promise<unknown> => server.data(`POST /api/${action}`, { body });
+    await make('collections:create', {
+      name: 'items',
+      fields: [{ name: 'words', type: 'string' }],
+      options: { timestamps: false },
+    });
+    const words = 'lorem ipsum dolor sit amet '.repeat(8);
+    for (let batch = 0; batch < 30; batch += 1)
+      await make(
+        'items:create',
+        Array.from({ length: 1000 }, (_, index) => ({ words: `${words}${batch * 1000 + index}` })),
+      );
+  }, 120_000);
+  afterAll(() => server.stop());
+
+  test('a read that takes too long is ended with 503, and slows nobody else', { timeout: 30_000 }, async () => {
+    const from = performance.now();
+    let going = true;
+    const waits: number[] = [];
+    const others = (async () => {
+      while (going) {
+        const at = performance.now();
+        expect((await server.call('GET /api/items:get?filterByTk=5&fields=id')).status).toBe(200);
+        waits.push(performance.now() - at);
+      }
+    })();
+    const reply = await server.call('POST /api/items:list', { body: endless });
+    const took = performance.now() - from;
+    going = false;
+    await others;
+    if (reply.status === 200) throw new Error(`the read was not slow: ${took} ms`);
+    expect(reply).toMatchObject({ status: 503, body: { error: 'Service Unavailable', code: 'QUERY_TIMEOUT' } });
+    expect(reply.headers.get('retry-after')).toBe('1');
+    expect(took).toBeGreaterThan(4500);
+    expect(took).toBeLessThan(9000);
+    waits.sort((a, b) => a - b);
+    expect(waits[Math.floor(waits.length * 0.99)]).toBeLessThan(200);
+  });
+
+  test('the same long count, asked by many at once, is right for all', async () => {
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, () => server.call(`GET /api/items:list?pageSize=1&${long('lorem')}`)),
+    );
+    expect(new Set(replies.map((reply) => reply.body.meta.count))).toEqual(new Set([30_000]));
+    await server.data('POST /api/items:create', { body: { words: 'lorem' } });
+    expect((await server.call(`GET /api/items:list?pageSize=1&${long('lorem')}`)).body.meta.count).toBe(30_001);
+  });
+});
