@@ -17,6 +17,7 @@ async function start(): Promise<void> {
   const server = await startServer({ config }).catch((error: Error) =>
     fail(`The server could not start: ${error.message}`),
   );
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop(server));
   const engine = server.engine === 'sqlite' ? `SQLite in ${config.dataDir}` : 'PostgreSQL at DATABASE_URL';
   console.log(`Tablinum listens on ${server.url}, engine ${engine}${envFile ? ', settings from .env' : ''}.`);
   if (config.appKeyIsRandom) {
@@ -28,7 +29,6 @@ async function start(): Promise<void> {
     console.log(
       'There is no user yet: set INIT_ROOT_EMAIL and INIT_ROOT_PASSWORD and start again to make the first admin.',
     );
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop(server));
 }
 
 async function stop(server: { stop(): Promise<void> }): Promise<void> {

@@ -62,6 +62,7 @@ export class HttpServer {
       requestTimeout: 60_000,
       keepAliveTimeout: 65_000,
       forceCloseConnections: 'idle',
+      return503OnClosing: false, // ours has the common shape
       trustProxy: parts.config.trustedProxies ?? false,
       http: { maxHeaderSize: limits.headerBytes },
       routerOptions: { querystringParser: () => ({}) },
@@ -78,10 +79,11 @@ export class HttpServer {
     return this.#fastify.listen({ host, port });
   }
 
-  /** Refuses new requests, lets those under way finish. */
+  /** Refuses new requests, lets those under way finish. A connection that falls idle meanwhile is closed. */
   async close(): Promise<void> {
     this.#stopping = true;
-    await this.#fastify.close();
+    const idle = setInterval(() => this.#fastify.server.closeIdleConnections(), 50);
+    await this.#fastify.close().finally(() => clearInterval(idle));
   }
 
   #register(): void {
