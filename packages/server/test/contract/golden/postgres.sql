@@ -24,7 +24,7 @@ SELECT NULL::int8 AS total, p.present, p.c0,p.c1,p.c2 FROM _meta m LEFT JOIN (SE
 
 -- second page by offset
 SELECT NULL::int8 AS total, p.present, p.c0,p.c1 FROM _meta m LEFT JOIN (SELECT true AS present, o.* FROM (SELECT string_agg(j::text,',
-'),count(*) FROM (SELECT (SELECT to_json(r) FROM (SELECT "albums_N"."id_N" AS "id","albums_N"."title_N" AS "title",to_char("albums_N"."released_N" AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "released","albums_N"."live_N" AS "live","albums_N"."notes_N" AS "notes","albums_N"."artistid_N" AS "artistId","albums_N"."artistsid_N" AS "artistsId") r) AS j FROM "albums_N" ORDER BY "albums_N"."id_N" LIMIT 2 OFFSET $1::int8) t) o(c0,c1)) p ON true WHERE m.version=$2::int8
+'),count(*) FROM (SELECT (SELECT to_json(r) FROM (SELECT "albums_N"."id_N" AS "id","albums_N"."title_N" AS "title",to_char("albums_N"."released_N" AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "released","albums_N"."live_N" AS "live","albums_N"."notes_N" AS "notes","albums_N"."artistid_N" AS "artistId","albums_N"."artistsid_N" AS "artistsId") r) AS j FROM (SELECT * FROM "albums_N" ORDER BY "albums_N"."id_N" LIMIT 2 OFFSET $1::int8) "albums_N") t) o(c0,c1)) p ON true WHERE m.version=$2::int8
 
 -- filter through to-one
 SELECT NULL::int8 AS total, p.present, p.c0,p.c1 FROM _meta m LEFT JOIN (SELECT true AS present, o.* FROM (SELECT string_agg(j::text,',
