@@ -22,11 +22,8 @@ export function grantsOf(roleName: string, table: AccessTable, registry: Registr
   };
 }
 
-/** The grant under which the server itself works: catalogue, sign-in, first start. */
-export const systemGrant: Grant = { identity: 'system', rows: null, may: () => true };
-
 /** The row that decides, or null. */
-export function decidingPermission(
+function decidingPermission(
   role: Role | undefined,
   resource: string,
   action: string,

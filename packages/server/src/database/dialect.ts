@@ -72,10 +72,7 @@ export interface Dialect {
   /** A list as rows with the column `v`. */
   rowsOf(list: Param): Sql;
   isIn(operand: Sql, list: Param): Sql;
-  notDistinct(left: Sql, right: Sql | Param): Sql;
-  /** Case folded by code point, alike on both engines. */
-  fold(text: Sql): Sql;
-  /** Whether folded text holds, starts or ends with a folded needle. */
+  /** Whether text, folded by code point alike on both engines, holds, starts or ends with a folded needle. */
   contains(text: Sql, needle: Param): Sql;
   startsWith(text: Sql, needle: Param): Sql;
   endsWith(text: Sql, needle: Param): Sql;

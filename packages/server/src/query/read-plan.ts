@@ -53,7 +53,7 @@ export interface PlanContext {
 const offset: Param = { storage: 'bigint', read: (environment) => environment.offset };
 
 /** The condition under which a request may see a row: key, filter and the grant's row filter. */
-export function planCondition(
+function planCondition(
   request: Pick<AskedRecordRequest, 'filter'>,
   collection: Collection,
   grant: Grant,

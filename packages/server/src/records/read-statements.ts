@@ -12,7 +12,7 @@ export async function run(context: RecordContext, statements: readonly BoundStat
   }
 }
 
-export function readFault(error: unknown): unknown {
+function readFault(error: unknown): unknown {
   if (!(error instanceof DatabaseFault)) return error;
   if (error.kind === 'timeout')
     return new ApiError('QUERY_TIMEOUT', 'The read took longer than 5 seconds and was ended.', { retryAfter: 1 });

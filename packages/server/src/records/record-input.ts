@@ -40,7 +40,7 @@ export function checkChange(input: unknown, collection: Collection, grant: Grant
 }
 
 /** Puts a problem of one record of several under its index. */
-export function atIndex(index: number, error: unknown): unknown {
+function atIndex(index: number, error: unknown): unknown {
   if (!(error instanceof ApiError) || !error.details) return error;
   return invalidValues(
     Object.fromEntries(Object.entries(error.details).map(([name, text]) => [`[${index}].${name}`, text])),

@@ -63,7 +63,7 @@ async function checkField(
   if (Number(row![0]) < wanted.length) throw referenceMissing(field);
 }
 
-export function referenceMissing(field: Field): ApiError {
+function referenceMissing(field: Field): ApiError {
   return new ApiError(
     'REFERENCE_MISSING',
     `"${field.name}" names a record of ${field.references!.collection} that does not exist.`,

@@ -57,7 +57,7 @@ export function collectionOf(row: CollectionRow, fields: readonly FieldRow[]): C
   });
 }
 
-export function fieldOfRow(row: FieldRow, system: boolean): Field {
+function fieldOfRow(row: FieldRow, system: boolean): Field {
   const definition = row.definition as FieldDefinition;
   const facts = row.facts as FieldFacts;
   return {

@@ -90,8 +90,6 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
   },
   rowsOf: (list) => sql`(SELECT unnest(${list}) AS v) u`,
   isIn: (operand, list) => sql`${operand} = ANY(${list})`,
-  notDistinct: (left, right) => sql`${left} IS NOT DISTINCT FROM ${right}`,
-  fold,
   contains: (text, needle) => sql`strpos(${fold(text)},${folded(needle)})>0`,
   startsWith: (text, needle) => sql`starts_with(${fold(text)},${folded(needle)})`,
   endsWith: (text, needle) => sql`right(${fold(text)},char_length(${folded(needle)}))=${folded(needle)}`,
