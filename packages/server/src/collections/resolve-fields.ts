@@ -1,6 +1,6 @@
 import { type ErrorDetails, invalidDefinition } from '../protocol/api-error.ts';
 import type { FieldDefinition } from '../schema/definition.ts';
-import { fieldTypes } from '../schema/field-types.ts';
+import { fieldTypes, typeOf } from '../schema/field-types.ts';
 import type { FieldFacts } from '../schema/load-registry.ts';
 import type { Registry, Relation } from '../schema/registry.ts';
 
@@ -182,11 +182,13 @@ class Resolver {
   }
 
   #foreignKey(name: string, key: KeySide, relation: FieldDefinition): NewField {
-    const { type, maxLength } = key.definition;
+    const { type, maxLength, precision, scale } = key.definition;
     const definition: FieldDefinition = {
       name,
       type,
       ...(maxLength !== undefined && { maxLength }),
+      ...(precision !== undefined && { precision }),
+      ...(scale !== undefined && { scale }),
       ...(relation.type === 'belongsTo' && relation.required && { required: true }),
     };
     const hidden = relation.type === 'belongsTo' && this.#input.hidden(relation);
@@ -194,7 +196,7 @@ class Resolver {
   }
 
   #fits(made: NewField, key: KeySide, at: string): boolean {
-    const same = fieldTypes.get(made.definition.type)?.storage === fieldTypes.get(key.definition.type)?.storage;
+    const same = typeOf(made.definition).storage === typeOf(key.definition).storage;
     if (!same)
       this.#details[at] =
         `"${made.definition.name}" is ${made.definition.type}, the key it names is ${key.definition.type}.`;

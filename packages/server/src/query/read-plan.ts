@@ -277,7 +277,8 @@ function compileCount(
   const table = identifier(collection.table);
   const where = whereOf([keyed, condition], true, collection, dialect, new Aliases());
   if (dialect.shared) return sql`(SELECT count(*) FROM (SELECT 1 FROM ${table}${where} LIMIT ${cap + 1}) c)`;
-  return sql`SELECT count(*),max(r),(SELECT max(rowid) FROM ${table}) FROM (SELECT rowid AS r FROM ${table}${where} LIMIT ${cap + 1})`;
+  // Row ids may be larger than a number of JavaScript holds exactly; the estimate needs no more than that.
+  return sql`SELECT count(*),max(r)*1.0,(SELECT max(rowid)*1.0 FROM ${table}) FROM (SELECT rowid AS r FROM ${table}${where} LIMIT ${cap + 1})`;
 }
 
 function compileEstimate(condition: Predicate | null, keyed: Condition, collection: Collection, dialect: Dialect): Sql {

@@ -1,5 +1,6 @@
 import { fusedEventInsert } from '../changes/change-log.ts';
 import { compile, type Statement } from '../database/database.ts';
+import type { Dialect } from '../database/dialect.ts';
 import { identifier, type Param, type Sql, sql } from '../database/sql.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { planRows } from '../query/filter-plan.ts';
@@ -44,16 +45,21 @@ export function planInsert(
   context: PlanContext,
 ): WritePlan {
   const result = resultOf(request, collection, grant, context);
-  const columns = names.map((name) => identifier(fieldOf(collection, name).column!)).join(',');
-  const values = Array.from(
-    { length: rows },
-    (_, row) => sql`(${list(names.map((name) => valueParam(collection, name, row)))})`,
+  // A record that gives nothing still has a write counter.
+  const columns = names.map((name) => identifier(fieldOf(collection, name).column!)).join(',') || '_v';
+  const values = Array.from({ length: rows }, (_, row) =>
+    names.length === 0 ? sql`(1)` : sql`(${list(names.map((name) => valueParam(collection, name, row)))})`,
   );
   const all = sql`VALUES ${values.reduce((left, right) => sql`${left},${right}`)}`;
   const guard = context.dialect.versionGuard();
   const source = guard ? sql`SELECT * FROM (${all}) v WHERE ${guard}` : all;
-  const into = names.length === 0 ? sql`DEFAULT VALUES` : sql`(${columns}) ${source}`;
-  return finish(sql`INSERT INTO ${identifier(collection.table)} ${into}`, 'created', result, collection, context);
+  return finish(
+    sql`INSERT INTO ${identifier(collection.table)} (${columns}) ${source}`,
+    'created',
+    result,
+    collection,
+    context,
+  );
 }
 
 /** An UPDATE of these fields, guarded by key, filter, old row and counter. */
@@ -90,7 +96,7 @@ export function planDestroy(
 ): WritePlan {
   const { dialect } = context;
   const where = guarded(request, collection, grant, matched, context);
-  const statement = sql`DELETE FROM ${identifier(collection.table)}${where} RETURNING ${keyColumn(collection)}`;
+  const statement = sql`DELETE FROM ${identifier(collection.table)}${where} RETURNING ${keyColumn(collection, context.dialect)}`;
   const event = fusedEventInsert(`${collection.name}.destroyed`, collection.name, sql`(SELECT k::text AS v FROM w) u`);
   const alone = dialect.shared
     ? compile(dialect, sql`WITH w(k) AS (${statement}), e AS (${event}) SELECT k FROM w`)
@@ -106,7 +112,10 @@ export function planKeys(
   context: PlanContext,
 ): Statement {
   const where = guarded(request, collection, grant, false, context);
-  return compile(context.dialect, sql`SELECT ${keyColumn(collection)} FROM ${identifier(collection.table)}${where}`);
+  return compile(
+    context.dialect,
+    sql`SELECT ${keyColumn(collection, context.dialect)} FROM ${identifier(collection.table)}${where}`,
+  );
 }
 
 /** How many records a write by filter or keys would reach. */
@@ -139,7 +148,7 @@ export function planDiagnosis(
   const current = dialect.versionGuard() ?? sql`1=1`;
   return compile(
     dialect,
-    sql`SELECT ${keyColumn(collection)},${counterOf(collection)},CASE WHEN ${reached} THEN 1 ELSE 0 END,CASE WHEN ${current} THEN 1 ELSE 0 END FROM ${identifier(collection.table)}${where}`,
+    sql`SELECT ${keyColumn(collection, dialect)},${counterOf(collection)},CASE WHEN ${reached} THEN 1 ELSE 0 END,CASE WHEN ${current} THEN 1 ELSE 0 END FROM ${identifier(collection.table)}${where}`,
   );
 }
 
@@ -193,9 +202,9 @@ function finish(statement: Sql, verb: string, result: Result, collection: Collec
     list: true,
     read: (environment) => environment.key,
   };
-  const look = sql`SELECT ${columnsOf(result, collection, context)} FROM ${identifier(collection.table)} WHERE ${dialect.isIn(keyColumn(collection), keys)}`;
+  const look = sql`SELECT ${columnsOf(result, collection, context)} FROM ${identifier(collection.table)} WHERE ${dialect.isIn(bareKey(collection), keys)}`;
   return {
-    statement: compile(dialect, sql`${statement} RETURNING ${keyColumn(collection)}`),
+    statement: compile(dialect, sql`${statement} RETURNING ${keyColumn(collection, dialect)}`),
     look: compile(dialect, look),
     alone: null,
   };
@@ -214,7 +223,7 @@ function columnsOf(result: Result, collection: Collection, { dialect }: PlanCont
       ? sql`1`
       : sql`CASE WHEN ${compilePredicate(predicate, collection.table, collection, dialect, aliases)} THEN 1 ELSE 0 END`;
   const seen = result.seen === undefined ? sql`0` : flag(result.seen);
-  return sql`${keyColumn(collection)},${counterOf(collection)},${flag(result.passes)},${seen},${result.object(collection.table, aliases)}`;
+  return sql`${keyColumn(collection, dialect)},${counterOf(collection)},${flag(result.passes)},${seen},${result.object(collection.table, aliases)}`;
 }
 
 function crossesTables(predicate: Predicate | null): boolean {
@@ -224,8 +233,13 @@ function crossesTables(predicate: Predicate | null): boolean {
   return (predicate.kind === 'not' || predicate.kind === 'variables') && crossesTables(predicate.of);
 }
 
-function keyColumn(collection: Collection): Sql {
-  return sql`${identifier(collection.table)}.${identifier(collection.primaryKey.column!)}`;
+function bareKey({ primaryKey, table }: Collection): Sql {
+  return sql`${identifier(table)}.${identifier(primaryKey.column!)}`;
+}
+
+/** The key as a result, in canonical form. */
+function keyColumn(collection: Collection, dialect: Dialect): Sql {
+  return dialect.scalar(collection.primaryKey.type.storage!, bareKey(collection));
 }
 
 /** @param row index into the list of records that is being inserted, or -1 where there is one. */

@@ -26,6 +26,7 @@ import { type CheckedRecord, checkChange, checkEach, checkNew } from './record-i
 import { keyOf } from './record-key.ts';
 import type { Body, RecordRules, RuledBody } from './record-rules.ts';
 import { checkReferences } from './reference-check.ts';
+import { withHashedSecrets } from './secrets.ts';
 import { writeFault } from './write-fault.ts';
 import {
   resultColumns as at,
@@ -73,12 +74,13 @@ export async function createRecords(
   const ruled = await Promise.all(bodies.map((each) => prepared(target, each, null)));
   const now = context.clock.now();
   const check = (input: unknown): CheckedRecord => checkNew(input, collection, target.grant, now);
-  const records = Array.isArray(body)
+  const checked = Array.isArray(body)
     ? checkEach(
         ruled.map((each) => each.body),
         check,
       )
     : [check(ruled[0]!.body)];
+  const records = await withHashedSecrets(checked, collection);
   const rows = await writing(target, records, () => insertAll(target, records, ruled));
   if (rules?.access) await context.refresh();
   const texts = rows.map((row) => shown(row, collection));
@@ -98,8 +100,9 @@ export async function updateRecords(
   const target: Target = { context, collection, request, rules, grant: requireGrant(context, collection, 'update') };
   const key = requireTarget(target, 'update', match);
   const ruled = await prepared(target, withoutKey(body, key, collection), key);
-  const record = checkChange(ruled.body, collection, target.grant, context.clock.now());
-  const rows = await writing(target, [record], () => updateAll(target, key, record, ruled, match));
+  const checked = checkChange(ruled.body, collection, target.grant, context.clock.now());
+  const records = await withHashedSecrets([checked], collection);
+  const rows = await writing(target, records, () => updateAll(target, key, records[0]!, ruled, match));
   if (rules?.access) await context.refresh();
   if (key !== undefined && !Array.isArray(key))
     return { data: shown(rows[0]!, collection), counter: Number(rows[0]![at.counter]) };
@@ -179,10 +182,11 @@ async function insertAll(
     transaction.touch(collection.table);
     await checkReferences(context, collection, records, (statement) => transaction.run(statement));
     const rows: Row[] = [];
-    for (const chunk of chunks(records, context.database.dialect.rowsPerInsert))
+    for (const chunk of chunks(records, context.database.dialect.rowsPerInsert)) {
       rows.push(...(await insertChunk(target, chunk, transaction)));
+      await advanceKey(target, chunk, transaction);
+    }
     for (const [index, each] of ruled.entries()) await each.beside?.(transaction, rows[index]![at.key]);
-    await advanceKey(target, records, transaction);
     await finish(target, transaction, 'created', rows, [...new Set(records.flatMap((record) => record.named))]);
     return rows;
   });

@@ -3,7 +3,7 @@ import { type ErrorDetails, invalidDefinition } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import type { CollectionDefinition, CollectionOptions, FieldDefinition, IndexDefinition } from './definition.ts';
 import { type FieldType, optionChecks } from './field-type.ts';
-import { definableTypes, fieldTypes } from './field-types.ts';
+import { definableTypes, fieldTypes, typeOf } from './field-types.ts';
 import { collectionNameProblem, fieldNameProblem } from './names.ts';
 import { problemOfValue } from './value-schema.ts';
 
@@ -129,14 +129,14 @@ function readField(raw: unknown, at: string, details: Details): FieldDefinition 
   const input = flattened(raw);
   const nameProblem = fieldNameProblem(input['name']);
   note(details, `${at}name`, nameProblem);
-  const type = typeof input['type'] === 'string' ? fieldTypes.get(input['type']) : undefined;
-  if (!type || !definableTypes.has(type.name)) {
+  const base = typeof input['type'] === 'string' ? fieldTypes.get(input['type']) : undefined;
+  if (!base || !definableTypes.has(base.name)) {
     note(details, `${at}type`, `Give one of ${[...definableTypes].join(', ')}.`);
     return null;
   }
   const definition = input as unknown as FieldDefinition;
-  checkProperties(input, type, at, details);
-  if (!type.relation) checkColumn(definition, type, at, details);
+  checkProperties(input, base, at, details);
+  if (!base.relation) checkColumn(definition, typeOf(definition), at, details);
   return nameProblem ? null : definition;
 }
 
@@ -160,15 +160,17 @@ function checkProperties(input: Raw, type: FieldType, at: string, details: Detai
     note(details, `${at}${key}`, problem ?? wellFormed(value));
   }
   if (type.relation && input['target'] === undefined) note(details, `${at}target`, 'Name the target collection.');
+  if (type.name === 'select' && input['enum'] === undefined) note(details, `${at}enum`, 'List the choices.');
+  if (type.secret && input['defaultValue'] != null) note(details, `${at}defaultValue`, 'A password has no default.');
 }
 
 function checkColumn(definition: FieldDefinition, type: FieldType, at: string, details: Details): void {
   const { primaryKey, autoIncrement, unique, index, defaultValue, min, max } = definition;
-  if (primaryKey && !['integer', 'string', 'uid'].includes(type.name)) {
-    note(details, `${at}primaryKey`, 'A primary key is an integer, string or uid field.');
+  if (primaryKey && !['integer', 'bigInt', 'string', 'uid'].includes(type.name)) {
+    note(details, `${at}primaryKey`, 'A primary key is an integer, bigInt, string or uid field.');
   }
-  if (autoIncrement && !(primaryKey && type.name === 'integer')) {
-    note(details, `${at}autoIncrement`, 'Only an integer primary key counts up by itself.');
+  if (autoIncrement && !(primaryKey && (type.name === 'integer' || type.name === 'bigInt'))) {
+    note(details, `${at}autoIncrement`, 'Only an integer or bigInt primary key counts up by itself.');
   }
   if ((unique || index) && !type.sortable)
     note(details, `${at}${unique ? 'unique' : 'index'}`, `A ${type.name} field takes no index.`);
@@ -209,7 +211,7 @@ function checkTogether(fields: FieldDefinition[], options: CollectionOptions, ma
   for (const index of options.indexes as IndexDefinition[]) {
     const plain = (each: string): boolean => {
       const found = fields.find((field) => field.name === each);
-      return found ? Boolean(fieldTypes.get(found.type)?.sortable) : seen.has(each) || isForeignKey(fields, each);
+      return found ? typeOf(found).sortable : seen.has(each) || isForeignKey(fields, each);
     };
     const bad = index.fields.find((each) => !plain(each));
     if (bad !== undefined) note(details, 'options.indexes', `"${bad.slice(0, 60)}" is no field that can be indexed.`);

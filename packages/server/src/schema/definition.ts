@@ -16,6 +16,11 @@ export interface FieldDefinition {
   readonly pattern?: string;
   readonly min?: number;
   readonly max?: number;
+  readonly precision?: number;
+  readonly scale?: number;
+  readonly enum?: readonly string[];
+  readonly multiple?: boolean;
+  readonly dateOnly?: boolean;
   readonly autoNow?: boolean;
   readonly autoNowAdd?: boolean;
   readonly target?: string;

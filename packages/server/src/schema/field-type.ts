@@ -2,7 +2,10 @@ import type { OperatorFamily } from '../protocol/operators.ts';
 import type { FieldDefinition } from './definition.ts';
 
 /** How a value lies in the database; each dialect says what that means in its columns. */
-export type Storage = 'text' | 'integer' | 'bigint' | 'double' | 'boolean' | 'datetime' | 'json' | 'uuid';
+export type Storage = PlainStorage | DecimalStorage;
+export type PlainStorage = 'text' | 'integer' | 'bigint' | 'double' | 'boolean' | 'datetime' | 'json' | 'uuid';
+/** Exact numbers of so many digits, so many of them after the point. */
+export type DecimalStorage = `decimal(${number},${number})`;
 
 /** A JSON Schema (draft 2020-12 subset) as plain data. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -24,10 +27,18 @@ export interface FieldType {
   readonly options: Readonly<Record<string, (value: unknown, definition: FieldDefinition) => string | null>>;
   /** The schema of a value that is not null. */
   jsonSchema(definition: FieldDefinition): JsonSchema;
+  /** The type as one definition shapes it, where its options alter storage or reading. Fields carry that one. */
+  of?(definition: FieldDefinition): FieldType;
   /** A value that passed the schema, in its canonical form (the form the wire shows). */
   read(value: unknown, definition: FieldDefinition): unknown;
   /** A filter value in canonical form, or {@link misfit}. `isText`: bracket text, where "5" may mean 5. */
   readOperand(value: unknown, isText: boolean): unknown;
+}
+
+/** Digits after the point of a decimal storage; null for any other. */
+export function scaleOf(storage: Storage): number | null {
+  const match = /^decimal\(\d+,(\d+)\)$/.exec(storage);
+  return match && Number(match[1]);
 }
 
 const scalarOperators: ReadonlySet<OperatorFamily> = new Set(['scalar', 'any']);

@@ -1,25 +1,45 @@
+import type { FieldDefinition } from './definition.ts';
 import type { FieldType } from './field-type.ts';
+import { arrayType } from './types/array.ts';
+import { bigIntType } from './types/big-int.ts';
 import { booleanType } from './types/boolean.ts';
+import { dateType } from './types/date.ts';
 import { datetimeType } from './types/datetime.ts';
+import { decimalType } from './types/decimal.ts';
+import { doubleType } from './types/double.ts';
 import { floatType } from './types/float.ts';
+import { colorType, emailType, phoneType, urlType } from './types/formatted-text.ts';
 import { integerType } from './types/integer.ts';
 import { jsonType } from './types/json.ts';
 import { passwordType } from './types/password.ts';
 import { belongsToManyType, belongsToType, hasManyType } from './types/relations.ts';
+import { selectType } from './types/select.ts';
 import { stringType } from './types/string.ts';
 import { textType } from './types/text.ts';
+import { timeType } from './types/time.ts';
 import { uidType } from './types/uid.ts';
 
 const all = [
   stringType,
   textType,
   integerType,
+  bigIntType,
   floatType,
+  doubleType,
+  decimalType,
   booleanType,
+  dateType,
+  timeType,
   datetimeType,
   jsonType,
+  arrayType,
+  selectType,
   uidType,
   passwordType,
+  emailType,
+  urlType,
+  phoneType,
+  colorType,
   belongsToType,
   hasManyType,
   belongsToManyType,
@@ -28,7 +48,14 @@ const all = [
 /** Every field type by its spelling on the wire. */
 export const fieldTypes: ReadonlyMap<string, FieldType> = new Map(all.map((type) => [type.name, type]));
 
-/** The types that people may define; the others serve system collections until their issue comes. */
+/** The types that people may define. */
 export const definableTypes: ReadonlySet<string> = new Set(
-  all.map((type) => type.name).filter((name) => name !== 'password' && name !== 'belongsToMany'),
+  all.map((type) => type.name).filter((name) => name !== 'belongsToMany'),
 );
+
+/** The type of a field as its definition shapes it. */
+export function typeOf(definition: FieldDefinition): FieldType {
+  if (definition.type === 'datetime' && definition.dateOnly) return { ...dateType, name: 'datetime' };
+  const type = fieldTypes.get(definition.type)!;
+  return type.of?.(definition) ?? type;
+}

@@ -1,5 +1,5 @@
 import type { CollectionOptions, FieldDefinition } from './definition.ts';
-import { fieldTypes } from './field-types.ts';
+import { typeOf } from './field-types.ts';
 import { physicalName } from './names.ts';
 import { type Collection, type Field, makeCollection, Registry, type Relation } from './registry.ts';
 
@@ -64,7 +64,7 @@ function fieldOfRow(row: FieldRow, system: boolean): Field {
     id: row.id,
     name: row.name,
     column: facts.base === null ? null : system && facts.core ? facts.base : physicalName(facts.base, row.id),
-    type: fieldTypes.get(definition.type)!,
+    type: typeOf(definition),
     definition,
     primaryKey: definition.primaryKey ?? false,
     autoIncrement: definition.autoIncrement ?? false,

@@ -4,33 +4,71 @@ import { isWellFormedJson, isWellFormedText, jsonDepth } from '../base/well-form
 import { limits } from '../protocol/limits.ts';
 import type { FieldDefinition } from './definition.ts';
 import type { FieldType, JsonSchema } from './field-type.ts';
+import { compareNumbers, digitsOf } from './number-text.ts';
 import type { Collection, Field } from './registry.ts';
+import { canonicalBigInt } from './types/big-int.ts';
+import { canonicalDate } from './types/date.ts';
 import { canonicalDatetime } from './types/datetime.ts';
+import { canonicalDecimal } from './types/decimal.ts';
+import { textFormats } from './types/formatted-text.ts';
+import { canonicalTime } from './types/time.ts';
+
+interface Digits {
+  readonly precision?: number;
+  readonly scale?: number;
+}
 
 /** Runs user patterns in linear time, so that no value and no pattern can hang the server. */
 const linearRegExp = Object.assign(
   (pattern: string) => {
     const compiled = RE2JS.compile(pattern);
-    return { test: (text: string): boolean => compiled.matcher(text).find() };
+    // Ajv tells patterns apart by their text.
+    return { test: (text: string): boolean => compiled.matcher(text).find(), toString: () => pattern };
   },
   { code: 'linearRegExp' },
 );
 
-const ajv = new Ajv2020({ allErrors: true, strict: false, code: { regExp: linearRegExp as never } });
-ajv.addFormat('date-time', (text: string) => canonicalDatetime(text) !== null);
-ajv.addFormat('uuid', /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i);
+/** `verbose` puts the rule that was broken into the error, for its message. */
+const ajv = new Ajv2020({ allErrors: true, strict: false, verbose: true, code: { regExp: linearRegExp as never } });
+/** Formats by name: whether a text has it, and what to give. */
+const formats: Readonly<Record<string, { holds(text: string): boolean; readonly give: string }>> = {
+  ...textFormats,
+  'date-time': {
+    holds: (text) => canonicalDatetime(text) !== null,
+    give: 'Give a moment in ISO 8601 such as 2026-01-31T12:00:00.000Z, years 0001 to 9999.',
+  },
+  date: { holds: (text) => canonicalDate(text) !== null, give: 'Give a date such as 2026-01-31, years 0001 to 9999.' },
+  time: { holds: (text) => canonicalTime(text) !== null, give: 'Give a time such as 12:30:00 or 12:30:00.250.' },
+  uuid: {
+    holds: (text) => /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text),
+    give: 'Give a UUID.',
+  },
+};
+for (const [name, { holds }] of Object.entries(formats)) ajv.addFormat(name, holds);
 ajv.addKeyword({
   keyword: 'wellFormed',
   type: 'string',
   validate: (_: unknown, text: string) => isWellFormedText(text),
   errors: false,
 });
-ajv.addKeyword({
-  keyword: 'jsonValue',
-  validate: (_: unknown, value: unknown) =>
+/** Rules of our own: the schema's value, then the record's. */
+// biome-ignore lint/suspicious/noExplicitAny: Ajv hands over whatever the schema and the record hold
+const rules: Readonly<Record<string, (rule: any, value: any) => boolean>> = {
+  jsonValue: (_: unknown, value: unknown) =>
     jsonDepth(value, limits.jsonDepth + 1) <= limits.jsonDepth && isWellFormedJson(value),
-  errors: false,
-});
+  bigInt: (_: unknown, value: unknown) => canonicalBigInt(value) !== null,
+  decimal: ({ precision, scale }: Digits, value: unknown) => canonicalDecimal(value, precision!, scale!) !== null,
+  least: (least: number, value: unknown) => compareNumbers(value, least) >= 0,
+  greatest: (greatest: number, value: unknown) => compareNumbers(value, greatest) <= 0,
+  digits: ({ precision, scale }: Digits, value: number | string) => {
+    const found = digitsOf(value);
+    return found.all <= (precision ?? found.all) && found.fraction <= (scale ?? found.fraction);
+  },
+  choices: (choices: readonly unknown[], value: unknown) => choices.includes(value),
+  choicesOf: (choices: readonly unknown[], value: unknown) =>
+    Array.isArray(value) && new Set(value).size === value.length && value.every((each) => choices.includes(each)),
+};
+for (const [keyword, validate] of Object.entries(rules)) ajv.addKeyword({ keyword, validate, errors: false });
 
 /** Checks a whole record; problems come as field → message, all at once, or null. */
 export type RecordCheck = (values: Readonly<Record<string, unknown>>) => Record<string, string> | null;
@@ -66,7 +104,7 @@ function mustBeGiven(field: Field): boolean {
 function fieldSchema(field: Field): JsonSchema {
   const schema = field.type.jsonSchema(field.definition);
   if (isNullable(field)) return { anyOf: [{ type: 'null' }, schema] };
-  return field.type.name === 'json' ? { ...schema, not: { type: 'null' } } : schema;
+  return field.type.storage === 'json' ? { ...schema, not: { type: 'null' } } : schema;
 }
 
 export function isNullable(field: Field): boolean {
@@ -96,30 +134,54 @@ function problemsOf(validate: ValidateFunction): Record<string, string> {
   return problems;
 }
 
-const messages: Readonly<Record<string, (params: Record<string, unknown>) => string>> = {
-  type: ({ type }) => `Give ${typeNames[String(type)] ?? String(type)}.`,
+const messages: Readonly<Record<string, (params: Record<string, unknown>, rule: unknown) => string>> = {
+  type: ({ type }) =>
+    `Give ${[type]
+      .flat()
+      .map((each) => typeNames[String(each)] ?? String(each))
+      .join(' or ')}.`,
   maxLength: ({ limit }) => `At most ${limit} characters are allowed.`,
   minLength: ({ limit }) => `At least ${limit} characters are needed.`,
   minimum: ({ limit }) => `The least value is ${limit}.`,
   maximum: ({ limit }) => `The greatest value is ${limit}.`,
   pattern: () => 'The text does not match the pattern of this field.',
-  format: ({ format }) =>
-    format === 'uuid'
-      ? 'Give a UUID.'
-      : 'Give a moment in ISO 8601 such as 2026-01-31T12:00:00.000Z, years 0001 to 9999.',
+  format: ({ format }) => formats[String(format)]!.give,
+  bigInt: () =>
+    'Give a whole number of 64 bits; one beyond 9007199254740991 in size as text, since JSON numbers are rounded there.',
+  decimal: (_, rule) => {
+    const { precision, scale } = rule as Digits;
+    return `Give a number with at most ${precision! - scale!} digits before the point and ${scale} after it.`;
+  },
+  least: (_, rule) => `The least value is ${rule}.`,
+  greatest: (_, rule) => `The greatest value is ${rule}.`,
+  digits: (_, rule) => digitsMessage(rule as Digits),
+  choices: (_, rule) => choicesMessage('one', rule as string[]),
+  choicesOf: (_, rule) => choicesMessage('a list of distinct ones', rule as string[]),
   wellFormed: () => 'The text holds U+0000 or half a surrogate pair.',
   jsonValue: () => `Give JSON nested at most ${limits.jsonDepth} deep, without U+0000 or half surrogate pairs.`,
   not: () => 'This field may not be null.',
 };
+function digitsMessage({ precision, scale }: Digits): string {
+  const all = precision === undefined ? [] : [`at most ${precision} digits`];
+  const fraction = scale === undefined ? [] : [`at most ${scale} after the point`];
+  return `Give a number of ${[...all, ...fraction].join(', ')}.`;
+}
+
+function choicesMessage(what: string, choices: readonly string[]): string {
+  const shown = choices.slice(0, 20).join(', ');
+  return `Give ${what} of: ${shown}${choices.length > 20 ? ', …' : ''}.`;
+}
+
 const typeNames: Readonly<Record<string, string>> = {
   string: 'text',
   integer: 'a whole number',
   number: 'a number',
   boolean: 'true or false',
+  array: 'a list',
 };
 
 function messageOf(error: ErrorObject): string | null {
   if (error.keyword === 'anyOf' || (error.keyword === 'type' && error.params['type'] === 'null')) return null;
   if (error.keyword === 'type' && error.data === null) return 'This field may not be null.';
-  return messages[error.keyword]?.(error.params) ?? 'The value does not fit this field.';
+  return messages[error.keyword]?.(error.params, error.schema) ?? 'The value does not fit this field.';
 }

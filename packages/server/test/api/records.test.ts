@@ -45,6 +45,24 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 200, body: { data: { id: 101 } }, events: ['albums.created'] },
   },
   {
+    name: 'nor do generated ids within one create',
+    request: 'POST /api/artists:create',
+    body: [{ id: 90, name: 'x' }, { name: 'y' }, { id: 92, name: 'z' }, { name: 'w' }],
+    expect: {
+      status: 200,
+      body: { data: [{ id: 90 }, { id: 91 }, { id: 92 }, { id: 93 }] },
+      events: ['artists.created', 'artists.created', 'artists.created', 'artists.created'],
+    },
+  },
+  {
+    name: 'and they are destroyed again',
+    request: 'POST /api/artists:destroy?filterByTk=[90,91,92,93]',
+    expect: {
+      status: 200,
+      events: ['artists.destroyed', 'artists.destroyed', 'artists.destroyed', 'artists.destroyed'],
+    },
+  },
+  {
     name: 'an unknown field is 400',
     request: 'POST /api/albums:create',
     body: { titel: 'x' },

@@ -1,9 +1,9 @@
-import type { Storage } from '../../schema/field-type.ts';
+import { type PlainStorage, type Storage, scaleOf } from '../../schema/field-type.ts';
 import { type ColumnDefinition, type Dialect, type IndexPlan, type JsonMember, pageSeparator } from '../dialect.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
 import { foldText } from '../text-fold.ts';
 
-const columnTypes: Readonly<Record<Storage, string>> = {
+const columnTypes: Readonly<Record<PlainStorage, string>> = {
   text: 'TEXT',
   integer: 'INTEGER',
   bigint: 'INTEGER',
@@ -19,8 +19,26 @@ const onDelete = { setNull: 'SET NULL', cascade: 'CASCADE', restrict: 'RESTRICT'
 function toEngine(storage: Storage, canonical: unknown): unknown {
   if (canonical === null || canonical === undefined) return null;
   if (storage === 'integer' || storage === 'bigint') return BigInt(canonical as number | string);
+  if (scaleOf(storage) !== null) return BigInt((canonical as string).replace('.', ''));
   if (storage === 'boolean') return canonical ? 1n : 0n;
   return storage === 'json' ? JSON.stringify(canonical) : canonical;
+}
+
+/** A decimal lies as a whole number of its smallest unit. */
+function columnType(storage: Storage): string {
+  return scaleOf(storage) === null ? columnTypes[storage as PlainStorage] : 'INTEGER';
+}
+
+/** A column in canonical form: what JavaScript's numbers do not hold exactly is text. */
+function scalar(storage: Storage, column: Sql): Sql {
+  const scale = scaleOf(storage);
+  if (scale === 0) return sql`CAST(${column} AS TEXT)`;
+  if (scale !== null) {
+    const unit = String(10n ** BigInt(scale));
+    return sql`iif(${column} IS NULL,NULL,format('%s%d.%0${scale}d',iif(${column}<0,'-',''),abs(${column})/${unit},abs(${column})%${unit}))`;
+  }
+  if (storage !== 'bigint') return column;
+  return sql`iif(${column} BETWEEN -9007199254740991 AND 9007199254740991,${column},CAST(${column} AS TEXT))`;
 }
 
 function member(name: string, storage: Storage, column: Sql): JsonMember {
@@ -29,7 +47,10 @@ function member(name: string, storage: Storage, column: Sql): JsonMember {
   return {
     name,
     plain: true,
-    value: storage === 'boolean' ? sql`iif(${column} IS NULL,NULL,json(iif(${column},'true','false')))` : column,
+    value:
+      storage === 'boolean'
+        ? sql`iif(${column} IS NULL,NULL,json(iif(${column},'true','false')))`
+        : scalar(storage, column),
   };
 }
 
@@ -75,7 +96,7 @@ function column(definition: ColumnDefinition): Sql {
     ? ` REFERENCES ${identifier(references.table)}(${identifier(references.column)}) ON DELETE ${onDelete[references.onDelete]}`
     : '';
   const notNull = definition.notNull && !definition.autoIncrement ? ' NOT NULL' : '';
-  return sql`${identifier(definition.name)} ${columnTypes[definition.storage]}${key}${notNull}${link}`;
+  return sql`${identifier(definition.name)} ${columnType(definition.storage)}${key}${notNull}${link}`;
 }
 
 function createTable(table: string, columns: readonly ColumnDefinition[]): Sql {
@@ -85,6 +106,13 @@ function createTable(table: string, columns: readonly ColumnDefinition[]): Sql {
 /** Unique where the definition says so; others end in the key, so that they also give the order of equal values. */
 function createIndex(table: string, { name, columns, unique }: IndexPlan): Sql {
   return sql`CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${identifier(name)} ON ${identifier(table)} (${columns.map(identifier).join(', ')})`;
+}
+
+/** A list as JSON text; numbers beyond those of JavaScript stand in it by their digits. */
+function listText(storage: Storage, list: readonly unknown[]): string {
+  if (storage === 'boolean') return JSON.stringify(list.map(Number));
+  if (storage !== 'bigint' && scaleOf(storage) === null) return JSON.stringify(list);
+  return `[${list.map((each) => String(toEngine(storage, each))).join()}]`;
 }
 
 const folded = (param: Param): Param => ({
@@ -110,7 +138,7 @@ export const sqliteDialect: Dialect = {
   toEngine: (param, canonical) => {
     if (!param.list) return toEngine(param.storage, canonical);
     const list = canonical as readonly unknown[];
-    return JSON.stringify(param.storage === 'boolean' ? list.map(Number) : list);
+    return listText(param.storage, list);
   },
   member,
   object,
@@ -118,7 +146,7 @@ export const sqliteDialect: Dialect = {
   listFrom: (members, rest, most, path) =>
     sql`(SELECT concat('[',CASE WHEN count(*)>${most} THEN _overflow(${literal(path)}) ELSE group_concat(j,',') END,']')
 FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
-  scalar: (_, column) => column,
+  scalar,
   tick,
   versionGuard: () => null,
   pageText: (page) => sql`SELECT group_concat(j,${literal(pageSeparator)}),count(*) FROM (${page})`,

@@ -1,16 +1,13 @@
 import { adminRole, publicRole } from '../../access/access-table.ts';
 import type { Transaction } from '../../database/database.ts';
 import { countAdmins, defaultRoles, deleteLoginsOf, setUserRoles, userRolesOf } from '../../database/identity-store.ts';
-import { hashPassword } from '../../identity/password.ts';
 import { ApiError, invalidDefinition, invalidValues } from '../../protocol/api-error.ts';
-import { recordCheck } from '../../schema/value-schema.ts';
 import type { RecordContext } from '../record-context.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
 import { roleName, roleNames } from './role-names.ts';
 
 /**
- * Users: passwords are hashed before the transaction begins, `roles` are written beside the record, only admins grant
- * admin, and the last admin stays.
+ * Users: `roles` are written beside the record, only admins grant admin, and the last admin stays.
  */
 export const userRules: RecordRules = {
   access: true,
@@ -22,7 +19,6 @@ export const userRules: RecordRules = {
     if (roles) checkGranted(roles, context);
     if (rest['defaultRole'] != null) rest['defaultRole'] = roleName(rest['defaultRole'], 'defaultRole', context);
     if (typeof rest['email'] === 'string') rest['email'] = emailOf(rest['email']);
-    const secret = await withHashedPassword(rest, context);
     const beside = async (transaction: Transaction, userId: unknown): Promise<void> => {
       const { database } = context;
       const wanted = roles ?? (key === null ? await defaultRoles(database, transaction) : null);
@@ -31,7 +27,7 @@ export const userRules: RecordRules = {
         await deleteLoginsOf(database, transaction, userId as number);
       if (key !== null) await requireAdmin(context, transaction);
     };
-    return { body: secret, beside };
+    return { body: rest, beside };
   },
 
   async guard(transaction, action, keys, _body, context): Promise<void> {
@@ -49,18 +45,6 @@ function checkGranted(roles: readonly string[], context: RecordContext): void {
   const strong = roles.find((name) => name === adminRole || context.access.roles.get(name)?.allowConfigure);
   if (strong && context.caller.role !== adminRole)
     throw new ApiError('SYSTEM_PROTECTED', `Only an admin grants the role "${strong}".`);
-}
-
-/** The plain password is checked like any value, then replaced by its hash. */
-async function withHashedPassword(
-  body: Record<string, unknown>,
-  context: RecordContext,
-): Promise<Record<string, unknown>> {
-  const { password } = body;
-  if (password === undefined || password === null) return body;
-  const problems = recordCheck(context.registry.get('users'), 'update')({ password });
-  if (problems) throw invalidValues(problems);
-  return { ...body, password: await hashPassword(password as string) };
 }
 
 /** E-mail addresses are compared without case, so they are kept in lower case. */

@@ -5,11 +5,14 @@ const form =
 const first = Date.parse('0001-01-01T00:00:00.000Z');
 const last = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** A moment, kept and shown in UTC with milliseconds. `autoNow` sets it on create, `autoNowAdd` on every update. */
+/**
+ * A moment, kept and shown in UTC with milliseconds; with `dateOnly` a date. `autoNow` sets it on create, `autoNowAdd`
+ * on every update.
+ */
 export const datetimeType = fieldType({
   name: 'datetime',
   storage: 'datetime',
-  options: { autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
+  options: { dateOnly: optionChecks.truth, autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
   jsonSchema: () => ({ type: 'string', format: 'date-time' }),
   read: (value) => canonicalDatetime(value) ?? misfit,
   readOperand: (value) => canonicalDatetime(value) ?? misfit,

@@ -1,0 +1,22 @@
+/** Digits of a number or its text: all from the first that counts, and those after the point. */
+export function digitsOf(value: number | string): { readonly all: number; readonly fraction: number } {
+  const [mantissa = '', exponent = '0'] = String(value).replace('-', '').toLowerCase().split('e');
+  const [whole = '', after = ''] = mantissa.split('.');
+  const fraction = Math.max(0, after.length - Number(exponent));
+  const zeros = Math.max(0, Number(exponent) - after.length);
+  return { all: Math.max(1, (whole + after).replace(/^0+/, '').length + zeros), fraction };
+}
+
+/**
+ * Compares a number, or the text of one with more digits than a number holds, with a bound.
+ *
+ * @returns negative, zero or positive; exact where both are whole.
+ */
+export function compareNumbers(value: unknown, bound: number): number {
+  const text = String(value);
+  if (/^-?\d+$/.test(text) && Number.isSafeInteger(bound)) {
+    const difference = BigInt(text) - BigInt(bound);
+    return difference < 0n ? -1 : Number(difference > 0n);
+  }
+  return Number(text) - bound;
+}

@@ -1,0 +1,10 @@
+import { fieldType, operatorSets } from '../field-type.ts';
+
+/** A JSON list of any values, at most 100 levels deep. Neither sorts nor compares. */
+export const arrayType = fieldType({
+  name: 'array',
+  storage: 'json',
+  sortable: false,
+  operators: operatorSets.presence,
+  jsonSchema: () => ({ type: 'array', jsonValue: true }),
+});

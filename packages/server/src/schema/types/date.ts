@@ -1,0 +1,17 @@
+import { fieldType, misfit, optionChecks } from '../field-type.ts';
+import { canonicalDatetime } from './datetime.ts';
+
+/** A day of the calendar, `YYYY-MM-DD`, years 0001–9999. `autoNow` and `autoNowAdd` take the day in UTC. */
+export const dateType = fieldType({
+  name: 'date',
+  storage: 'text',
+  options: { autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
+  jsonSchema: () => ({ type: 'string', format: 'date' }),
+  // The clock comes as a moment.
+  read: (value) => canonicalDate((value as string).slice(0, 10)) ?? misfit,
+  readOperand: (value) => canonicalDate(value) ?? misfit,
+});
+
+export function canonicalDate(value: unknown): string | null {
+  return typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) && canonicalDatetime(value) ? value : null;
+}

@@ -1,0 +1,57 @@
+import type { FieldDefinition } from '../definition.ts';
+import { type FieldType, fieldType, misfit, optionChecks } from '../field-type.ts';
+
+const defaults = { precision: 18, scale: 2 };
+
+/** Exact numbers as text with exactly `scale` digits after the point, `precision` (at most 18) digits in all. */
+export const decimalType = fieldType({
+  name: 'decimal',
+  storage: 'decimal(18,2)',
+  options: {
+    min: optionChecks.number,
+    max: optionChecks.number,
+    precision: optionChecks.wholeNumber(1, 18),
+    scale: scaleProblem,
+  },
+  jsonSchema: (definition) => decimalOf(definition).jsonSchema(definition),
+  of: decimalOf,
+});
+
+function decimalOf({ precision = defaults.precision, scale = defaults.scale }: FieldDefinition): FieldType {
+  const read = (value: unknown): unknown => canonicalDecimal(value, precision, scale) ?? misfit;
+  return {
+    ...decimalType,
+    storage: `decimal(${precision},${scale})`,
+    jsonSchema: ({ min, max }) => ({
+      type: ['number', 'string'],
+      decimal: { precision, scale },
+      ...(min !== undefined && { least: min }),
+      ...(max !== undefined && { greatest: max }),
+    }),
+    read,
+    readOperand: read,
+  };
+}
+
+function scaleProblem(value: unknown, { precision = defaults.precision }: FieldDefinition): string | null {
+  return optionChecks.wholeNumber(0, Math.min(18, precision))(value);
+}
+
+/** `-12.30` of `-12.3` under scale 2, or null for what does not fit. No sign on zero. */
+export function canonicalDecimal(value: unknown, precision: number, scale: number): string | null {
+  const text = typeof value === 'number' ? plainDigits(value) : value;
+  const match = typeof text === 'string' ? /^(-?)(\d{1,40})(?:\.(\d{1,40}))?$/.exec(text) : null;
+  if (!match) return null;
+  const whole = match[2]!.replace(/^0+(?=\d)/, '');
+  const fraction = (match[3] ?? '').replace(/0+$/, '');
+  const wholeDigits = whole === '0' ? 0 : whole.length;
+  if (fraction.length > scale || wholeDigits > precision - scale) return null;
+  const digits = scale === 0 ? whole : `${whole}.${fraction.padEnd(scale, '0')}`;
+  return /[1-9]/.test(digits) ? `${match[1]}${digits}` : digits;
+}
+
+/** A JSON number without an exponent; its shortest digits are what the client wrote, or meant. */
+function plainDigits(value: number): string {
+  const text = String(value);
+  return /e/.test(text) && Math.abs(value) < 1 ? value.toFixed(20).replace(/0+$/, '') : text;
+}

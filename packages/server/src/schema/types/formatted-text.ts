@@ -1,0 +1,44 @@
+import { type FieldType, fieldType, operatorSets, optionChecks } from '../field-type.ts';
+import { readTextOperand } from './string.ts';
+
+/** Text of a fixed form, kept as it was written. */
+function formatted(name: string, format: string, longest: number): FieldType {
+  return fieldType({
+    name,
+    storage: 'text',
+    operators: operatorSets.text,
+    options: { maxLength: optionChecks.wholeNumber(1, longest) },
+    jsonSchema: ({ maxLength = longest }) => ({ type: 'string', wellFormed: true, maxLength, format }),
+    readOperand: readTextOperand,
+  });
+}
+
+/** An e-mail address: a local part, `@`, a domain. */
+export const emailType = formatted('email', 'email', 320);
+/** An absolute http or https address. */
+export const urlType = formatted('url', 'url', 8192);
+/** A telephone number in E.164: `+` and up to 15 digits. */
+export const phoneType = formatted('phone', 'phone', 16);
+/** `#rgb`, `#rrggbb` or `#rrggbbaa`. */
+export const colorType = formatted('color', 'color', 9);
+
+const emailForm =
+  /^[^\s@<>()[\]\\,;:"]{1,64}@[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?)*$/u;
+
+/** The forms, and what to give, by format. */
+export const textFormats: Readonly<Record<string, { holds(text: string): boolean; readonly give: string }>> = {
+  email: { holds: (text) => emailForm.test(text), give: 'Give an e-mail address such as ann@example.com.' },
+  url: { holds: isWebAddress, give: 'Give an absolute address that starts with http:// or https://.' },
+  phone: {
+    holds: (text) => /^\+[1-9]\d{1,14}$/.test(text),
+    give: 'Give a telephone number in the form +4930123456: +, country code, number, digits alone.',
+  },
+  color: {
+    holds: (text) => /^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$/i.test(text),
+    give: 'Give a colour as #rgb, #rrggbb or #rrggbbaa.',
+  },
+};
+
+function isWebAddress(text: string): boolean {
+  return /^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text);
+}

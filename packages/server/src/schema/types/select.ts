@@ -1,0 +1,36 @@
+import type { FieldDefinition } from '../definition.ts';
+import { type FieldType, fieldType, misfit, operatorSets, optionChecks } from '../field-type.ts';
+
+const longest = 255;
+const mostChoices = 500;
+
+/** One of the texts in `enum`; with `multiple` a list of distinct ones, which neither sorts nor compares. */
+export const selectType = fieldType({
+  name: 'select',
+  storage: 'text',
+  options: { enum: choicesProblem, multiple: optionChecks.truth },
+  jsonSchema: ({ enum: choices = [] }) => ({ type: 'string', choices }),
+  readOperand: (value) => (typeof value === 'string' ? value : misfit),
+  of: (definition) => (definition.multiple ? manyOf : selectType),
+});
+
+const manyOf: FieldType = {
+  ...selectType,
+  storage: 'json',
+  sortable: false,
+  operators: operatorSets.presence,
+  jsonSchema: ({ enum: choices = [] }: FieldDefinition) => ({
+    type: 'array',
+    choicesOf: choices,
+  }),
+};
+
+function choicesProblem(value: unknown): string | null {
+  const holds =
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.length <= mostChoices &&
+    new Set(value).size === value.length &&
+    value.every((each) => typeof each === 'string' && each !== '' && each.length <= longest);
+  return holds ? null : `Give a list of 1 to ${mostChoices} distinct texts of up to ${longest} characters.`;
+}

@@ -1,0 +1,27 @@
+import { fieldType, misfit, optionChecks } from '../field-type.ts';
+
+const form = /^(?:\d{4}-\d{2}-\d{2}T)?([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,3}))?)?Z?$/;
+
+/** A time of day, `HH:mm:ss`, with `.SSS` where there are milliseconds. `autoNow` and `autoNowAdd` take it in UTC. */
+export const timeType = fieldType({
+  name: 'time',
+  storage: 'text',
+  options: { autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
+  jsonSchema: () => ({ type: 'string', format: 'time' }),
+  // The clock comes as a moment.
+  read: (value) => canonical(value) ?? misfit,
+  readOperand: (value) => canonicalTime(value) ?? misfit,
+});
+
+/** A time without date or zone, else null. */
+export function canonicalTime(value: unknown): string | null {
+  return typeof value === 'string' && /^[\d:.]+$/.test(value) ? canonical(value) : null;
+}
+
+function canonical(value: unknown): string | null {
+  const match = typeof value === 'string' ? form.exec(value) : null;
+  if (!match) return null;
+  const [, hour, minute, second = '00', fraction = ''] = match;
+  const milliseconds = fraction.padEnd(3, '0');
+  return `${hour}:${minute}:${second}${milliseconds === '000' ? '' : `.${milliseconds}`}`;
+}
