@@ -156,7 +156,7 @@ function preparedList(
     const plan = planFor(context, collection, grant, request, shape);
     return { plan, environment: environmentFor(context, request, { key, offset: (request.page - 1) * size }), mark };
   }
-  const keys = keptPlan(context, `${collection.name}:sort ${JSON.stringify(request.sort)}`, () =>
+  const keys = keptPlan(context, `${collection.name}:sort ${request.shape}`, () =>
     planSort(request.sort, collection, grant, context.registry, context.grantOf),
   );
   const cursor = decodeCursor(request.after, mark(), keys);

@@ -25,7 +25,9 @@ export const datetimeType = fieldType({
  * seconds are refused.
  */
 export function canonicalDatetime(value: unknown): string | null {
-  const match = typeof value === 'string' ? form.exec(value) : null;
+  if (typeof value !== 'string') return null;
+  if (isCanonical(value)) return value;
+  const match = form.exec(value);
   if (!match) return null;
   const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', , sign, zoneHour, zoneMinute] =
     match;
@@ -37,6 +39,13 @@ export function canonicalDatetime(value: unknown): string | null {
   if (offset === null) return null;
   const utc = moment - offset;
   return utc >= first && utc <= last ? new Date(utc).toISOString() : null;
+}
+
+/** Most moments are ones that this server showed: told apart at a quarter of the cost. */
+function isCanonical(text: string): boolean {
+  if (text.length !== 24 || text.charCodeAt(23) !== 0x5a) return false;
+  const moment = Date.parse(text);
+  return moment >= first && moment <= last && new Date(moment).toISOString() === text;
 }
 
 function zoneOffset(sign: string, hours: string, minutes: string): number | null {
