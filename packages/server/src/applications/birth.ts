@@ -8,7 +8,7 @@ import type { Database } from '../database/database.ts';
 import { insertPermission, insertRole, insertUser, setUserRoles, userCount } from '../database/identity-store.ts';
 import { hashPassword } from '../identity/password.ts';
 import type { CollectionDefinition } from '../schema/definition.ts';
-import type { Relation } from '../schema/registry.ts';
+import type { StoredRelation } from '../schema/load-registry.ts';
 import { systemCollections, systemRelations } from '../schema/system-collections.ts';
 import type { Application } from './application.ts';
 
@@ -114,7 +114,7 @@ async function addRoles({ database, clock }: Application): Promise<void> {
   });
 }
 
-function systemRelation(name: string): Relation {
+function systemRelation(name: string): StoredRelation {
   if (name === 'permissions') {
     return {
       kind: 'hasMany',
@@ -125,6 +125,6 @@ function systemRelation(name: string): Relation {
       through: null,
     };
   }
-  const through = { table: 'usersRoles', sourceColumn: 'userId', targetColumn: 'role' };
+  const through = { collection: 'usersRoles', sourceField: 'userId', targetField: 'role' };
   return { kind: 'belongsToMany', many: true, target: 'roles', sourceField: 'id', targetField: 'name', through };
 }

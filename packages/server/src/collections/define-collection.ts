@@ -31,7 +31,7 @@ export async function defineCollection(
   definition: CollectionDefinition,
   birth = plainBirth,
 ): Promise<void> {
-  const { database, registry } = context;
+  const { registry } = context;
   if (registry.find(definition.name))
     throw new ApiError('COLLECTION_EXISTS', `A collection "${definition.name}" exists already.`);
   if (!birth.system && registry.all().filter((each) => !each.system).length >= context.maximumCollections) {
@@ -48,19 +48,37 @@ export async function defineCollection(
   });
   const fields = [...resolution.own, ...(definition.options.timestamps ? timestamps(birth.system) : [])];
   await changing(context, definition.name, resolution.foreign.length > 0, async (transaction) => {
-    const collection = await store(context, transaction, definition, fields, birth);
-    const grown = registry.with([collection], [], registry.version);
-    const columns = columnsOf(collection).map((field) => columnDefinition(field, grown));
-    await runAll(context, transaction, database.dialect.createTable(collection.table, columns));
-    await runAll(
-      context,
-      transaction,
-      indexesOf(collection).map((index) => database.dialect.createIndex(collection.table, index)),
-    );
+    let grown = await make(context, transaction, definition, fields, birth, registry);
+    await logged(context, transaction, 'collections.created', definition.name);
+    for (const join of resolution.joins) {
+      grown = await make(context, transaction, join.definition, join.fields, plainBirth, grown);
+      await logged(context, transaction, 'collections.created', join.definition.name);
+    }
     for (const { collection: other, field } of resolution.foreign)
       await growCollection(context, transaction, grown.get(other), [field], grown);
-    await logged(context, transaction, 'collections.created', definition.name);
   });
+}
+
+/** A collection's catalogue rows, table and indexes; returns the registry with it. */
+async function make(
+  context: DefinitionContext,
+  transaction: Transaction,
+  definition: CollectionDefinition,
+  fields: readonly NewField[],
+  birth: Birth,
+  registry: Registry,
+): Promise<Registry> {
+  const { dialect } = context.database;
+  const collection = await store(context, transaction, definition, fields, birth);
+  const grown = registry.with([collection], [], registry.version);
+  const columns = columnsOf(collection).map((field) => columnDefinition(field, grown));
+  await runAll(context, transaction, dialect.createTable(collection.table, columns));
+  await runAll(
+    context,
+    transaction,
+    indexesOf(collection).map((index) => dialect.createIndex(collection.table, index)),
+  );
+  return grown;
 }
 
 /** @throws ApiError 404, 409 when the name is taken, 422. */
@@ -89,6 +107,10 @@ export async function addField(
   }
   await changing(context, collectionName, true, async (transaction) => {
     await growCollection(context, transaction, collection, resolution.own, registry);
+    for (const join of resolution.joins) {
+      await make(context, transaction, join.definition, join.fields, plainBirth, registry);
+      await logged(context, transaction, 'collections.created', join.definition.name);
+    }
     for (const { collection: other, field } of resolution.foreign)
       await growCollection(context, transaction, registry.get(other), [field], registry);
     await logged(context, transaction, 'fields.created', `${collectionName}.${definition.name}`);

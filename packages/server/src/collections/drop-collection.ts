@@ -9,6 +9,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import { type Collection, columnsOf, type Field, makeCollection } from '../schema/registry.ts';
 import { changing, logged, runAll } from './define-collection.ts';
 import type { DefinitionContext } from './definition-context.ts';
+import { isOnlyJoin } from './join-collection.ts';
 import { columnDefinition, indexesOf } from './storage.ts';
 
 interface Dependant {
@@ -22,7 +23,8 @@ export async function dropCollection(context: DefinitionContext, name: string, c
   if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${name.slice(0, 60)}".`);
   if (collection.system)
     throw new ApiError('SYSTEM_PROTECTED', `${name} is a system collection and cannot be destroyed.`);
-  const dependants = dependantsOf(collection, context);
+  const joins = joinsOf(collection, cascade, context);
+  const dependants = dependantsOf([collection, ...joins], context);
   if (dependants.length > 0 && !cascade) {
     const names = dependants.flatMap((each) => each.fields.map((field) => `${each.collection.name}.${field.name}`));
     throw new ApiError(
@@ -32,26 +34,41 @@ export async function dropCollection(context: DefinitionContext, name: string, c
   }
   const drop = async (transaction: Transaction): Promise<void> => {
     for (const dependant of dependants) await shrink(context, transaction, dependant);
-    await runAll(context, transaction, [context.database.dialect.dropTable(collection.table)]);
-    await deleteCollection(context.database, transaction, collection.id);
-    await deletePermissionsOn(context.database, transaction, name);
+    for (const each of [...joins, collection]) {
+      await runAll(context, transaction, [context.database.dialect.dropTable(each.table)]);
+      await deleteCollection(context.database, transaction, each.id);
+      await deletePermissionsOn(context.database, transaction, each.name);
+      await logged(context, transaction, 'collections.destroyed', each.name);
+    }
     transaction.touch('*');
-    await logged(context, transaction, 'collections.destroyed', name);
   };
   await changing(context, name, true, drop, { rebuild: true });
 }
 
-/** Fields of other collections that name this one: relations to it, and the foreign keys behind them. */
-function dependantsOf(collection: Collection, context: DefinitionContext): Dependant[] {
+/** Collections that are only joins of this one and fall with it: its own; under cascade those of others too. */
+function joinsOf(collection: Collection, cascade: boolean, { registry }: DefinitionContext): Collection[] {
+  const own = new Set(collection.fields.map((field) => field.relation?.through?.collection));
+  return registry
+    .all()
+    .filter((other) => !other.system && other !== collection && isOnlyJoin(other))
+    .filter((other) => other.fields.some((field) => field.references?.collection === collection.name))
+    .filter((other) => cascade || own.has(other.name));
+}
+
+/** Fields of other collections that name one of these: relations to it or through it, and the foreign keys behind. */
+function dependantsOf(gone: readonly Collection[], context: DefinitionContext): Dependant[] {
+  const names = new Set(gone.map((each) => each.name));
   return context.registry
     .all()
-    .filter((other) => other !== collection)
-    .map((other) => ({ collection: other, fields: other.fields.filter((field) => pointsTo(field, collection.name)) }))
+    .filter((other) => !names.has(other.name))
+    .map((other) => ({ collection: other, fields: other.fields.filter((field) => pointsTo(field, names)) }))
     .filter((dependant) => dependant.fields.length > 0);
 }
 
-function pointsTo(field: Field, name: string): boolean {
-  return field.relation?.target === name || field.references?.collection === name;
+function pointsTo({ relation, references }: Field, names: ReadonlySet<string>): boolean {
+  return [relation?.target, relation?.through?.collection, references?.collection].some(
+    (name) => name !== undefined && names.has(name),
+  );
 }
 
 async function shrink(

@@ -1,8 +1,10 @@
 import { type ErrorDetails, invalidDefinition } from '../protocol/api-error.ts';
 import type { FieldDefinition } from '../schema/definition.ts';
 import { fieldTypes, typeOf } from '../schema/field-types.ts';
-import type { FieldFacts } from '../schema/load-registry.ts';
-import type { Registry, Relation } from '../schema/registry.ts';
+import type { FieldFacts, StoredRelation } from '../schema/load-registry.ts';
+import { collectionNameProblem } from '../schema/names.ts';
+import type { JoinFields, Registry } from '../schema/registry.ts';
+import { joinFields, joinName, type NewJoin } from './join-collection.ts';
 
 /** A field about to be stored. */
 export interface NewField {
@@ -14,6 +16,8 @@ export interface NewField {
 export interface Resolution {
   readonly own: readonly NewField[];
   readonly foreign: readonly { readonly collection: string; readonly field: NewField }[];
+  /** Join collections that many-to-many relations need and nobody has made yet. */
+  readonly joins: readonly NewJoin[];
 }
 
 export interface ResolveInput {
@@ -53,6 +57,7 @@ class Resolver {
   readonly #details: Record<string, string> = {};
   readonly #own = new Map<string, NewField>();
   readonly #foreign: { collection: string; field: NewField }[] = [];
+  readonly #joins = new Map<string, NewJoin>();
 
   constructor(input: ResolveInput) {
     this.#input = input;
@@ -68,7 +73,7 @@ class Resolver {
     if (Object.keys(this.#details).length > 0) throw invalidDefinition(this.#details as ErrorDetails);
     const known = new Set(existing.map((each) => each.definition.name));
     const ordered = this.#inDefinitionOrder().filter((each) => !known.has(each.definition.name));
-    return { own: ordered, foreign: this.#foreign };
+    return { own: ordered, foreign: this.#foreign, joins: [...this.#joins.values()] };
   }
 
   #column(definition: FieldDefinition): NewField {
@@ -87,14 +92,19 @@ class Resolver {
       this.#details[`${at}target`] = `There is no collection "${definition.target!.slice(0, 60)}".`;
       return;
     }
-    const relation =
-      definition.type === 'belongsTo' ? this.#belongsTo(definition, at, target) : this.#hasMany(definition, at, target);
+    const relation = this.#resolved(definition, at, target);
     if (relation === null) return;
     const facts = { ...plainFacts, relation, core: this.#input.core, hidden: this.#input.hidden(definition) };
     this.#own.set(definition.name, { definition, facts });
   }
 
-  #belongsTo(definition: FieldDefinition, at: string, target: readonly NewField[]): Relation | null {
+  #resolved(definition: FieldDefinition, at: string, target: readonly NewField[]): StoredRelation | null {
+    if (definition.type === 'belongsTo') return this.#belongsTo(definition, at, target);
+    if (definition.type === 'belongsToMany') return this.#belongsToMany(definition, at, target);
+    return this.#hasMany(definition, at, target);
+  }
+
+  #belongsTo(definition: FieldDefinition, at: string, target: readonly NewField[]): StoredRelation | null {
     const key = this.#key(target, definition.targetKey, `${at}targetKey`);
     if (!key) return null;
     const name = definition.foreignKey ?? `${definition.name}Id`;
@@ -126,33 +136,106 @@ class Resolver {
     };
   }
 
-  #hasMany(definition: FieldDefinition, at: string, target: readonly NewField[]): Relation | null {
+  /** Also hasOne, whose foreign key is unique. */
+  #hasMany(definition: FieldDefinition, at: string, target: readonly NewField[]): StoredRelation | null {
     const { collection } = this.#input;
     const key = this.#key(this.#side(collection)!, definition.sourceKey, `${at}sourceKey`);
     if (!key) return null;
     const name = definition.foreignKey ?? `${collection}Id`;
     const references = { collection, field: key.definition.name, onDelete: definition.onDelete ?? 'setNull' } as const;
     const present = target.find((each) => each.definition.name === name) ?? this.#madeAbroad(definition.target!, name);
+    const single = definition.type === 'hasOne';
     if (present?.facts.references) {
       if (!this.#sameReference(present, references, definition, at)) return null;
+      if (single && !present.definition.unique) {
+        this.#details[`${at}foreignKey`] =
+          `"${name}" of ${definition.target} is not unique, as the key of a hasOne must be.`;
+        return null;
+      }
     } else if (present) {
       this.#details[`${at}foreignKey`] =
         `"${name}" of ${definition.target} is a plain field; this version makes foreign keys only with new fields.`;
       return null;
     } else {
       const made = this.#foreignKey(name, key, definition);
-      const field = { definition: { ...made.definition, index: true }, facts: { ...made.facts, references } };
+      const kept = single ? { unique: true } : { index: true };
+      const field = { definition: { ...made.definition, ...kept }, facts: { ...made.facts, references } };
       if (definition.target === collection) this.#own.set(name, field);
       else this.#foreign.push({ collection: definition.target!, field });
     }
     return {
-      kind: 'hasMany',
-      many: true,
+      kind: single ? 'hasOne' : 'hasMany',
+      many: !single,
       target: definition.target!,
       sourceField: key.definition.name,
       targetField: name,
       through: null,
     };
+  }
+
+  /** The join is found, or made with both foreign keys. */
+  #belongsToMany(definition: FieldDefinition, at: string, target: readonly NewField[]): StoredRelation | null {
+    const { collection } = this.#input;
+    const source = this.#key(this.#side(collection)!, definition.sourceKey, `${at}sourceKey`);
+    const other = this.#key(target, definition.targetKey, `${at}targetKey`);
+    if (!source || !other) return null;
+    const join = {
+      collection: definition.through ?? joinName(collection, definition.target!),
+      sourceField: definition.foreignKey ?? `${collection}Id`,
+      targetField: definition.otherKey ?? `${definition.target}Id`,
+    };
+    const problem = this.#joinProblem(join, definition);
+    if (problem) {
+      this.#details[`${at}${problem[0]}`] = problem[1];
+      return null;
+    }
+    const sides = [
+      { name: join.sourceField, references: collection, key: source },
+      { name: join.targetField, references: definition.target!, key: other },
+    ].map(({ name, references, key }) => ({
+      definition: { ...this.#foreignKey(name, key, definition).definition, required: true, index: true },
+      facts: {
+        ...plainFacts,
+        base: name,
+        references: { collection: references, field: key.definition.name, onDelete: 'cascade' as const },
+      },
+    }));
+    const present = this.#side(join.collection) ?? this.#joins.get(join.collection)?.fields;
+    if (!present) this.#joins.set(join.collection, joinFields(join, sides));
+    else if (!sides.every((side) => this.#joinKey(side, present, join.collection, at))) return null;
+    return {
+      kind: 'belongsToMany',
+      many: true,
+      target: definition.target!,
+      sourceField: source.definition.name,
+      targetField: other.definition.name,
+      through: join,
+    };
+  }
+
+  #joinProblem(join: JoinFields, definition: FieldDefinition): [string, string] | null {
+    if (join.sourceField === join.targetField)
+      return ['otherKey', `Both keys of the join would be "${join.sourceField}"; name one of them otherwise.`];
+    if (join.collection === this.#input.collection) return ['through', 'A collection cannot be its own join.'];
+    const problem = this.#input.registry.find(join.collection) ? null : collectionNameProblem(join.collection);
+    if (problem) return ['through', definition.through ? problem : `${problem} Name the join by "through".`];
+    return null;
+  }
+
+  /** A foreign key of a join that is there already: the right one, or added. */
+  #joinKey(side: NewField, present: readonly NewField[], join: string, at: string): boolean {
+    const { name } = side.definition;
+    const found = present.find((each) => each.definition.name === name) ?? this.#madeAbroad(join, name);
+    const wanted = side.facts.references!;
+    if (found) {
+      const { references } = found.facts;
+      if (references?.collection === wanted.collection && references.field === wanted.field) return true;
+      this.#details[`${at}through`] = `"${name}" of ${join} does not name records of ${wanted.collection}.`;
+      return false;
+    }
+    const { required: _, ...optional } = side.definition;
+    this.#foreign.push({ collection: join, field: { ...side, definition: optional } });
+    return true;
   }
 
   /** The fields of a collection, also of the one that is being defined. */
@@ -238,7 +321,8 @@ class Resolver {
     };
     for (const definition of this.#input.fields) {
       const relation = this.#own.get(definition.name)?.facts.relation;
-      if (relation) place(relation.kind === 'belongsTo' ? relation.sourceField : relation.targetField);
+      if (relation && relation.kind !== 'belongsToMany')
+        place(relation.kind === 'belongsTo' ? relation.sourceField : relation.targetField);
       place(definition.name);
     }
     return result;

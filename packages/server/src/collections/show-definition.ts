@@ -20,7 +20,9 @@ export function showCollection(collection: Collection, withFields: boolean): Rec
 
 /** The keys that a relation uses, also where the definition left them to their defaults. */
 function relationKeys({ relation }: Field): Record<string, unknown> {
-  const { kind, sourceField, targetField } = relation!;
+  const { kind, sourceField, targetField, through } = relation!;
   if (kind === 'belongsTo') return { foreignKey: sourceField, targetKey: targetField };
-  return kind === 'belongsToMany' ? {} : { sourceKey: sourceField, foreignKey: targetField };
+  if (kind !== 'belongsToMany') return { sourceKey: sourceField, foreignKey: targetField };
+  const { collection, sourceField: foreignKey, targetField: otherKey } = through!;
+  return { through: collection, sourceKey: sourceField, foreignKey, targetKey: targetField, otherKey };
 }

@@ -3,7 +3,7 @@ import { type ErrorDetails, invalidDefinition } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import type { CollectionDefinition, CollectionOptions, FieldDefinition, IndexDefinition } from './definition.ts';
 import { type FieldType, optionChecks } from './field-type.ts';
-import { definableTypes, fieldTypes, typeOf } from './field-types.ts';
+import { fieldTypes, typeOf } from './field-types.ts';
 import { collectionNameProblem, fieldNameProblem } from './names.ts';
 import { problemOfValue } from './value-schema.ts';
 
@@ -34,6 +34,15 @@ const onDelete: Check = (value) =>
 const relationOptions: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   belongsTo: { target: name, foreignKey: fieldNameProblem, targetKey: name, onDelete, required: truth, index: truth },
   hasMany: { target: name, foreignKey: fieldNameProblem, sourceKey: name, onDelete },
+  hasOne: { target: name, foreignKey: fieldNameProblem, sourceKey: name, onDelete },
+  belongsToMany: {
+    target: name,
+    through: collectionNameProblem,
+    foreignKey: fieldNameProblem,
+    otherKey: fieldNameProblem,
+    sourceKey: name,
+    targetKey: name,
+  },
 };
 
 /**
@@ -130,8 +139,8 @@ function readField(raw: unknown, at: string, details: Details): FieldDefinition 
   const nameProblem = fieldNameProblem(input['name']);
   note(details, `${at}name`, nameProblem);
   const base = typeof input['type'] === 'string' ? fieldTypes.get(input['type']) : undefined;
-  if (!base || !definableTypes.has(base.name)) {
-    note(details, `${at}type`, `Give one of ${[...definableTypes].join(', ')}.`);
+  if (!base) {
+    note(details, `${at}type`, `Give one of ${[...fieldTypes.keys()].join(', ')}.`);
     return null;
   }
   const definition = input as unknown as FieldDefinition;

@@ -12,7 +12,7 @@ import { colorType, emailType, phoneType, urlType } from './types/formatted-text
 import { integerType } from './types/integer.ts';
 import { jsonType } from './types/json.ts';
 import { passwordType } from './types/password.ts';
-import { belongsToManyType, belongsToType, hasManyType } from './types/relations.ts';
+import { belongsToManyType, belongsToType, hasManyType, hasOneType } from './types/relations.ts';
 import { selectType } from './types/select.ts';
 import { stringType } from './types/string.ts';
 import { textType } from './types/text.ts';
@@ -41,17 +41,13 @@ const all = [
   phoneType,
   colorType,
   belongsToType,
+  hasOneType,
   hasManyType,
   belongsToManyType,
 ];
 
 /** Every field type by its spelling on the wire. */
 export const fieldTypes: ReadonlyMap<string, FieldType> = new Map(all.map((type) => [type.name, type]));
-
-/** The types that people may define. */
-export const definableTypes: ReadonlySet<string> = new Set(
-  all.map((type) => type.name).filter((name) => name !== 'belongsToMany'),
-);
 
 /** The type of a field as its definition shapes it. */
 export function typeOf(definition: FieldDefinition): FieldType {

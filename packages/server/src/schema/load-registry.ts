@@ -1,7 +1,15 @@
 import type { CollectionOptions, FieldDefinition } from './definition.ts';
 import { typeOf } from './field-types.ts';
 import { physicalName } from './names.ts';
-import { type Collection, type Field, makeCollection, Registry, type Relation } from './registry.ts';
+import {
+  type Collection,
+  type Field,
+  type Join,
+  type JoinFields,
+  makeCollection,
+  Registry,
+  type Relation,
+} from './registry.ts';
 
 /** What a stored field says beside its definition: resolved once, when it was made. */
 export interface FieldFacts {
@@ -16,8 +24,11 @@ export interface FieldFacts {
     readonly field: string;
     readonly onDelete: 'setNull' | 'cascade' | 'restrict';
   } | null;
-  readonly relation: Relation | null;
+  readonly relation: StoredRelation | null;
 }
+
+/** A relation as it is stored: its join by the names of definitions. */
+export type StoredRelation = Omit<Relation, 'through'> & { readonly through: JoinFields | null };
 
 export interface CollectionRow {
   readonly id: number;
@@ -45,25 +56,47 @@ export function loadRegistry(
   fields: readonly FieldRow[],
 ): Registry {
   const byCollection = Map.groupBy(fields, (field) => field.collectionId);
-  const made = collections.map((row) => collectionOf(row, byCollection.get(row.id) ?? []));
+  const byName = new Map(collections.map((row) => [row.name, row]));
+  const joinOf = (join: JoinFields): Join => {
+    const row = byName.get(join.collection)!;
+    const column = (name: string): string =>
+      columnOf(byCollection.get(row.id)!.find((field) => field.name === name)!, row.system)!;
+    return {
+      ...join,
+      table: row.table,
+      sourceColumn: column(join.sourceField),
+      targetColumn: column(join.targetField),
+    };
+  };
+  const made = collections.map((row) => collectionOf(row, byCollection.get(row.id) ?? [], joinOf));
   return new Registry(version, new Map(made.map((collection) => [collection.name, collection])));
 }
 
-export function collectionOf(row: CollectionRow, fields: readonly FieldRow[]): Collection {
+/** @param joinOf finds joins in storage; without it relations have none, which serves where only columns matter. */
+export function collectionOf(
+  row: CollectionRow,
+  fields: readonly FieldRow[],
+  joinOf: (join: JoinFields) => Join | null = () => null,
+): Collection {
   return makeCollection({
     ...row,
     options: row.options as CollectionOptions,
-    fields: fields.map((field) => fieldOfRow(field, row.system)),
+    fields: fields.map((field) => fieldOfRow(field, row.system, joinOf)),
   });
 }
 
-function fieldOfRow(row: FieldRow, system: boolean): Field {
+function columnOf(row: FieldRow, system: boolean): string | null {
+  const { base, core } = row.facts as FieldFacts;
+  return base === null || (system && core) ? base : physicalName(base, row.id);
+}
+
+function fieldOfRow(row: FieldRow, system: boolean, joinOf: (join: JoinFields) => Join | null): Field {
   const definition = row.definition as FieldDefinition;
   const facts = row.facts as FieldFacts;
   return {
     id: row.id,
     name: row.name,
-    column: facts.base === null ? null : system && facts.core ? facts.base : physicalName(facts.base, row.id),
+    column: columnOf(row, system),
     type: typeOf(definition),
     definition,
     primaryKey: definition.primaryKey ?? false,
@@ -73,6 +106,9 @@ function fieldOfRow(row: FieldRow, system: boolean): Field {
     hidden: facts.hidden,
     core: facts.core,
     references: facts.references,
-    relation: facts.relation,
+    relation: facts.relation && {
+      ...facts.relation,
+      through: facts.relation.through && joinOf(facts.relation.through),
+    },
   };
 }

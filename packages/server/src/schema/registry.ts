@@ -37,8 +37,20 @@ export interface Relation {
   readonly sourceField: string;
   /** Field of the target that the join compares. */
   readonly targetField: string;
-  /** The join of a many-to-many relation, as it lies in storage. */
-  readonly through: { readonly table: string; readonly sourceColumn: string; readonly targetColumn: string } | null;
+  readonly through: Join | null;
+}
+
+/** The join of a many-to-many relation: the fields that name both sides, and how they lie in storage. */
+export interface Join extends JoinFields {
+  readonly table: string;
+  readonly sourceColumn: string;
+  readonly targetColumn: string;
+}
+
+export interface JoinFields {
+  readonly collection: string;
+  readonly sourceField: string;
+  readonly targetField: string;
 }
 
 export interface Collection {

@@ -16,5 +16,7 @@ function relationType(name: string): FieldType {
 export const belongsToType = relationType('belongsTo');
 /** One to many: the foreign key lies in the target. */
 export const hasManyType = relationType('hasMany');
-/** Many to many through a join. So far only between system collections. */
+/** One to one: the foreign key lies in the target, and no two records there hold the same. */
+export const hasOneType = relationType('hasOne');
+/** Many to many through a join collection. */
 export const belongsToManyType = relationType('belongsToMany');

@@ -1,0 +1,44 @@
+import type { CollectionDefinition } from '../schema/definition.ts';
+import type { Collection, JoinFields } from '../schema/registry.ts';
+import type { NewField } from './resolve-fields.ts';
+
+/** A join collection about to be made. */
+export interface NewJoin {
+  readonly definition: CollectionDefinition;
+  readonly fields: readonly NewField[];
+}
+
+/** The name of a join that the relation does not name: both collections by code point, in camel case. */
+export function joinName(one: string, other: string): string {
+  const [first, second] = [one, other].sort() as [string, string];
+  return `${first}${second[0]!.toUpperCase()}${second.slice(1)}`;
+}
+
+/** A join has a key of its own and names each pair once. */
+export function joinFields({ collection, sourceField, targetField }: JoinFields, sides: readonly NewField[]): NewJoin {
+  const id = { name: 'id', type: 'integer', primaryKey: true, autoIncrement: true } as const;
+  const facts = {
+    base: 'id',
+    notNull: true,
+    kept: false,
+    hidden: false,
+    core: false,
+    references: null,
+    relation: null,
+  };
+  const fields = [{ definition: id, facts }, ...sides];
+  const options = {
+    timestamps: false,
+    paranoid: false,
+    logging: false,
+    indexes: [{ fields: [sourceField, targetField], unique: true }],
+  };
+  const definition = { name: collection, fields: fields.map((field) => field.definition), options };
+  return { definition, fields };
+}
+
+/** Whether a collection is nothing but a join: a key and two foreign keys. */
+export function isOnlyJoin({ fields }: Collection): boolean {
+  const others = fields.filter((field) => !field.primaryKey && !field.kept);
+  return others.length === 2 && others.every((field) => field.references !== null);
+}
