@@ -4,7 +4,7 @@
  *     npm run load-json -- --dir FOLDER --definitions FILE.json --url http://127.0.0.1:4180 --email you@example.com
  *
  * The definitions file is a list in the order of making: a collection as `collections:create` takes it, or
- * `{"collectionName", "fields"}` for fields that need both sides first. What is there already is left as it is. The
+ * `{"collectionName", "fields"}` for fields that need both sides first. Joins (`through`) are loaded last. What is there already is left as it is. The
  * credential is TABLINUM_TOKEN, or `--email` with TABLINUM_PASSWORD.
  */
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 interface Definition {
   readonly name?: string;
   readonly collectionName?: string;
-  readonly fields: readonly object[];
+  readonly fields: readonly { readonly name?: string; readonly through?: string }[];
 }
 
 const { values: options } = parseArgs({
@@ -65,11 +65,7 @@ async function define(definition: Definition): Promise<void> {
   const { name, collectionName, fields } = definition;
   if (name !== undefined) return make('collections:create', definition, `collection ${name}`);
   for (const field of fields) {
-    await make(
-      'fields:create',
-      { collectionName, ...field },
-      `field ${collectionName}.${(field as { name?: string }).name}`,
-    );
+    await make('fields:create', { collectionName, ...field }, `field ${collectionName}.${field.name}`);
   }
 }
 
@@ -94,3 +90,5 @@ if (!token) token = await signIn(options.email!);
 const definitions = JSON.parse(readFileSync(options.definitions, 'utf8')) as Definition[];
 for (const definition of definitions) await define(definition);
 for (const { name } of definitions) if (name !== undefined) await load(name);
+for (const join of new Set(definitions.flatMap(({ fields }) => fields.flatMap((field) => field.through ?? []))))
+  await load(join);

@@ -34,7 +34,8 @@ describeEngines('a real data set', (engine) => {
   afterAll(() => server?.stop());
 
   test.runIf(there)('is there wholly, ids kept', async () => {
-    for (const name of ['artists', 'albums', 'tracks', 'genres', 'customers', 'invoices', 'invoiceLines']) {
+    const names = 'artists albums tracks genres mediaTypes customers employees invoices invoiceLines playlists';
+    for (const name of names.split(' ')) {
       const records = file(name);
       const { body } = await server.call(`GET /api/${name}:list?pageSize=1&sort=-id`);
       expect([name, body.meta.count, body.data[0].id]).toEqual([
@@ -71,6 +72,22 @@ describeEngines('a real data set', (engine) => {
           .filter((line) => line['invoiceId'] === invoice.id)
           .map((line) => [line.id, names.get(line['trackId'] as number)]),
       ]),
+    );
+  });
+
+  test.runIf(there)('playlists with their tracks, and a manager with reports', async () => {
+    const links = file('playlistTracks');
+    expect((await server.call('GET /api/playlistTracks:list?pageSize=1')).body.meta.count).toBe(links.length);
+    const wanted = links.filter((link) => link['playlistId'] === 16).map((link) => link['trackId'] as number);
+    const found = await server.data('GET /api/playlists:get?filterByTk=16&appends=tracks');
+    expect(found.tracks.map(({ id }: Entity) => id)).toEqual(wanted.sort((a, b) => a - b));
+    const employees = file('employees');
+    const [boss] = (await server.data(
+      `GET /api/employees:list?${filter({ reportsTo: null })}&appends=reports.reports,customers`,
+    )) as { id: number; reports: { id: number; reports: { id: number }[] }[] }[];
+    const under = (id: number): number[] => employees.filter((each) => each['reportsTo'] === id).map((each) => each.id);
+    expect(boss!.reports.map(({ id, reports }) => [id, reports.map((each) => each.id)])).toEqual(
+      under(boss!.id).map((id) => [id, under(id)]),
     );
   });
 
