@@ -8,7 +8,7 @@ import { DatabaseFault, fixed, StaleVersion, type Transaction } from '../databas
 import type { Sql } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { CollectionDefinition, FieldDefinition } from '../schema/definition.ts';
-import { collectionOf, type FieldRow } from '../schema/load-registry.ts';
+import { collectionOf, type FieldFacts, type FieldRow } from '../schema/load-registry.ts';
 import { physicalName } from '../schema/names.ts';
 import { type Collection, columnsOf, type Field, type Registry } from '../schema/registry.ts';
 import type { DefinitionContext } from './definition-context.ts';
@@ -92,7 +92,7 @@ export async function addField(
   if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${collectionName.slice(0, 60)}".`);
   if (collection.byName.has(definition.name))
     throw new ApiError('FIELD_EXISTS', `${collectionName} has a field "${definition.name}" already.`);
-  const existing = collection.fields.map((field) => ({ definition: field.definition, facts: factsOf(field) }));
+  const existing = collection.fields.map((field) => ({ definition: field.definition, facts: storedFacts(field) }));
   const resolution = resolveFields({
     collection: collectionName,
     fields: [definition],
@@ -203,14 +203,28 @@ function keyRow(collection: Collection): FieldRow[] {
       collectionId: collection.id,
       name: primaryKey.name,
       definition: primaryKey.definition,
-      facts: factsOf(primaryKey),
+      facts: storedFacts(primaryKey),
     },
   ];
 }
 
-function factsOf(field: Field): NewField['facts'] {
-  const { notNull, kept, hidden, core, references, relation } = field;
-  return { base: field.column, notNull, kept, hidden, core, references, relation };
+/** A field's facts as they are stored. */
+export function storedFacts({ base, notNull, kept, hidden, core, references, relation }: Field): FieldFacts {
+  const through = relation?.through;
+  const join = through && {
+    collection: through.collection,
+    sourceField: through.sourceField,
+    targetField: through.targetField,
+  };
+  return {
+    base,
+    notNull,
+    kept,
+    hidden,
+    core,
+    references,
+    relation: relation && { ...relation, through: join ?? null },
+  };
 }
 
 function timestamps(core: boolean): NewField[] {

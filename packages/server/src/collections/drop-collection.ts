@@ -10,7 +10,7 @@ import { type Collection, columnsOf, type Field, makeCollection } from '../schem
 import { changing, logged, runAll } from './define-collection.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { isOnlyJoin } from './join-collection.ts';
-import { columnDefinition, indexesOf } from './storage.ts';
+import { columnDefinition, indexesOf, optionsWithout } from './storage.ts';
 
 interface Dependant {
   readonly collection: Collection;
@@ -79,7 +79,7 @@ async function shrink(
   const { dialect } = context.database;
   const kept = makeCollection({
     ...collection,
-    options: withoutIndexes(collection, fields),
+    options: optionsWithout(collection, fields),
     fields: collection.fields.filter((field) => !fields.includes(field)),
   });
   const dropped = fields.flatMap((field) => field.column ?? []);
@@ -93,12 +93,4 @@ async function shrink(
     transaction,
     fields.map((field) => field.id),
   );
-}
-
-function withoutIndexes({ options }: Collection, fields: readonly Field[]): Collection['options'] {
-  const gone = new Set(fields.map((field) => field.name));
-  return {
-    ...options,
-    indexes: (options.indexes ?? []).filter((index) => !index.fields.some((name) => gone.has(name))),
-  };
 }

@@ -1,4 +1,4 @@
-import { countRows, fillColumn } from '../database/column-fill.ts';
+import { countRows, fillColumn } from '../database/column-data.ts';
 import type { Transaction } from '../database/database.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import type { Collection, Field } from '../schema/registry.ts';

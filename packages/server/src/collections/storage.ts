@@ -45,3 +45,10 @@ function indexPlan(collection: Collection, fields: readonly Field[], unique: boo
   const name = `${unique ? 'u' : 'i'}_${collection.id}_${fields.map((field) => field.id).join('_')}`;
   return { name, columns: unique || columns.includes(key) ? columns : [...columns, key], unique };
 }
+
+/** A collection's options without the indexes over these fields. */
+export function optionsWithout({ options }: Collection, fields: readonly Field[]): Collection['options'] {
+  if (!options.indexes) return options;
+  const gone = new Set(fields.map((field) => field.name));
+  return { ...options, indexes: options.indexes.filter((index) => !index.fields.some((name) => gone.has(name))) };
+}

@@ -101,6 +101,30 @@ export async function insertField(
   return Number(row![0]);
 }
 
+export async function updateField(
+  database: Database,
+  transaction: Transaction,
+  { id, name, definition, facts }: Omit<StoredField, 'collectionId'>,
+): Promise<void> {
+  await run(
+    database,
+    transaction,
+    sql`UPDATE _fields SET name=${value('text', name)},definition=${value('json', definition)},facts=${value('json', facts)} WHERE id=${value('integer', id)}`,
+  );
+}
+
+export async function updateCollection(
+  database: Database,
+  transaction: Transaction,
+  { id, title, description, options }: Pick<StoredCollection, 'id' | 'title' | 'description' | 'options'>,
+): Promise<void> {
+  await run(
+    database,
+    transaction,
+    sql`UPDATE _collections SET title=${value('text', title)},description=${value('text', description)},options=${value('json', options)} WHERE id=${value('integer', id)}`,
+  );
+}
+
 export async function deleteFields(
   database: Database,
   transaction: Transaction,

@@ -92,6 +92,7 @@ export interface Dialect {
     indexes: readonly IndexPlan[],
   ): Sql[];
   createIndex(table: string, index: IndexPlan): Sql;
+  dropIndex(name: string): Sql;
   dropTable(table: string): Sql;
   /** Makes later generated keys pass the explicit ones. Null where the engine does so itself. */
   advanceKey(table: string, column: string): Sql | null;

@@ -196,6 +196,35 @@ export async function permissionsOn(
   return rows.map((row) => permissionOf(row));
 }
 
+/** Every permission on a resource, of any role. */
+export async function permissionsFor(
+  database: Database,
+  transaction: Transaction,
+  resource: string,
+): Promise<StoredPermission[]> {
+  const rows = await writing(
+    database,
+    transaction,
+  )(
+    sql`SELECT id,role,resource,actions,filter,fields,"exceptFields" FROM permissions WHERE resource=${value('text', resource)}`,
+  );
+  return rows.map((row) => permissionOf(row));
+}
+
+/** Names of fields in a permission, after a field was renamed or destroyed. */
+export async function updatePermissionNames(
+  database: Database,
+  transaction: Transaction,
+  { id, filter, fields, exceptFields }: Pick<StoredPermission, 'id' | 'filter' | 'fields' | 'exceptFields'>,
+): Promise<void> {
+  await writing(
+    database,
+    transaction,
+  )(
+    sql`UPDATE permissions SET filter=${value('json', filter)},fields=${value('json', fields)},"exceptFields"=${value('json', exceptFields)} WHERE id=${value('integer', id)}`,
+  );
+}
+
 export async function deletePermissionsOn(
   database: Database,
   transaction: Transaction,

@@ -1,10 +1,13 @@
+import { changeCollection } from '../collections/change-collection.ts';
+import { changeField } from '../collections/change-field.ts';
 import { addField, defineCollection } from '../collections/define-collection.ts';
 import type { DefinitionContext } from '../collections/definition-context.ts';
 import { dropCollection } from '../collections/drop-collection.ts';
+import { dropField } from '../collections/drop-field.ts';
 import { showCollection, showField } from '../collections/show-definition.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import { denied } from '../query/read-access.ts';
-import { checkCollection, checkField } from '../schema/definition-check.ts';
+import { checkCollection, checkCollectionChange, checkField } from '../schema/definition-check.ts';
 import type { Collection } from '../schema/registry.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
 
@@ -15,8 +18,11 @@ export const definitionActions: Readonly<Record<string, SystemAction>> = {
   'collections:list': { reads: true, run: guarded(listCollections) },
   'collections:get': { reads: true, run: guarded(getCollection) },
   'collections:create': { reads: false, run: guarded(createCollection) },
+  'collections:update': { reads: false, run: guarded(updateCollection) },
   'collections:destroy': { reads: false, run: guarded(destroyCollection) },
   'fields:create': { reads: false, run: guarded(createField) },
+  'fields:update': { reads: false, run: guarded(updateField) },
+  'fields:destroy': { reads: false, run: guarded(destroyField) },
 };
 
 function guarded(work: Definitions): SystemAction['run'] {
@@ -50,6 +56,13 @@ async function createCollection(call: Call, context: DefinitionContext): Promise
   return showCollection(call.application.registry.get(definition.name), true);
 }
 
+async function updateCollection(call: Call, context: DefinitionContext): Promise<unknown> {
+  allow(call, ['filterByTk']);
+  const collection = existing(context, tkOf(call));
+  await changeCollection(context, collection.name, checkCollectionChange(call.body, collection));
+  return showCollection(call.application.registry.get(collection.name), true);
+}
+
 async function destroyCollection(call: Call, context: DefinitionContext): Promise<unknown> {
   const { cascade } = allow(call, ['filterByTk', 'cascade']);
   if (cascade !== undefined && cascade !== 'true' && cascade !== 'false')
@@ -58,15 +71,43 @@ async function destroyCollection(call: Call, context: DefinitionContext): Promis
   return 1;
 }
 
-async function createField(call: Call, context: DefinitionContext): Promise<unknown> {
+async function updateField(call: Call, context: DefinitionContext): Promise<unknown> {
+  const { collectionName, name, changes } = namedField(call, context);
+  const newName = await changeField(context, collectionName, name, changes);
+  return showField(call.application.registry.get(collectionName).byName.get(newName)!);
+}
+
+async function destroyField(call: Call, context: DefinitionContext): Promise<unknown> {
+  const { collectionName, name } = namedField(call, context);
+  await dropField(context, collectionName, name);
+  return 1;
+}
+
+function namedField(
+  call: Call,
+  context: DefinitionContext,
+): { collectionName: string; name: string; changes: Record<string, unknown> } {
+  const { collectionName, input } = fieldBody(call, context);
+  const { name, ...changes } = input;
+  if (typeof name !== 'string' || name === '') throw invalidDefinition({ name: 'Name the field.' });
+  return { collectionName, name, changes };
+}
+
+/** A body about a field: the collection it is in, and what else it says. */
+function fieldBody(call: Call, context: DefinitionContext): { collectionName: string; input: Record<string, unknown> } {
   allow(call, []);
-  const body = call.body;
+  const { body } = call;
   if (body === null || typeof body !== 'object' || Array.isArray(body))
     throw invalidDefinition({ body: 'Give a field: {"collectionName", "name", "type", …}.' });
   const { collectionName, ...input } = body as Record<string, unknown>;
   if (typeof collectionName !== 'string' || collectionName === '')
-    throw invalidDefinition({ collectionName: 'Name the collection that gets the field.' });
+    throw invalidDefinition({ collectionName: 'Name the collection of the field.' });
   existing(context, collectionName);
+  return { collectionName, input };
+}
+
+async function createField(call: Call, context: DefinitionContext): Promise<unknown> {
+  const { collectionName, input } = fieldBody(call, context);
   const definition = checkField(input);
   await addField(context, collectionName, definition);
   return showField(call.application.registry.get(collectionName).byName.get(definition.name)!);

@@ -5,6 +5,7 @@ import type { CollectionDefinition, CollectionOptions, FieldDefinition, IndexDef
 import { type FieldType, optionChecks } from './field-type.ts';
 import { fieldTypes, typeOf } from './field-types.ts';
 import { collectionNameProblem, fieldNameProblem } from './names.ts';
+import type { Collection } from './registry.ts';
 import { problemOfValue } from './value-schema.ts';
 
 type Raw = Readonly<Record<string, unknown>>;
@@ -72,6 +73,53 @@ export function checkCollection(input: unknown, maximumFields: number): Collecti
     fields: own,
     options,
   };
+}
+
+/** What `collections:update` may change; undefined: left as it is. */
+export interface CollectionChange {
+  readonly title: string | null | undefined;
+  readonly description: string | null | undefined;
+  readonly indexes: readonly IndexDefinition[] | undefined;
+}
+
+/** @throws ApiError `DEFINITION_INVALID` for what does not hold, and for what would need the storage rewritten. */
+export function checkCollectionChange(input: unknown, collection: Collection): CollectionChange {
+  if (!isObject(input))
+    throw invalidDefinition({ body: 'Give what is to change: {"title", "description", "options"}.' });
+  const details: Details = {};
+  for (const [key, value] of Object.entries(input)) {
+    if (key === 'title' || key === 'description') {
+      if (value !== null) note(details, key, text(value) ?? wellFormed(value));
+    } else if (key === 'name' && value === collection.name) continue;
+    else if (key === 'fields')
+      note(details, key, 'Fields are changed by fields:create, fields:update and fields:destroy.');
+    else if (key !== 'options') note(details, key, 'This cannot be changed.');
+  }
+  const options = input['options'] ?? {};
+  if (!isObject(options)) note(details, 'options', 'Give an object such as {"indexes": []}.');
+  else checkOptionChange(options, collection, details);
+  if (Object.keys(details).length > 0) throw invalidDefinition(details);
+  return {
+    title: input['title'] as string | null | undefined,
+    description: input['description'] as string | null | undefined,
+    indexes: (options as { indexes?: IndexDefinition[] }).indexes,
+  };
+}
+
+function checkOptionChange(options: Raw, collection: Collection, details: Details): void {
+  for (const [key, value] of Object.entries(options)) {
+    if (key === 'indexes') {
+      const problem = indexesProblem(value);
+      const names = problem === null ? (value as IndexDefinition[]).flatMap((index) => index.fields) : [];
+      const bad = names.find((each) => !collection.byName.get(each)?.type.sortable);
+      note(
+        details,
+        'options.indexes',
+        problem ?? (bad === undefined ? null : `"${bad.slice(0, 60)}" is no field that can be indexed.`),
+      );
+    } else if ((collection.options as unknown as Raw)[key] !== value)
+      note(details, `options.${key}`, 'This option is set when the collection is created.');
+  }
 }
 
 /**

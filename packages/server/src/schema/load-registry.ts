@@ -86,8 +86,12 @@ export function collectionOf(
 }
 
 function columnOf(row: FieldRow, system: boolean): string | null {
-  const { base, core } = row.facts as FieldFacts;
-  return base === null || (system && core) ? base : physicalName(base, row.id);
+  return columnNameOf(row.facts as FieldFacts, row.id, system);
+}
+
+/** The column of a field: derived from its base and id; the system's own are named as they are. */
+export function columnNameOf({ base, core }: FieldFacts, id: number, system: boolean): string | null {
+  return base === null || (system && core) ? base : physicalName(base, id);
 }
 
 function fieldOfRow(row: FieldRow, system: boolean, joinOf: (join: JoinFields) => Join | null): Field {
@@ -97,6 +101,7 @@ function fieldOfRow(row: FieldRow, system: boolean, joinOf: (join: JoinFields) =
     id: row.id,
     name: row.name,
     column: columnOf(row, system),
+    base: facts.base,
     type: typeOf(definition),
     definition,
     primaryKey: definition.primaryKey ?? false,

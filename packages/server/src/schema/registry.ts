@@ -8,6 +8,8 @@ export interface Field {
   readonly name: string;
   /** Null for relations. */
   readonly column: string | null;
+  /** The name from which the column's was derived; it stays when the field is renamed. */
+  readonly base: string | null;
   readonly type: FieldType;
   readonly definition: FieldDefinition;
   readonly primaryKey: boolean;

@@ -111,10 +111,15 @@ export function isNullable(field: Field): boolean {
   return !field.primaryKey && !field.definition.required && field.definition.allowNull !== false;
 }
 
+/** The check of one field's values that are not null: what is wrong, or null. */
+export function valueCheck({ type, definition }: Field): (value: unknown) => string | null {
+  const check = compileCheck({ type: 'object', properties: { value: type.jsonSchema(definition) } });
+  return (value) => check({ value })?.['value'] ?? null;
+}
+
 /** What is wrong with one value for a field of this type, or null: for default values. */
 export function problemOfValue(type: FieldType, definition: FieldDefinition, value: unknown): string | null {
-  const problems = compileCheck({ type: 'object', properties: { value: type.jsonSchema(definition) } })({ value });
-  return problems?.['value'] ?? null;
+  return valueCheck({ type, definition } as Field)(value);
 }
 
 function compileCheck(schema: JsonSchema): RecordCheck {

@@ -118,6 +118,7 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
   ],
   addColumn: (table, definition) => [sql`ALTER TABLE ${identifier(table)} ADD COLUMN ${column(definition)}`],
   createIndex,
+  dropIndex: (name) => sql`DROP INDEX ${identifier(name)}`,
   dropColumns: (table, dropped) =>
     dropped.map((each) => sql`ALTER TABLE ${identifier(table)} DROP COLUMN ${identifier(each)}`),
   dropTable: (table) => sql`DROP TABLE ${identifier(table)}`,

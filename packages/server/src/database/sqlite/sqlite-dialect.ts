@@ -167,6 +167,7 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
   createTable: (table, columns) => [createTable(table, columns)],
   addColumn: (table, definition) => [sql`ALTER TABLE ${identifier(table)} ADD COLUMN ${column(definition)}`],
   createIndex,
+  dropIndex: (name) => sql`DROP INDEX ${identifier(name)}`,
   // A column with a foreign key cannot be dropped; the table is built anew beside the old one and takes its name.
   dropColumns: (table, _dropped, kept, indexes) => {
     const names = [...kept.map((each) => identifier(each.name)), '_v'].join(',');

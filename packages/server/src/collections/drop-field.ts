@@ -1,0 +1,70 @@
+import { deleteFields, updateOptions } from '../database/catalogue.ts';
+import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
+import { type Collection, columnsOf, type Field, makeCollection } from '../schema/registry.ts';
+import { changing, logged, runAll } from './define-collection.ts';
+import type { DefinitionContext } from './definition-context.ts';
+import { forgetField } from './permission-names.ts';
+import { relationsOn } from './relation-needs.ts';
+import { columnDefinition, indexesOf, optionsWithout } from './storage.ts';
+
+/**
+ * Destroys a field with its column, data and indexes. A relation goes without its foreign key, which is a field of its
+ * own, and without its join.
+ *
+ * @throws ApiError 404, 403 for core fields, 409 for one that a relation needs, 422 for the primary key.
+ */
+export async function dropField(context: DefinitionContext, collectionName: string, name: string): Promise<void> {
+  const { collection, field } = changeable(context, collectionName, name);
+  if (field.primaryKey) throw invalidDefinition({ name: 'A primary key cannot be destroyed.' });
+  const users = relationsOn(collection, field, context.registry);
+  if (users.length > 0)
+    throw new ApiError(
+      'DEPENDANTS_EXIST',
+      `${collectionName}.${name} is used by ${users.join(', ')}; destroy those first.`,
+    );
+  const heavy = field.column !== null;
+  await changing(
+    context,
+    collectionName,
+    heavy,
+    async (transaction) => {
+      const { dialect } = context.database;
+      const options = optionsWithout(collection, [field]);
+      const kept = makeCollection({
+        ...collection,
+        options,
+        fields: collection.fields.filter((each) => each !== field),
+      });
+      if (field.column !== null) {
+        const columns = columnsOf(kept).map((each) => columnDefinition(each, context.registry));
+        await runAll(
+          context,
+          transaction,
+          dialect.dropColumns(collection.table, [field.column], columns, indexesOf(kept)),
+        );
+      }
+      if (options !== collection.options) await updateOptions(context.database, transaction, collection.id, options);
+      await deleteFields(context.database, transaction, [field.id]);
+      await forgetField(context, transaction, collection, name);
+      transaction.touch(collection.table);
+      await logged(context, transaction, 'fields.destroyed', `${collectionName}.${name}`);
+    },
+    { rebuild: heavy },
+  );
+}
+
+/** A field that may be changed: it exists, and is not the system's own. */
+export function changeable(
+  { registry }: DefinitionContext,
+  collectionName: string,
+  name: string,
+): { collection: Collection; field: Field } {
+  const collection = registry.find(collectionName);
+  if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${collectionName.slice(0, 60)}".`);
+  const field = collection.byName.get(name);
+  if (!field || field.hidden)
+    throw new ApiError('RECORD_UNKNOWN', `${collectionName} has no field "${name.slice(0, 60)}".`);
+  if (field.core || field.kept || (collection.system && field.primaryKey))
+    throw new ApiError('SYSTEM_PROTECTED', `${collectionName}.${name} is kept by the server and cannot be changed.`);
+  return { collection, field };
+}

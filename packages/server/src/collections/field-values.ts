@@ -1,0 +1,100 @@
+import { type KeyedColumn, readColumn, writeValue } from '../database/column-data.ts';
+import type { Transaction } from '../database/database.ts';
+import { type ApiError, invalidDefinition } from '../protocol/api-error.ts';
+import { misfit } from '../schema/field-type.ts';
+import type { Collection, Field } from '../schema/registry.ts';
+import { valueCheck } from '../schema/value-schema.ts';
+import type { DefinitionContext } from './definition-context.ts';
+
+const shownOffenders = 5;
+
+/** @throws ApiError 422 with how many values do not hold under the field's definition, and the first of them. */
+export async function checkValues(
+  context: DefinitionContext,
+  transaction: Transaction,
+  collection: Collection,
+  field: Field,
+): Promise<void> {
+  const check = valueCheck(field);
+  const offenders = new Offenders(collection);
+  for await (const values of readColumn(context.database, transaction, placeOf(collection, field)))
+    for (const { key, value } of values) {
+      const problem = check(value);
+      if (problem !== null) offenders.add(key, problem);
+    }
+  offenders.refuse('do not hold');
+}
+
+/** Fills a new column from the old one. @throws ApiError 422 when a value has no equal in the new type. */
+export async function convertValues(
+  context: DefinitionContext,
+  transaction: Transaction,
+  collection: Collection,
+  from: Field,
+  to: Field,
+): Promise<void> {
+  const check = valueCheck(to);
+  const offenders = new Offenders(collection);
+  const place = placeOf(collection, to);
+  for await (const values of readColumn(context.database, transaction, placeOf(collection, from)))
+    for (const { key, value } of values) {
+      const fitting = spellings(value).find((each) => check(each) === null);
+      const canonical = fitting === undefined ? misfit : to.type.read(fitting, to.definition);
+      if (canonical === misfit) offenders.add(key, check(value) ?? 'The value does not convert.');
+      else await writeValue(context.database, transaction, place, key, canonical);
+    }
+  offenders.refuse('do not convert');
+}
+
+/** A value as other types spell it: itself, its text, its number, its truth, its day, its JSON. */
+function spellings(value: unknown): unknown[] {
+  const result: unknown[] = [value];
+  if (typeof value === 'number' || typeof value === 'boolean') result.push(String(value));
+  if (typeof value === 'boolean') result.push(Number(value));
+  if (value === 0 || value === 1) result.push(value === 1);
+  if (typeof value === 'string') {
+    const text = value.trim();
+    if (/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)) result.push(Number(text));
+    if (/^(true|false)$/i.test(text)) result.push(text.toLowerCase() === 'true');
+    if (/^\d{4}-\d{2}-\d{2}T00:00:00\.000Z$/.test(text)) result.push(text.slice(0, 10));
+    result.push([value], ...parsed(text));
+  } else if (typeof value === 'object') result.push(JSON.stringify(value));
+  return result;
+}
+
+function parsed(text: string): unknown[] {
+  try {
+    return [JSON.parse(text)];
+  } catch {
+    return [];
+  }
+}
+
+function placeOf({ table, primaryKey }: Collection, field: Field): KeyedColumn {
+  const key = { column: primaryKey.column!, storage: primaryKey.type.storage! };
+  return { table, key, column: field.column!, storage: field.type.storage! };
+}
+
+class Offenders {
+  readonly #collection: Collection;
+  readonly #first: string[] = [];
+  #count = 0;
+
+  constructor(collection: Collection) {
+    this.#collection = collection;
+  }
+
+  add(key: unknown, problem: string): void {
+    this.#count += 1;
+    if (this.#first.length < shownOffenders)
+      this.#first.push(`${this.#collection.primaryKey.name} ${String(key)}: ${problem}`);
+  }
+
+  refuse(what: string): void {
+    if (this.#count > 0) throw this.#error(what);
+  }
+
+  #error(what: string): ApiError {
+    return invalidDefinition({ type: `${this.#count} values ${what}, the first: ${this.#first.join(' ')}` });
+  }
+}

@@ -1,0 +1,82 @@
+import { updateField, updateOptions } from '../database/catalogue.ts';
+import type { Transaction } from '../database/database.ts';
+import type { FieldDefinition } from '../schema/definition.ts';
+import type { FieldFacts } from '../schema/load-registry.ts';
+import type { Collection, Field } from '../schema/registry.ts';
+import { storedFacts } from './define-collection.ts';
+import type { DefinitionContext } from './definition-context.ts';
+import { renameInPermissions } from './permission-names.ts';
+
+/** Follows a renamed field wherever definitions and permissions name it; columns keep their names. */
+export async function renameField(
+  context: DefinitionContext,
+  transaction: Transaction,
+  collection: Collection,
+  from: string,
+  to: string,
+): Promise<void> {
+  const { database, registry } = context;
+  const names = new Renaming(collection.name, from, to);
+  for (const other of registry.all())
+    for (const field of other.fields) {
+      if (other === collection && field.name === from) continue; // stored by the change itself
+      const facts = storedFacts(field);
+      const renamed = names.facts(facts, other);
+      const definition = names.definition(field, other);
+      if (JSON.stringify([facts, field.definition]) !== JSON.stringify([renamed, definition]))
+        await updateField(database, transaction, { id: field.id, name: field.name, definition, facts: renamed });
+    }
+  if (collection.options.indexes) {
+    const indexes = collection.options.indexes.map((index) => ({
+      ...index,
+      fields: index.fields.map((name) => (name === from ? to : name)),
+    }));
+    await updateOptions(database, transaction, collection.id, { ...collection.options, indexes });
+  }
+  await renameInPermissions(context, transaction, collection, from, to);
+}
+
+class Renaming {
+  readonly #collection: string;
+  readonly #from: string;
+  readonly #to: string;
+
+  constructor(collection: string, from: string, to: string) {
+    this.#collection = collection;
+    this.#from = from;
+    this.#to = to;
+  }
+
+  facts(facts: FieldFacts, of: Collection): FieldFacts {
+    const { references, relation } = facts;
+    return {
+      ...facts,
+      references: references && { ...references, field: this.#name(references.field, references.collection) },
+      relation: relation && {
+        ...relation,
+        sourceField: this.#name(relation.sourceField, of.name),
+        targetField: this.#name(relation.targetField, relation.target),
+        through: relation.through && {
+          ...relation.through,
+          sourceField: this.#name(relation.through.sourceField, relation.through.collection),
+          targetField: this.#name(relation.through.targetField, relation.through.collection),
+        },
+      },
+    };
+  }
+
+  /** Keys that a relation's definition spells out. */
+  definition({ definition, relation }: Field, of: Collection): FieldDefinition {
+    if (!relation) return definition;
+    const near = relation.kind === 'belongsTo' ? of.name : (relation.through?.collection ?? relation.target);
+    const places = { foreignKey: near, otherKey: near, sourceKey: of.name, targetKey: relation.target } as const;
+    const result: Record<string, unknown> = { ...definition };
+    for (const [property, place] of Object.entries(places))
+      if (typeof result[property] === 'string') result[property] = this.#name(result[property], place);
+    return result as unknown as FieldDefinition;
+  }
+
+  #name(name: string, collection: string): string {
+    return collection === this.#collection && name === this.#from ? this.#to : name;
+  }
+}

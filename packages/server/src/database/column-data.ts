@@ -1,0 +1,85 @@
+import type { Storage } from '../schema/field-type.ts';
+import { type Database, fixed, type Transaction } from './database.ts';
+import { identifier, sql, value } from './sql.ts';
+
+/** Records in a table. */
+export async function countRows(database: Database, transaction: Transaction, table: string): Promise<number> {
+  const [row] = await transaction.run(fixed(database.dialect, sql`SELECT count(*) FROM ${identifier(table)}`));
+  return Number(row![0]);
+}
+
+/** Gives every record of a table the same value in one column. */
+export async function fillColumn(
+  database: Database,
+  transaction: Transaction,
+  table: string,
+  column: string,
+  storage: Storage,
+  canonical: unknown,
+): Promise<void> {
+  await transaction.run(
+    fixed(database.dialect, sql`UPDATE ${identifier(table)} SET ${identifier(column)}=${value(storage, canonical)}`),
+  );
+}
+
+/** A column of a table with the key of its rows. */
+export interface KeyedColumn {
+  readonly table: string;
+  readonly key: { readonly column: string; readonly storage: Storage };
+  readonly column: string;
+  readonly storage: Storage;
+}
+
+/** Records that hold null in a column. */
+export async function countNulls(
+  database: Database,
+  transaction: Transaction,
+  { table, column }: Pick<KeyedColumn, 'table' | 'column'>,
+): Promise<number> {
+  const count = sql`SELECT count(*) FROM ${identifier(table)} WHERE ${identifier(column)} IS NULL`;
+  const [row] = await transaction.run(fixed(database.dialect, count));
+  return Number(row![0]);
+}
+
+/** Values that more than one record holds. */
+export async function countRepeated(
+  database: Database,
+  transaction: Transaction,
+  { table, column }: Pick<KeyedColumn, 'table' | 'column'>,
+): Promise<number> {
+  const name = identifier(column);
+  const groups = sql`SELECT 1 FROM ${identifier(table)} WHERE ${name} IS NOT NULL GROUP BY ${name} HAVING count(*)>1`;
+  const [row] = await transaction.run(fixed(database.dialect, sql`SELECT count(*) FROM (${groups}) r`));
+  return Number(row![0]);
+}
+
+/** The values of a column that are not null, by key, a thousand at a time. */
+export async function* readColumn(
+  database: Database,
+  transaction: Transaction,
+  { table, key, column, storage }: KeyedColumn,
+): AsyncGenerator<readonly { readonly key: unknown; readonly value: unknown }[]> {
+  const { dialect } = database;
+  const keyed = identifier(key.column);
+  const shown = dialect.object([dialect.member('value', storage, sql`${identifier(column)}`)]);
+  const select = sql`SELECT ${dialect.scalar(key.storage, sql`${keyed}`)},${shown} FROM ${identifier(table)} WHERE ${identifier(column)} IS NOT NULL`;
+  for (let last: unknown = null; ; ) {
+    const from = last === null ? sql`` : sql` AND ${keyed}>${value(key.storage, last)}`;
+    const rows = await transaction.run(fixed(dialect, sql`${select}${from} ORDER BY ${keyed} LIMIT 1000`));
+    if (rows.length === 0) return;
+    last = rows.at(-1)![0];
+    yield rows.map((row) => ({ key: row[0], value: (JSON.parse(row[1] as string) as { value: unknown }).value }));
+  }
+}
+
+/** Writes one value. */
+export async function writeValue(
+  database: Database,
+  transaction: Transaction,
+  { table, key, column, storage }: KeyedColumn,
+  at: unknown,
+  canonical: unknown,
+): Promise<void> {
+  const update = sql`UPDATE ${identifier(table)} SET ${identifier(column)}=${value(storage, canonical)} WHERE ${identifier(key.column)}=${value(key.storage, at)}`;
+  await transaction.run(fixed(database.dialect, update));
+}
