@@ -13,7 +13,7 @@ import { TokenHasher } from '../base/token.ts';
 import { ChangeLog } from '../changes/change-log.ts';
 import type { DefinitionContext } from '../collections/definition-context.ts';
 import { readDefinitions, readVersions, type Versions } from '../database/catalogue.ts';
-import { type Database, StaleVersion } from '../database/database.ts';
+import { type Database, DatabaseFault, StaleVersion } from '../database/database.ts';
 import { readPermissions, readRoles } from '../database/identity-store.ts';
 import { Authenticator } from '../identity/authenticator.ts';
 import { actorOf, type Caller } from '../identity/caller.ts';
@@ -117,7 +117,7 @@ export class Application {
         return await work();
       } catch (error) {
         const refused = error instanceof ApiError && error.code !== 'RATE_LIMITED';
-        if (!(error instanceof StaleVersion || (refused && (await this.#movedOn(version))))) throw error;
+        if (!(isStale(error) || (refused && (await this.#movedOn(version))))) throw error;
         if (attempt === attempts)
           throw new ApiError('BUSY', 'The definitions change faster than the request can follow; try again.', {
             retryAfter: 1,
@@ -146,6 +146,9 @@ export class Application {
       changes: this.changes,
       clock: this.clock,
       requestId,
+      requireCurrent: () => {
+        if (this.#snapshot.versions.version !== versions.version) throw new StaleVersion();
+      },
       hashToken: (token) => this.#hasher.hash(token),
       refresh: () => this.refresh(),
     };
@@ -203,6 +206,10 @@ export class Application {
       this.#parts.logger.warn({ err: error }, 'the last use of API keys could not be noted');
     }
   }
+}
+
+function isStale(error: unknown): boolean {
+  return error instanceof StaleVersion || (error instanceof DatabaseFault && error.kind === 'stale');
 }
 
 function snapshot(versions: Versions, registry: Registry, access: AccessTable): Snapshot {

@@ -2,7 +2,7 @@ import { updateCollection } from '../database/catalogue.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { CollectionChange } from '../schema/definition-check.ts';
 import { makeCollection } from '../schema/registry.ts';
-import { changing, logged, runAll } from './define-collection.ts';
+import { changing, logged, runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { indexesOf } from './storage.ts';
 
@@ -22,7 +22,8 @@ export async function changeCollection(
   const after = new Map(indexesOf(makeCollection({ ...collection, options })).map((index) => [index.name, index]));
   const gone = [...before.keys()].filter((index) => !after.has(index));
   const added = [...after.values()].filter((index) => !before.has(index.name));
-  await changing(context, name, added.length > 0, async (transaction) => {
+  const tables = added.length > 0 ? [collection.table] : [];
+  await changing(context, { subject: name, tables }, async (transaction) => {
     const { dialect } = context.database;
     await runAll(
       context,

@@ -12,7 +12,8 @@ import { typeOf } from '../schema/field-types.ts';
 import { columnNameOf, type FieldFacts } from '../schema/load-registry.ts';
 import { fieldNameProblem } from '../schema/names.ts';
 import { type Collection, columnsOf, type Field, makeCollection } from '../schema/registry.ts';
-import { changing, logged, runAll, storedFacts } from './define-collection.ts';
+import { storedFacts } from './define-collection.ts';
+import { changing, logged, runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { changeable } from './drop-field.ts';
 import { checkValues, convertValues } from './field-values.ts';
@@ -39,7 +40,8 @@ export async function changeField(
   refuseWhatRelationsNeed(context, collection, field, definition);
   const renamed = { ...definition, name: newName as string };
   const work = new FieldChange(context, collection, field, renamed);
-  await changing(context, collectionName, true, (transaction) => work.run(transaction), { rebuild: work.converts });
+  const scope = { subject: collectionName, tables: [collection.table], rebuild: work.converts };
+  await changing(context, scope, (transaction) => work.run(transaction));
   return newName as string;
 }
 

@@ -2,15 +2,14 @@
  * Makes collections and fields: catalogue rows and storage in one transaction, so that a definition is wholly there or
  * wholly absent. Enters a checked definition; refuses names that exist and relations that do not hold.
  */
-import { isoTime } from '../base/clock.ts';
 import { bumpVersion, insertCollection, insertField, nameTable } from '../database/catalogue.ts';
-import { DatabaseFault, fixed, StaleVersion, type Transaction } from '../database/database.ts';
-import type { Sql } from '../database/sql.ts';
+import type { Transaction } from '../database/database.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { CollectionDefinition, FieldDefinition } from '../schema/definition.ts';
 import { collectionOf, type FieldFacts, type FieldRow } from '../schema/load-registry.ts';
 import { physicalName } from '../schema/names.ts';
 import { type Collection, columnsOf, type Field, type Registry } from '../schema/registry.ts';
+import { changing, logged, runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { fillNewColumn } from './fill-column.ts';
 import { type NewField, resolveFields } from './resolve-fields.ts';
@@ -47,7 +46,8 @@ export async function defineCollection(
     at: (index) => `fields[${indexInRequest(definition, index)}].`,
   });
   const fields = [...resolution.own, ...(definition.options.timestamps ? timestamps(birth.system) : [])];
-  await changing(context, definition.name, resolution.foreign.length > 0, async (transaction) => {
+  const tables = resolution.foreign.map((each) => registry.get(each.collection).table);
+  await changing(context, { subject: definition.name, tables }, async (transaction) => {
     let grown = await make(context, transaction, definition, fields, birth, registry);
     await logged(context, transaction, 'collections.created', definition.name);
     for (const join of resolution.joins) {
@@ -105,7 +105,10 @@ export async function addField(
   if (collection.fields.length + resolution.own.length > context.maximumFields) {
     throw new ApiError('LIMIT_EXCEEDED', `A collection has at most ${context.maximumFields} fields.`);
   }
-  await changing(context, collectionName, true, async (transaction) => {
+  const tables = [collection, ...resolution.foreign.map((each) => registry.get(each.collection))].map(
+    (each) => each.table,
+  );
+  await changing(context, { subject: collectionName, tables: [...new Set(tables)] }, async (transaction) => {
     await growCollection(context, transaction, collection, resolution.own, registry);
     for (const join of resolution.joins) {
       await make(context, transaction, join.definition, join.fields, plainBirth, registry);
@@ -239,59 +242,4 @@ function indexInRequest(definition: CollectionDefinition, index: number): number
   const [first] = definition.fields;
   const added = first?.name === 'id' && first.autoIncrement && Object.keys(first).length === 4 ? 1 : 0;
   return Math.max(0, index - added);
-}
-
-/** Runs a change of definitions: guarded by the version it was planned for, refused as a conflict, taken up at the end. */
-export async function changing(
-  context: DefinitionContext,
-  subject: string,
-  heavy: boolean,
-  work: (transaction: Transaction) => Promise<void>,
-  options: { rebuild?: boolean } = {},
-): Promise<void> {
-  const { database } = context;
-  try {
-    await database.write(
-      async (transaction) => {
-        // Also the lock by which definition changes of several nodes follow each other.
-        if ((await bumpVersion(transaction, 'schema')) !== context.version + 1) throw new StaleVersion();
-        await work(transaction);
-      },
-      { heavy, ...options },
-    );
-  } catch (error) {
-    throw definitionFault(error, subject);
-  }
-  await context.refresh();
-}
-
-function definitionFault(error: unknown, subject: string): unknown {
-  if (!(error instanceof DatabaseFault)) return error;
-  if (error.kind === 'unique')
-    return new ApiError(
-      'UNIQUE_CONFLICT',
-      `Records of ${subject} hold equal values; a unique field needs distinct ones.`,
-    );
-  if (error.kind === 'collision' || error.kind === 'timeout')
-    return new ApiError('BUSY', 'The change waited too long for others; try again.', { retryAfter: 1 });
-  return error;
-}
-
-export async function logged(
-  context: DefinitionContext,
-  transaction: Transaction,
-  name: string,
-  tk: string,
-): Promise<void> {
-  const { actor, requestId } = context;
-  const events = { name, resource: name.split('.')[0]!, tks: [tk], actor, requestId, changed: [] };
-  await context.changes.append(transaction, events, isoTime(context.clock.now()));
-}
-
-export async function runAll(
-  context: DefinitionContext,
-  transaction: Transaction,
-  statements: readonly Sql[],
-): Promise<void> {
-  for (const statement of statements) await transaction.run(fixed(context.database.dialect, statement));
 }

@@ -7,7 +7,7 @@ import type { Transaction } from '../database/database.ts';
 import { deletePermissionsOn } from '../database/identity-store.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { type Collection, columnsOf, type Field, makeCollection } from '../schema/registry.ts';
-import { changing, logged, runAll } from './define-collection.ts';
+import { changing, logged, runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { isOnlyJoin } from './join-collection.ts';
 import { columnDefinition, indexesOf, optionsWithout } from './storage.ts';
@@ -42,7 +42,8 @@ export async function dropCollection(context: DefinitionContext, name: string, c
     }
     transaction.touch('*');
   };
-  await changing(context, name, true, drop, { rebuild: true });
+  const tables = [collection, ...joins, ...dependants.map((each) => each.collection)].map((each) => each.table);
+  await changing(context, { subject: name, tables, rebuild: true }, drop);
 }
 
 /** Collections that are only joins of this one and fall with it: its own; under cascade those of others too. */

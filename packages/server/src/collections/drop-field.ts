@@ -1,7 +1,7 @@
 import { deleteFields, updateOptions } from '../database/catalogue.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import { type Collection, columnsOf, type Field, makeCollection } from '../schema/registry.ts';
-import { changing, logged, runAll } from './define-collection.ts';
+import { changing, logged, runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { forgetField } from './permission-names.ts';
 import { relationsOn } from './relation-needs.ts';
@@ -22,35 +22,29 @@ export async function dropField(context: DefinitionContext, collectionName: stri
       'DEPENDANTS_EXIST',
       `${collectionName}.${name} is used by ${users.join(', ')}; destroy those first.`,
     );
-  const heavy = field.column !== null;
-  await changing(
-    context,
-    collectionName,
-    heavy,
-    async (transaction) => {
-      const { dialect } = context.database;
-      const options = optionsWithout(collection, [field]);
-      const kept = makeCollection({
-        ...collection,
-        options,
-        fields: collection.fields.filter((each) => each !== field),
-      });
-      if (field.column !== null) {
-        const columns = columnsOf(kept).map((each) => columnDefinition(each, context.registry));
-        await runAll(
-          context,
-          transaction,
-          dialect.dropColumns(collection.table, [field.column], columns, indexesOf(kept)),
-        );
-      }
-      if (options !== collection.options) await updateOptions(context.database, transaction, collection.id, options);
-      await deleteFields(context.database, transaction, [field.id]);
-      await forgetField(context, transaction, collection, name);
-      transaction.touch(collection.table);
-      await logged(context, transaction, 'fields.destroyed', `${collectionName}.${name}`);
-    },
-    { rebuild: heavy },
-  );
+  const tables = field.column === null ? [] : [collection.table];
+  await changing(context, { subject: collectionName, tables, rebuild: tables.length > 0 }, async (transaction) => {
+    const { dialect } = context.database;
+    const options = optionsWithout(collection, [field]);
+    const kept = makeCollection({
+      ...collection,
+      options,
+      fields: collection.fields.filter((each) => each !== field),
+    });
+    if (field.column !== null) {
+      const columns = columnsOf(kept).map((each) => columnDefinition(each, context.registry));
+      await runAll(
+        context,
+        transaction,
+        dialect.dropColumns(collection.table, [field.column], columns, indexesOf(kept)),
+      );
+    }
+    if (options !== collection.options) await updateOptions(context.database, transaction, collection.id, options);
+    await deleteFields(context.database, transaction, [field.id]);
+    await forgetField(context, transaction, collection, name);
+    transaction.touch(collection.table);
+    await logged(context, transaction, 'fields.destroyed', `${collectionName}.${name}`);
+  });
 }
 
 /** A field that may be changed: it exists, and is not the system's own. */

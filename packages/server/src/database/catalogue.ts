@@ -78,6 +78,20 @@ export async function nameTable(
   );
 }
 
+/** Follows a table that was renamed; nothing where its collection has been destroyed meanwhile. */
+export async function followTable(
+  database: Database,
+  transaction: Transaction,
+  from: string,
+  to: string,
+): Promise<void> {
+  await run(
+    database,
+    transaction,
+    sql`UPDATE _collections SET table_name=${value('text', to)} WHERE table_name=${value('text', from)}`,
+  );
+}
+
 export async function updateOptions(
   database: Database,
   transaction: Transaction,

@@ -33,17 +33,26 @@ export interface Database {
    * `heavy` work (many rows, index builds) runs off the event loop, its statements one by one. `rebuild` work is heavy
    * and may replace tables that others refer to; references are checked before the commit.
    */
-  write<T>(
-    work: (transaction: Transaction) => Promise<T>,
-    options?: { heavy?: boolean; rebuild?: boolean },
-  ): Promise<T>;
+  write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<T>;
   /** Like {@link Database.write} for one statement that needs no look at its result before it is committed. */
-  writeOne(statement: BoundStatement, touched: readonly string[]): Promise<Row[]>;
+  writeOne(statement: BoundStatement, touched: readonly string[], options?: WriteOptions): Promise<Row[]>;
   /** A number that differs after any committed change to one of the tables, or null where the engine cannot tell cheaply. */
   changeCounter(tables: readonly string[]): number | null;
   /** Runs `work` while no other server on this store runs such work: for what is made once, at a start. */
   alone<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
+}
+
+export interface WriteOptions {
+  readonly heavy?: boolean;
+  readonly rebuild?: boolean;
+  /**
+   * Asked when the write's turn has come, where writes wait for each other; throwing refuses it. Engines that are shared
+   * hold the version against each statement instead.
+   */
+  readonly precondition?: () => void;
+  /** Runs after the commit and before the next write of this process. */
+  readonly committed?: () => Promise<void>;
 }
 
 export interface Transaction {

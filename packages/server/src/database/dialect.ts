@@ -94,6 +94,13 @@ export interface Dialect {
   createIndex(table: string, index: IndexPlan): Sql;
   dropIndex(name: string): Sql;
   dropTable(table: string): Sql;
+  /**
+   * Gives a table another name, where a writer that waited for the change would go on under the version it began with:
+   * it looks the table up by name when its turn comes. Null where each write asks for its version in its turn.
+   */
+  renameTable(from: string, to: string): Sql | null;
+  /** Keeps other writers off; null where writes follow each other anyway. */
+  lockTables(tables: readonly string[]): Sql | null;
   /** Makes later generated keys pass the explicit ones. Null where the engine does so itself. */
   advanceKey(table: string, column: string): Sql | null;
   /** A query with a row where the catalogue is there. */

@@ -29,6 +29,8 @@ export interface RecordContext {
   readonly changes: ChangeLog;
   readonly clock: Clock;
   readonly requestId: string | null;
+  /** Throws StaleVersion when the snapshot has moved on: asked when a write's turn has come. */
+  readonly requireCurrent: () => void;
   /** The keyed hash of a token. */
   hashToken(token: string): string;
   /** Takes up a change of roles, permissions, users or definitions that this operation has committed. */

@@ -178,7 +178,7 @@ async function insertAll(
         environmentOf(target, { values: [first.values], event: eventOf(target, first.named) }),
       );
   }
-  return context.database.write(async (transaction) => {
+  return transact(target, async (transaction) => {
     transaction.touch(collection.table);
     await checkReferences(context, collection, records, (statement) => transaction.run(statement));
     const rows: Row[] = [];
@@ -264,7 +264,8 @@ async function updateAll(
     if (rows.length > 0) return rows;
     // Nothing was reached: the careful way says why.
   }
-  return context.database.write(
+  return transact(
+    target,
     async (transaction) => {
       transaction.touch(collection.table);
       await guardRules(target, transaction, 'update', environment, ruled.body);
@@ -277,7 +278,7 @@ async function updateAll(
       await finish(target, transaction, 'updated', rows, record.named);
       return rows;
     },
-    { heavy: !single },
+    !single,
   );
 }
 
@@ -293,7 +294,8 @@ async function destroyAll(target: Target, key: unknown, match: Match): Promise<R
     const rows = await alone(target, plan.alone, environment, true);
     if (rows.length > 0) return rows;
   }
-  return context.database.write(
+  return transact(
+    target,
     async (transaction) => {
       transaction.touch('*'); // records of other tables may fall or lose their link with it
       await guardRules(target, transaction, 'destroy', environment, null);
@@ -303,8 +305,17 @@ async function destroyAll(target: Target, key: unknown, match: Match): Promise<R
       await finish(target, transaction, 'destroyed', rows, []);
       return rows;
     },
-    { heavy: !single },
+    !single,
   );
+}
+
+/** A transaction that begins under the snapshot it was planned for. @param heavy many rows: runs off the event loop. */
+function transact(
+  { context }: Target,
+  work: (transaction: Transaction) => Promise<Row[]>,
+  heavy = false,
+): Promise<Row[]> {
+  return context.database.write(work, { heavy, precondition: context.requireCurrent });
 }
 
 /** One statement that commits by itself: nothing has to be looked at between write and commit. */
@@ -314,9 +325,9 @@ async function alone(
   environment: BindEnvironment,
   mayMiss = false,
 ): Promise<Row[]> {
-  const rows = await target.context.database.writeOne(bind(target.context.database.dialect, statement, environment), [
-    target.collection.table,
-  ]);
+  const { database, requireCurrent } = target.context;
+  const bound = bind(database.dialect, statement, environment);
+  const rows = await database.writeOne(bound, [target.collection.table], { precondition: requireCurrent });
   if (rows.length === 0 && !mayMiss) throw new StaleVersion();
   return rows;
 }

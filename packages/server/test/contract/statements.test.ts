@@ -75,11 +75,11 @@ describeEngines('statements', (engine) => {
       return statement;
     };
     database.read = (statements) => read.call(database, statements.map(note));
-    database.writeOne = (statement, touched) => {
+    database.writeOne = (statement, touched, options) => {
       const before = seen.length;
       note(statement);
       // SQLite runs a single statement as a transaction of one; that is one statement still.
-      return writeOne.call(database, statement, touched).finally(() => seen.splice(before + 1));
+      return writeOne.call(database, statement, touched, options).finally(() => seen.splice(before + 1));
     };
     database.write = ((work: (transaction: Transaction) => Promise<unknown>, options?: object) =>
       write.call(

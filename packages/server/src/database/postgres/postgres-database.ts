@@ -10,6 +10,7 @@ import {
   type Row,
   StaleVersion,
   type Transaction,
+  type WriteOptions,
 } from '../database.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 
@@ -69,11 +70,10 @@ export class PostgresDatabase implements Database {
     return retried(() => this.#run(this.#pool, statement));
   }
 
-  write<T>(
-    work: (transaction: Transaction) => Promise<T>,
-    options: { heavy?: boolean; rebuild?: boolean } = {},
-  ): Promise<T> {
-    return retried(() => this.#transaction(work, Boolean(options.heavy || options.rebuild)));
+  async write<T>(work: (transaction: Transaction) => Promise<T>, options: WriteOptions = {}): Promise<T> {
+    const result = await retried(() => this.#transaction(work, Boolean(options.heavy || options.rebuild)));
+    await options.committed?.();
+    return result;
   }
 
   changeCounter(): null {

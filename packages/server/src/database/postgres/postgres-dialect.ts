@@ -122,6 +122,8 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
   dropColumns: (table, dropped) =>
     dropped.map((each) => sql`ALTER TABLE ${identifier(table)} DROP COLUMN ${identifier(each)}`),
   dropTable: (table) => sql`DROP TABLE ${identifier(table)}`,
+  renameTable: (from, to) => sql`ALTER TABLE IF EXISTS ${identifier(from)} RENAME TO ${identifier(to)}`,
+  lockTables: (tables) => sql`LOCK TABLE ${tables.map(identifier).join(',')} IN ACCESS EXCLUSIVE MODE`,
   advanceKey: (table, name) =>
     sql`SELECT setval(pg_get_serial_sequence(${literal(identifier(table))},${literal(name)}), greatest(max(${identifier(name)}), nextval(pg_get_serial_sequence(${literal(identifier(table))},${literal(name)}))), true) FROM ${identifier(table)}`,
   catalogueProbe: "SELECT 1 FROM pg_tables WHERE schemaname=current_schema() AND tablename='_meta'",

@@ -102,6 +102,9 @@ const kinds: Readonly<Record<number, FaultKind>> = {
 export function faultOf(error: unknown): DatabaseFault {
   if (error instanceof DatabaseFault) return error;
   const { errcode, message } = error as { errcode?: number; message?: string };
+  // What a statement compiled for an older schema runs into.
+  if (errcode === 1 && /^(no such (column|table): |table .* has no column named )/.test(message ?? ''))
+    return new DatabaseFault('stale', error);
   const kind = kinds[errcode ?? 0] ?? ((errcode ?? 0) % 256 === 10 ? 'disk' : 'other');
   const named = kind === 'unique' || kind === 'notNull' ? (/: ([^:]+)$/.exec(message ?? '')?.[1] ?? '') : '';
   const pairs = named

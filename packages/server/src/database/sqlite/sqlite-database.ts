@@ -2,7 +2,14 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { FifoLock } from '../../base/fifo-lock.ts';
 import { limits } from '../../protocol/limits.ts';
-import { type BoundStatement, type Database, DatabaseFault, type Row, type Transaction } from '../database.ts';
+import {
+  type BoundStatement,
+  type Database,
+  DatabaseFault,
+  type Row,
+  type Transaction,
+  type WriteOptions,
+} from '../database.ts';
 import { Durability, type SyncFile } from './durability.ts';
 import { SqliteConnection, TimeUp } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
@@ -80,11 +87,9 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  write<T>(
-    work: (transaction: Transaction) => Promise<T>,
-    options: { heavy?: boolean; rebuild?: boolean } = {},
-  ): Promise<T> {
+  write<T>(work: (transaction: Transaction) => Promise<T>, options: WriteOptions = {}): Promise<T> {
     return this.#queued(async () => {
+      options.precondition?.();
       const transaction = this.#transaction(options);
       this.#releaseState();
       await transaction.begin();
@@ -99,20 +104,21 @@ export class SqliteDatabase implements Database {
       }
       this.#releaseState();
       this.#count(transaction.touched);
+      await options.committed?.();
       return { result, transaction };
     });
   }
 
-  #transaction(options: { heavy?: boolean; rebuild?: boolean }): BaseTransaction {
+  #transaction(options: WriteOptions): BaseTransaction {
     if (options.rebuild) return new ThreadTransaction(this.#rebuilder);
     return options.heavy ? new ThreadTransaction(this.#heavyWriter) : new LoopTransaction(this.#writer);
   }
 
-  async writeOne(statement: BoundStatement, touched: readonly string[]): Promise<Row[]> {
+  async writeOne(statement: BoundStatement, touched: readonly string[], options: WriteOptions = {}): Promise<Row[]> {
     return this.write(async (transaction) => {
       for (const table of touched) transaction.touch(table);
       return transaction.run(statement);
-    });
+    }, options);
   }
 
   /** One process serves the file. */

@@ -181,6 +181,8 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
     ];
   },
   dropTable: (table) => sql`DROP TABLE ${identifier(table)}`,
+  renameTable: () => null,
+  lockTables: () => null,
   advanceKey: () => null,
   catalogueProbe: "SELECT 1 FROM sqlite_master WHERE name='_meta'",
   catalogue: () => [

@@ -1,0 +1,84 @@
+import { isoTime } from '../base/clock.ts';
+import { bumpVersion, followTable } from '../database/catalogue.ts';
+import { DatabaseFault, fixed, StaleVersion, type Transaction } from '../database/database.ts';
+import type { Sql } from '../database/sql.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import { physicalName } from '../schema/names.ts';
+import type { DefinitionContext } from './definition-context.ts';
+
+export interface ChangeScope {
+  /** The collection that an error names. */
+  readonly subject: string;
+  /** Tables whose rows or shape change; writers on them wait, and the change sees all that they wrote. */
+  readonly tables: readonly string[];
+  /** Tables are built anew that others may refer to. */
+  readonly rebuild?: boolean;
+}
+
+/** Runs a change of definitions: guarded by the version it was planned for, refused as a conflict, taken up at the end. */
+export async function changing(
+  context: DefinitionContext,
+  { subject, tables, rebuild = false }: ChangeScope,
+  work: (transaction: Transaction) => Promise<void>,
+): Promise<void> {
+  const { database } = context;
+  try {
+    await database.write(
+      async (transaction) => {
+        // Before anything is read: what a transaction sees is settled by its first look.
+        const lock = tables.length > 0 ? database.dialect.lockTables([...tables].sort()) : null;
+        if (lock) await runAll(context, transaction, [lock]);
+        // Also the lock by which definition changes of several nodes follow each other.
+        if ((await bumpVersion(transaction, 'schema')) !== context.version + 1) throw new StaleVersion();
+        await work(transaction);
+        for (const table of tables) await moveOn(context, transaction, table);
+      },
+      // Nobody writes between the change and its being known here.
+      { heavy: tables.length > 0, rebuild, committed: () => context.refresh() },
+    );
+  } catch (error) {
+    throw definitionFault(error, subject);
+  }
+}
+
+/** Makes statements that were written for the former definition fail, also those that wait for this change to end. */
+async function moveOn(context: DefinitionContext, transaction: Transaction, table: string): Promise<void> {
+  const { database, registry, version } = context;
+  const collection = registry.all().find((each) => each.table === table && !each.system);
+  const name = collection && `${physicalName(collection.name, collection.id)}_v${version + 1}`;
+  const rename = name && database.dialect.renameTable(table, name);
+  if (!rename) return;
+  await runAll(context, transaction, [rename]);
+  await followTable(database, transaction, table, name);
+}
+
+function definitionFault(error: unknown, subject: string): unknown {
+  if (!(error instanceof DatabaseFault)) return error;
+  if (error.kind === 'unique')
+    return new ApiError(
+      'UNIQUE_CONFLICT',
+      `Records of ${subject} hold equal values; a unique field needs distinct ones.`,
+    );
+  if (error.kind === 'collision' || error.kind === 'timeout')
+    return new ApiError('BUSY', 'The change waited too long for others; try again.', { retryAfter: 1 });
+  return error;
+}
+
+export async function logged(
+  context: DefinitionContext,
+  transaction: Transaction,
+  name: string,
+  tk: string,
+): Promise<void> {
+  const { actor, requestId } = context;
+  const events = { name, resource: name.split('.')[0]!, tks: [tk], actor, requestId, changed: [] };
+  await context.changes.append(transaction, events, isoTime(context.clock.now()));
+}
+
+export async function runAll(
+  context: DefinitionContext,
+  transaction: Transaction,
+  statements: readonly Sql[],
+): Promise<void> {
+  for (const statement of statements) await transaction.run(fixed(context.database.dialect, statement));
+}

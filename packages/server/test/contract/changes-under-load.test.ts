@@ -1,0 +1,165 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describeEngines, type Store } from '../support/engines.ts';
+import { TestServer } from '../support/scenario.ts';
+
+/** Changes of one collection, each undone by the next. */
+const rounds: readonly (readonly [string, object])[] = [
+  ['fields:update', { name: 'n', type: 'string' }],
+  ['fields:create', { name: 'extra', type: 'integer', required: true, defaultValue: 7 }],
+  ['fields:update', { name: 'n', type: 'bigInt' }],
+  ['fields:destroy', { name: 'extra' }],
+  ['fields:update', { name: 'n', newName: 'm' }],
+  ['fields:update', { name: 'm', newName: 'n' }],
+  ['fields:update', { name: 'n', type: 'integer' }],
+];
+
+/** Stays: every record, also one that was being written meanwhile, has the default. */
+const last = ['fields:create', { name: 'last', type: 'integer', required: true, defaultValue: 3 }] as const;
+
+describeEngines('definitions that change under readers and writers', (engine) => {
+  let store: Store;
+  let nodes: TestServer[];
+  beforeAll(async () => {
+    store = await engine.store();
+    const shared = { name: engine.name, store: async () => ({ ...store, remove: async () => {} }) };
+    nodes = [await TestServer.start(shared)];
+    if (engine.name === 'postgres') nodes.push(await TestServer.start(shared));
+    await nodes[0]!.data('POST /api/collections:create', {
+      body: {
+        name: 'things',
+        fields: [
+          { name: 'n', type: 'integer' },
+          { name: 'mark', type: 'integer', unique: true },
+        ],
+      },
+    });
+  });
+  afterAll(async () => {
+    await Promise.all(nodes.map((node) => node.stop()));
+    await store.remove();
+  });
+
+  test('every acknowledged value is there, in every record a default, and nothing fails inside', {
+    timeout: 60_000,
+  }, async () => {
+    const changer = nodes[0]!;
+    const other = nodes.at(-1)!;
+    let going = true;
+    const acknowledged = new Map<number, number>();
+    const odd: string[] = [];
+    const writer = async (offset: number): Promise<void> => {
+      for (let mark = offset; going; mark += 4) {
+        const reply = await other.call('POST /api/things:create', { body: { n: mark, mark } });
+        if (reply.status === 200) acknowledged.set(mark, mark);
+        // The body names a field by its former name, or gives a number where text is wanted now.
+        else if (![400, 422, 503].includes(reply.status)) odd.push(reply.text);
+      }
+    };
+    const reader = async (): Promise<void> => {
+      while (going) {
+        const reply = await other.call('GET /api/things:list?sort=-id&pageSize=5');
+        if (![200, 503].includes(reply.status)) odd.push(reply.text);
+      }
+    };
+    const others = [writer(0), writer(1), writer(2), writer(3), reader(), reader()];
+    const failed: string[] = [];
+    for (const [action, body] of [...rounds, ...rounds, last]) {
+      for (let attempt = 0; ; attempt += 1) {
+        const reply = await changer.call(`POST /api/${action}`, { body: { collectionName: 'things', ...body } });
+        if (reply.status === 200) break;
+        if (reply.status !== 503 || attempt === 20) {
+          failed.push(`${action} ${JSON.stringify(body)}: ${reply.text}`);
+          break;
+        }
+      }
+      await new Promise((resolve) => setTimeout(resolve, 60));
+    }
+    going = false;
+    await Promise.all(others);
+    expect({ failed, odd: odd.slice(0, 3) }).toEqual({ failed: [], odd: [] });
+    expect(acknowledged.size).toBeGreaterThan(50);
+    const found = new Map<number, unknown>();
+    for (let after = ''; ; ) {
+      const { body } = await changer.call(`GET /api/things:list?pageSize=1000&count=none${after}`);
+      for (const each of body.data as { n: unknown; mark: number; last: unknown }[]) {
+        found.set(each.mark, each.n);
+        expect(each.last).toBe(3);
+      }
+      if (!body.meta.hasNext) break;
+      after = `&after=${body.meta.nextCursor}`;
+    }
+    const lost = [...acknowledged].filter(([mark, n]) => found.get(mark) !== n);
+    expect(lost).toEqual([]);
+  });
+});
+
+describe('definitions that change while the process is killed (sqlite)', () => {
+  test('are wholly there or wholly absent, with their data', { timeout: 120_000 }, async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'tablinum-kill-'));
+    const program = fileURLToPath(new URL('../support/killable-server.ts', import.meta.url));
+    let random = 20_261_121;
+    const next = (below: number): number => {
+      random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0;
+      return Math.floor((random / 2 ** 32) * below);
+    };
+    for (let round = 0; round < 10; round += 1) {
+      const child = spawn(process.execPath, [program, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
+      const url = await new Promise<string>((resolve) =>
+        child.stdout.once('data', (chunk) => resolve(String(chunk).trim())),
+      );
+      let token = '';
+      const call = async (path: string, body: unknown): Promise<{ status: number; data: unknown } | null> => {
+        const reply = await fetch(`${url}/api/${path}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
+          body: JSON.stringify(body),
+        }).catch(() => null);
+        const json = (await reply?.json().catch(() => null)) as { data: unknown } | null;
+        return reply && json ? { status: reply.status, data: json.data } : null;
+      };
+      const account = { email: 'root@example.com', password: 'correct horse battery' };
+      token = ((await call('auth:signIn', account))!.data as { token: string }).token;
+      if (round === 0) {
+        await call('collections:create', { name: 'parents', fields: [{ name: 'n', type: 'integer' }] });
+        const parent = { name: 'parent', type: 'belongsTo', target: 'parents', onDelete: 'cascade' };
+        await call('collections:create', { name: 'children', fields: [parent] });
+        await call(
+          'parents:create',
+          Array.from({ length: 1000 }, (_, n) => ({ n })),
+        );
+        await call(
+          'children:create',
+          Array.from({ length: 1000 }, (_, n) => ({ parentId: n + 1 })),
+        );
+      }
+      // What is defined answers, and what answers holds all records: parents rebuilt keep their children.
+      const defined = (await call('collections:list', {}))!.data as { name: string; fields: { name: string }[] }[];
+      for (const { name, fields } of defined.filter((each) => ['parents', 'children'].includes(each.name))) {
+        const columns = fields.map((field) => field.name).filter((each) => each !== 'parent');
+        const listed = await call(`${name}:list`, { pageSize: 1000, fields: columns });
+        expect([name, listed!.status, (listed!.data as unknown[]).length]).toEqual([name, 200, 1000]);
+        for (const row of listed!.data as Record<string, unknown>[])
+          for (const key of ['n', 'm', 'parentId']) if (key in row) expect(row[key]).not.toBeNull();
+      }
+      const is = defined.find((each) => each.name === 'parents')!.fields.map((field) => field.name);
+      const key = is.includes('n') ? 'n' : 'm';
+      const changes = (async () => {
+        const about = { collectionName: 'parents', name: key };
+        await call('fields:update', { ...about, type: 'string' });
+        await call('fields:create', { collectionName: 'parents', name: `f${round}`, type: 'integer', defaultValue: 1 });
+        await call('fields:update', { ...about, type: 'integer', newName: key === 'n' ? 'm' : 'n' });
+        await call('fields:destroy', { collectionName: 'parents', name: `f${round}` });
+      })();
+      await new Promise((resolve) => setTimeout(resolve, next(220)));
+      const gone = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGKILL');
+      await Promise.all([gone, changes]);
+    }
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+});
