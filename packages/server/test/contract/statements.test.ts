@@ -28,7 +28,8 @@ const reads: Readonly<Record<string, string>> = {
 describeEngines('statements', (engine) => {
   let server: TestServer;
   let seen: string[] = [];
-  const plain = (text: string): string => text.replaceAll(/_\d+(_v\d+)?"/g, '_N"').replaceAll(/'needle-[a-z]+'/g, "'…'");
+  const plain = (text: string): string =>
+    text.replaceAll(/_\d+(_v\d+)?"/g, '_N"').replaceAll(/'needle-[a-z]+'/g, "'…'");
 
   beforeAll(async () => {
     server = await TestServer.start(engine);
