@@ -20,7 +20,7 @@ import { actorOf, type Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { GrantOf } from '../query/grant.ts';
 import type { PlanCache, RecordContext } from '../records/record-context.ts';
-import { loadRegistry } from '../schema/load-registry.ts';
+import { changedRegistry } from '../schema/load-registry.ts';
 import { Registry } from '../schema/registry.ts';
 
 export interface ApplicationParts {
@@ -186,8 +186,11 @@ export class Application {
     const former = this.#snapshot;
     let { registry } = former;
     if (versions.schema !== former.versions.schema) {
-      const { collections, fields } = await readDefinitions(this.database);
-      registry = loadRegistry(versions.schema, collections, fields);
+      registry = changedRegistry(
+        registry,
+        versions.schema,
+        await readDefinitions(this.database, former.versions.schema),
+      );
     }
     // While an application is born its roles and permissions are not there yet.
     const born = registry.find('permissions') !== null;

@@ -2,7 +2,7 @@
  * Makes collections and fields: catalogue rows and storage in one transaction, so that a definition is wholly there or
  * wholly absent. Enters a checked definition; refuses names that exist and relations that do not hold.
  */
-import { bumpVersion, insertCollection, insertField, nameTable } from '../database/catalogue.ts';
+import { bumpVersion, insertCollection, insertField, markChanged, nameTable } from '../database/catalogue.ts';
 import type { Transaction } from '../database/database.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { CollectionDefinition, FieldDefinition } from '../schema/definition.ts';
@@ -128,13 +128,14 @@ export async function addSystemField(
 ): Promise<void> {
   await context.database.write(async (transaction) => {
     const collection = context.registry.get(collectionName);
+    await bumpVersion(transaction, 'schema');
+    await markChanged(context.database, transaction, collection.id);
     await insertField(context.database, transaction, {
       collectionId: collection.id,
       name: field.definition.name,
       definition: field.definition,
       facts: field.facts,
     });
-    await bumpVersion(transaction, 'schema');
   });
   await context.refresh();
 }
@@ -186,6 +187,7 @@ async function growCollection(
 ): Promise<void> {
   const { dialect } = context.database;
   const rows = await storeFields(context, transaction, collection.id, fields);
+  await markChanged(context.database, transaction, collection.id);
   const { fields: made } = collectionOf({ ...collection }, [...keyRow(collection), ...rows]);
   for (const field of made.slice(1)) {
     if (field.column === null) continue;

@@ -42,17 +42,41 @@ export async function bumpVersion(transaction: Transaction, what: 'access' | 'sc
   return Number(row![0]);
 }
 
-export async function readDefinitions(
-  database: Database,
-): Promise<{ collections: StoredCollection[]; fields: StoredField[] }> {
-  const [collections, fields] = await database.read([
-    {
-      text: 'SELECT id,name,title,description,options,table_name,system,internal FROM _collections ORDER BY id',
-      values: [],
-    },
-    { text: 'SELECT id,collection_id,name,definition,facts FROM _fields ORDER BY id', values: [] },
+/** Definitions that have changed, with the ids of all collections that there are. */
+export interface StoredDefinitions {
+  readonly ids: ReadonlySet<number>;
+  readonly collections: readonly StoredCollection[];
+  readonly fields: readonly StoredField[];
+}
+
+/** Reads the collections that changed after a schema version, so that a change costs what it touches. */
+export async function readDefinitions(database: Database, since: number): Promise<StoredDefinitions> {
+  const { dialect } = database;
+  const newer = sql`changed>${value('bigint', since)}`;
+  const [ids, collections, fields] = await database.read([
+    { text: 'SELECT id FROM _collections', values: [] },
+    fixed(
+      dialect,
+      sql`SELECT id,name,title,description,options,table_name,system,internal FROM _collections WHERE ${newer} ORDER BY id`,
+    ),
+    fixed(
+      dialect,
+      sql`SELECT id,collection_id,name,definition,facts FROM _fields WHERE collection_id IN (SELECT id FROM _collections WHERE ${newer}) ORDER BY id`,
+    ),
   ]);
-  return { collections: collections!.map(storedCollection), fields: fields!.map(storedField) };
+  return {
+    ids: new Set(ids!.map((row) => Number(row[0]))),
+    collections: collections!.map(storedCollection),
+    fields: fields!.map(storedField),
+  };
+}
+
+/** What a collection's rows say of when they changed. */
+const now = sql`changed=(SELECT schema_version FROM _meta)`;
+
+/** Notes that fields of a collection change with this version. */
+export async function markChanged(database: Database, transaction: Transaction, id: number): Promise<void> {
+  await run(database, transaction, sql`UPDATE _collections SET ${now} WHERE id=${value('integer', id)}`);
 }
 
 export async function insertCollection(
@@ -60,7 +84,7 @@ export async function insertCollection(
   transaction: Transaction,
   parts: Omit<StoredCollection, 'id' | 'table'> & { readonly table: string | null },
 ): Promise<number> {
-  const insert = sql`INSERT INTO _collections (name,title,description,options,table_name,system,internal) VALUES (${value('text', parts.name)},${value('text', parts.title)},${value('text', parts.description)},${value('json', parts.options)},${value('text', parts.table ?? '')},${value('boolean', parts.system)},${value('boolean', parts.internal)}) RETURNING id`;
+  const insert = sql`INSERT INTO _collections (changed,name,title,description,options,table_name,system,internal) VALUES ((SELECT schema_version FROM _meta),${value('text', parts.name)},${value('text', parts.title)},${value('text', parts.description)},${value('json', parts.options)},${value('text', parts.table ?? '')},${value('boolean', parts.system)},${value('boolean', parts.internal)}) RETURNING id`;
   const [row] = await run(database, transaction, insert);
   return Number(row![0]);
 }
@@ -88,7 +112,7 @@ export async function followTable(
   await run(
     database,
     transaction,
-    sql`UPDATE _collections SET table_name=${value('text', to)} WHERE table_name=${value('text', from)}`,
+    sql`UPDATE _collections SET table_name=${value('text', to)},${now} WHERE table_name=${value('text', from)}`,
   );
 }
 
@@ -101,7 +125,7 @@ export async function updateOptions(
   await run(
     database,
     transaction,
-    sql`UPDATE _collections SET options=${value('json', options)} WHERE id=${value('integer', id)}`,
+    sql`UPDATE _collections SET options=${value('json', options)},${now} WHERE id=${value('integer', id)}`,
   );
 }
 
@@ -120,11 +144,12 @@ export async function updateField(
   transaction: Transaction,
   { id, name, definition, facts }: Omit<StoredField, 'collectionId'>,
 ): Promise<void> {
-  await run(
+  const [row] = await run(
     database,
     transaction,
-    sql`UPDATE _fields SET name=${value('text', name)},definition=${value('json', definition)},facts=${value('json', facts)} WHERE id=${value('integer', id)}`,
+    sql`UPDATE _fields SET name=${value('text', name)},definition=${value('json', definition)},facts=${value('json', facts)} WHERE id=${value('integer', id)} RETURNING collection_id`,
   );
+  await markChanged(database, transaction, Number(row![0]));
 }
 
 export async function updateCollection(
@@ -135,7 +160,7 @@ export async function updateCollection(
   await run(
     database,
     transaction,
-    sql`UPDATE _collections SET title=${value('text', title)},description=${value('text', description)},options=${value('json', options)} WHERE id=${value('integer', id)}`,
+    sql`UPDATE _collections SET title=${value('text', title)},description=${value('text', description)},options=${value('json', options)},${now} WHERE id=${value('integer', id)}`,
   );
 }
 
@@ -144,7 +169,14 @@ export async function deleteFields(
   transaction: Transaction,
   ids: readonly number[],
 ): Promise<void> {
-  for (const id of ids) await run(database, transaction, sql`DELETE FROM _fields WHERE id=${value('integer', id)}`);
+  for (const id of ids) {
+    const [row] = await run(
+      database,
+      transaction,
+      sql`DELETE FROM _fields WHERE id=${value('integer', id)} RETURNING collection_id`,
+    );
+    if (row) await markChanged(database, transaction, Number(row[0]));
+  }
 }
 
 /** Its fields are named too: where a rebuild runs, foreign keys do not act. */

@@ -4,10 +4,10 @@ import { physicalName } from './names.ts';
 import {
   type Collection,
   type Field,
-  type Join,
+  fieldOf,
   type JoinFields,
   makeCollection,
-  Registry,
+  type Registry,
   type Relation,
 } from './registry.ts';
 
@@ -49,39 +49,66 @@ export interface FieldRow {
   readonly facts: unknown;
 }
 
-/** The snapshot that stored definitions describe. */
-export function loadRegistry(
+/** The next snapshot: the former one with the collections that changed, without those that are gone. */
+export function changedRegistry(
+  former: Registry,
   version: number,
-  collections: readonly CollectionRow[],
-  fields: readonly FieldRow[],
+  {
+    ids,
+    collections,
+    fields,
+  }: { ids: ReadonlySet<number>; collections: readonly CollectionRow[]; fields: readonly FieldRow[] },
 ): Registry {
   const byCollection = Map.groupBy(fields, (field) => field.collectionId);
-  const byName = new Map(collections.map((row) => [row.name, row]));
-  const joinOf = (join: JoinFields): Join => {
-    const row = byName.get(join.collection)!;
-    const column = (name: string): string =>
-      columnOf(byCollection.get(row.id)!.find((field) => field.name === name)!, row.system)!;
-    return {
-      ...join,
-      table: row.table,
-      sourceColumn: column(join.sourceField),
-      targetColumn: column(join.targetField),
-    };
-  };
-  const made = collections.map((row) => collectionOf(row, byCollection.get(row.id) ?? [], joinOf));
-  return new Registry(version, new Map(made.map((collection) => [collection.name, collection])));
+  const changed = new Map(collections.map((row) => [row.name, collectionOf(row, byCollection.get(row.id) ?? [])]));
+  const gone = former.all().filter((each) => !ids.has(each.id));
+  const next = former.with(
+    [...changed.values()],
+    gone.map((each) => each.name),
+    version,
+  );
+  return next.with(
+    next.all().flatMap((each) => joined(each, next, changed) ?? []),
+    [],
+    version,
+  );
 }
 
-/** @param joinOf finds joins in storage; without it relations have none, which serves where only columns matter. */
-export function collectionOf(
-  row: CollectionRow,
-  fields: readonly FieldRow[],
-  joinOf: (join: JoinFields) => Join | null = () => null,
-): Collection {
+/** A collection with its joins found in storage, where it or one of them has changed. */
+function joined(
+  collection: Collection,
+  registry: Registry,
+  changed: ReadonlyMap<string, Collection>,
+): Collection | null {
+  const stale = ({ relation }: Field): boolean =>
+    Boolean(relation?.through && (changed.has(collection.name) || changed.has(relation.through.collection)));
+  if (!collection.fields.some(stale)) return null;
+  const fields = collection.fields.map((field) => (stale(field) ? withJoin(field, registry) : field));
+  return makeCollection({ ...collection, fields });
+}
+
+function withJoin(field: Field, registry: Registry): Field {
+  const { relation } = field;
+  const { collection, sourceField, targetField } = relation!.through!;
+  const join = registry.get(collection);
+  const column = (name: string): string => fieldOf(join, name).column!;
+  const through = {
+    collection,
+    sourceField,
+    targetField,
+    table: join.table,
+    sourceColumn: column(sourceField),
+    targetColumn: column(targetField),
+  };
+  return { ...field, relation: { ...relation!, through } };
+}
+
+/** A collection from its rows; where its joins lie is not found yet. */
+export function collectionOf(row: CollectionRow, fields: readonly FieldRow[]): Collection {
   return makeCollection({
     ...row,
     options: row.options as CollectionOptions,
-    fields: fields.map((field) => fieldOfRow(field, row.system, joinOf)),
+    fields: fields.map((field) => fieldOfRow(field, row.system)),
   });
 }
 
@@ -94,7 +121,7 @@ export function columnNameOf({ base, core }: FieldFacts, id: number, system: boo
   return base === null || (system && core) ? base : physicalName(base, id);
 }
 
-function fieldOfRow(row: FieldRow, system: boolean, joinOf: (join: JoinFields) => Join | null): Field {
+function fieldOfRow(row: FieldRow, system: boolean): Field {
   const definition = row.definition as FieldDefinition;
   const facts = row.facts as FieldFacts;
   return {
@@ -113,7 +140,7 @@ function fieldOfRow(row: FieldRow, system: boolean, joinOf: (join: JoinFields) =
     references: facts.references,
     relation: facts.relation && {
       ...facts.relation,
-      through: facts.relation.through && joinOf(facts.relation.through),
+      through: facts.relation.through && { ...facts.relation.through, table: '', sourceColumn: '', targetColumn: '' },
     },
   };
 }

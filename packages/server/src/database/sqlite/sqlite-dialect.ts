@@ -187,7 +187,7 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
   catalogueProbe: "SELECT 1 FROM sqlite_master WHERE name='_meta'",
   catalogue: () => [
     sql`CREATE TABLE _meta (version INTEGER NOT NULL, schema_version INTEGER NOT NULL, epoch TEXT NOT NULL, application TEXT NOT NULL)`,
-    sql`CREATE TABLE _collections (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, title TEXT, description TEXT, options TEXT NOT NULL, table_name TEXT NOT NULL, system INTEGER NOT NULL, internal INTEGER NOT NULL)`,
+    sql`CREATE TABLE _collections (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, title TEXT, description TEXT, options TEXT NOT NULL, table_name TEXT NOT NULL, system INTEGER NOT NULL, internal INTEGER NOT NULL, changed INTEGER NOT NULL)`,
     sql`CREATE TABLE _fields (id INTEGER PRIMARY KEY AUTOINCREMENT, collection_id INTEGER NOT NULL REFERENCES _collections(id) ON DELETE CASCADE, name TEXT NOT NULL, definition TEXT NOT NULL, facts TEXT NOT NULL, UNIQUE (collection_id, name))`,
     sql`CREATE TABLE _events (id INTEGER PRIMARY KEY, at TEXT NOT NULL, name TEXT NOT NULL, resource TEXT NOT NULL, tk TEXT, actor TEXT, request_id TEXT, changed TEXT NOT NULL)`,
   ],
