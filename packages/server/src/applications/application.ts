@@ -11,7 +11,7 @@ import type { Logger } from '../base/logger.ts';
 import { LruMap } from '../base/lru-map.ts';
 import { TokenHasher } from '../base/token.ts';
 import { ChangeLog } from '../changes/change-log.ts';
-import type { DefinitionContext } from '../collections/definition-context.ts';
+import type { DefinitionContext, Trial } from '../collections/definition-context.ts';
 import { readDefinitions, readVersions, type Versions } from '../database/catalogue.ts';
 import { type Database, DatabaseFault, StaleVersion } from '../database/database.ts';
 import { readPermissions, readRoles } from '../database/identity-store.ts';
@@ -154,7 +154,7 @@ export class Application {
     };
   }
 
-  definitionContext(caller: Caller | null, requestId: string | null): DefinitionContext {
+  definitionContext(caller: Caller | null, requestId: string | null, trial: Trial | null = null): DefinitionContext {
     const { registry, versions } = this.#snapshot;
     return {
       database: this.database,
@@ -166,6 +166,7 @@ export class Application {
       requestId,
       maximumFields: this.#parts.maximumFields,
       maximumCollections: this.#parts.maximumCollections,
+      trial,
       refresh: () => this.refresh(),
     };
   }

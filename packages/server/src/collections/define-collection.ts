@@ -55,7 +55,7 @@ export async function defineCollection(
       await logged(context, transaction, 'collections.created', join.definition.name);
     }
     for (const { collection: other, field } of resolution.foreign)
-      await growCollection(context, transaction, grown.get(other), [field], grown);
+      await growAbroad(context, transaction, grown.get(other), field, grown);
   });
 }
 
@@ -115,7 +115,7 @@ export async function addField(
       await logged(context, transaction, 'collections.created', join.definition.name);
     }
     for (const { collection: other, field } of resolution.foreign)
-      await growCollection(context, transaction, registry.get(other), [field], registry);
+      await growAbroad(context, transaction, registry.get(other), field, registry);
     await logged(context, transaction, 'fields.created', `${collectionName}.${definition.name}`);
   });
 }
@@ -175,6 +175,18 @@ async function storeFields(
     rows.push({ ...parts, id: await insertField(context.database, transaction, parts) });
   }
   return rows;
+}
+
+/** Adds the foreign key that a relation needs in another collection. */
+async function growAbroad(
+  context: DefinitionContext,
+  transaction: Transaction,
+  other: Collection,
+  field: NewField,
+  registry: Registry,
+): Promise<void> {
+  await growCollection(context, transaction, other, [field], registry);
+  await logged(context, transaction, 'fields.created', `${other.name}.${field.definition.name}`);
 }
 
 /** Adds fields to a collection that exists: columns, values for the records that are there, indexes. */

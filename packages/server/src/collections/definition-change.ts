@@ -1,10 +1,11 @@
 import { isoTime } from '../base/clock.ts';
 import { bumpVersion, followTable } from '../database/catalogue.ts';
+import { countRows } from '../database/column-data.ts';
 import { DatabaseFault, fixed, StaleVersion, type Transaction } from '../database/database.ts';
 import type { Sql } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { physicalName } from '../schema/names.ts';
-import type { DefinitionContext } from './definition-context.ts';
+import { type DefinitionContext, type Trial, TrialEnd } from './definition-context.ts';
 
 export interface ChangeScope {
   /** The collection that an error names. */
@@ -30,7 +31,9 @@ export async function changing(
         if (lock) await runAll(context, transaction, [lock]);
         // Also the lock by which definition changes of several nodes follow each other.
         if ((await bumpVersion(transaction, 'schema')) !== context.version + 1) throw new StaleVersion();
+        if (context.trial) await beginTrial(context, context.trial, transaction, tables);
         await work(transaction);
+        if (context.trial) throw new TrialEnd(context.trial);
         for (const table of tables) await moveOn(context, transaction, table);
       },
       // Nobody writes between the change and its being known here.
@@ -39,6 +42,18 @@ export async function changing(
   } catch (error) {
     throw definitionFault(error, subject);
   }
+}
+
+/** A transaction that is tried again notes everything anew. */
+async function beginTrial(
+  { database, registry }: DefinitionContext,
+  trial: Trial,
+  transaction: Transaction,
+  tables: readonly string[],
+): Promise<void> {
+  trial.changes.length = 0;
+  for (const { name, table } of registry.all())
+    if (tables.includes(table)) trial.records[name] = await countRows(database, transaction, table);
 }
 
 /** Makes statements that were written for the former definition fail, also those that wait for this change to end. */
@@ -70,6 +85,7 @@ export async function logged(
   name: string,
   tk: string,
 ): Promise<void> {
+  context.trial?.changes.push({ name, tk });
   const { actor, requestId } = context;
   const events = { name, resource: name.split('.')[0]!, tks: [tk], actor, requestId, changed: [] };
   await context.changes.append(transaction, events, isoTime(context.clock.now()));

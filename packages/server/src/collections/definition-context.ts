@@ -3,6 +3,24 @@ import type { ChangeLog } from '../changes/change-log.ts';
 import type { Database } from '../database/database.ts';
 import type { Registry } from '../schema/registry.ts';
 
+/** What a change would do. */
+export interface Trial {
+  /** Events that it would cause, in their order. */
+  readonly changes: { name: string; tk: string }[];
+  /** Records that the changed tables hold, by collection. */
+  readonly records: Record<string, number>;
+}
+
+/** Ends the transaction of a trial. */
+export class TrialEnd extends Error {
+  readonly trial: Trial;
+
+  constructor(trial: Trial) {
+    super('the trial ends here');
+    this.trial = trial;
+  }
+}
+
 /** What a change of definitions works with. */
 export interface DefinitionContext {
   readonly database: Database;
@@ -14,6 +32,8 @@ export interface DefinitionContext {
   readonly requestId: string | null;
   readonly maximumFields: number;
   readonly maximumCollections: number;
+  /** Where a change is only tried: what it would do is noted here, then all of it is taken back. */
+  readonly trial: Trial | null;
   /** Takes up the committed change; afterwards the registry of the application is the new one. */
   refresh(): Promise<void>;
 }

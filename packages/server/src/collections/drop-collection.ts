@@ -10,6 +10,7 @@ import { type Collection, columnsOf, type Field, makeCollection } from '../schem
 import { changing, logged, runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { isOnlyJoin } from './join-collection.ts';
+import { forgetField } from './permission-names.ts';
 import { columnDefinition, indexesOf, optionsWithout } from './storage.ts';
 
 interface Dependant {
@@ -94,4 +95,8 @@ async function shrink(
     transaction,
     fields.map((field) => field.id),
   );
+  for (const field of fields) {
+    await forgetField(context, transaction, collection, field.name);
+    await logged(context, transaction, 'fields.destroyed', `${collection.name}.${field.name}`);
+  }
 }

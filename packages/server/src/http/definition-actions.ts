@@ -1,7 +1,7 @@
 import { changeCollection } from '../collections/change-collection.ts';
 import { changeField } from '../collections/change-field.ts';
 import { addField, defineCollection } from '../collections/define-collection.ts';
-import type { DefinitionContext } from '../collections/definition-context.ts';
+import { type DefinitionContext, TrialEnd } from '../collections/definition-context.ts';
 import { dropCollection } from '../collections/drop-collection.ts';
 import { dropField } from '../collections/drop-field.ts';
 import { showCollection, showField } from '../collections/show-definition.ts';
@@ -30,9 +30,26 @@ function guarded(work: Definitions): SystemAction['run'] {
     const { resource, action } = call.route;
     const grant = call.application.recordContext(call.caller, call.requestId).grantOf(resource, action);
     if (!grant) throw denied(resource, action);
-    const data = await work(call, call.application.definitionContext(call.caller, call.requestId));
+    const tried = action !== 'list' && action !== 'get' && isTrial(call);
+    const trial = tried ? { changes: [], records: {} } : null;
+    const data = await work(call, call.application.definitionContext(call.caller, call.requestId, trial)).catch(
+      reportTrial,
+    );
     return { data: JSON.stringify(data), ...(action === 'list' || action === 'get' ? { counter: 0 } : {}) };
   };
+}
+
+/** `dryRun=true`: everything runs and is taken back; the reply says what would be. */
+function isTrial(call: Call): boolean {
+  const { dryRun } = call.parameters();
+  if (dryRun === undefined || dryRun === 'false') return false;
+  if (dryRun === 'true') return true;
+  throw new ApiError('PARAMETER_INVALID', 'dryRun must be true or false.');
+}
+
+function reportTrial(error: unknown): unknown {
+  if (error instanceof TrialEnd) return { dryRun: true, ...error.trial };
+  throw error;
 }
 
 async function listCollections(call: Call, { registry }: DefinitionContext): Promise<unknown> {
@@ -129,7 +146,8 @@ function tkOf(call: Call): string {
 /** The parameters of an action that knows only these. */
 function allow(call: Call, names: readonly string[]): Readonly<Record<string, unknown>> {
   const parameters = call.parameters();
-  const unknown = Object.keys(parameters).find((name) => !names.includes(name));
+  const reads = call.route.action === 'list' || call.route.action === 'get';
+  const unknown = Object.keys(parameters).find((name) => !names.includes(name) && (reads || name !== 'dryRun'));
   if (unknown !== undefined)
     throw new ApiError(
       'PARAMETER_UNKNOWN',

@@ -324,7 +324,11 @@ const scenarios: readonly Scenario[] = [
   {
     name: 'cascade takes relation and foreign key along',
     request: 'POST /api/collections:destroy?filterByTk=typed&cascade=true',
-    expect: { status: 200, body: { data: 1 }, events: ['collections.destroyed'] },
+    expect: {
+      status: 200,
+      body: { data: 1 },
+      events: ['fields.destroyed', 'fields.destroyed', 'collections.destroyed'],
+    },
   },
   {
     name: 'the other collection keeps its records',
@@ -378,7 +382,7 @@ const scenarios: readonly Scenario[] = [
           ],
         },
       },
-      events: ['collections.created', 'collections.created'],
+      events: ['collections.created', 'collections.created', 'fields.created'],
     },
   },
   {
@@ -534,7 +538,16 @@ const scenarios: readonly Scenario[] = [
   {
     name: 'cascade takes joins and relations along',
     request: 'POST /api/collections:destroy?filterByTk=notes&cascade=true',
-    expect: { status: 200, events: ['collections.destroyed', 'collections.destroyed', 'collections.destroyed'] },
+    expect: {
+      status: 200,
+      events: [
+        'fields.destroyed',
+        'fields.destroyed',
+        'collections.destroyed',
+        'collections.destroyed',
+        'collections.destroyed',
+      ],
+    },
   },
   {
     name: 'the other side goes on without them',
