@@ -37,6 +37,8 @@ export async function changeField(
   const { newName = name, ...properties } = changes;
   checkNewName(newName, name, collection);
   const definition = changed(field, properties);
+  if (typeOf(definition).relation !== field.type.relation)
+    throw invalidDefinition({ type: 'A field with values does not become a relation; make the relation beside it.' });
   refuseWhatRelationsNeed(context, collection, field, definition);
   const renamed = { ...definition, name: newName as string };
   const work = new FieldChange(context, collection, field, renamed);
@@ -56,11 +58,12 @@ function checkNewName(newName: unknown, name: string, collection: Collection): v
 function changed(field: Field, changes: Readonly<Record<string, unknown>>): FieldDefinition {
   const { options, ...flat } = changes;
   const all: Record<string, unknown> = { ...(options as object | undefined), ...flat };
-  const fixed = Object.keys(all).find((key) => !words.has(key) && (field.relation || field.primaryKey));
-  if (fixed !== undefined && all[fixed] !== (field.definition as unknown as Record<string, unknown>)[fixed]) {
+  const before = field.definition as unknown as Record<string, unknown>;
+  const moved = Object.keys(all).find((key) => !words.has(key) && !sameValue(all[key], before[key]));
+  if (moved !== undefined && (field.relation || field.primaryKey)) {
     const what = field.relation ? 'relation' : 'primary key';
     throw invalidDefinition({
-      [fixed]: `Of a ${what} only name, title, description and uiSchema change; make it anew.`,
+      [moved]: `Of a ${what} only name, title, description and uiSchema change; make it anew.`,
     });
   }
   const merged = Object.fromEntries(
@@ -69,6 +72,10 @@ function changed(field: Field, changes: Readonly<Record<string, unknown>>): Fiel
   if (!field.primaryKey) return checkField(merged);
   const { primaryKey, autoIncrement, ...rest } = merged;
   return { ...checkField(rest), ...(primaryKey !== undefined && { primaryKey, autoIncrement }) } as FieldDefinition;
+}
+
+function sameValue(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
 }
 
 /** What of the old definition still has a meaning: another type has other options. */

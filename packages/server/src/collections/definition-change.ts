@@ -1,9 +1,10 @@
 import { isoTime } from '../base/clock.ts';
-import { bumpVersion, followTable } from '../database/catalogue.ts';
+import { bumpVersion, followTable, readUncommitted } from '../database/catalogue.ts';
 import { countRows } from '../database/column-data.ts';
 import { DatabaseFault, fixed, StaleVersion, type Transaction } from '../database/database.ts';
 import type { Sql } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { changedRegistry } from '../schema/load-registry.ts';
 import { physicalName } from '../schema/names.ts';
 import { type DefinitionContext, type Trial, TrialEnd } from './definition-context.ts';
 
@@ -22,7 +23,7 @@ export async function changing(
   { subject, tables, rebuild = false }: ChangeScope,
   work: (transaction: Transaction) => Promise<void>,
 ): Promise<void> {
-  const { database } = context;
+  const { database, registry } = context;
   try {
     await database.write(
       async (transaction) => {
@@ -35,6 +36,8 @@ export async function changing(
         await work(transaction);
         if (context.trial) throw new TrialEnd(context.trial);
         for (const table of tables) await moveOn(context, transaction, table);
+        // What does not load must never be committed: nothing would be reachable any more.
+        changedRegistry(registry, registry.version + 1, await readUncommitted(database, transaction, registry.version));
       },
       // Nobody writes between the change and its being known here.
       { heavy: tables.length > 0, rebuild, committed: () => context.refresh() },

@@ -1,5 +1,6 @@
 /** The catalogue's own statements: versions and definitions of an application. */
-import { type Database, fixed, type Row, type Transaction } from './database.ts';
+import { type BoundStatement, type Database, fixed, type Row, type Transaction } from './database.ts';
+import type { Dialect } from './dialect.ts';
 import { type Sql, sql, value } from './sql.ts';
 
 export interface StoredCollection {
@@ -51,9 +52,27 @@ export interface StoredDefinitions {
 
 /** Reads the collections that changed after a schema version, so that a change costs what it touches. */
 export async function readDefinitions(database: Database, since: number): Promise<StoredDefinitions> {
-  const { dialect } = database;
+  const [ids, collections, fields] = await database.read(definitionsSince(database.dialect, since));
+  return storedDefinitions(ids!, collections!, fields!);
+}
+
+/** The same as a transaction that is about to commit sees it. */
+export async function readUncommitted(
+  { dialect }: Database,
+  transaction: Transaction,
+  since: number,
+): Promise<StoredDefinitions> {
+  const [ids, collections, fields] = definitionsSince(dialect, since);
+  return storedDefinitions(
+    await transaction.run(ids!),
+    await transaction.run(collections!),
+    await transaction.run(fields!),
+  );
+}
+
+function definitionsSince(dialect: Dialect, since: number): BoundStatement[] {
   const newer = sql`changed>${value('bigint', since)}`;
-  const [ids, collections, fields] = await database.read([
+  return [
     { text: 'SELECT id FROM _collections', values: [] },
     fixed(
       dialect,
@@ -63,11 +82,18 @@ export async function readDefinitions(database: Database, since: number): Promis
       dialect,
       sql`SELECT id,collection_id,name,definition,facts FROM _fields WHERE collection_id IN (SELECT id FROM _collections WHERE ${newer}) ORDER BY id`,
     ),
-  ]);
+  ];
+}
+
+function storedDefinitions(
+  ids: readonly Row[],
+  collections: readonly Row[],
+  fields: readonly Row[],
+): StoredDefinitions {
   return {
-    ids: new Set(ids!.map((row) => Number(row[0]))),
-    collections: collections!.map(storedCollection),
-    fields: fields!.map(storedField),
+    ids: new Set(ids.map((row) => Number(row[0]))),
+    collections: collections.map(storedCollection),
+    fields: fields.map(storedField),
   };
 }
 

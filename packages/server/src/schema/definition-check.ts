@@ -233,7 +233,7 @@ function checkColumn(definition: FieldDefinition, type: FieldType, at: string, d
     note(details, `${at}${unique ? 'unique' : 'index'}`, `A ${type.name} field takes no index.`);
   if (typeof min === 'number' && typeof max === 'number' && min > max)
     note(details, `${at}min`, 'min is greater than max.');
-  if (defaultValue === undefined || Object.keys(details).some((key) => key.startsWith(at) && at !== '')) return;
+  if (defaultValue === undefined || Object.keys(details).some((key) => key.startsWith(at))) return;
   if (defaultValue === null) {
     if (definition.required || definition.allowNull === false)
       note(details, `${at}defaultValue`, 'This field may not be null.');

@@ -339,6 +339,22 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 422, body: { details: { type: said } } },
   },
   {
+    name: 'nor does it cease to be one, whatever else is named with it',
+    ...change({ name: 'id', type: 'integer', primaryKey: false }),
+    expect: { status: 422, body: { details: { primaryKey: said } } },
+  },
+  {
+    name: 'a bound of the wrong type beside a default is 422',
+    request: 'POST /api/fields:create',
+    body: { collectionName: 'books', name: 'extra', type: 'float', defaultValue: true, min: 'x' },
+    expect: { status: 422, body: { details: { min: said } } },
+  },
+  {
+    name: 'a field with values does not become a relation',
+    ...change({ name: 'lang', type: 'belongsTo', target: 'shelves' }),
+    expect: { status: 422, body: { details: { type: said } } },
+  },
+  {
     name: 'an unknown property is 422',
     ...change({ name: 'lang', colour: 'red' }),
     expect: { status: 422, body: { details: { colour: said } } },
