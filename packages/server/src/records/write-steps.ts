@@ -1,0 +1,185 @@
+/** What every write goes through: its turn, the guards before it, and the look at what it did. */
+import { isoTime } from '../base/clock.ts';
+import { bumpVersion } from '../database/catalogue.ts';
+import { bind, type Row, StaleVersion, type Statement, type Transaction } from '../database/database.ts';
+import type { BindEnvironment, BindParts } from '../database/sql.ts';
+import { actorOf } from '../identity/caller.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import { limits } from '../protocol/limits.ts';
+import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import type { Grant } from '../query/grant.ts';
+import { type Collection, columnsOf } from '../schema/registry.ts';
+import { environmentFor, missing } from './read-records.ts';
+import { planContext, type RecordContext } from './record-context.ts';
+import type { CheckedRecord } from './record-input.ts';
+import type { Body, RecordRules } from './record-rules.ts';
+import { resultColumns as at, planDiagnosis, planKeys, planReach, type WritePlan } from './write-plan.ts';
+
+/** One write on its way: who writes what, under which grant and rules. */
+export interface Target {
+  readonly context: RecordContext;
+  readonly collection: Collection;
+  readonly request: AskedRecordRequest;
+  readonly grant: Grant;
+  readonly rules: RecordRules | null;
+}
+
+/** A transaction that begins under the snapshot it was planned for. @param heavy many rows: runs off the event loop. */
+export function transact(
+  { context }: Target,
+  work: (transaction: Transaction) => Promise<Row[]>,
+  heavy = false,
+): Promise<Row[]> {
+  return context.database.write(work, { heavy, precondition: context.requireCurrent });
+}
+
+/** One statement that commits by itself: nothing has to be looked at between write and commit. */
+export async function alone(
+  target: Target,
+  statement: Statement,
+  environment: BindEnvironment,
+  mayMiss = false,
+): Promise<Row[]> {
+  const { database, requireCurrent } = target.context;
+  const bound = bind(database.dialect, statement, environment);
+  const rows = await database.writeOne(bound, [target.collection.table], { precondition: requireCurrent });
+  if (rows.length === 0 && !mayMiss) throw new StaleVersion();
+  return rows;
+}
+
+/** Reads back what RETURNING cannot say, and refuses rows that no longer pass the row filter. */
+export async function lookedAt(
+  target: Target,
+  plan: WritePlan,
+  written: readonly Row[],
+  transaction: Transaction,
+): Promise<Row[]> {
+  let rows = [...written];
+  if (plan.look && written.length > 0) {
+    const keys = written.map((row) => row[at.key]);
+    const found = await transaction.run(
+      bind(target.context.database.dialect, plan.look, environmentOf(target, { key: keys })),
+    );
+    const byKey = new Map(found.map((row) => [row[at.key], row]));
+    rows = keys.map((key) => byKey.get(key)!);
+  }
+  if (rows.some((row) => !row[at.passes])) {
+    throw new ApiError(
+      'NO_PERMISSION',
+      `The role's row filter on ${target.collection.name} does not admit the record as it would be.`,
+    );
+  }
+  return rows;
+}
+
+export async function guardRules(
+  target: Target,
+  transaction: Transaction,
+  action: 'update' | 'destroy',
+  environment: BindEnvironment,
+  body: Body | null,
+): Promise<void> {
+  const { context, collection, rules } = target;
+  if (!rules?.guard) return;
+  const statement = planKeys(target.request, collection, target.grant, planContext(context));
+  const rows = await transaction.run(bind(context.database.dialect, statement, environment));
+  await rules.guard(
+    transaction,
+    action,
+    rows.map((row) => row[0]),
+    body,
+    context,
+  );
+}
+
+/** By filter: not more than the cap. By keys: all of them exist and may be reached, or nothing happens. */
+export async function checkReach(
+  target: Target,
+  transaction: Transaction,
+  environment: BindEnvironment,
+): Promise<void> {
+  const { context, collection, request, grant } = target;
+  const { dialect } = context.database;
+  const plan = planReach(request, collection, grant, limits.recordsByFilter, planContext(context));
+  const [row] = await transaction.run(bind(dialect, plan, environment));
+  const reached = Number(row![0]);
+  if (reached > limits.recordsByFilter) {
+    throw new ApiError('LIMIT_EXCEEDED', `The filter matches more than ${limits.recordsByFilter} records; narrow it.`);
+  }
+  if (!Array.isArray(environment.key) || reached === environment.key.length) return;
+  const there = await transaction.run(
+    bind(dialect, planDiagnosis(request, collection, grant, planContext(context)), environment),
+  );
+  const found = there.filter((each) => each[2]).length;
+  if (found < there.length || there.length < environment.key.length) throw missing(collection, grant);
+  if (request.filter !== null)
+    throw new ApiError('RECORD_UNKNOWN', 'Not every record of filterByTk matches the filter.');
+}
+
+/** Why a write of one record reached none: it is stale, filtered away, changed meanwhile, or not there. */
+export async function explainNothing(
+  target: Target,
+  transaction: Transaction,
+  environment: BindEnvironment,
+  reached: number,
+  counter: number | null,
+): Promise<void> {
+  const { context, collection, request, grant } = target;
+  if (reached > 0 || request.filterByTk === undefined) return;
+  const { dialect } = context.database;
+  if (dialect.shared) {
+    const [meta] = await transaction.run({ text: 'SELECT version FROM _meta', values: [] });
+    if (Number(meta![0]) !== context.version) throw new StaleVersion();
+  }
+  const [row] = await transaction.run(
+    bind(dialect, planDiagnosis(request, collection, grant, planContext(context)), environment),
+  );
+  if (!row?.[2]) throw missing(collection, grant);
+  if (counter !== null && Number(row[1]) !== counter) {
+    throw new ApiError(
+      'VERSION_STALE',
+      'The record has changed since it was read; read it again. Nothing was written.',
+    );
+  }
+  throw new ApiError('RECORD_UNKNOWN', 'The record does not match the filter.');
+}
+
+/** What ends every write: its events, and the version where access changed. */
+export async function finish(
+  target: Target,
+  transaction: Transaction,
+  verb: string,
+  rows: readonly Row[],
+  named: readonly string[],
+): Promise<void> {
+  const { context, collection, rules } = target;
+  const changed = named.filter((name) => !collection.byName.get(name)?.type.secret);
+  const events = {
+    name: `${collection.name}.${verb}`,
+    resource: collection.name,
+    tks: rows.map((row) => String(row[at.key])),
+    actor: actorOf(context.caller),
+    requestId: context.requestId,
+    changed,
+  };
+  await context.changes.append(transaction, events, isoTime(context.clock.now()));
+  if (rules?.access) await bumpVersion(transaction);
+}
+
+export function eventOf({ context }: Target, changed: readonly string[]): BindEnvironment['event'] {
+  return { at: isoTime(context.clock.now()), actor: actorOf(context.caller), requestId: context.requestId, changed };
+}
+
+export function environmentOf(target: Target, parts: BindParts): BindEnvironment {
+  return environmentFor(target.context, target.request, parts);
+}
+
+/** Whether a write needs no look at other rows: no rules, no restricted reference, no key of its own. */
+export function isPlain({ rules, collection, context }: Target, record: CheckedRecord): boolean {
+  if (rules || record.named.includes(collection.primaryKey.name)) return false;
+  return columnsOf(collection).every((field) => {
+    if (!field.references || !record.named.includes(field.name)) return true;
+    const grant = context.grantOf(field.references.collection, 'get');
+    return grant !== null && grant.rows === null;
+  });
+}
