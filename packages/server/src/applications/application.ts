@@ -42,7 +42,9 @@ interface Snapshot {
   readonly cache: PlanCache;
 }
 
-const attempts = 6;
+const attempts = 10;
+/** The longest wait before another attempt: writers that change who may do what step aside for each other. */
+const longestWaitMilliseconds = 100;
 const useFlushMilliseconds = 30_000;
 
 export class Application {
@@ -122,6 +124,7 @@ export class Application {
           throw new ApiError('BUSY', 'The definitions change faster than the request can follow; try again.', {
             retryAfter: 1,
           });
+        if (attempt > 1) await aside(attempt);
         await this.refresh();
       }
     }
@@ -147,7 +150,7 @@ export class Application {
       clock: this.clock,
       requestId,
       requireCurrent: () => {
-        if (this.#snapshot.versions.version !== versions.version) throw new StaleVersion();
+        if (this.#snapshot.versions.schema !== versions.schema) throw new StaleVersion();
       },
       hashToken: (token) => this.#hasher.hash(token),
       refresh: () => this.refresh(),
@@ -210,6 +213,11 @@ export class Application {
       this.#parts.logger.warn({ err: error }, 'the last use of API keys could not be noted');
     }
   }
+}
+
+function aside(attempt: number): Promise<void> {
+  const wait = Math.random() * Math.min(longestWaitMilliseconds, 5 * 2 ** attempt);
+  return new Promise((resolve) => setTimeout(resolve, wait));
 }
 
 function isStale(error: unknown): boolean {

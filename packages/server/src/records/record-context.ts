@@ -29,7 +29,7 @@ export interface RecordContext {
   readonly changes: ChangeLog;
   readonly clock: Clock;
   readonly requestId: string | null;
-  /** Throws StaleVersion when the snapshot has moved on: asked when a write's turn has come. */
+  /** Throws StaleVersion when the definitions have moved on: asked when a write's turn has come. */
   readonly requireCurrent: () => void;
   /** The keyed hash of a token. */
   hashToken(token: string): string;

@@ -66,6 +66,22 @@ describeEngines('two servers on one store', (engine) => {
     expect((await second!.call('GET /api/things:list', { as: key.token })).status).toBe(403);
   });
 
+  test('users made by many clients at once are made or refused with 503, none in half', async () => {
+    const [first] = nodes;
+    const count = async (): Promise<number> => (await first!.call('GET /api/users:list?pageSize=1')).body.meta.count;
+    const before = await count();
+    const statuses = await Promise.all(
+      Array.from({ length: 48 }, async (_, index) => {
+        const body = { email: `u${index}@example.com`, roles: ['viewer'] };
+        return (await nodes[index % 3]!.call('POST /api/users:create', { body })).status;
+      }),
+    );
+    const made = statuses.filter((status) => status === 200).length;
+    expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
+    expect(made).toBeGreaterThan(24);
+    expect((await count()) - before).toBe(made);
+  });
+
   test('a collection destroyed and made again under readers and writers gives right answers or clear errors', async () => {
     const [first, second, third] = nodes;
     let going = true;
