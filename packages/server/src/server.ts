@@ -1,14 +1,15 @@
 /** The composition root: from a configuration to a running server. Alone with cli.ts it knows both engines. */
 import { join } from 'node:path';
-import { Application } from './applications/application.ts';
-import { Applications, mainName } from './applications/applications.ts';
+import { Application, mainName } from './applications/application.ts';
+import type { ApplicationStores } from './applications/application-stores.ts';
+import { Applications } from './applications/applications.ts';
 import { addFirstAdmin, completeBirth, hasUsers, prepareStore } from './applications/birth.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import { type Logger, makeLogger } from './base/logger.ts';
-import type { Database } from './database/database.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
 import { HttpServer } from './http/http-server.ts';
+import { hashPassword } from './identity/password.ts';
 
 export interface ServerOptions {
   readonly config: Config;
@@ -35,42 +36,74 @@ export async function startServer({
   syncFile,
 }: ServerOptions): Promise<RunningServer> {
   const log = logger ?? makeLogger(config.logLevel);
-  const database = await openDatabase(config, syncFile);
+  const stores = await openStores(config, syncFile);
+  const database = await stores.open(mainStore, true);
   const { appKey, appKeyPrevious, maximumFields, maximumCollections } = config;
-  const parts = {
-    name: mainName,
-    database,
-    clock,
-    logger: log,
-    appKey,
-    appKeyPrevious,
-    maximumFields,
-    maximumCollections,
-  };
-  const main = new Application(parts);
+  const common = { clock, logger: log, appKey, appKeyPrevious, maximumFields, maximumCollections };
+  const main = new Application({ ...common, name: mainName, database, requireServed: null });
   await database.alone(async () => {
-    await prepareStore(database, mainName);
+    await prepareStore(database, mainName, true);
     await main.open();
     await completeBirth(main);
-    if (config.rootEmail && config.rootPassword) await addFirstAdmin(main, config.rootEmail, config.rootPassword);
+    const { rootEmail, rootPassword } = config;
+    if (rootEmail && rootPassword) await addRoot(main, rootEmail, rootPassword);
   });
-  const applications = new Applications(main);
+  const applications = new Applications({
+    main,
+    common,
+    stores,
+    idleMilliseconds: config.applicationIdleSeconds * 1000,
+    mostOpen: config.applicationsOpen,
+  });
   const http = new HttpServer({ applications, config, logger: log });
   const url = await http.listen();
+  const begun = applications.begin().catch((error: unknown) => log.error({ err: error }, 'applications did not start'));
   const stop = async (): Promise<void> => {
     await http.close();
     await applications.close();
+    await begun;
   };
   return { url, engine: database.dialect.name, hasUsers: await hasUsers(main), applications, stop };
 }
 
+const mainStore = '1';
+/** Connections that an application besides `main` takes at most, and how long it keeps them unused. */
+const smallPool = 4;
+const idleMilliseconds = 2000;
+
 /** An engine is loaded only where it is used: it costs start-up time and memory. */
-async function openDatabase(config: Config, syncFile: SyncFile | undefined): Promise<Database> {
-  if (config.databaseUrl !== null) {
-    const { openPostgres } = await import('./database/postgres/postgres-open.ts');
-    return openPostgres({ url: config.databaseUrl, schema: 'app_1', poolSize: config.poolSize });
-  }
-  const { SqliteDatabase } = await import('./database/sqlite/sqlite-database.ts');
-  const path = join(config.dataDir, 'applications', '1.db');
-  return new SqliteDatabase({ path, readerThreads: config.readerThreads, ...(syncFile && { syncFile }) });
+async function openStores(config: Config, syncFile: SyncFile | undefined): Promise<ApplicationStores> {
+  if (config.databaseUrl !== null) return postgresStores(config, config.databaseUrl);
+  const { SqliteDatabase, removeSqlite } = await import('./database/sqlite/sqlite-database.ts');
+  const pathOf = (store: string): string => join(config.dataDir, 'applications', `${store}.db`);
+  return {
+    open: async (store, mayMake) => {
+      const options = { path: pathOf(store), readerThreads: config.readerThreads, mayMake };
+      return new SqliteDatabase({ ...options, ...(syncFile && { syncFile }) });
+    },
+    remove: async (store) => removeSqlite(pathOf(store)),
+  };
+}
+
+async function postgresStores(config: Config, url: string): Promise<ApplicationStores> {
+  const { dropPostgres, openPostgres } = await import('./database/postgres/postgres-open.ts');
+  const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
+  const budget = new ConnectionBudget(config.databaseConnections);
+  const schemaOf = (store: string): string => `app_${store.replaceAll('-', '')}`;
+  return {
+    open: (store, mayMake) => {
+      const main = store === mainStore;
+      const pool = main
+        ? { poolSize: config.poolSize, idleMilliseconds: 10_000 }
+        : { poolSize: Math.min(config.poolSize, smallPool), idleMilliseconds };
+      return openPostgres({ url, schema: schemaOf(store), budget, ...pool }, mayMake);
+    },
+    remove: (store) => dropPostgres(url, schemaOf(store)),
+  };
+}
+
+async function addRoot(main: Application, email: string, password: string): Promise<void> {
+  if (await hasUsers(main)) return;
+  const passwordHash = await hashPassword(password);
+  await addFirstAdmin(main, { email: email.trim().toLowerCase(), username: null, nickname: 'Admin', passwordHash });
 }

@@ -17,11 +17,15 @@ import { type Database, DatabaseFault, StaleVersion } from '../database/database
 import { readPermissions, readRoles } from '../database/identity-store.ts';
 import { Authenticator } from '../identity/authenticator.ts';
 import { actorOf, type Caller } from '../identity/caller.ts';
+import type { SignInContext } from '../identity/sign-in.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { GrantOf } from '../query/grant.ts';
 import type { PlanCache, RecordContext } from '../records/record-context.ts';
 import { changedRegistry } from '../schema/load-registry.ts';
 import { Registry } from '../schema/registry.ts';
+
+/** The application that every server has; it keeps the list of the others. */
+export const mainName = 'main';
 
 export interface ApplicationParts {
   readonly name: string;
@@ -32,6 +36,8 @@ export interface ApplicationParts {
   readonly appKeyPrevious: string | null;
   readonly maximumFields: number;
   readonly maximumCollections: number;
+  /** Asked where other servers may have stopped or destroyed it meanwhile. @throws ApiError when it is not served now. */
+  readonly requireServed: (() => Promise<void>) | null;
 }
 
 interface Snapshot {
@@ -54,7 +60,7 @@ export class Application {
   readonly authenticator: Authenticator;
   readonly clock: Clock;
   readonly #parts: ApplicationParts;
-  readonly #hasher: TokenHasher;
+  readonly #hashers: readonly TokenHasher[];
   #snapshot: Snapshot;
   #loading: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -65,9 +71,9 @@ export class Application {
     this.database = parts.database;
     this.clock = parts.clock;
     this.changes = new ChangeLog(parts.database);
-    this.#hasher = new TokenHasher(parts.appKey);
     const former = parts.appKeyPrevious === null ? [] : [new TokenHasher(parts.appKeyPrevious)];
-    this.authenticator = new Authenticator(parts.database, [this.#hasher, ...former], parts.clock, () =>
+    this.#hashers = [new TokenHasher(parts.appKey), ...former];
+    this.authenticator = new Authenticator(parts.database, this.#hashers, parts.clock, () =>
       this.registry.get('users'),
     );
     this.#snapshot = snapshot({ version: 0, schema: -1 }, new Registry(0, new Map()), { roles: new Map() });
@@ -106,6 +112,22 @@ export class Application {
   /** Before work that carries no version in its statements: other nodes may have changed who may do what. */
   async ensureCurrent(): Promise<void> {
     if (await this.#movedOn(this.#snapshot.versions.version)) await this.refresh();
+  }
+
+  /** Whether a credential holds here now. */
+  async accepts(token: string): Promise<boolean> {
+    try {
+      await this.authenticator.authenticate(token);
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError) return false;
+      throw error;
+    }
+  }
+
+  /** A token as it may be stored: under the current APP_KEY first. */
+  hashesOf(token: string): string[] {
+    return this.#hashers.map((hasher) => hasher.hash(token));
   }
 
   /**
@@ -152,9 +174,15 @@ export class Application {
       requireCurrent: () => {
         if (this.#snapshot.versions.schema !== versions.schema) throw new StaleVersion();
       },
-      hashToken: (token) => this.#hasher.hash(token),
+      hashToken: (token) => this.#hashers[0]!.hash(token),
       refresh: () => this.refresh(),
     };
+  }
+
+  /** What logins are made with. */
+  get signInContext(): SignInContext {
+    const { database, clock } = this;
+    return { database, clock, users: this.registry.get('users'), hashToken: (token) => this.#hashers[0]!.hash(token) };
   }
 
   definitionContext(caller: Caller | null, requestId: string | null, trial: Trial | null = null): DefinitionContext {
@@ -170,6 +198,7 @@ export class Application {
       maximumFields: this.#parts.maximumFields,
       maximumCollections: this.#parts.maximumCollections,
       trial,
+      inside: null,
       refresh: () => this.refresh(),
     };
   }
@@ -186,6 +215,7 @@ export class Application {
 
   /** The versions are read first: what changes after that makes the next guarded statement notice. */
   async #load(): Promise<void> {
+    if (this.database.dialect.shared) await this.#parts.requireServed?.();
     const versions = await readVersions(this.database);
     const former = this.#snapshot;
     let { registry } = former;

@@ -3,14 +3,25 @@ import { randomUUID } from 'node:crypto';
 import { adminRole, publicRole } from '../access/access-table.ts';
 import { isoTime } from '../base/clock.ts';
 import { addSystemField, defineCollection } from '../collections/define-collection.ts';
-import { createCatalogue, hasCatalogue } from '../database/catalogue.ts';
+import { changingTogether } from '../collections/definition-change.ts';
+import type { DefinitionContext } from '../collections/definition-context.ts';
+import type { NewField } from '../collections/resolve-fields.ts';
+import { findApplication, insertMain } from '../database/application-rows.ts';
+import { bumpVersion, createCatalogue, hasCatalogue } from '../database/catalogue.ts';
 import type { Database } from '../database/database.ts';
-import { insertPermission, insertRole, insertUser, setUserRoles, userCount } from '../database/identity-store.ts';
-import { hashPassword } from '../identity/password.ts';
-import type { CollectionDefinition } from '../schema/definition.ts';
+import {
+  insertPermission,
+  insertRole,
+  insertUser,
+  type NewUser,
+  readRoles,
+  setUserRoles,
+  userCount,
+} from '../database/identity-store.ts';
+import type { CollectionDefinition, FieldDefinition } from '../schema/definition.ts';
 import type { StoredRelation } from '../schema/load-registry.ts';
-import { systemCollections, systemRelations } from '../schema/system-collections.ts';
-import type { Application } from './application.ts';
+import { type SystemCollection, systemCollections, systemRelations } from '../schema/system-collections.ts';
+import { type Application, mainName } from './application.ts';
 
 const everyAction = ['list', 'get', 'create', 'update', 'destroy', 'export', 'import', 'history'];
 
@@ -41,59 +52,82 @@ const builtInRoles: readonly {
   { name: publicRole, title: 'Without a credential', allowConfigure: false, permissions: [] },
 ];
 
-/** Makes the catalogue where there is none. A birth that was cut short is started over: nothing can be in it. */
-export async function prepareStore(database: Database, name: string): Promise<boolean> {
-  if (await hasCatalogue(database)) return false;
-  await createCatalogue(database, name, randomUUID());
-  return true;
+/**
+ * Makes the catalogue where there is none and it may be made; returns whether it is there. A birth that was cut short is
+ * started over: nothing can be in it.
+ */
+export async function prepareStore(database: Database, name: string, mayMake: boolean): Promise<boolean> {
+  if (await hasCatalogue(database)) return true;
+  if (mayMake) await createCatalogue(database, name, randomUUID());
+  return mayMake;
 }
 
-/** Completes an application whose catalogue is there; safe to run at every start. */
+/**
+ * Completes an application whose catalogue is there: what a newer version of the server added is made too. Safe to run
+ * at every opening; one that is complete is only looked at.
+ */
 export async function completeBirth(application: Application): Promise<void> {
-  for (const system of systemCollections) {
-    if (application.registry.all().some((each) => each.name === system.name)) continue;
-    const definition: CollectionDefinition = {
-      name: system.name,
-      title: system.title,
-      fields: system.fields,
-      options: { timestamps: system.timestamps, paranoid: false, logging: false },
-    };
-    const hidden = new Set(system.fields.filter((field) => field.hidden).map((field) => field.name));
-    await defineCollection(application.definitionContext(null, null), definition, {
-      system: true,
-      internal: system.internal ?? false,
-      hidden: (field) => hidden.has(field.name),
+  const { registry, name } = application;
+  const there = new Set(registry.all().map((each) => each.name));
+  const wanted = systemCollections.filter((each) => !each.mainOnly || name === mainName);
+  const collections = wanted.filter((each) => !there.has(each.name));
+  const relations = systemRelations.filter(
+    ({ collection, field }) =>
+      wanted.some((each) => each.name === collection) &&
+      !(there.has(collection) && registry.get(collection).byName.has(field.name)),
+  );
+  if (collections.length + relations.length > 0) {
+    const context = application.definitionContext(null, null);
+    await changingTogether(context, { subject: name, tables: [] }, async (step) => {
+      for (const each of collections) await step((inside) => defineSystemCollection(inside, each));
+      for (const { collection, field } of relations)
+        await step((inside) => addSystemField(inside, collection, systemField(field)));
     });
   }
-  for (const { collection, field } of systemRelations) {
-    if (application.registry.get(collection).byName.has(field.name)) continue;
-    const facts = {
-      base: null,
-      notNull: false,
-      kept: false,
-      hidden: false,
-      core: true,
-      references: null,
-      relation: systemRelation(field.name),
-    };
-    await addSystemField(application.definitionContext(null, null), collection, { definition: field, facts });
-  }
   await addRoles(application);
-  await application.refresh();
+  if (name === mainName) await addMainRow(application);
+}
+
+/** `main` stands in the list of applications too. */
+async function addMainRow({ database, clock }: Application): Promise<void> {
+  if (await findApplication(database, mainName)) return;
+  await database.write((transaction) => insertMain(database, transaction, mainName, isoTime(clock.now())));
+}
+
+async function defineSystemCollection(context: DefinitionContext, system: SystemCollection): Promise<void> {
+  const definition: CollectionDefinition = {
+    name: system.name,
+    title: system.title,
+    fields: system.fields,
+    options: { timestamps: system.timestamps, paranoid: false, logging: false },
+  };
+  const hidden = new Set(system.fields.filter((field) => field.hidden).map((field) => field.name));
+  await defineCollection(context, definition, {
+    system: true,
+    internal: system.internal ?? false,
+    hidden: (field) => hidden.has(field.name),
+  });
+}
+
+function systemField(definition: FieldDefinition): NewField {
+  const facts = {
+    base: null,
+    notNull: false,
+    kept: false,
+    hidden: false,
+    core: true,
+    references: null,
+    relation: systemRelation(definition),
+  };
+  return { definition, facts };
 }
 
 /** The first admin, where nobody is there yet. */
-export async function addFirstAdmin(application: Application, email: string, password: string): Promise<boolean> {
-  const hash = await hashPassword(password);
+export async function addFirstAdmin(application: Application, admin: NewUser): Promise<boolean> {
   const { database, clock } = application;
   return database.write(async (transaction) => {
     if ((await userCount(database, transaction)) > 0) return false;
-    const id = await insertUser(database, transaction, {
-      email: email.trim().toLowerCase(),
-      nickname: 'Admin',
-      passwordHash: hash,
-      at: isoTime(clock.now()),
-    });
+    const id = await insertUser(database, transaction, { ...admin, at: isoTime(clock.now()) });
     await setUserRoles(database, transaction, id, [adminRole]);
     return true;
   });
@@ -103,25 +137,31 @@ export async function hasUsers({ database }: Application): Promise<boolean> {
   return database.write(async (transaction) => (await userCount(database, transaction)) > 0);
 }
 
-async function addRoles({ database, clock }: Application): Promise<void> {
+async function addRoles(application: Application): Promise<void> {
+  const { database, clock } = application;
+  const there = new Set((await readRoles(database)).map((role) => role.name));
+  const missing = builtInRoles.filter((role) => !there.has(role.name));
+  if (missing.length === 0) return;
   const at = isoTime(clock.now());
   await database.write(async (transaction) => {
-    for (const role of builtInRoles) {
+    for (const role of missing) {
       if (!(await insertRole(database, transaction, role, at))) continue;
       for (const permission of role.permissions)
         await insertPermission(database, transaction, { role: role.name, ...permission }, at);
     }
+    await bumpVersion(transaction);
   });
+  await application.refresh();
 }
 
-function systemRelation(name: string): StoredRelation {
-  if (name === 'permissions') {
+function systemRelation({ name, target, foreignKey, sourceKey }: FieldDefinition): StoredRelation {
+  if (name !== 'roles') {
     return {
       kind: 'hasMany',
       many: true,
-      target: 'permissions',
-      sourceField: 'name',
-      targetField: 'role',
+      target: target!,
+      sourceField: sourceKey!,
+      targetField: foreignKey!,
       through: null,
     };
   }

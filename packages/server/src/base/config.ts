@@ -27,6 +27,9 @@ export interface Config {
   readonly poolSize: number;
   readonly maximumFields: number;
   readonly maximumCollections: number;
+  readonly applicationIdleSeconds: number;
+  readonly applicationsOpen: number;
+  readonly databaseConnections: number;
 }
 
 /** A setting as docs/operations.md lists it. Secrets are also read from the file that `<NAME>_FILE` names. */
@@ -50,7 +53,7 @@ export const settings: readonly Setting[] = [
   setting('PORT', '4180', 'Port to listen on; 0 takes a free one.'),
   setting('DATA_DIR', './data', 'Folder of the SQLite files.'),
   setting('DATABASE_URL', '', 'A postgres:// address; empty means SQLite.', true),
-  setting('DATABASE_POOL', '10', 'Connections to PostgreSQL per application.'),
+  setting('DATABASE_POOL', '10', 'Connections to PostgreSQL for `main`; other applications take four at most.'),
   setting('APP_KEY', '', 'Secret under which keys and logins are hashed; unset: random for this run.', true),
   setting('APP_KEY_PREVIOUS', '', 'The former APP_KEY, accepted while credentials are rotated.', true),
   setting('INIT_ROOT_EMAIL', '', 'E-mail of the first admin, made at the first start.'),
@@ -63,6 +66,9 @@ export const settings: readonly Setting[] = [
   setting('READER_THREADS', '1', 'Worker threads for long reads on SQLite (1–16).'),
   setting('LIMIT_FIELDS', '200', 'Fields a collection may have.'),
   setting('LIMIT_COLLECTIONS', '5000', 'Collections an application may have.'),
+  setting('APPLICATION_IDLE_SECONDS', '300', 'After so long without a request an application is closed.'),
+  setting('APPLICATIONS_OPEN', '100', 'Applications open at once; past it those longest unused are closed.'),
+  setting('DATABASE_CONNECTIONS', '80', 'Connections to PostgreSQL of all applications together.'),
 ];
 
 export class ConfigError extends Error {}
@@ -99,6 +105,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     poolSize: whole('DATABASE_POOL', read('DATABASE_POOL'), 2, 500),
     maximumFields: whole('LIMIT_FIELDS', read('LIMIT_FIELDS'), 1, 900),
     maximumCollections: whole('LIMIT_COLLECTIONS', read('LIMIT_COLLECTIONS'), 1, 100_000),
+    applicationIdleSeconds: whole('APPLICATION_IDLE_SECONDS', read('APPLICATION_IDLE_SECONDS'), 1, 86_400),
+    applicationsOpen: whole('APPLICATIONS_OPEN', read('APPLICATIONS_OPEN'), 1, 10_000),
+    databaseConnections: whole('DATABASE_CONNECTIONS', read('DATABASE_CONNECTIONS'), 2, 10_000),
   };
 }
 

@@ -2,7 +2,7 @@
  * Makes collections and fields: catalogue rows and storage in one transaction, so that a definition is wholly there or
  * wholly absent. Enters a checked definition; refuses names that exist and relations that do not hold.
  */
-import { bumpVersion, insertCollection, insertField, markChanged, nameTable } from '../database/catalogue.ts';
+import { insertCollection, insertField, markChanged, nameTable } from '../database/catalogue.ts';
 import type { Transaction } from '../database/database.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { CollectionDefinition, FieldDefinition } from '../schema/definition.ts';
@@ -126,9 +126,8 @@ export async function addSystemField(
   collectionName: string,
   field: NewField,
 ): Promise<void> {
-  await context.database.write(async (transaction) => {
+  await changing(context, { subject: collectionName, tables: [] }, async (transaction) => {
     const collection = context.registry.get(collectionName);
-    await bumpVersion(transaction, 'schema');
     await markChanged(context.database, transaction, collection.id);
     await insertField(context.database, transaction, {
       collectionId: collection.id,
@@ -137,7 +136,6 @@ export async function addSystemField(
       facts: field.facts,
     });
   });
-  await context.refresh();
 }
 
 async function store(

@@ -6,7 +6,7 @@ import type { Sql } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { changedRegistry } from '../schema/load-registry.ts';
 import { physicalName } from '../schema/names.ts';
-import { type DefinitionContext, type Trial, TrialEnd } from './definition-context.ts';
+import { type DefinitionContext, type OpenChange, type Trial, TrialEnd } from './definition-context.ts';
 
 export interface ChangeScope {
   /** The collection that an error names. */
@@ -20,31 +20,73 @@ export interface ChangeScope {
 /** Runs a change of definitions: guarded by the version it was planned for, refused as a conflict, taken up at the end. */
 export async function changing(
   context: DefinitionContext,
-  { subject, tables, rebuild = false }: ChangeScope,
+  scope: ChangeScope,
+  work: (transaction: Transaction) => Promise<void>,
+): Promise<void> {
+  try {
+    if (context.inside) await changeInside(context, context.inside, work);
+    else await changeAlone(context, scope, work);
+  } catch (error) {
+    throw definitionFault(error, scope.subject);
+  }
+}
+
+/** One step of several changes that come and go together. */
+export type Step = (change: (context: DefinitionContext) => Promise<unknown>) => Promise<void>;
+
+/** Runs several changes in one transaction. `scope` names the tables of all of them that are there before. */
+export async function changingTogether(
+  context: DefinitionContext,
+  scope: ChangeScope,
+  work: (step: Step) => Promise<void>,
+): Promise<void> {
+  const { registry, version } = context;
+  await changing(context, scope, async (transaction) => {
+    // The change as a whole has moved both versions on by one.
+    const moved = registry.with([], [], registry.version + 1);
+    const inside: OpenChange = { transaction, registry: moved, version: version + 1 };
+    await work(async (change) => {
+      await change({ ...context, registry: inside.registry, version: inside.version, inside });
+    });
+  });
+}
+
+async function changeInside(
+  { database, registry, version }: DefinitionContext,
+  inside: OpenChange,
+  work: (transaction: Transaction) => Promise<void>,
+): Promise<void> {
+  const { transaction } = inside;
+  await bumpVersion(transaction, 'schema');
+  await work(transaction);
+  const changed = await readUncommitted(database, transaction, registry.version);
+  inside.registry = changedRegistry(registry, registry.version + 1, changed);
+  inside.version = version + 1;
+}
+
+async function changeAlone(
+  context: DefinitionContext,
+  { tables, rebuild = false }: ChangeScope,
   work: (transaction: Transaction) => Promise<void>,
 ): Promise<void> {
   const { database, registry } = context;
-  try {
-    await database.write(
-      async (transaction) => {
-        // Before anything is read: what a transaction sees is settled by its first look.
-        const lock = tables.length > 0 ? database.dialect.lockTables([...tables].sort()) : null;
-        if (lock) await runAll(context, transaction, [lock]);
-        // Also the lock by which definition changes of several nodes follow each other.
-        if ((await bumpVersion(transaction, 'schema')) !== context.version + 1) throw new StaleVersion();
-        if (context.trial) await beginTrial(context, context.trial, transaction, tables);
-        await work(transaction);
-        if (context.trial) throw new TrialEnd(context.trial);
-        for (const table of tables) await moveOn(context, transaction, table);
-        // What does not load must never be committed: nothing would be reachable any more.
-        changedRegistry(registry, registry.version + 1, await readUncommitted(database, transaction, registry.version));
-      },
-      // Nobody writes between the change and its being known here.
-      { heavy: tables.length > 0, rebuild, committed: () => context.refresh() },
-    );
-  } catch (error) {
-    throw definitionFault(error, subject);
-  }
+  await database.write(
+    async (transaction) => {
+      // Before anything is read: what a transaction sees is settled by its first look.
+      const lock = tables.length > 0 ? database.dialect.lockTables([...tables].sort()) : null;
+      if (lock) await runAll(context, transaction, [lock]);
+      // Also the lock by which definition changes of several nodes follow each other.
+      if ((await bumpVersion(transaction, 'schema')) !== context.version + 1) throw new StaleVersion();
+      if (context.trial) await beginTrial(context, context.trial, transaction, tables);
+      await work(transaction);
+      if (context.trial) throw new TrialEnd(context.trial);
+      for (const table of tables) await moveOn(context, transaction, table);
+      // What does not load must never be committed: nothing would be reachable any more.
+      changedRegistry(registry, registry.version + 1, await readUncommitted(database, transaction, registry.version));
+    },
+    // Nobody writes between the change and its being known here.
+    { heavy: tables.length > 0, rebuild, committed: () => context.refresh() },
+  );
 }
 
 /** A transaction that is tried again notes everything anew. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { ChangeLog } from '../changes/change-log.ts';
-import type { Database } from '../database/database.ts';
+import type { Database, Transaction } from '../database/database.ts';
 import type { Registry } from '../schema/registry.ts';
 
 /** What a change would do. */
@@ -21,6 +21,13 @@ export class TrialEnd extends Error {
   }
 }
 
+/** A transaction under way that several changes share; each finds the definitions that the former ones left. */
+export interface OpenChange {
+  readonly transaction: Transaction;
+  registry: Registry;
+  version: number;
+}
+
 /** What a change of definitions works with. */
 export interface DefinitionContext {
   readonly database: Database;
@@ -34,6 +41,8 @@ export interface DefinitionContext {
   readonly maximumCollections: number;
   /** Where a change is only tried: what it would do is noted here, then all of it is taken back. */
   readonly trial: Trial | null;
+  /** Where a change is one step of several that come and go together. */
+  readonly inside: OpenChange | null;
   /** Takes up the committed change; afterwards the registry of the application is the new one. */
   refresh(): Promise<void>;
 }

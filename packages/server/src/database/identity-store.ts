@@ -316,19 +316,54 @@ export async function userCount(database: Database, transaction: Transaction): P
   return Number(row![0]);
 }
 
+/** Who can sign in, as one application hands a user to another. */
+export interface NewUser {
+  readonly email: string | null;
+  readonly username: string | null;
+  readonly nickname: string | null;
+  readonly passwordHash: string | null;
+}
+
 export async function insertUser(
   database: Database,
   transaction: Transaction,
-  user: { readonly email: string; readonly nickname: string; readonly passwordHash: string; readonly at: string },
+  user: NewUser & { readonly at: string },
 ): Promise<number> {
   const moment = value('datetime', user.at);
   const [row] = await writing(
     database,
     transaction,
   )(
-    sql`INSERT INTO users (email,nickname,password,status,"createdAt","updatedAt") VALUES (${value('text', user.email)},${value('text', user.nickname)},${value('text', user.passwordHash)},'active',${moment},${moment}) RETURNING id`,
+    sql`INSERT INTO users (email,username,nickname,password,status,"createdAt","updatedAt") VALUES (${value('text', user.email)},${value('text', user.username)},${value('text', user.nickname)},${value('text', user.passwordHash)},'active',${moment},${moment}) RETURNING id`,
   );
   return Number(row![0]);
+}
+
+export async function activateUser(database: Database, transaction: Transaction, id: number): Promise<void> {
+  await writing(database, transaction)(sql`UPDATE users SET status='active' WHERE id=${value('integer', id)}`);
+}
+
+/** A user with the password's hash, to be made anew in another application; null for nobody. */
+export async function readUser(database: Database, id: number): Promise<NewUser | null> {
+  const [row] = await reading(database)(
+    sql`SELECT email,username,nickname,password FROM users WHERE id=${value('integer', id)}`,
+  );
+  if (!row) return null;
+  const [email, username, nickname, passwordHash] = row as (string | null)[];
+  return { email: email!, username: username!, nickname: nickname!, passwordHash: passwordHash! };
+}
+
+/** Deletes logins that are over; returns when the next one will be, or null when none is left. */
+export async function deleteExpiredLogins(database: Database, now: string): Promise<string | null> {
+  const { dialect } = database;
+  const moment = value('datetime', now);
+  const over = sql`SELECT id FROM logins WHERE "expiresAt"<=${moment} LIMIT 1`;
+  if ((await reading(database)(over)).length > 0)
+    await database.write((transaction) =>
+      writing(database, transaction)(sql`DELETE FROM logins WHERE "expiresAt"<=${moment}`),
+    );
+  const [row] = await reading(database)(sql`SELECT ${dialect.scalar('datetime', sql`min("expiresAt")`)} FROM logins`);
+  return row![0] as string | null;
 }
 
 /** Whether the role was not there before. */

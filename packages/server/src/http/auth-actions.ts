@@ -17,15 +17,8 @@ async function runSignIn(call: Call): Promise<Answer> {
   const { application, limits, address } = call;
   const credentials = credentialsOf(call.body);
   await limits.checkSignIn(address, credentials.account);
-  const { hashToken } = application.recordContext(call.caller, call.requestId);
-  const context = {
-    database: application.database,
-    users: application.registry.get('users'),
-    clock: application.clock,
-    hashToken,
-  };
   try {
-    return { data: JSON.stringify(await signIn(context, credentials)) };
+    return { data: JSON.stringify(await signIn(application.signInContext, credentials)) };
   } catch (error) {
     if (error instanceof ApiError && error.code === 'SIGN_IN_FAILED')
       await limits.failedSignIn(address, credentials.account);
@@ -60,9 +53,9 @@ async function runCheck({ application, caller }: Call): Promise<Answer> {
   return { data: JSON.stringify(data) };
 }
 
-async function runCreateKey(call: Call): Promise<Answer> {
-  if (call.caller.type === 'anonymous') throw tokenMissing();
-  return {
-    data: JSON.stringify(await createKey(call.application.recordContext(call.caller, call.requestId), call.body)),
-  };
+async function runCreateKey({ application, applications, caller, requestId, body }: Call): Promise<Answer> {
+  if (caller.type === 'anonymous') throw tokenMissing();
+  const key = await createKey(application.recordContext(caller, requestId), body);
+  await applications.noteKey(key['token'] as string, application.name);
+  return { data: JSON.stringify(key) };
 }

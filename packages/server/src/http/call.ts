@@ -1,4 +1,5 @@
 import type { Application } from '../applications/application.ts';
+import type { Applications } from '../applications/applications.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -7,6 +8,7 @@ import type { Route } from './route.ts';
 /** One request on its way to an action: who asks what of which application. */
 export interface Call {
   readonly application: Application;
+  readonly applications: Applications;
   readonly caller: Caller;
   readonly route: Route;
   readonly method: string;

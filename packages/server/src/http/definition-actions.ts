@@ -10,6 +10,7 @@ import { denied } from '../query/read-access.ts';
 import { checkCollection, checkCollectionChange, checkField } from '../schema/definition-check.ts';
 import type { Collection } from '../schema/registry.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
+import { knownParameters } from './known-parameters.ts';
 
 type Definitions = (call: Call, context: DefinitionContext) => Promise<unknown>;
 
@@ -53,7 +54,7 @@ function reportTrial(error: unknown): unknown {
 }
 
 async function listCollections(call: Call, { registry }: DefinitionContext): Promise<unknown> {
-  allow(call, []);
+  knownParameters(call, []);
   return registry
     .all()
     .filter((collection) => !collection.internal)
@@ -61,27 +62,27 @@ async function listCollections(call: Call, { registry }: DefinitionContext): Pro
 }
 
 async function getCollection(call: Call, context: DefinitionContext): Promise<unknown> {
-  const { appends } = allow(call, ['filterByTk', 'appends']);
+  const { appends } = knownParameters(call, ['filterByTk', 'appends']);
   const withFields = appends !== undefined && JSON.stringify(appends).includes('fields');
   return showCollection(existing(context, tkOf(call)), withFields);
 }
 
 async function createCollection(call: Call, context: DefinitionContext): Promise<unknown> {
-  allow(call, []);
+  knownParameters(call, []);
   const definition = checkCollection(call.body, context.maximumFields);
   await defineCollection(context, definition);
   return showCollection(call.application.registry.get(definition.name), true);
 }
 
 async function updateCollection(call: Call, context: DefinitionContext): Promise<unknown> {
-  allow(call, ['filterByTk']);
+  knownParameters(call, ['filterByTk']);
   const collection = existing(context, tkOf(call));
   await changeCollection(context, collection.name, checkCollectionChange(call.body, collection));
   return showCollection(call.application.registry.get(collection.name), true);
 }
 
 async function destroyCollection(call: Call, context: DefinitionContext): Promise<unknown> {
-  const { cascade } = allow(call, ['filterByTk', 'cascade']);
+  const { cascade } = knownParameters(call, ['filterByTk', 'cascade']);
   if (cascade !== undefined && cascade !== 'true' && cascade !== 'false')
     throw new ApiError('PARAMETER_INVALID', 'cascade must be true or false.');
   await dropCollection(context, tkOf(call), cascade === 'true');
@@ -112,7 +113,7 @@ function namedField(
 
 /** A body about a field: the collection it is in, and what else it says. */
 function fieldBody(call: Call, context: DefinitionContext): { collectionName: string; input: Record<string, unknown> } {
-  allow(call, []);
+  knownParameters(call, []);
   const { body } = call;
   if (body === null || typeof body !== 'object' || Array.isArray(body))
     throw invalidDefinition({ body: 'Give a field: {"collectionName", "name", "type", …}.' });
@@ -141,17 +142,4 @@ function tkOf(call: Call): string {
   if (typeof tk !== 'string' || tk === '')
     throw new ApiError('PARAMETER_INVALID', 'filterByTk must name one collection.');
   return tk;
-}
-
-/** The parameters of an action that knows only these. */
-function allow(call: Call, names: readonly string[]): Readonly<Record<string, unknown>> {
-  const parameters = call.parameters();
-  const reads = call.route.action === 'list' || call.route.action === 'get';
-  const unknown = Object.keys(parameters).find((name) => !names.includes(name) && (reads || name !== 'dryRun'));
-  if (unknown !== undefined)
-    throw new ApiError(
-      'PARAMETER_UNKNOWN',
-      `${call.route.resource}:${call.route.action} knows no parameter "${unknown.slice(0, 60)}".`,
-    );
-  return parameters;
 }

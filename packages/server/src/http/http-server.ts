@@ -7,8 +7,9 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Application } from '../applications/application.ts';
+import { type Application, mainName } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
+import type { Lease } from '../applications/open-applications.ts';
 import { bodyHash } from '../base/body-hash.ts';
 import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/logger.ts';
@@ -18,6 +19,7 @@ import type { Caller } from '../identity/caller.ts';
 import { isReadAction, isRecordAction } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
+import { applicationActions } from './application-actions.ts';
 import { authActions } from './auth-actions.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
 import { definitionActions } from './definition-actions.ts';
@@ -34,15 +36,31 @@ export interface HttpParts {
   readonly logger: Logger;
 }
 
-const systemActions: Readonly<Record<string, SystemAction>> = { ...authActions, ...definitionActions };
+const systemActions: Readonly<Record<string, SystemAction>> = {
+  ...authActions,
+  ...definitionActions,
+  ...applicationActions,
+};
 /** Resources that have no generated actions. */
-const actionOnly = new Set(['auth', 'collections', 'fields']);
+const actionOnly = new Set(['auth', 'collections', 'fields', 'applications']);
 const jsonType = 'application/json; charset=utf-8';
 const commonHeaders = {
   'cache-control': 'private, no-cache',
   vary: 'Authorization, X-App, X-Role',
   'x-api-version': '1',
 };
+
+/** What a request asks, as far as it is known before the application is. */
+interface Asked {
+  readonly action: SystemAction | undefined;
+  readonly route: Route;
+  readonly reads: boolean;
+  readonly query: string;
+  readonly wanted: string | undefined;
+  readonly header: string | undefined;
+  readonly request: FastifyRequest;
+  readonly requestId: string;
+}
 
 export class HttpServer {
   readonly #parts: HttpParts;
@@ -134,18 +152,31 @@ export class HttpServer {
     refuseRepeatedHeaders(request.raw.rawHeaders);
     const header = request.headers.authorization;
     const wanted = request.headers['x-app'] as string | undefined;
-    const { application, error: unusable } = this.#parts.applications.find(wanted);
+    const found = this.#parts.applications.find(wanted);
+    const lease = found instanceof Promise ? await found : found;
+    try {
+      const answer = await this.#run(lease, { action, route, reads, query, wanted, header, request, requestId });
+      return 'stream' in answer ? streamedUnder(lease, answer) : answer;
+    } finally {
+      lease.release();
+    }
+  }
+
+  #run(lease: Lease, asked: Asked): Promise<Answer> {
+    const { application, error: unusable } = lease;
+    const { action, route, reads, query, request, requestId } = asked;
     let counted = false;
     return application.current(async () => {
       if (action || unusable) await application.ensureCurrent();
-      const caller = await this.#caller(application, header, request, action?.public ?? false);
-      if (unusable) throw caller.type === 'anonymous' ? tokenMissing() : unusable;
+      const caller = await this.#caller(lease, asked);
       if (!counted) await this.#count(application, caller, request.ip);
       counted = true;
+      if (unusable) throw caller.type === 'anonymous' && !action?.public ? tokenMissing() : unusable;
       const readByPost = reads && request.method === 'POST';
       const body = typeof request.body === 'string' ? parseBody(request.body) : undefined;
       const call: Call = {
         application,
+        applications: this.#parts.applications,
         caller,
         route,
         method: request.method,
@@ -170,23 +201,37 @@ export class HttpServer {
     return route;
   }
 
-  async #caller(
-    application: Application,
-    header: string | undefined,
-    request: FastifyRequest,
-    isPublic: boolean,
-  ): Promise<Caller> {
-    if (header === undefined || isPublic) return anonymous;
+  async #caller(lease: Lease, asked: Asked): Promise<Caller> {
+    const { header, request, action } = asked;
+    if (header === undefined || action?.public) return anonymous;
     try {
       return inRole(
-        await application.authenticator.authenticate(bearerToken(header)),
+        await lease.application.authenticator.authenticate(bearerToken(header)),
         request.headers['x-role'] as string | undefined,
       );
     } catch (error) {
-      // Guessing at tokens is held to the limit of callers without one.
-      if (error instanceof ApiError && error.label === 'Unauthorized') await this.#limits.anonymous(request.ip);
-      throw error;
+      throw await this.#refusal(error, lease, asked);
     }
+  }
+
+  /** A credential that holds in another application is told apart from one that holds nowhere. */
+  async #refusal(error: unknown, lease: Lease, { header, request, wanted }: Asked): Promise<unknown> {
+    if (!(error instanceof ApiError) || error.label !== 'Unauthorized') return error;
+    // Guessing at tokens is held to the limit of callers without one.
+    await this.#limits.anonymous(request.ip);
+    if (error.code !== 'TOKEN_INVALID' || !/^Bearer \S+$/.test(header!)) return error;
+    const { applications } = this.#parts;
+    const token = bearerToken(header!);
+    if (lease.error?.code === 'APPLICATION_STOPPED' && (await applications.loginHoldsInStopped(token, wanted!)))
+      return lease.error;
+    if (!(await applications.keyHoldsElsewhere(token, lease.application.name))) return error;
+    return (
+      lease.error ??
+      new ApiError(
+        'APPLICATION_MISMATCH',
+        `The key belongs to another application than "${wanted ?? mainName}"; name its own in X-App.`,
+      )
+    );
   }
 
   #count(application: Application, caller: Caller, address: string): Promise<void> {
@@ -255,6 +300,19 @@ function bodyHeaders(requestId: string, body: string): OutgoingHttpHeaders {
     'content-type': jsonType,
     'content-length': Buffer.byteLength(body),
   };
+}
+
+/** A streamed reply uses its application until it ends. */
+function streamedUnder(lease: Lease, answer: Answer & { stream: AsyncGenerator<string> }): Answer {
+  const held = lease.again();
+  const stream = async function* (): AsyncGenerator<string> {
+    try {
+      yield* answer.stream;
+    } finally {
+      held.release();
+    }
+  };
+  return { ...answer, stream: stream() };
 }
 
 /** Runs an action; what a caller without a credential may not do is 401, not 403. */

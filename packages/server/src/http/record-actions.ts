@@ -6,6 +6,7 @@ import { getRecord, listRecords, requireGrant, streamRecords } from '../records/
 import type { RecordContext } from '../records/record-context.ts';
 import type { RecordRules } from '../records/record-rules.ts';
 import { apiKeyRules } from '../records/system/api-key-rules.ts';
+import { applicationRules } from '../records/system/application-rules.ts';
 import { permissionRules } from '../records/system/permission-rules.ts';
 import { roleRules } from '../records/system/role-rules.ts';
 import { userRules } from '../records/system/user-rules.ts';
@@ -19,9 +20,10 @@ const rules: Readonly<Record<string, RecordRules>> = {
   roles: roleRules,
   permissions: permissionRules,
   apiKeys: apiKeyRules,
+  applications: applicationRules,
 };
 /** Lists of administration come whole unless a page is asked for. */
-const wholeLists = new Set(['roles', 'permissions', 'apiKeys']);
+const wholeLists = new Set(['roles', 'permissions', 'apiKeys', 'applications']);
 const wholePage = 1000;
 
 /** The generated actions of a collection. */

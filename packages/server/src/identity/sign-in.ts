@@ -43,22 +43,30 @@ export async function signIn(
   context: SignInContext,
   { account, password }: Credentials,
 ): Promise<{ user: Record<string, unknown>; token: string }> {
-  const { database, clock } = context;
+  const { database } = context;
   const byEmail = await findForSignIn(database, { email: account.trim().toLowerCase() });
   const found = byEmail ?? (await findForSignIn(database, { username: account }));
   const fits = await verifyPassword(password, found?.passwordHash ?? null);
   if (!found || !fits || found.status !== 'active') {
     throw new ApiError('SIGN_IN_FAILED', 'Unauthorized: invalid or missing token. The account or password is wrong.');
   }
+  return startLogin(context, found.id);
+}
+
+/** Makes a login for a user whose right to it has been proved. */
+export async function startLogin(
+  { database, clock, users, hashToken }: SignInContext,
+  userId: number,
+): Promise<{ user: Record<string, unknown>; token: string }> {
   const token = makeToken('tbs');
   const now = clock.now();
   await insertLogin(database, {
-    userId: found.id,
-    tokenHash: context.hashToken(token),
+    userId,
+    tokenHash: hashToken(token),
     createdAt: isoTime(now),
     expiresAt: isoTime(now + loginLifetime),
   });
-  return { user: (await loadUser(database, context.users, found.id))!, token };
+  return { user: (await loadUser(database, users, userId))!, token };
 }
 
 /** Ends the caller's login for the next request on every node. */

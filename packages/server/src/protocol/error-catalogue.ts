@@ -89,6 +89,7 @@ export const errorCatalogue = {
   ),
   UNIQUE_CONFLICT: entry('Conflict', 'A unique field already holds the value in another record.'),
   COLLECTION_EXISTS: entry('Conflict', 'A collection of that name exists.'),
+  APPLICATION_EXISTS: entry('Conflict', 'An application of that name exists.'),
   FIELD_EXISTS: entry('Conflict', 'The collection has a field of that name.'),
   PERMISSION_EXISTS: entry('Conflict', 'The role already has a permission row on that resource and action.'),
   DEPENDANTS_EXIST: entry('Conflict', 'Other collections, records, users or keys depend on what would be destroyed.'),
@@ -118,6 +119,10 @@ export const errorCatalogue = {
     'The read took longer than 5 seconds and was ended; narrow it or add an index.',
   ),
   BUSY: entry('Service Unavailable', 'Too many writes collide or wait; try again.'),
+  APPLICATION_STOPPED: entry(
+    'Service Unavailable',
+    'The application is stopped; an administrator of `main` starts it.',
+  ),
   STOPPING: entry('Service Unavailable', 'The server is stopping.'),
 } as const satisfies Record<string, ErrorEntry>;
 

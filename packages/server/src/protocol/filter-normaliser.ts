@@ -1,4 +1,5 @@
 import { ApiError } from './api-error.ts';
+import { isObject } from './json-text.ts';
 import { limits } from './limits.ts';
 import { operators } from './operators.ts';
 import type { AskedFilter, AskedOperand } from './record-request.ts';
@@ -108,10 +109,6 @@ function flag(operator: string, value: unknown): boolean {
 function joined(kind: 'all' | 'any', parts: AskedFilter[]): AskedFilter | null {
   if (parts.length === 0) return null;
   return parts.length === 1 ? parts[0]! : { kind, of: parts };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
 function shapeOf(filter: AskedFilter): string {

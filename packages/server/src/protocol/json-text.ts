@@ -26,3 +26,8 @@ function refuseForbiddenKey(key: string, value: unknown): unknown {
   if (isForbiddenKey(key)) throw new ApiError('BODY_INVALID', `The key "${key}" is not allowed in a request.`);
   return value;
 }
+
+/** Whether a parsed value is a JSON object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}

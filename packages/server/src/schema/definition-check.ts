@@ -1,5 +1,6 @@
 import { isWellFormedJson, jsonDepth } from '../base/well-formed.ts';
 import { type ErrorDetails, invalidDefinition } from '../protocol/api-error.ts';
+import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import type { CollectionDefinition, CollectionOptions, FieldDefinition, IndexDefinition } from './definition.ts';
 import { type FieldType, optionChecks } from './field-type.ts';
@@ -286,10 +287,6 @@ function plainObject(value: unknown): string | null {
 function wellFormed(value: unknown): string | null {
   if (jsonDepth(value, limits.jsonDepth + 1) > limits.jsonDepth) return `Nest at most ${limits.jsonDepth} deep.`;
   return isWellFormedJson(value) ? null : 'The text holds U+0000 or half a surrogate pair.';
-}
-
-function isObject(value: unknown): value is Raw {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
 function note(details: Details, key: string, problem: string | null): void {

@@ -5,6 +5,8 @@ export interface SystemCollection {
   readonly name: string;
   readonly title: string;
   readonly internal?: boolean;
+  /** There in the application `main` alone. */
+  readonly mainOnly?: boolean;
   readonly timestamps: boolean;
   readonly fields: readonly SystemField[];
 }
@@ -16,8 +18,8 @@ const id: SystemField = { name: 'id', type: 'integer', primaryKey: true, autoInc
 const key = (name: string): SystemField => ({ name, type: 'string', primaryKey: true, maxLength: 60 });
 
 /**
- * The system collections in the order in which they are made. `users`, `roles`, `permissions` and `apiKeys` have the
- * generated actions, under rules of their own (records/system); joins and logins have none.
+ * The system collections in the order in which they are made. `users`, `roles`, `permissions`, `apiKeys` and
+ * `applications` have the generated actions, under rules of their own (records/system); joins and logins have none.
  */
 export const systemCollections: readonly SystemCollection[] = [
   {
@@ -125,7 +127,54 @@ export const systemCollections: readonly SystemCollection[] = [
       { name: 'user', type: 'belongsTo', target: 'users', foreignKey: 'userId', onDelete: 'cascade' },
       { name: 'tokenHash', type: 'string', unique: true },
       { name: 'createdAt', type: 'datetime' },
-      { name: 'expiresAt', type: 'datetime' },
+      { name: 'expiresAt', type: 'datetime', index: true },
+    ],
+  },
+  {
+    name: 'applications',
+    title: 'Applications',
+    mainOnly: true,
+    timestamps: true,
+    fields: [
+      key('name'),
+      { name: 'displayName', type: 'string', maxLength: 255 },
+      { name: 'description', type: 'text' },
+      { name: 'options', type: 'json', defaultValue: {}, allowNull: false },
+      { name: 'status', type: 'string', maxLength: 20, defaultValue: 'starting', allowNull: false },
+      { name: 'store', type: 'uid', unique: true, hidden: true },
+      { name: 'born', type: 'boolean', defaultValue: false, hidden: true },
+      { name: 'ownerId', type: 'integer', hidden: true },
+      { name: 'wakeAt', type: 'datetime', index: true, hidden: true },
+    ],
+  },
+  {
+    name: 'applicationErrors',
+    title: 'Why applications failed',
+    mainOnly: true,
+    timestamps: false,
+    fields: [
+      id,
+      {
+        name: 'applicationOf',
+        type: 'belongsTo',
+        target: 'applications',
+        foreignKey: 'application',
+        onDelete: 'cascade',
+      },
+      { name: 'at', type: 'datetime' },
+      { name: 'stage', type: 'string', maxLength: 60 },
+      { name: 'message', type: 'text' },
+    ],
+  },
+  {
+    name: 'keyHomes',
+    title: 'In which application a key was made',
+    internal: true,
+    mainOnly: true,
+    timestamps: false,
+    fields: [
+      { name: 'tokenHash', type: 'string', primaryKey: true, maxLength: 100 },
+      { name: 'application', type: 'string', maxLength: 60, index: true },
     ],
   },
 ];
@@ -135,6 +184,16 @@ export const systemRelations: readonly { readonly collection: string; readonly f
   {
     collection: 'roles',
     field: { name: 'permissions', type: 'hasMany', target: 'permissions', foreignKey: 'role', sourceKey: 'name' },
+  },
+  {
+    collection: 'applications',
+    field: {
+      name: 'errorLog',
+      type: 'hasMany',
+      target: 'applicationErrors',
+      foreignKey: 'application',
+      sourceKey: 'name',
+    },
   },
   {
     collection: 'users',

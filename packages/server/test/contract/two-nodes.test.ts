@@ -106,4 +106,39 @@ describeEngines('two servers on one store', (engine) => {
     expect([...seen].filter((status) => ![200, 404, 503].includes(status))).toEqual([]);
     expect(seen.has(200)).toBe(true);
   });
+
+  test('an application made, stopped, started and destroyed on one is so on the others', async () => {
+    const [first, second] = nodes;
+    const app = { 'x-app': 'shop' };
+    await first!.data('POST /api/applications:create', { body: { name: 'shop' } });
+    const body = { email: 'root@example.com', password: 'correct horse battery' };
+    const { token } = await second!.data('POST /api/auth:signIn', { as: 'nobody', headers: app, body });
+    const list = (node: TestServer): ReturnType<TestServer['call']> =>
+      node.call('GET /api/users:list', { as: token as string, headers: app });
+    expect([(await list(first!)).status, (await list(second!)).status]).toEqual([200, 200]);
+    await first!.data('POST /api/applications:stop?filterByTk=shop');
+    expect([(await list(first!)).status, (await list(second!)).status]).toEqual([503, 503]);
+    await second!.data('POST /api/applications:start?filterByTk=shop');
+    expect([(await list(first!)).status, (await list(second!)).status]).toEqual([200, 200]);
+    await first!.data('POST /api/applications:destroy?filterByTk=shop&confirm=shop');
+    expect([(await list(second!)).status, (await list(second!)).status]).toEqual([404, 401]);
+    const known = await second!.call('GET /api/users:list', { headers: app });
+    expect(known.status).toBe(404);
+  });
+
+  test('parallel first requests on all nodes give birth to it once', async () => {
+    const [first] = nodes;
+    const made = await Promise.all(
+      nodes.map((node) => node.call('POST /api/applications:create', { body: { name: 'born' } })),
+    );
+    expect(made.map((reply) => reply.status).sort()).toEqual([200, 409, 409]);
+    const body = { email: 'root@example.com', password: 'correct horse battery' };
+    const headers = { 'x-app': 'born' };
+    const replies = await Promise.all(
+      nodes.map((node) => node.call('POST /api/auth:signIn', { as: 'nobody', headers, body })),
+    );
+    expect(replies.map((reply) => reply.status)).toEqual([200, 200, 200]);
+    const { token } = replies[0]!.body.data;
+    expect(await first!.data('GET /api/users:list', { as: token as string, headers })).toHaveLength(1);
+  });
 });

@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
 import type { SyncFile } from '../../src/database/sqlite/durability.ts';
-import { type RunningServer, startServer } from '../../src/server.ts';
+import { type RunningServer, type ServerOptions, startServer } from '../../src/server.ts';
 import type { Engine, Store } from './engines.ts';
 
 export interface Reply {
@@ -43,19 +44,25 @@ export class TestServer {
   readonly tokens = new Map<string, string>();
   running!: RunningServer;
   readonly #env: Readonly<Record<string, string>>;
-  readonly #syncFile: SyncFile | undefined;
+  readonly #parts: Pick<ServerOptions, 'syncFile' | 'clock'>;
+  /** Tokens of applications whose records {@link TestServer.picture} shows too, by application. */
+  readonly pictured = new Map<string, string>();
 
-  private constructor(store: Store, env: Readonly<Record<string, string>>, syncFile: SyncFile | undefined) {
+  private constructor(
+    store: Store,
+    env: Readonly<Record<string, string>>,
+    parts: Pick<ServerOptions, 'syncFile' | 'clock'>,
+  ) {
     this.store = store;
     this.#env = env;
-    this.#syncFile = syncFile;
+    this.#parts = parts;
   }
 
   static async start(
     engine: Engine,
-    options: { env?: Record<string, string>; syncFile?: SyncFile } = {},
+    { env = {}, ...parts }: { env?: Record<string, string>; syncFile?: SyncFile; clock?: Clock } = {},
   ): Promise<TestServer> {
-    const server = new TestServer(await engine.store(), options.env ?? {}, options.syncFile);
+    const server = new TestServer(await engine.store(), env, parts);
     await server.boot();
     return server;
   }
@@ -76,7 +83,7 @@ export class TestServer {
       ...this.#env,
       ...env,
     });
-    this.running = await startServer({ config, ...(this.#syncFile && { syncFile: this.#syncFile }) });
+    this.running = await startServer({ config, ...this.#parts });
     this.tokens.set('admin', await this.signIn(rootEmail, rootPassword));
   }
 
@@ -148,13 +155,19 @@ export class TestServer {
 
   /** Everything that a refused request must leave as it was: definitions and every record of every collection. */
   async picture(): Promise<string> {
-    const collections = (await this.data('GET /api/collections:list')) as { name: string }[];
+    const pictures = [await this.#pictureOf({})];
+    for (const [app, as] of this.pictured) pictures.push(await this.#pictureOf({ as, headers: { 'x-app': app } }));
+    return JSON.stringify(pictures);
+  }
+
+  async #pictureOf(more: Pick<Scenario, 'as' | 'headers'>): Promise<unknown> {
+    const collections = (await this.data('GET /api/collections:list', more)) as { name: string }[];
     const records: unknown[] = [];
     for (const { name } of collections) {
       const fields = name === 'apiKeys' ? '&except=lastUsedAt' : '';
-      records.push(await this.data(`GET /api/${name}:list?pageSize=1000&versions=true${fields}`));
+      records.push(await this.data(`GET /api/${name}:list?pageSize=1000&versions=true${fields}`, more));
     }
-    return JSON.stringify([collections, records]);
+    return [collections, records];
   }
 
   /** The newest event, also where the log does not show it yet. */

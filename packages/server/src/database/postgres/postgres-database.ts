@@ -12,6 +12,7 @@ import {
   type Transaction,
   type WriteOptions,
 } from '../database.ts';
+import type { ConnectionBudget } from './connection-budget.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 
 export interface PostgresOptions {
@@ -19,6 +20,10 @@ export interface PostgresOptions {
   /** The schema in which this application's tables lie. */
   readonly schema: string;
   readonly poolSize: number;
+  /** How long an unused connection is kept. */
+  readonly idleMilliseconds: number;
+  /** Shared by the applications of a server. */
+  readonly budget: ConnectionBudget;
 }
 
 const attempts = 6;
@@ -52,6 +57,8 @@ export class PostgresDatabase implements Database {
     this.#pool = new pg.Pool({
       connectionString: options.url,
       max: options.poolSize,
+      idleTimeoutMillis: options.idleMilliseconds,
+      Client: options.budget.client,
       types,
       // Text in, text out: the time zone and number format of the server's settings must not show.
       options: `-c search_path=${options.schema} -c timezone=UTC -c extra_float_digits=1 -c default_transaction_isolation=repeatable\\ read -c statement_timeout=${limits.queryMilliseconds} -c lock_timeout=2000 -c idle_in_transaction_session_timeout=30000`,

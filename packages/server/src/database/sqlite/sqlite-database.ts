@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { FifoLock } from '../../base/fifo-lock.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -18,6 +18,8 @@ import { WorkerThreads } from './worker-thread.ts';
 export interface SqliteOptions {
   readonly path: string;
   readonly readerThreads: number;
+  /** False where a file that is not there must not come up empty. */
+  readonly mayMake?: boolean;
   readonly syncFile?: SyncFile;
 }
 
@@ -57,6 +59,7 @@ export class SqliteDatabase implements Database {
   #closed = false;
 
   constructor(options: SqliteOptions) {
+    if (options.mayMake === false && !existsSync(options.path)) throw new Error('the store is missing');
     mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
     this.#logPath = `${options.path}-wal`;
     this.#writer = new SqliteConnection(options.path);
@@ -298,4 +301,9 @@ class ThreadTransaction extends BaseTransaction {
     if (this.#open) await this.run(rollback).catch(() => {});
     this.#open = false;
   }
+}
+
+/** Removes a closed database's files. */
+export function removeSqlite(path: string): void {
+  for (const each of [path, `${path}-wal`, `${path}-shm`]) rmSync(each, { force: true });
 }

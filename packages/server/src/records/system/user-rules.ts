@@ -2,6 +2,7 @@ import { adminRole, publicRole } from '../../access/access-table.ts';
 import type { Transaction } from '../../database/database.ts';
 import { countAdmins, defaultRoles, deleteLoginsOf, setUserRoles, userRolesOf } from '../../database/identity-store.ts';
 import { ApiError, invalidDefinition, invalidValues } from '../../protocol/api-error.ts';
+import { isObject } from '../../protocol/json-text.ts';
 import type { RecordContext } from '../record-context.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
 import { roleName, roleNames } from './role-names.ts';
@@ -67,8 +68,4 @@ function lastAdmin(): ApiError {
     'SYSTEM_PROTECTED',
     'The last active admin cannot be removed, suspended or lose the role; make another admin first.',
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }

@@ -1,0 +1,45 @@
+import { adminRole } from '../access/access-table.ts';
+import { isoTime } from '../base/clock.ts';
+import { bumpVersion } from '../database/catalogue.ts';
+import {
+  activateUser,
+  findForSignIn,
+  insertUser,
+  readUser,
+  setUserRoles,
+  userRolesOf,
+} from '../database/identity-store.ts';
+import { startLogin } from '../identity/sign-in.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import type { Application } from './application.ts';
+
+/**
+ * Gives an admin of `main` a login in another application, as the user with the same e-mail address or user name: made
+ * where it is not there, and active and admin afterwards.
+ *
+ * @throws ApiError 403 when the caller is no user.
+ */
+export async function enter(
+  main: Application,
+  application: Application,
+  userId: number | null,
+): Promise<{ user: Record<string, unknown>; token: string }> {
+  const user = userId === null ? null : await readUser(main.database, userId);
+  if (!user) throw new ApiError('ROLE_NOT_HELD', 'Only a user who is admin of "main" enters an application.');
+  const { database, clock } = application;
+  const byEmail = user.email === null ? null : await findForSignIn(database, { email: user.email });
+  const found = byEmail ?? (user.username === null ? null : await findForSignIn(database, { username: user.username }));
+  const id = await database.write(async (transaction) => {
+    const at = isoTime(clock.now());
+    const own = found?.id ?? (await insertUser(database, transaction, { ...user, at }));
+    const held = found ? await userRolesOf(database, transaction, [own]) : [];
+    if (found?.status === 'active' && held.includes(adminRole)) return own;
+    await activateUser(database, transaction, own);
+    await setUserRoles(database, transaction, own, [...new Set([...held, adminRole])]);
+    transaction.touch('users');
+    await bumpVersion(transaction);
+    return own;
+  });
+  await application.refresh();
+  return startLogin(application.signInContext, id);
+}

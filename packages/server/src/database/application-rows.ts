@@ -1,0 +1,171 @@
+/** Statements about the list of applications, which the store of `main` keeps. */
+import { type Database, fixed, type Row, type Transaction } from './database.ts';
+import { listValue, type Sql, sql, value } from './sql.ts';
+
+/** `destroying` is kept until the store is gone, so that a destruction that was cut short is ended later. */
+export type ApplicationStatus = 'starting' | 'running' | 'stopped' | 'failed' | 'destroying';
+
+/** An application as the list has it. */
+export interface ApplicationRow {
+  readonly name: string;
+  /** Names the store: an application made again under the same name has another. */
+  readonly store: string;
+  readonly status: ApplicationStatus;
+  /** Its store has been made whole once: an empty or missing one is a fault from then on. */
+  readonly born: boolean;
+  /** The user of `main` who made it. */
+  readonly ownerId: number | null;
+}
+
+const columns = sql`name,store,status,born,"ownerId"`;
+
+export async function findApplication(database: Database, name: string): Promise<ApplicationRow | null> {
+  const [row] = await read(database, sql`SELECT ${columns} FROM applications WHERE name=${value('text', name)}`);
+  return row ? applicationOf(row) : null;
+}
+
+export async function applicationsWith(database: Database, status: ApplicationStatus): Promise<ApplicationRow[]> {
+  const rows = await read(
+    database,
+    sql`SELECT ${columns} FROM applications WHERE status=${value('text', status)} ORDER BY name`,
+  );
+  return rows.map(applicationOf);
+}
+
+/** Names of running applications that are to be open from the start. */
+export async function autoStarted(database: Database): Promise<string[]> {
+  const rows = await read(
+    database,
+    sql`SELECT name,options FROM applications WHERE status=${value('text', 'running')} ORDER BY name`,
+  );
+  return rows
+    .filter(([, options]) => (JSON.parse(options as string) as { autoStart?: boolean }).autoStart)
+    .map(([name]) => name as string);
+}
+
+export async function insertMain(
+  database: Database,
+  transaction: Transaction,
+  name: string,
+  at: string,
+): Promise<void> {
+  const moment = value('datetime', at);
+  await run(
+    database,
+    transaction,
+    sql`INSERT INTO applications (name,"displayName",options,status,born,"createdAt","updatedAt") VALUES (${value('text', name)},'Main',${value('json', {})},'running',${value('boolean', true)},${moment},${moment}) ON CONFLICT (name) DO NOTHING`,
+  );
+}
+
+export async function setOwner(
+  database: Database,
+  transaction: Transaction,
+  name: string,
+  ownerId: number | null,
+): Promise<void> {
+  await run(
+    database,
+    transaction,
+    sql`UPDATE applications SET "ownerId"=${value('integer', ownerId)} WHERE name=${value('text', name)}`,
+  );
+}
+
+/** Returns whether it was another one before. */
+export async function setStatus(
+  database: Database,
+  transaction: Transaction,
+  name: string,
+  status: ApplicationStatus,
+  at: string,
+): Promise<boolean> {
+  const born = status === 'running' ? sql`,born=${value('boolean', true)}` : sql``;
+  transaction.touch('applications');
+  const rows = await run(
+    database,
+    transaction,
+    sql`UPDATE applications SET status=${value('text', status)}${born},"updatedAt"=${value('datetime', at)} WHERE name=${value('text', name)} AND status NOT IN (${value('text', status)},'destroying') RETURNING name`,
+  );
+  return rows.length > 0;
+}
+
+/** Adds to an application's error log, which keeps the newest. */
+export async function addApplicationError(
+  database: Database,
+  transaction: Transaction,
+  error: { readonly application: string; readonly at: string; readonly stage: string; readonly message: string },
+  kept: number,
+): Promise<void> {
+  const application = value('text', error.application);
+  transaction.touch('applicationErrors');
+  await run(
+    database,
+    transaction,
+    sql`INSERT INTO "applicationErrors" (application,at,stage,message) VALUES (${application},${value('datetime', error.at)},${value('text', error.stage)},${value('text', error.message)})`,
+  );
+  await run(
+    database,
+    transaction,
+    sql`DELETE FROM "applicationErrors" WHERE application=${application} AND id<=(SELECT id FROM "applicationErrors" WHERE application=${application} ORDER BY id DESC LIMIT 1 OFFSET ${kept})`,
+  );
+}
+
+export async function deleteApplication(database: Database, transaction: Transaction, name: string): Promise<void> {
+  transaction.touch('applications');
+  transaction.touch('applicationErrors');
+  await run(database, transaction, sql`DELETE FROM "keyHomes" WHERE application=${value('text', name)}`);
+  await run(database, transaction, sql`DELETE FROM applications WHERE name=${value('text', name)}`);
+}
+
+/** Notes when an application has to be opened next without being asked for; null: not at all. */
+export async function setWake(database: Database, name: string, at: string | null): Promise<void> {
+  const moment = value('datetime', at);
+  await database.write((transaction) =>
+    run(database, transaction, sql`UPDATE applications SET "wakeAt"=${moment} WHERE name=${value('text', name)}`),
+  );
+}
+
+/** Running applications whose time has come, taken by this server: another one finds them no longer. */
+export async function takeDue(database: Database, now: string): Promise<string[]> {
+  const due = sql`status='running' AND "wakeAt"<=${value('datetime', now)}`;
+  if ((await read(database, sql`SELECT name FROM applications WHERE ${due} LIMIT 1`)).length === 0) return [];
+  const rows = await database.write((transaction) =>
+    run(database, transaction, sql`UPDATE applications SET "wakeAt"=NULL WHERE ${due} RETURNING name`),
+  );
+  return rows.map(([name]) => name as string);
+}
+
+export async function insertKeyHome(database: Database, tokenHash: string, application: string): Promise<void> {
+  await database.write((transaction) =>
+    run(
+      database,
+      transaction,
+      sql`INSERT INTO "keyHomes" ("tokenHash",application) VALUES (${value('text', tokenHash)},${value('text', application)}) ON CONFLICT ("tokenHash") DO NOTHING`,
+    ),
+  );
+}
+
+/** The application in which a key was made, or null for one of `main` and for unknown ones. */
+export async function findKeyHome(database: Database, tokenHashes: readonly string[]): Promise<string | null> {
+  const wanted = database.dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes));
+  const [row] = await read(database, sql`SELECT application FROM "keyHomes" WHERE ${wanted}`);
+  return row ? (row[0] as string) : null;
+}
+
+async function read(database: Database, statement: Sql): Promise<Row[]> {
+  return (await database.read([fixed(database.dialect, statement)]))[0]!;
+}
+
+function run(database: Database, transaction: Transaction, statement: Sql): Promise<Row[]> {
+  return transaction.run(fixed(database.dialect, statement));
+}
+
+function applicationOf(row: Row): ApplicationRow {
+  const [name, store, status, born, ownerId] = row;
+  return {
+    name: name as string,
+    store: (store as string | null) ?? '',
+    status: status as ApplicationStatus,
+    born: Boolean(born),
+    ownerId: ownerId as number | null,
+  };
+}

@@ -1,0 +1,14 @@
+import { isReadAction } from '../protocol/actions.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import type { Call } from './call.ts';
+
+/** The parameters of an action that knows only these; every write knows `dryRun` where `tries` says so. */
+export function knownParameters(call: Call, names: readonly string[], tries = true): Readonly<Record<string, unknown>> {
+  const parameters = call.parameters();
+  const { resource, action } = call.route;
+  const mayTry = tries && !isReadAction(action);
+  const unknown = Object.keys(parameters).find((name) => !names.includes(name) && !(mayTry && name === 'dryRun'));
+  if (unknown !== undefined)
+    throw new ApiError('PARAMETER_UNKNOWN', `${resource}:${action} knows no parameter "${unknown.slice(0, 60)}".`);
+  return parameters;
+}

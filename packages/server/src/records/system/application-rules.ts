@@ -1,0 +1,45 @@
+import { setOwner } from '../../database/application-rows.ts';
+import { invalidDefinition } from '../../protocol/api-error.ts';
+import { isObject } from '../../protocol/json-text.ts';
+import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
+
+const grammar = /^[A-Za-z][A-Za-z0-9_-]{0,59}$/;
+/** Told by the server; passed over, so that a record that was read can be sent back whole. */
+const told = ['status', 'errorLog'];
+
+/** Applications: their names, their options, and who made them. Starting and stopping are actions of their own. */
+export const applicationRules: RecordRules = {
+  access: false,
+
+  async prepare(body, key, context): Promise<RuledBody> {
+    if (!isObject(body)) throw invalidDefinition({ body: 'Give an application: {"name", "displayName", "options"}.' });
+    const given = Object.fromEntries(Object.entries(body).filter(([name]) => !told.includes(name)));
+    const details = { ...(key === null && nameProblem(given['name'])), ...optionProblems(given['options']) };
+    if (Object.keys(details).length > 0) throw invalidDefinition(details);
+    if (key !== null) return { body: given };
+    const ownerId = (context.caller.user?.['id'] as number | undefined) ?? null;
+    return {
+      body: { options: {}, ...given } as Body,
+      beside: (transaction, name) => setOwner(context.database, transaction, name as string, ownerId),
+    };
+  },
+};
+
+function nameProblem(name: unknown): Record<string, string> {
+  if (typeof name === 'string' && grammar.test(name)) return {};
+  return { name: 'A name starts with a letter, goes on with letters, digits, _ and -, at most 60 characters.' };
+}
+
+function optionProblems(options: unknown): Record<string, string> {
+  if (options === undefined) return {};
+  if (!isObject(options)) return { options: 'Give an object such as {"autoStart": true, "metadata": {}}.' };
+  const details: Record<string, string> = {};
+  for (const [name, value] of Object.entries(options)) {
+    if (name === 'autoStart') {
+      if (typeof value !== 'boolean') details['options.autoStart'] = 'Give true or false.';
+    } else if (name === 'metadata') {
+      if (!isObject(value)) details['options.metadata'] = 'Give an object.';
+    } else details[`options.${name.slice(0, 60)}`] = 'There is no such option.';
+  }
+  return details;
+}

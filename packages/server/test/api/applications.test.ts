@@ -1,0 +1,547 @@
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Row } from '../../src/database/database.ts';
+import { describeEngines, type Engine } from '../support/engines.ts';
+import { type Scenario, TestServer } from '../support/scenario.ts';
+
+const shop = { 'x-app': 'shop' };
+const unauthorized = { error: 'Unauthorized', message: expect.stringContaining('invalid or missing token') };
+const record = {
+  name: 'shop',
+  displayName: 'The shop',
+  description: null,
+  options: {},
+  status: 'running',
+  createdAt: expect.stringMatching(/Z$/),
+  updatedAt: expect.stringMatching(/Z$/),
+};
+const invalid = (details: object): object => ({ status: 422, body: { error: 'Validation Error', details } });
+
+/** `shop` is there, with a collection `orders`; `shopAdmin` is signed in to it, `shopKey` and `key` are keys. */
+const scenarios: readonly Scenario[] = [
+  {
+    name: 'get shows an application',
+    request: 'GET /api/applications:get?filterByTk=shop',
+    expect: { status: 200, body: { data: record } },
+  },
+  {
+    name: 'get with its error log',
+    request: 'GET /api/applications:get?filterByTk=shop&appends=errorLog',
+    expect: { status: 200, body: { data: { ...record, errorLog: [] } } },
+  },
+  {
+    name: 'list takes filters and is whole',
+    request: 'GET /api/applications:list?filter={"name":{"$ne":"main"}}&fields=name',
+    expect: { status: 200, body: { data: [{ name: 'shop' }] } },
+  },
+  {
+    name: 'where the store lies is told to nobody',
+    request: 'GET /api/applications:list?fields=store',
+    expect: { status: 403 },
+  },
+  {
+    name: 'create without a credential is 401',
+    request: 'POST /api/applications:create',
+    as: 'nobody',
+    body: { name: 'other' },
+    expect: { status: 401, body: unauthorized },
+  },
+  {
+    name: 'a role that may not configure creates none',
+    request: 'POST /api/applications:create',
+    as: 'developer',
+    body: { name: 'other' },
+    expect: { status: 403, body: { error: 'No permissions' } },
+  },
+  {
+    name: 'a name that is taken is 409',
+    request: 'POST /api/applications:create',
+    body: { name: 'shop' },
+    expect: { status: 409, body: { error: 'Conflict', code: 'APPLICATION_EXISTS' } },
+  },
+  {
+    name: 'main is taken too',
+    request: 'POST /api/applications:create',
+    body: { name: 'main' },
+    expect: { status: 409 },
+  },
+  ...['1st', '', 'a b', 'ä', 'x'.repeat(61), '../up', '-a'].map((name) => ({
+    name: `the name "${name.slice(0, 8)}" is 422`,
+    request: 'POST /api/applications:create',
+    body: { name },
+    expect: { status: 422, body: { details: { name: expect.stringContaining('starts with a letter') } } },
+  })),
+  {
+    name: 'an unknown option is 422',
+    request: 'POST /api/applications:create',
+    body: { name: 'other', options: { autoStart: 'yes', speed: 1 } },
+    expect: invalid({
+      'options.autoStart': 'Give true or false.',
+      'options.speed': 'There is no such option.',
+    }) as never,
+  },
+  {
+    name: 'an unknown property is 400',
+    request: 'POST /api/applications:create',
+    body: { name: 'other', store: '1' },
+    expect: { status: 400, body: { code: 'FIELD_UNKNOWN' } },
+  },
+  {
+    name: 'several at once are 400',
+    request: 'POST /api/applications:create',
+    body: [{ name: 'other' }],
+    expect: { status: 400 },
+  },
+  {
+    name: 'update changes words and options',
+    request: 'POST /api/applications:update?filterByTk=shop',
+    body: { description: 'Sells things', options: { metadata: { colour: 'red' } }, status: 'stopped' },
+    expect: {
+      status: 200,
+      body: { data: { description: 'Sells things', options: { metadata: { colour: 'red' } }, status: 'running' } },
+      events: ['applications.updated'],
+    },
+  },
+  {
+    name: 'a name does not change',
+    request: 'POST /api/applications:update?filterByTk=shop',
+    body: { name: 'store' },
+    expect: { status: 400 },
+  },
+  {
+    name: 'update of an unknown one is 404',
+    request: 'POST /api/applications:update?filterByTk=nope',
+    body: { description: 'x' },
+    expect: { status: 404 },
+  },
+  {
+    name: 'start of a running one changes nothing',
+    request: 'POST /api/applications:start?filterByTk=shop',
+    expect: { status: 200, body: { data: { status: 'running' } } },
+  },
+  {
+    name: 'start of an unknown one is 404',
+    request: 'POST /api/applications:start?filterByTk=nope',
+    expect: { status: 404, body: { code: 'APPLICATION_UNKNOWN' } },
+  },
+  { name: 'start needs a name', request: 'POST /api/applications:start', expect: { status: 400 } },
+  {
+    name: 'start by GET is 405',
+    request: 'GET /api/applications:start?filterByTk=shop',
+    expect: { status: 405 },
+  },
+  {
+    name: 'main does not stop',
+    request: 'POST /api/applications:stop?filterByTk=main',
+    expect: { status: 403, body: { code: 'SYSTEM_PROTECTED' } },
+  },
+  {
+    name: 'main is not destroyed',
+    request: 'POST /api/applications:destroy?filterByTk=main&confirm=main',
+    expect: { status: 403, body: { code: 'SYSTEM_PROTECTED' } },
+  },
+  {
+    name: 'destroy without confirm is 400',
+    request: 'POST /api/applications:destroy?filterByTk=shop',
+    expect: { status: 400, body: { message: expect.stringContaining('confirm=<name>') } },
+  },
+  {
+    name: 'destroy with another confirm is 400',
+    request: 'POST /api/applications:destroy?filterByTk=shop&confirm=Shop',
+    expect: { status: 400 },
+  },
+  {
+    name: 'destroy of an unknown one is 404',
+    request: 'POST /api/applications:destroy?filterByTk=nope&confirm=nope',
+    expect: { status: 404 },
+  },
+  {
+    name: 'destroy by a developer is 403',
+    request: 'POST /api/applications:destroy?filterByTk=shop&confirm=shop',
+    as: 'developer',
+    expect: { status: 403 },
+  },
+  ...['list', 'create', 'enter', 'destroy'].map((action) => ({
+    name: `applications:${action} elsewhere than in main is 403`,
+    request: `POST /api/applications:${action}?filterByTk=shop`,
+    as: 'shopAdmin',
+    headers: shop,
+    body: {},
+    expect: { status: 403, body: { code: 'SYSTEM_PROTECTED' } },
+  })),
+  {
+    name: 'a key of shop is 403 in main',
+    request: 'GET /api/users:list',
+    as: 'shopKey',
+    expect: { status: 403, body: { error: 'Forbidden', code: 'APPLICATION_MISMATCH' } },
+  },
+  {
+    name: 'a key of main is 403 in shop',
+    request: 'GET /api/orders:list',
+    as: 'key',
+    headers: shop,
+    expect: { status: 403, body: { error: 'Forbidden', code: 'APPLICATION_MISMATCH' } },
+  },
+  {
+    name: 'a key of shop writes nothing in main',
+    request: 'POST /api/users:create',
+    as: 'shopKey',
+    body: { email: 'x@example.com' },
+    expect: { status: 403, body: { code: 'APPLICATION_MISMATCH' } },
+  },
+  {
+    name: 'a login of main is 401 in shop',
+    request: 'GET /api/orders:list',
+    headers: shop,
+    expect: { status: 401, body: unauthorized },
+  },
+  {
+    name: 'a login of shop is 401 in main',
+    request: 'GET /api/users:list',
+    as: 'shopAdmin',
+    expect: { status: 401, body: unauthorized },
+  },
+  {
+    name: 'a revoked key of shop is 401 everywhere',
+    request: 'GET /api/users:list',
+    as: 'revoked',
+    expect: { status: 401, body: unauthorized },
+  },
+  {
+    name: 'a bad credential with an unknown application is 401',
+    request: 'GET /api/orders:list',
+    as: 'tbs_nothing',
+    headers: { 'x-app': 'nope' },
+    expect: { status: 401 },
+  },
+  {
+    name: 'a good credential with an unknown application is 404',
+    request: 'GET /api/orders:list',
+    headers: { 'x-app': 'nope' },
+    expect: { status: 404, body: { code: 'APPLICATION_UNKNOWN' } },
+  },
+  {
+    name: 'a key of another application with an unknown one is 404',
+    request: 'GET /api/orders:list',
+    as: 'shopKey',
+    headers: { 'x-app': 'nope' },
+    expect: { status: 404, body: { code: 'APPLICATION_UNKNOWN' } },
+  },
+  {
+    name: 'signing in to an unknown application is 404',
+    request: 'POST /api/auth:signIn',
+    as: 'nobody',
+    headers: { 'x-app': 'nope' },
+    body: { email: 'root@example.com', password: 'correct horse battery' },
+    expect: { status: 404 },
+  },
+  {
+    name: 'names are case-sensitive',
+    request: 'GET /api/orders:list',
+    headers: { 'x-app': 'Shop' },
+    expect: { status: 404 },
+  },
+  {
+    name: 'auth:check names the application',
+    request: 'GET /api/auth:check',
+    as: 'shopKey',
+    headers: shop,
+    expect: { status: 200, body: { data: { application: 'shop', email: 'root@example.com' } } },
+  },
+];
+
+async function open(engine: Engine, env: Record<string, string> = {}): Promise<TestServer> {
+  const server = await TestServer.start(engine, { env });
+  await server.data('POST /api/applications:create', { body: { name: 'shop', displayName: 'The shop' } });
+  await signInToShop(server);
+  await server.data('POST /api/collections:create', {
+    as: 'shopAdmin',
+    headers: shop,
+    body: { name: 'orders', fields: [{ name: 'no', type: 'integer' }] },
+  });
+  await server.data('POST /api/orders:create', { as: 'shopAdmin', headers: shop, body: [{ no: 1 }, { no: 2 }] });
+  return server;
+}
+
+async function signInToShop(server: TestServer): Promise<void> {
+  const body = { email: 'root@example.com', password: 'correct horse battery' };
+  const { token } = await server.data('POST /api/auth:signIn', { as: 'nobody', headers: shop, body });
+  server.tokens.set('shopAdmin', token as string);
+}
+
+const orders = (server: TestServer, as = 'shopAdmin'): ReturnType<TestServer['call']> =>
+  server.call('GET /api/orders:list', { as, headers: shop });
+
+async function query(server: TestServer, text: string): Promise<Row[]> {
+  const { database } = server.running.applications.main;
+  return database.write((transaction) => transaction.run({ text, values: [] }));
+}
+
+/** Makes a store unreadable, or whole again. */
+async function spoil(server: TestServer, engine: Engine): Promise<() => Promise<void>> {
+  const [row] = await query(server, `SELECT store FROM applications WHERE name='shop'`);
+  const store = row![0] as string;
+  if (engine.name === 'sqlite') {
+    const path = join(server.store.dataDir, 'applications', `${store}.db`);
+    const { readFileSync } = await import('node:fs');
+    const whole = readFileSync(path);
+    writeFileSync(path, 'this is no database, it never was one, and it will not be opened');
+    return async () => writeFileSync(path, whole);
+  }
+  const schema = `app_${store.replaceAll('-', '')}`;
+  await query(server, `ALTER TABLE ${schema}._fields RENAME COLUMN facts TO lost`);
+  return async () => void (await query(server, `ALTER TABLE ${schema}._fields RENAME COLUMN lost TO facts`));
+}
+
+describeEngines('applications', (engine) => {
+  describe('rows', () => {
+    let server: TestServer;
+    beforeAll(async () => {
+      server = await open(engine);
+      await server.key('developer');
+      const key = async (name: string, as: string, headers: Record<string, string>): Promise<number> => {
+        const made = await server.data('POST /api/apiKeys:create', { as, headers, body: { role: { name: 'admin' } } });
+        server.tokens.set(name, made.token as string);
+        return made.id as number;
+      };
+      await key('key', 'admin', {});
+      await key('shopKey', 'shopAdmin', shop);
+      const id = await key('revoked', 'shopAdmin', shop);
+      await server.data(`POST /api/apiKeys:destroy?filterByTk=${id}`, { as: 'shopAdmin', headers: shop });
+      server.pictured.set('shop', 'shopAdmin');
+    });
+    afterAll(() => server.stop());
+    for (const scenario of scenarios) test(scenario.name, async () => void (await server.play(scenario)));
+  });
+
+  test('the creator is its first admin, by the same e-mail and password; nothing else is shared', async () => {
+    const server = await open(engine);
+    const users = await server.data('GET /api/users:list', { as: 'shopAdmin', headers: shop });
+    expect(users).toMatchObject([{ id: 1, email: 'root@example.com', status: 'active' }]);
+    const names = async (as: string, headers: Record<string, string>): Promise<string[]> =>
+      (await server.data('GET /api/collections:list', { as, headers })).map((each: { name: string }) => each.name);
+    expect(await names('shopAdmin', shop)).toContain('orders');
+    expect(await names('shopAdmin', shop)).not.toContain('applications');
+    expect(await names('admin', {})).not.toContain('orders');
+    await server.data('POST /api/collections:create', { body: { name: 'orders' } });
+    expect(await server.data('GET /api/orders:list')).toEqual([]);
+    await server.stop();
+  });
+
+  test('Shop and shop are two', async () => {
+    const server = await open(engine);
+    await server.data('POST /api/applications:create', { body: { name: 'Shop' } });
+    const body = { email: 'root@example.com', password: 'correct horse battery' };
+    const { token } = await server.data('POST /api/auth:signIn', { as: 'nobody', headers: { 'x-app': 'Shop' }, body });
+    const other = await server.call('GET /api/orders:list', { as: token, headers: { 'x-app': 'Shop' } });
+    expect(other.status).toBe(404);
+    expect((await orders(server)).body.meta.count).toBe(2);
+    await server.stop();
+  });
+
+  test('twenty parallel creates of one name make one', async () => {
+    const server = await TestServer.start(engine);
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, () => server.call('POST /api/applications:create', { body: { name: 'one' } })),
+    );
+    const statuses = replies.map((reply) => reply.status).sort();
+    expect(statuses).toEqual([200, ...Array.from({ length: 19 }, () => 409)]);
+    await server.stop();
+  });
+
+  test('a stopped one answers 503 to those who could use it, and goes on where it was', async () => {
+    const server = await open(engine);
+    const made = await server.data('POST /api/apiKeys:create', {
+      as: 'shopAdmin',
+      headers: shop,
+      body: { role: { name: 'admin' } },
+    });
+    const stopped = await server.play({
+      name: 'stop',
+      request: 'POST /api/applications:stop?filterByTk=shop',
+      expect: { status: 200, body: { data: { status: 'stopped' } }, events: ['applications.updated'] },
+    });
+    expect(stopped.body.data.name).toBe('shop');
+    for (const as of ['shopAdmin', made.token as string, 'admin']) {
+      const reply = await orders(server, as);
+      expect([reply.status, reply.body.code]).toEqual([503, 'APPLICATION_STOPPED']);
+      expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    expect((await orders(server, 'nobody')).status).toBe(401);
+    expect((await orders(server, 'tbs_x')).status).toBe(401);
+    expect((await server.call('GET /api/users:list', { as: made.token as string })).status).toBe(403);
+    await server.running.stop();
+    await server.boot();
+    expect((await orders(server)).status).toBe(503);
+    expect(await server.data('POST /api/applications:start?filterByTk=shop')).toMatchObject({ status: 'running' });
+    expect((await orders(server)).body.meta.count).toBe(2);
+    await server.stop();
+  });
+
+  test('a stream under way ends before its application is closed', async () => {
+    const server = await open(engine);
+    const many = Array.from({ length: 1000 }, (_, no) => ({ no }));
+    for (let round = 0; round < 20; round += 1)
+      await server.data('POST /api/orders:create', { as: 'shopAdmin', headers: shop, body: many });
+    const response = await fetch(`${server.running.url}/api/orders:list?paginate=false`, {
+      headers: { authorization: `Bearer ${server.tokens.get('shopAdmin')}`, ...shop },
+    });
+    const stopping = server.data('POST /api/applications:stop?filterByTk=shop');
+    const body = (await response.json()) as { data: unknown[] };
+    expect(body.data).toHaveLength(20_002);
+    expect(await stopping).toMatchObject({ status: 'stopped' });
+    await server.stop();
+  });
+
+  test('destroyed, its store is gone; made again, it is new', async () => {
+    const server = await open(engine);
+    await server.play({
+      name: 'destroy',
+      request: 'POST /api/applications:destroy?filterByTk=shop&confirm=shop',
+      expect: { status: 200, body: { data: 1 }, events: ['applications.destroyed'] },
+    });
+    expect((await orders(server)).status).toBe(401);
+    expect((await orders(server, 'admin')).status).toBe(404);
+    expect(await server.data('GET /api/applications:list?fields=name')).toEqual([{ name: 'main' }]);
+    await server.data('POST /api/applications:create', { body: { name: 'shop' } });
+    expect((await orders(server)).status).toBe(401);
+    await signInToShop(server);
+    expect((await orders(server)).status).toBe(404);
+    await server.stop();
+  });
+
+  test('one that fails answers 500 with the stage, touches no other, and comes back', async () => {
+    const server = await open(engine);
+    await server.running.stop();
+    await server.boot();
+    const mend = await spoil(server, engine);
+    const failed = await orders(server, 'admin');
+    expect([failed.status, failed.body.code]).toEqual([500, 'APPLICATION_FAILED']);
+    expect(failed.body.message).toMatch(/failed at the stage "[a-z ]+"/);
+    expect(failed.text).not.toContain(server.store.dataDir);
+    expect((await orders(server, 'nobody')).status).toBe(401);
+    expect((await server.call('GET /api/users:list')).status).toBe(200);
+    const shown = await server.data('GET /api/applications:get?filterByTk=shop&appends=errorLog');
+    expect(shown).toMatchObject({ status: 'failed', errorLog: [{ stage: expect.any(String) }] });
+    expect(await server.data('POST /api/applications:start?filterByTk=shop')).toMatchObject({ status: 'failed' });
+    await mend();
+    expect(await server.data('POST /api/applications:start?filterByTk=shop')).toMatchObject({ status: 'running' });
+    expect((await orders(server)).body.meta.count).toBe(2);
+    await server.stop();
+  });
+
+  test('a store that is gone is a failure, not an empty application', async () => {
+    const server = await open(engine);
+    await server.running.stop();
+    await server.boot();
+    const [row] = await query(server, `SELECT store FROM applications WHERE name='shop'`);
+    if (engine.name === 'sqlite') {
+      for (const end of ['', '-wal', '-shm'])
+        rmSync(join(server.store.dataDir, 'applications', `${row![0]}.db${end}`), { force: true });
+    } else await query(server, `DROP SCHEMA app_${(row![0] as string).replaceAll('-', '')} CASCADE`);
+    const reply = await orders(server, 'admin');
+    expect(reply.body).toMatchObject({ code: 'APPLICATION_FAILED', message: expect.stringContaining('missing') });
+    await server.stop();
+  });
+
+  test('a creation that was cut short is ended by the first request, first admin included', async () => {
+    const server = await TestServer.start(engine);
+    await query(
+      server,
+      `INSERT INTO applications (name,options,status,store,born,"ownerId","createdAt","updatedAt") SELECT 'shop',options,'starting','01995f2e-0000-7000-8000-000000000001',builtin.born,1,builtin."createdAt",builtin."updatedAt" FROM (SELECT a.options,a."createdAt",a."updatedAt",b.born FROM applications a,(SELECT ${engine.name === 'sqlite' ? '0' : 'false'} AS born) b) builtin`,
+    );
+    await signInToShop(server);
+    expect(await server.data('GET /api/applications:get?filterByTk=shop')).toMatchObject({ status: 'running' });
+    await server.stop();
+  });
+
+  test('a destruction that was cut short is ended by the next start', async () => {
+    const server = await open(engine);
+    const [row] = await query(server, `SELECT store FROM applications WHERE name='shop'`);
+    await server.running.stop();
+    await server.boot();
+    await query(server, `UPDATE applications SET status='destroying' WHERE name='shop'`);
+    expect((await orders(server, 'admin')).status).toBe(404);
+    await server.running.stop();
+    await server.boot();
+    while (((await server.data('GET /api/applications:list')) as unknown[]).length > 1)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(existsSync(join(server.store.dataDir, 'applications', `${row![0]}.db`))).toBe(false);
+    await server.stop();
+  });
+
+  test('enter gives an admin of main a login in it, made where it is not there', async () => {
+    const server = await open(engine);
+    await server.data('POST /api/users:create', {
+      body: { email: 'second@example.com', password: 'correct horse', roles: ['admin'] },
+    });
+    const second = await server.signIn('second@example.com', 'correct horse');
+    const entered = await server.data('POST /api/applications:enter?filterByTk=shop', { as: second });
+    expect(entered.user).toMatchObject({ email: 'second@example.com', roles: ['admin'] });
+    expect((await orders(server, entered.token as string)).status).toBe(200);
+    const again = await server.data('POST /api/applications:enter?filterByTk=shop', { as: second });
+    expect(again.user.id).toBe(entered.user.id);
+    await server.data('POST /api/roles:create', { body: { name: 'keeper', allowConfigure: true } });
+    await server.key('keeper');
+    const refused = await server.call('POST /api/applications:enter?filterByTk=shop', { as: 'keeper' });
+    expect(refused.status).toBe(403);
+    await server.stop();
+  });
+
+  test('opened by the first request, closed when idle, opened again', async () => {
+    const server = await open(engine, { APPLICATION_IDLE_SECONDS: '1' });
+    const { applications } = server.running;
+    expect(applications.openCount).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    await applications.tick();
+    expect(applications.openCount).toBe(0);
+    const replies = await Promise.all(Array.from({ length: 10 }, () => orders(server)));
+    expect(replies.map((reply) => reply.body.meta.count)).toEqual(Array.from({ length: 10 }, () => 2));
+    expect(applications.openCount).toBe(1);
+    await server.stop();
+  });
+
+  test('past APPLICATIONS_OPEN the longest unused is closed', async () => {
+    const server = await open(engine, { APPLICATIONS_OPEN: '2' });
+    for (const name of ['b', 'c', 'd']) await server.data('POST /api/applications:create', { body: { name } });
+    expect(server.running.applications.openCount).toBeLessThanOrEqual(2);
+    expect((await orders(server)).body.meta.count).toBe(2);
+    await server.stop();
+  });
+
+  test('autoStart opens it with the server', async () => {
+    const server = await open(engine);
+    await server.data('POST /api/applications:create', { body: { name: 'eager', options: { autoStart: true } } });
+    await server.running.stop();
+    await server.boot();
+    while (server.running.applications.openCount < 1) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(server.running.applications.openCount).toBe(1);
+    await server.stop();
+  });
+
+  test('a closed one is opened when its scheduled work is due: logins that are over go', async () => {
+    let ahead = 0;
+    const clock = { now: () => Date.now() + ahead };
+    const server = await TestServer.start(engine, { clock, env: { APPLICATION_IDLE_SECONDS: '1' } });
+    await server.data('POST /api/applications:create', { body: { name: 'shop' } });
+    await signInToShop(server);
+    const { applications } = server.running;
+    const close = async (): Promise<void> => {
+      await new Promise((resolve) => setTimeout(resolve, 1100));
+      await applications.tick();
+      expect(applications.openCount).toBe(0);
+    };
+    await close();
+    expect((await orders(server)).status).toBe(404); // opened again, now it knows of the login
+    await close();
+    ahead = 8 * 24 * 3_600_000;
+    await applications.tick();
+    expect(applications.openCount).toBe(1);
+    const lease = await applications.find('shop');
+    const [rows] = await lease.application.database.read([{ text: 'SELECT count(*) FROM logins', values: [] }]);
+    lease.release();
+    expect(Number(rows![0]![0])).toBe(0);
+    await server.stop();
+  });
+});
