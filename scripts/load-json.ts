@@ -3,8 +3,8 @@
  *
  *     npm run load-json -- --dir FOLDER --definitions FILE.json --url http://127.0.0.1:4180 --email you@example.com
  *
- * The definitions file is a list in the order of making: a collection as `collections:create` takes it, or
- * `{"collectionName", "fields"}` for fields that need both sides first. Joins (`through`) are loaded last. What is there already is left as it is. The
+ * The definitions file is a list as `collections:apply` takes it, in the order of loading: records come after those that
+ * they name. Joins (`through`) are loaded last. What is there already is left as it is. The
  * credential is TABLINUM_TOKEN, or `--email` with TABLINUM_PASSWORD.
  */
 import { readFileSync } from 'node:fs';
@@ -12,9 +12,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
 interface Definition {
-  readonly name?: string;
-  readonly collectionName?: string;
-  readonly fields: readonly { readonly name?: string; readonly through?: string }[];
+  readonly name: string;
+  readonly fields: readonly { readonly through?: string }[];
 }
 
 const { values: options } = parseArgs({
@@ -53,20 +52,12 @@ async function signIn(email: string): Promise<string> {
   return (reply['data'] as { token: string }).token;
 }
 
-/** Makes a collection or field; one that exists already is kept. */
-async function make(path: string, body: object, what: string): Promise<void> {
-  const { status, reply } = await call(path, body);
-  if (status === 409) console.log(`${what}: is there already`);
-  else if (status !== 200) fail(`${what}: ${status} ${JSON.stringify(reply)}`);
-  else console.log(`${what}: made`);
-}
-
-async function define(definition: Definition): Promise<void> {
-  const { name, collectionName, fields } = definition;
-  if (name !== undefined) return make('collections:create', definition, `collection ${name}`);
-  for (const field of fields) {
-    await make('fields:create', { collectionName, ...field }, `field ${collectionName}.${field.name}`);
-  }
+/** Brings the collections to what the definitions say; what is there already stays. */
+async function define(): Promise<void> {
+  const reply = await wanted('collections:apply', definitions);
+  const { changes } = reply['meta'] as { changes: { name: string; tk: string }[] };
+  for (const { name, tk } of changes) console.log(`${name} ${tk}`);
+  if (changes.length === 0) console.log('the collections are there already');
 }
 
 async function load(name: string): Promise<void> {
@@ -88,7 +79,7 @@ if (!options.dir || !options.definitions) fail('Give --dir FOLDER and --definiti
 if (!token && !options.email) fail('Set TABLINUM_TOKEN, or give --email and set TABLINUM_PASSWORD.');
 if (!token) token = await signIn(options.email!);
 const definitions = JSON.parse(readFileSync(options.definitions, 'utf8')) as Definition[];
-for (const definition of definitions) await define(definition);
-for (const { name } of definitions) if (name !== undefined) await load(name);
+await define();
+for (const { name } of definitions) await load(name);
 for (const join of new Set(definitions.flatMap(({ fields }) => fields.flatMap((field) => field.through ?? []))))
   await load(join);

@@ -198,6 +198,7 @@ export class Application {
       maximumFields: this.#parts.maximumFields,
       maximumCollections: this.#parts.maximumCollections,
       trial,
+      noted: null,
       inside: null,
       refresh: () => this.refresh(),
     };

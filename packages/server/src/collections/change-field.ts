@@ -12,7 +12,6 @@ import { typeOf } from '../schema/field-types.ts';
 import { columnNameOf, type FieldFacts } from '../schema/load-registry.ts';
 import { fieldNameProblem } from '../schema/names.ts';
 import { type Collection, columnsOf, type Field, makeCollection } from '../schema/registry.ts';
-import { storedFacts } from './define-collection.ts';
 import { changing, logged, runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { changeable } from './drop-field.ts';
@@ -20,6 +19,7 @@ import { checkValues, convertValues } from './field-values.ts';
 import { relationsOn } from './relation-needs.ts';
 import { renameField } from './rename-field.ts';
 import { columnDefinition, indexesOf, indexOfField } from './storage.ts';
+import { storedFacts } from './stored-facts.ts';
 
 /** Properties by which a field is only described. */
 const words = new Set(['title', 'description', 'uiSchema']);

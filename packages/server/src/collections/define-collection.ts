@@ -6,14 +6,17 @@ import { insertCollection, insertField, markChanged, nameTable } from '../databa
 import type { Transaction } from '../database/database.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { CollectionDefinition, FieldDefinition } from '../schema/definition.ts';
-import { collectionOf, type FieldFacts, type FieldRow } from '../schema/load-registry.ts';
+import { isAddedKey } from '../schema/definition-check.ts';
+import { collectionOf, type FieldRow } from '../schema/load-registry.ts';
 import { physicalName } from '../schema/names.ts';
-import { type Collection, columnsOf, type Field, type Registry } from '../schema/registry.ts';
+import { type Collection, columnsOf, type Registry } from '../schema/registry.ts';
+import { adoptKey } from './adopt-key.ts';
 import { changing, logged, runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { fillNewColumn } from './fill-column.ts';
 import { type NewField, resolveFields } from './resolve-fields.ts';
 import { columnDefinition, indexesOf, indexOfField } from './storage.ts';
+import { storedFacts } from './stored-facts.ts';
 
 /** How a collection is born: people define plain ones; the system's own have fixed table names and core fields. */
 export interface Birth {
@@ -46,14 +49,18 @@ export async function defineCollection(
     at: (index) => `fields[${indexInRequest(definition, index)}].`,
   });
   const fields = [...resolution.own, ...(definition.options.timestamps ? timestamps(birth.system) : [])];
-  const tables = resolution.foreign.map((each) => registry.get(each.collection).table);
-  await changing(context, { subject: definition.name, tables }, async (transaction) => {
+  const abroad = [...resolution.foreign, ...resolution.adopted];
+  const tables = [...new Set(abroad.map((each) => registry.get(each.collection).table))];
+  const rebuild = resolution.adopted.length > 0;
+  await changing(context, { subject: definition.name, tables, rebuild }, async (transaction) => {
     let grown = await make(context, transaction, definition, fields, birth, registry);
     await logged(context, transaction, 'collections.created', definition.name);
     for (const join of resolution.joins) {
       grown = await make(context, transaction, join.definition, join.fields, plainBirth, grown);
       await logged(context, transaction, 'collections.created', join.definition.name);
     }
+    for (const { collection: other, field } of resolution.adopted)
+      grown = await adoptKey(context, transaction, grown.get(other), field, grown);
     for (const { collection: other, field } of resolution.foreign)
       await growAbroad(context, transaction, grown.get(other), field, grown);
   });
@@ -105,10 +112,10 @@ export async function addField(
   if (collection.fields.length + resolution.own.length > context.maximumFields) {
     throw new ApiError('LIMIT_EXCEEDED', `A collection has at most ${context.maximumFields} fields.`);
   }
-  const tables = [collection, ...resolution.foreign.map((each) => registry.get(each.collection))].map(
-    (each) => each.table,
-  );
-  await changing(context, { subject: collectionName, tables: [...new Set(tables)] }, async (transaction) => {
+  const abroad = [...resolution.foreign, ...resolution.adopted].map((each) => registry.get(each.collection));
+  const tables = [...new Set([collection, ...abroad].map((each) => each.table))];
+  const rebuild = resolution.adopted.length > 0;
+  await changing(context, { subject: collectionName, tables, rebuild }, async (transaction) => {
     await growCollection(context, transaction, collection, resolution.own, registry);
     for (const join of resolution.joins) {
       await make(context, transaction, join.definition, join.fields, plainBirth, registry);
@@ -116,6 +123,8 @@ export async function addField(
     }
     for (const { collection: other, field } of resolution.foreign)
       await growAbroad(context, transaction, registry.get(other), field, registry);
+    for (const { collection: other, field } of resolution.adopted)
+      await adoptKey(context, transaction, registry.get(other), field, registry);
     await logged(context, transaction, 'fields.created', `${collectionName}.${definition.name}`);
   });
 }
@@ -223,25 +232,6 @@ function keyRow(collection: Collection): FieldRow[] {
   ];
 }
 
-/** A field's facts as they are stored. */
-export function storedFacts({ base, notNull, kept, hidden, core, references, relation }: Field): FieldFacts {
-  const through = relation?.through;
-  const join = through && {
-    collection: through.collection,
-    sourceField: through.sourceField,
-    targetField: through.targetField,
-  };
-  return {
-    base,
-    notNull,
-    kept,
-    hidden,
-    core,
-    references,
-    relation: relation && { ...relation, through: join ?? null },
-  };
-}
-
 function timestamps(core: boolean): NewField[] {
   return ['createdAt', 'updatedAt'].map((name) => ({
     definition: { name, type: 'datetime' },
@@ -249,9 +239,7 @@ function timestamps(core: boolean): NewField[] {
   }));
 }
 
-/** The index of a field in the request: the primary key that was added stands before the others. */
+/** The index of a field in the request: a primary key that was added stands before the others. */
 function indexInRequest(definition: CollectionDefinition, index: number): number {
-  const [first] = definition.fields;
-  const added = first?.name === 'id' && first.autoIncrement && Object.keys(first).length === 4 ? 1 : 0;
-  return Math.max(0, index - added);
+  return definition.fields[0] && isAddedKey(definition.fields[0]) ? Math.max(0, index - 1) : index;
 }

@@ -131,6 +131,7 @@ export async function logged(
   tk: string,
 ): Promise<void> {
   context.trial?.changes.push({ name, tk });
+  context.noted?.push({ name, tk });
   const { actor, requestId } = context;
   const events = { name, resource: name.split('.')[0]!, tks: [tk], actor, requestId, changed: [] };
   await context.changes.append(transaction, events, isoTime(context.clock.now()));

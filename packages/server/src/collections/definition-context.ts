@@ -3,10 +3,16 @@ import type { ChangeLog } from '../changes/change-log.ts';
 import type { Database, Transaction } from '../database/database.ts';
 import type { Registry } from '../schema/registry.ts';
 
+/** An event that a change of definitions causes. */
+export interface DefinitionEvent {
+  readonly name: string;
+  readonly tk: string;
+}
+
 /** What a change would do. */
 export interface Trial {
   /** Events that it would cause, in their order. */
-  readonly changes: { name: string; tk: string }[];
+  readonly changes: DefinitionEvent[];
   /** Records that the changed tables hold, by collection. */
   readonly records: Record<string, number>;
 }
@@ -41,6 +47,8 @@ export interface DefinitionContext {
   readonly maximumCollections: number;
   /** Where a change is only tried: what it would do is noted here, then all of it is taken back. */
   readonly trial: Trial | null;
+  /** Where the events of a change are asked for: they are noted here too. */
+  readonly noted: DefinitionEvent[] | null;
   /** Where a change is one step of several that come and go together. */
   readonly inside: OpenChange | null;
   /** Takes up the committed change; afterwards the registry of the application is the new one. */

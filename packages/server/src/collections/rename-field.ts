@@ -3,9 +3,9 @@ import type { Transaction } from '../database/database.ts';
 import type { FieldDefinition } from '../schema/definition.ts';
 import type { FieldFacts } from '../schema/load-registry.ts';
 import type { Collection, Field } from '../schema/registry.ts';
-import { storedFacts } from './define-collection.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { renameInPermissions } from './permission-names.ts';
+import { storedFacts } from './stored-facts.ts';
 
 /** Follows a renamed field wherever definitions and permissions name it; columns keep their names. */
 export async function renameField(

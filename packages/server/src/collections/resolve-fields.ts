@@ -5,6 +5,7 @@ import type { FieldFacts, StoredRelation } from '../schema/load-registry.ts';
 import { collectionNameProblem } from '../schema/names.ts';
 import type { JoinFields, Registry } from '../schema/registry.ts';
 import { joinFields, joinName, type NewJoin } from './join-collection.ts';
+import { storedFacts } from './stored-facts.ts';
 
 /** A field about to be stored. */
 export interface NewField {
@@ -18,6 +19,8 @@ export interface Resolution {
   readonly foreign: readonly { readonly collection: string; readonly field: NewField }[];
   /** Join collections that many-to-many relations need and nobody has made yet. */
   readonly joins: readonly NewJoin[];
+  /** Plain fields that are there already and become foreign keys. */
+  readonly adopted: readonly { readonly collection: string; readonly field: NewField }[];
 }
 
 export interface ResolveInput {
@@ -58,6 +61,7 @@ class Resolver {
   readonly #own = new Map<string, NewField>();
   readonly #foreign: { collection: string; field: NewField }[] = [];
   readonly #joins = new Map<string, NewJoin>();
+  readonly #adopted: { collection: string; field: NewField }[] = [];
 
   constructor(input: ResolveInput) {
     this.#input = input;
@@ -73,7 +77,7 @@ class Resolver {
     if (Object.keys(this.#details).length > 0) throw invalidDefinition(this.#details as ErrorDetails);
     const known = new Set(existing.map((each) => each.definition.name));
     const ordered = this.#inDefinitionOrder().filter((each) => !known.has(each.definition.name));
-    return { own: ordered, foreign: this.#foreign, joins: [...this.#joins.values()] };
+    return { own: ordered, foreign: this.#foreign, joins: [...this.#joins.values()], adopted: this.#adopted };
   }
 
   #column(definition: FieldDefinition): NewField {
@@ -113,13 +117,17 @@ class Resolver {
       field: key.definition.name,
       onDelete: definition.onDelete ?? 'setNull',
     } as const;
-    const present = this.#own.get(name) ?? this.#input.existing.find((each) => each.definition.name === name);
+    const { collection, existing } = this.#input;
+    const present =
+      this.#own.get(name) ??
+      this.#adoptedIn(collection, name) ??
+      existing.find((each) => each.definition.name === name);
     if (present?.facts.references) {
       if (!this.#sameReference(present, references, definition, at)) return null;
-    } else if (present && this.#input.existing.includes(present)) {
-      this.#details[`${at}foreignKey`] =
-        `"${name}" exists as a plain field; this version makes foreign keys only with new fields.`;
-      return null;
+    } else if (present && existing.includes(present)) {
+      const fits =
+        this.#fits(present, key, `${at}foreignKey`) && this.#nullFits(present, references.onDelete, `${at}onDelete`);
+      if (!fits || !this.#adopt(collection, present, references, at)) return null;
     } else {
       const made = present ?? this.#foreignKey(name, key, definition);
       if (!this.#fits(made, key, `${at}foreignKey`) || !this.#nullFits(made, references.onDelete, `${at}onDelete`))
@@ -143,7 +151,10 @@ class Resolver {
     if (!key) return null;
     const name = definition.foreignKey ?? `${collection}Id`;
     const references = { collection, field: key.definition.name, onDelete: definition.onDelete ?? 'setNull' } as const;
-    const present = target.find((each) => each.definition.name === name) ?? this.#madeAbroad(definition.target!, name);
+    const present =
+      this.#adoptedIn(definition.target!, name) ??
+      target.find((each) => each.definition.name === name) ??
+      this.#madeAbroad(definition.target!, name);
     const single = definition.type === 'hasOne';
     if (present?.facts.references) {
       if (!this.#sameReference(present, references, definition, at)) return null;
@@ -153,9 +164,14 @@ class Resolver {
         return null;
       }
     } else if (present) {
-      this.#details[`${at}foreignKey`] =
-        `"${name}" of ${definition.target} is a plain field; this version makes foreign keys only with new fields.`;
-      return null;
+      const fits =
+        this.#fits(present, key, `${at}foreignKey`) && this.#nullFits(present, references.onDelete, `${at}onDelete`);
+      if (!fits || !this.#adopt(definition.target!, present, references, at)) return null;
+      if (single && !present.definition.unique) {
+        this.#details[`${at}foreignKey`] =
+          `Make "${name}" of ${definition.target} unique first, as the key of a hasOne.`;
+        return null;
+      }
     } else {
       const made = this.#foreignKey(name, key, definition);
       const kept = single ? { unique: true } : { index: true };
@@ -242,11 +258,33 @@ class Resolver {
   #side(name: string): readonly NewField[] | null {
     if (name === this.#input.collection) return [...this.#input.existing, ...this.#own.values()];
     const found = this.#input.registry.find(name);
-    const side = found?.fields.map((field) => ({
-      definition: field.definition,
-      facts: { ...plainFacts, base: field.column, references: field.references },
-    }));
+    const side = found?.fields.map((field) => ({ definition: field.definition, facts: storedFacts(field) }));
     return side ?? null;
+  }
+
+  /** A plain field becomes a foreign key: of one that is about to be made at once, of one that is there by a change. */
+  #adopt(
+    collection: string,
+    present: NewField,
+    references: NonNullable<FieldFacts['references']>,
+    at: string,
+  ): boolean {
+    const { definition, facts } = present;
+    if (facts.core || facts.kept) {
+      this.#details[`${at}foreignKey`] = `"${definition.name}" is kept by the server and cannot be a foreign key.`;
+      return false;
+    }
+    const field = {
+      definition: definition.unique ? definition : { ...definition, index: true },
+      facts: { ...facts, references },
+    };
+    if (this.#own.has(definition.name) && collection === this.#input.collection) this.#own.set(definition.name, field);
+    else this.#adopted.push({ collection, field });
+    return true;
+  }
+
+  #adoptedIn(collection: string, name: string): NewField | undefined {
+    return this.#adopted.find((each) => each.collection === collection && each.field.definition.name === name)?.field;
   }
 
   #madeAbroad(collection: string, name: string): NewField | undefined {

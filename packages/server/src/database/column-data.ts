@@ -53,6 +53,19 @@ export async function countRepeated(
   return Number(row![0]);
 }
 
+/** Records whose value in a column stands in no row of another one. */
+export async function countLost(
+  database: Database,
+  transaction: Transaction,
+  { table, column }: Pick<KeyedColumn, 'table' | 'column'>,
+  target: Pick<KeyedColumn, 'table' | 'column'>,
+): Promise<number> {
+  const found = sql`SELECT 1 FROM ${identifier(target.table)} t WHERE t.${identifier(target.column)}=r.${identifier(column)}`;
+  const lost = sql`SELECT count(*) FROM ${identifier(table)} r WHERE r.${identifier(column)} IS NOT NULL AND NOT EXISTS (${found})`;
+  const [row] = await transaction.run(fixed(database.dialect, lost));
+  return Number(row![0]);
+}
+
 /** The values of a column that are not null, by key, a thousand at a time. */
 export async function* readColumn(
   database: Database,

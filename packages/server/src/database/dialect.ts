@@ -91,6 +91,13 @@ export interface Dialect {
     kept: readonly ColumnDefinition[],
     indexes: readonly IndexPlan[],
   ): Sql[];
+  /** Makes a column that is there a foreign key; `all` and `indexes` describe the table as it will be. */
+  addReference(
+    table: string,
+    column: ColumnDefinition,
+    all: readonly ColumnDefinition[],
+    indexes: readonly IndexPlan[],
+  ): Sql[];
   createIndex(table: string, index: IndexPlan): Sql;
   dropIndex(name: string): Sql;
   dropTable(table: string): Sql;

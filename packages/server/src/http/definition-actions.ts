@@ -1,3 +1,4 @@
+import { applyDefinitions } from '../collections/apply-definitions.ts';
 import { changeCollection } from '../collections/change-collection.ts';
 import { changeField } from '../collections/change-field.ts';
 import { addField, defineCollection } from '../collections/define-collection.ts';
@@ -5,9 +6,10 @@ import { type DefinitionContext, TrialEnd } from '../collections/definition-cont
 import { dropCollection } from '../collections/drop-collection.ts';
 import { dropField } from '../collections/drop-field.ts';
 import { showCollection, showField } from '../collections/show-definition.ts';
+import { isReadAction } from '../protocol/actions.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import { denied } from '../query/read-access.ts';
-import { checkCollection, checkCollectionChange, checkField } from '../schema/definition-check.ts';
+import { checkCollection, checkCollectionChange, checkCollections, checkField } from '../schema/definition-check.ts';
 import type { Collection } from '../schema/registry.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
 import { knownParameters } from './known-parameters.ts';
@@ -20,23 +22,48 @@ export const definitionActions: Readonly<Record<string, SystemAction>> = {
   'collections:get': { reads: true, run: guarded(getCollection) },
   'collections:create': { reads: false, run: guarded(createCollection) },
   'collections:update': { reads: false, run: guarded(updateCollection) },
+  'collections:apply': { reads: false, run: guarded(applyCollections) },
   'collections:destroy': { reads: false, run: guarded(destroyCollection) },
   'fields:create': { reads: false, run: guarded(createField) },
   'fields:update': { reads: false, run: guarded(updateField) },
   'fields:destroy': { reads: false, run: guarded(destroyField) },
 };
 
+/** Actions that do what several grants are for. */
+const neededFor: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+  'collections:apply': [
+    ['collections', 'create'],
+    ['collections', 'update'],
+    ['fields', 'create'],
+    ['fields', 'update'],
+  ],
+};
+
+/** A result that says more than its data. */
+class WithMeta {
+  readonly data: unknown;
+  readonly meta: object;
+
+  constructor(data: unknown, meta: object) {
+    this.data = data;
+    this.meta = meta;
+  }
+}
+
 function guarded(work: Definitions): SystemAction['run'] {
   return async (call): Promise<Answer> => {
     const { resource, action } = call.route;
-    const grant = call.application.recordContext(call.caller, call.requestId).grantOf(resource, action);
-    if (!grant) throw denied(resource, action);
-    const tried = action !== 'list' && action !== 'get' && isTrial(call);
+    const { grantOf } = call.application.recordContext(call.caller, call.requestId);
+    for (const [on, needed] of neededFor[`${resource}:${action}`] ?? [[resource, action]])
+      if (!grantOf(on, needed)) throw denied(on, needed);
+    const tried = !isReadAction(action) && isTrial(call);
     const trial = tried ? { changes: [], records: {} } : null;
-    const data = await work(call, call.application.definitionContext(call.caller, call.requestId, trial)).catch(
+    const result = await work(call, call.application.definitionContext(call.caller, call.requestId, trial)).catch(
       reportTrial,
     );
-    return { data: JSON.stringify(data), ...(action === 'list' || action === 'get' ? { counter: 0 } : {}) };
+    const counter = isReadAction(action) ? { counter: 0 } : {};
+    if (result instanceof WithMeta) return { data: JSON.stringify(result.data), meta: result.meta, ...counter };
+    return { data: JSON.stringify(result), ...counter };
   };
 }
 
@@ -72,6 +99,17 @@ async function createCollection(call: Call, context: DefinitionContext): Promise
   const definition = checkCollection(call.body, context.maximumFields);
   await defineCollection(context, definition);
   return showCollection(call.application.registry.get(definition.name), true);
+}
+
+/** The collections in the order of the set; `meta.changes`: what was done, nothing when all was there. */
+async function applyCollections(call: Call, context: DefinitionContext): Promise<unknown> {
+  knownParameters(call, []);
+  const wanted = checkCollections(call.body, context.maximumFields, (name) => context.registry.find(name));
+  const changes = await applyDefinitions(context, wanted);
+  if (context.trial) throw new TrialEnd(context.trial); // nothing to change, so nothing was tried
+  const { registry } = call.application;
+  const collections = wanted.map(({ definition }) => showCollection(registry.get(definition.name), true));
+  return new WithMeta(collections, { changes });
 }
 
 async function updateCollection(call: Call, context: DefinitionContext): Promise<unknown> {

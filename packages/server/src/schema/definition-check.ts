@@ -1,5 +1,5 @@
 import { isWellFormedJson, jsonDepth } from '../base/well-formed.ts';
-import { type ErrorDetails, invalidDefinition } from '../protocol/api-error.ts';
+import { ApiError, type ErrorDetails, invalidDefinition } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import type { CollectionDefinition, CollectionOptions, FieldDefinition, IndexDefinition } from './definition.ts';
@@ -52,10 +52,14 @@ const relationOptions: Readonly<Record<string, Readonly<Record<string, Check>>>>
  *
  * @throws ApiError `DEFINITION_INVALID` with every problem under its path, such as `fields[1].maxLength`.
  */
-export function checkCollection(input: unknown, maximumFields: number): CollectionDefinition {
+export function checkCollection(
+  input: unknown,
+  maximumFields: number,
+  there: Collection | null = null,
+): CollectionDefinition {
   if (!isObject(input)) throw invalidDefinition({ body: 'Give a collection: {"name", "title", "fields", "options"}.' });
   const details: Details = {};
-  note(details, 'name', collectionNameProblem(input['name']));
+  if (!there) note(details, 'name', collectionNameProblem(input['name']));
   for (const key of ['title', 'description'])
     if (input[key] != null) note(details, key, text(input[key]) ?? wellFormed(input[key]));
   for (const key of Object.keys(input)) {
@@ -65,7 +69,7 @@ export function checkCollection(input: unknown, maximumFields: number): Collecti
   const options = checkOptions(input['options'], details);
   const fields = checkFields(input['fields'] ?? [], details);
   const own = withPrimaryKey(fields, details);
-  checkTogether(own, options, maximumFields, details);
+  checkTogether(own, options, maximumFields, there, details);
   if (Object.keys(details).length > 0) throw invalidDefinition(details);
   return {
     name: input['name'] as string,
@@ -74,6 +78,47 @@ export function checkCollection(input: unknown, maximumFields: number): Collecti
     fields: own,
     options,
   };
+}
+
+/** A checked definition with the names of the options that it gives. */
+export interface WantedCollection {
+  readonly definition: CollectionDefinition;
+  readonly options: ReadonlySet<string>;
+}
+
+/**
+ * Checks a set of definitions whole.
+ *
+ * @param present the collection of a name that is there already: what a definition leaves out of it stays.
+ * @throws ApiError `DEFINITION_INVALID` with every problem of every one, such as `[2].fields[1].type`.
+ */
+export function checkCollections(
+  input: unknown,
+  maximumFields: number,
+  present: (name: string) => Collection | null,
+): WantedCollection[] {
+  if (!Array.isArray(input))
+    throw invalidDefinition({ body: 'Give a list of collections: [{"name", "fields", …}, …].' });
+  const details: Details = {};
+  const wanted = input.flatMap((each: unknown, index) => {
+    try {
+      const there = isObject(each) && typeof each['name'] === 'string' ? present(each['name']) : null;
+      const definition = checkCollection(each, maximumFields, there);
+      const { options } = each as { options?: object | null };
+      return [{ definition, options: new Set(Object.keys(options ?? {})) }];
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'DEFINITION_INVALID') throw error;
+      for (const [path, text] of Object.entries(error.details ?? {})) details[`[${index}].${path}`] = text;
+      return [];
+    }
+  });
+  const names = new Set<string>();
+  wanted.forEach(({ definition: { name } }, index) => {
+    if (names.has(name)) note(details, `[${index}].name`, `The name "${name}" stands twice.`);
+    names.add(name);
+  });
+  if (Object.keys(details).length > 0) throw invalidDefinition(details);
+  return wanted;
 }
 
 /** What `collections:update` may change; undefined: left as it is. */
@@ -243,6 +288,14 @@ function checkColumn(definition: FieldDefinition, type: FieldType, at: string, d
   note(details, `${at}defaultValue`, problemOfValue(type, definition, defaultValue));
 }
 
+/** The primary key of a definition that gives none. */
+const addedKey: FieldDefinition = { name: 'id', type: 'integer', primaryKey: true, autoIncrement: true };
+
+/** Whether a field was not given but added as the key. */
+export function isAddedKey(field: FieldDefinition): boolean {
+  return field === addedKey;
+}
+
 function withPrimaryKey(fields: FieldDefinition[], details: Details): FieldDefinition[] {
   const keys = fields.filter((field) => field.primaryKey);
   if (keys.length > 1)
@@ -255,10 +308,16 @@ function withPrimaryKey(fields: FieldDefinition[], details: Details): FieldDefin
       'The field "id" is there but is not the primary key; set primaryKey on it or leave it out.',
     );
   }
-  return [{ name: 'id', type: 'integer', primaryKey: true, autoIncrement: true }, ...fields];
+  return [addedKey, ...fields];
 }
 
-function checkTogether(fields: FieldDefinition[], options: CollectionOptions, maximum: number, details: Details): void {
+function checkTogether(
+  fields: FieldDefinition[],
+  options: CollectionOptions,
+  maximum: number,
+  there: Collection | null,
+  details: Details,
+): void {
   const seen = new Set<string>(options.timestamps ? ['createdAt', 'updatedAt'] : []);
   for (const field of fields) {
     if (seen.has(field.name)) note(details, 'fields', `The name "${field.name}" stands twice.`);
@@ -269,7 +328,8 @@ function checkTogether(fields: FieldDefinition[], options: CollectionOptions, ma
   for (const index of options.indexes as IndexDefinition[]) {
     const plain = (each: string): boolean => {
       const found = fields.find((field) => field.name === each);
-      return found ? typeOf(found).sortable : seen.has(each) || isForeignKey(fields, each);
+      if (found) return typeOf(found).sortable;
+      return seen.has(each) || isForeignKey(fields, each) || (there?.byName.get(each)?.type.sortable ?? false);
     };
     const bad = index.fields.find((each) => !plain(each));
     if (bad !== undefined) note(details, 'options.indexes', `"${bad.slice(0, 60)}" is no field that can be indexed.`);

@@ -108,6 +108,20 @@ function createIndex(table: string, { name, columns, unique }: IndexPlan): Sql {
   return sql`CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${identifier(name)} ON ${identifier(table)} (${columns.map(identifier).join(', ')})`;
 }
 
+/** Builds a table anew beside the old one, whose name it takes, with the rows and the numbers already given. */
+function rebuilt(table: string, columns: readonly ColumnDefinition[], indexes: readonly IndexPlan[]): Sql[] {
+  const made = `${table}_new`;
+  const names = [...columns.map((each) => identifier(each.name)), '_v'].join(',');
+  return [
+    createTable(made, columns),
+    sql`INSERT INTO ${identifier(made)} (${names}) SELECT ${names} FROM ${identifier(table)}`,
+    sql`UPDATE sqlite_sequence SET seq=max(seq,(SELECT s.seq FROM sqlite_sequence s WHERE s.name=${literal(table)})) WHERE name=${literal(made)}`,
+    sql`DROP TABLE ${identifier(table)}`,
+    sql`ALTER TABLE ${identifier(made)} RENAME TO ${identifier(table)}`,
+    ...indexes.map((index) => createIndex(table, index)),
+  ];
+}
+
 /** A list as JSON text; numbers beyond those of JavaScript stand in it by their digits. */
 function listText(storage: Storage, list: readonly unknown[]): string {
   if (storage === 'boolean') return JSON.stringify(list.map(Number));
@@ -168,18 +182,9 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
   addColumn: (table, definition) => [sql`ALTER TABLE ${identifier(table)} ADD COLUMN ${column(definition)}`],
   createIndex,
   dropIndex: (name) => sql`DROP INDEX ${identifier(name)}`,
-  // A column with a foreign key cannot be dropped; the table is built anew beside the old one and takes its name.
-  dropColumns: (table, _dropped, kept, indexes) => {
-    const names = [...kept.map((each) => identifier(each.name)), '_v'].join(',');
-    return [
-      createTable(`${table}_new`, kept),
-      sql`INSERT INTO ${identifier(`${table}_new`)} (${names}) SELECT ${names} FROM ${identifier(table)}`,
-      sql`UPDATE sqlite_sequence SET seq=max(seq,(SELECT s.seq FROM sqlite_sequence s WHERE s.name=${literal(table)})) WHERE name=${literal(`${table}_new`)}`,
-      sql`DROP TABLE ${identifier(table)}`,
-      sql`ALTER TABLE ${identifier(`${table}_new`)} RENAME TO ${identifier(table)}`,
-      ...indexes.map((index) => createIndex(table, index)),
-    ];
-  },
+  // A column with a foreign key cannot be dropped, and none can be added to one.
+  dropColumns: (table, _dropped, kept, indexes) => rebuilt(table, kept, indexes),
+  addReference: (table, _column, all, indexes) => rebuilt(table, all, indexes),
   dropTable: (table) => sql`DROP TABLE ${identifier(table)}`,
   renameTable: () => null,
   lockTables: () => null,

@@ -1,0 +1,384 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { type Scenario, TestServer } from '../support/scenario.ts';
+
+const chinook = JSON.parse(
+  readFileSync(fileURLToPath(new URL('../../../../scripts/chinook-definitions.json', import.meta.url)), 'utf8'),
+) as { name: string; fields: { name: string; type: string }[] }[];
+
+const authors = { name: 'authors', fields: [{ name: 'name', type: 'string', required: true }] };
+const books = {
+  name: 'books',
+  fields: [
+    { name: 'title', type: 'string' },
+    { name: 'author', type: 'belongsTo', target: 'authors' },
+  ],
+};
+const apply = 'POST /api/collections:apply';
+const invalid = (details: object): Scenario['expect'] => ({
+  status: 422,
+  body: { error: 'Validation Error', code: 'DEFINITION_INVALID', details },
+});
+
+/** `authors` and `books` are there, with two authors and three books. */
+const refusals: readonly Scenario[] = [
+  { name: 'no list is 422', request: apply, body: authors, expect: invalid({ body: expect.any(String) }) },
+  {
+    name: 'every problem of every definition comes at once, with its place',
+    request: apply,
+    body: [authors, { name: 'a b', fields: [{ name: 'n', type: 'number' }] }, { name: 'users2', fields: 'none' }],
+    expect: invalid({
+      '[1].name': expect.any(String),
+      '[1].fields[0].type': expect.any(String),
+      '[2].fields': expect.any(String),
+    }),
+  },
+  {
+    name: 'a name twice is 422',
+    request: apply,
+    body: [authors, authors],
+    expect: invalid({ '[1].name': 'The name "authors" stands twice.' }),
+  },
+  {
+    name: 'an unknown target is 422 at its place, and what came before it is taken back',
+    request: apply,
+    body: [
+      { name: 'firstOne', fields: [{ name: 'n', type: 'integer' }] },
+      {
+        name: 'secondOne',
+        fields: [
+          { name: 'n', type: 'integer' },
+          { name: 'to', type: 'hasMany', target: 'nowhere' },
+        ],
+      },
+    ],
+    expect: invalid({ '[1].fields[1].target': 'There is no collection "nowhere".' }),
+  },
+  {
+    name: 'an unknown target of a belongsTo likewise',
+    request: apply,
+    body: [
+      {
+        name: 'secondOne',
+        fields: [
+          { name: 'many', type: 'hasMany', target: 'authors' },
+          { name: 'to', type: 'belongsTo', target: 'nowhere' },
+        ],
+      },
+    ],
+    expect: invalid({ '[0].fields[1].target': 'There is no collection "nowhere".' }),
+  },
+  {
+    name: 'a new collection whose name is reserved is 422',
+    request: apply,
+    body: [{ name: 'webhooks' }],
+    expect: invalid({ '[0].name': expect.any(String) }),
+  },
+  {
+    name: 'a type change that does not convert takes back all of it',
+    request: apply,
+    body: [{ name: 'fresh' }, { name: 'authors', fields: [{ name: 'name', type: 'integer' }] }],
+    expect: invalid({ '[1].fields[0].type': expect.stringContaining('2 values do not convert') }),
+  },
+  {
+    name: 'a required field without default on a collection with records is 422',
+    request: apply,
+    body: [{ name: 'authors', fields: [{ name: 'born', type: 'integer', required: true }] }],
+    expect: invalid({ '[0].fields[0].defaultValue': expect.stringContaining('holds 2 records') }),
+  },
+  {
+    name: 'unique over equal values is 409',
+    request: apply,
+    body: [{ name: 'books', fields: [{ name: 'title', type: 'string', unique: true }] }],
+    expect: { status: 409, body: { code: 'UNIQUE_CONFLICT' } },
+  },
+  {
+    name: 'an option that is set at birth is 422 when it differs',
+    request: apply,
+    body: [{ name: 'authors', options: { timestamps: false } }],
+    expect: invalid({ '[0].options.timestamps': expect.any(String) }),
+  },
+  {
+    name: 'the target of a relation does not change',
+    request: apply,
+    body: [{ name: 'books', fields: [{ name: 'author', type: 'belongsTo', target: 'books' }] }],
+    expect: invalid({ '[0].fields[0].target': expect.any(String) }),
+  },
+  {
+    name: 'a core field of a system collection does not change',
+    request: apply,
+    body: [{ name: 'users', fields: [{ name: 'email', type: 'integer' }] }],
+    expect: { status: 403, body: { code: 'SYSTEM_PROTECTED' } },
+  },
+  {
+    name: 'a role without the grants is 403',
+    request: apply,
+    as: 'editor',
+    body: [authors],
+    expect: { status: 403, body: { error: 'No permissions' } },
+  },
+  {
+    name: 'dryRun tells what would be and keeps nothing',
+    request: `${apply}?dryRun=true`,
+    body: [{ name: 'shelves' }, { ...books, fields: [{ name: 'pages', type: 'integer' }] }],
+    expect: {
+      status: 200,
+      body: {
+        data: {
+          dryRun: true,
+          changes: [
+            { name: 'collections.created', tk: 'shelves' },
+            { name: 'fields.created', tk: 'books.pages' },
+          ],
+          records: { books: 3 },
+        },
+      },
+    },
+  },
+  {
+    name: 'dryRun of what is there already',
+    request: `${apply}?dryRun=true`,
+    body: [authors, books],
+    expect: { status: 200, body: { data: { dryRun: true, changes: [], records: {} } } },
+  },
+  {
+    name: 'an empty set changes nothing',
+    request: apply,
+    body: [],
+    expect: { status: 200, body: { data: [], meta: { changes: [] } } },
+  },
+  {
+    name: 'what is there already changes nothing, and what the set does not name stays',
+    request: apply,
+    body: [books, { name: 'authors' }],
+    expect: { status: 200, body: { data: [{ name: 'books' }, { name: 'authors' }], meta: { changes: [] } } },
+  },
+];
+
+describeEngines('collections:apply', (engine) => {
+  describe('on what is there', () => {
+    let server: TestServer;
+    beforeAll(async () => {
+      server = await TestServer.start(engine);
+      await server.data(apply, { body: [books, authors] });
+      await server.data('POST /api/authors:create', { body: [{ name: 'Ann' }, { name: 'Bob' }] });
+      await server.data('POST /api/books:create', {
+        body: [{ title: 'One', authorId: 1 }, { title: 'Two', authorId: 2 }, { title: 'Two' }],
+      });
+      await server.key('editor');
+      await server.key('developer');
+    });
+    afterAll(() => server.stop());
+    for (const scenario of refusals) test(scenario.name, async () => void (await server.play(scenario)));
+
+    test('adds, changes and words in one transaction, and the second time nothing', async () => {
+      const set = [
+        {
+          name: 'authors',
+          title: 'Writers',
+          fields: [
+            { name: 'name', type: 'string', required: true, maxLength: 50 },
+            { name: 'books', type: 'hasMany', target: 'books', foreignKey: 'authorId' },
+            { name: 'country', type: 'string', defaultValue: 'unknown' },
+          ],
+        },
+        {
+          name: 'books',
+          fields: [
+            { name: 'title', type: 'text' },
+            { name: 'year', type: 'integer' },
+          ],
+          options: { indexes: [{ fields: ['year', 'authorId'] }] },
+        },
+        { name: 'users', fields: [{ name: 'desk', type: 'string' }] },
+      ];
+      const first = await server.play({
+        name: 'apply',
+        request: apply,
+        as: 'developer',
+        body: set,
+        expect: {
+          status: 200,
+          events: [
+            'fields.created',
+            'fields.created',
+            'fields.created',
+            'fields.created',
+            'fields.updated',
+            'fields.updated',
+            'collections.updated',
+            'collections.updated',
+          ],
+        },
+      });
+      expect(first.body.meta.changes).toHaveLength(8);
+      const again = await server.call(apply, { body: set });
+      expect(again.body).toEqual({ data: first.body.data, meta: { changes: [] } });
+      expect(await server.data('GET /api/authors:get?filterByTk=1&appends=books')).toMatchObject({
+        country: 'unknown',
+        books: [{ title: 'One', year: null }],
+      });
+    });
+  });
+
+  test('collections that name each other, themselves and a join, in any order', async () => {
+    const server = await TestServer.start(engine);
+    const set = [
+      {
+        name: 'a',
+        fields: [
+          { name: 'b', type: 'belongsTo', target: 'b' },
+          { name: 'cs', type: 'belongsToMany', target: 'c' },
+          { name: 'top', type: 'belongsTo', target: 'a', onDelete: 'cascade' },
+        ],
+        options: { indexes: [{ fields: ['bId'], unique: true }] },
+      },
+      {
+        name: 'b',
+        fields: [
+          { name: 'aId', type: 'integer' },
+          { name: 'a', type: 'belongsTo', target: 'a', foreignKey: 'aId' },
+          { name: 'one', type: 'hasOne', target: 'c' },
+        ],
+      },
+      { name: 'c', fields: [{ name: 'as', type: 'belongsToMany', target: 'a' }] },
+    ];
+    const first = await server.call(apply, { body: set });
+    expect([first.status, first.text]).toEqual([200, expect.any(String)]);
+    const again = await server.call(apply, { body: set.toReversed() });
+    expect(again.body.meta.changes).toEqual([]);
+    await server.data('POST /api/c:create', { body: {} });
+    await server.data('POST /api/a:create', { body: {} });
+    await server.data('POST /api/b:create', { body: { aId: 1 } });
+    expect((await server.call('POST /api/b:create', { body: { aId: 7 } })).status).toBe(400);
+    expect(await server.data('GET /api/b:list?appends=a')).toMatchObject([{ a: { id: 1 } }]);
+    await server.stop();
+  });
+
+  test('all of Chinook at once, twice, and on the way back through dryRun', async () => {
+    const server = await TestServer.start(engine);
+    const first = await server.call(apply, { body: chinook });
+    expect(first.status).toBe(200);
+    expect(first.body.data.map((each: { name: string }) => each.name)).toEqual(chinook.map(({ name }) => name));
+    const again = await server.call(apply, { body: chinook });
+    expect(again.body.meta.changes).toEqual([]);
+    const shown = await server.data('GET /api/collections:list');
+    await server.running.stop();
+    await server.boot();
+    expect(await server.data('GET /api/collections:list')).toEqual(shown);
+    // What the server shows is what it takes: the whole list applied to itself changes nothing.
+    const own = (shown as { system?: boolean }[]).filter((each) => !each.system);
+    const bare = own.map((each) =>
+      JSON.parse(JSON.stringify(each, (_key, value) => (value === null ? undefined : value))),
+    );
+    for (const each of bare) each.fields = each.fields.filter((field: { readOnly?: boolean }) => !field.readOnly);
+    const echoed = await server.call(apply, { body: bare });
+    expect([echoed.status, echoed.body.meta?.changes]).toEqual([200, []]);
+    await server.stop();
+  });
+
+  test('ten at once end as one', async () => {
+    const server = await TestServer.start(engine);
+    const replies = await Promise.all(Array.from({ length: 10 }, () => server.call(apply, { body: chinook })));
+    expect(replies.map((reply) => reply.status)).toEqual(Array.from({ length: 10 }, () => 200));
+    expect(replies.filter((reply) => reply.body.meta.changes.length > 0)).toHaveLength(1);
+    await server.stop();
+  });
+});
+
+describeEngines('a plain field becomes a foreign key', (engine) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await TestServer.start(engine);
+    await server.data(apply, {
+      body: [
+        authors,
+        {
+          name: 'notes',
+          fields: [
+            { name: 'writer', type: 'integer' },
+            { name: 'text', type: 'string', index: true },
+            { name: 'code', type: 'string' },
+          ],
+        },
+        { name: 'marks', fields: [{ name: 'note', type: 'belongsTo', target: 'notes', onDelete: 'cascade' }] },
+      ],
+    });
+    await server.data('POST /api/authors:create', { body: [{ name: 'Ann' }, { name: 'Bob' }] });
+    await server.data('POST /api/notes:create', { body: [{ writer: 1, text: 'x' }, { writer: 9 }, {}] });
+    await server.data('POST /api/marks:create', { body: [{ noteId: 1 }, { noteId: 2 }] });
+  });
+  afterAll(() => server.stop());
+
+  test('not while records name nothing', async () => {
+    await server.play({
+      name: 'refused',
+      request: 'POST /api/fields:create',
+      body: { collectionName: 'notes', name: 'author', type: 'belongsTo', target: 'authors', foreignKey: 'writer' },
+      expect: invalid({ foreignKey: expect.stringContaining('1 records of notes hold values in "writer"') }),
+    });
+  });
+
+  test('not with another type', async () => {
+    await server.play({
+      name: 'refused',
+      request: 'POST /api/fields:create',
+      body: { collectionName: 'notes', name: 'author', type: 'belongsTo', target: 'authors', foreignKey: 'code' },
+      expect: invalid({ foreignKey: '"code" is string, the key it names is integer.' }),
+    });
+  });
+
+  test('then with its records, which children keep', async () => {
+    await server.data('POST /api/notes:update?filterByTk=2', { body: { writer: 2 } });
+    await server.play({
+      name: 'made',
+      request: 'POST /api/fields:create',
+      body: { collectionName: 'notes', name: 'author', type: 'belongsTo', target: 'authors', foreignKey: 'writer' },
+      expect: { status: 200, events: ['fields.updated', 'fields.created'] },
+    });
+    expect(await server.data('GET /api/notes:list?appends=author&fields=id,writer')).toEqual([
+      { id: 1, writer: 1, author: expect.objectContaining({ name: 'Ann' }) },
+      { id: 2, writer: 2, author: expect.objectContaining({ name: 'Bob' }) },
+      { id: 3, writer: null, author: null },
+    ]);
+    expect(await server.data('GET /api/marks:list?fields=noteId')).toEqual([{ noteId: 1 }, { noteId: 2 }]);
+    expect((await server.call('POST /api/notes:create', { body: { writer: 77 } })).status).toBe(400);
+    await server.data('POST /api/authors:destroy?filterByTk=1');
+    expect(await server.data('GET /api/notes:get?filterByTk=1')).toMatchObject({ writer: null });
+  });
+
+  test('from the other side, by hasMany', async () => {
+    await server.data('POST /api/fields:create', {
+      body: { collectionName: 'notes', name: 'marked', type: 'integer' },
+    });
+    await server.play({
+      name: 'made',
+      request: 'POST /api/fields:create',
+      body: { collectionName: 'marks', name: 'notes', type: 'hasMany', target: 'notes', foreignKey: 'marked' },
+      expect: { status: 200, events: ['fields.updated', 'fields.created'] },
+    });
+    await server.data('POST /api/notes:update?filterByTk=3', { body: { marked: 2 } });
+    expect(await server.data('GET /api/marks:get?filterByTk=2&appends=notes')).toMatchObject({ notes: [{ id: 3 }] });
+    expect((await server.call('POST /api/notes:create', { body: { marked: 77 } })).status).toBe(400);
+  });
+
+  test('two in one definition keep both', async () => {
+    for (const name of ['p', 'q'])
+      await server.data('POST /api/fields:create', { body: { collectionName: 'notes', name, type: 'integer' } });
+    await server.data('POST /api/collections:create', {
+      body: {
+        name: 'owners',
+        fields: [
+          { name: 'first', type: 'hasMany', target: 'notes', foreignKey: 'p' },
+          { name: 'second', type: 'hasMany', target: 'notes', foreignKey: 'q' },
+          { name: 'third', type: 'hasMany', target: 'notes' },
+        ],
+      },
+    });
+    for (const name of ['p', 'q', 'ownersId'])
+      expect((await server.call('POST /api/notes:create', { body: { [name]: 77 } })).status).toBe(400);
+    expect(await server.data('GET /api/marks:list?fields=noteId')).toEqual([{ noteId: 1 }, { noteId: 2 }]);
+  });
+});
