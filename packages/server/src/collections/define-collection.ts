@@ -34,7 +34,8 @@ export async function defineCollection(
   birth = plainBirth,
 ): Promise<void> {
   const { registry } = context;
-  if (registry.find(definition.name))
+  if (registry.all().some((each) => each.name === definition.name))
+    // internal ones too
     throw new ApiError('COLLECTION_EXISTS', `A collection "${definition.name}" exists already.`);
   if (!birth.system && registry.all().filter((each) => !each.system).length >= context.maximumCollections) {
     throw new ApiError('LIMIT_EXCEEDED', `An application has at most ${context.maximumCollections} collections.`);

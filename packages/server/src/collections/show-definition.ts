@@ -5,6 +5,11 @@ export function showField(field: Field): Record<string, unknown> {
   return { ...field.definition, ...(field.relation && relationKeys(field)), ...(field.kept && { readOnly: true }) };
 }
 
+/** The fields of a collection that anyone may know of. */
+export function shownFields({ fields }: Collection): Field[] {
+  return fields.filter((field) => !field.hidden);
+}
+
 /** A collection as the wire shows it; hidden fields and joins stay out. */
 export function showCollection(collection: Collection, withFields: boolean): Record<string, unknown> {
   const { name, title, description, options, system } = collection;
@@ -12,7 +17,7 @@ export function showCollection(collection: Collection, withFields: boolean): Rec
     name,
     title,
     description,
-    ...(withFields && { fields: collection.fields.filter((field) => !field.hidden).map(showField) }),
+    ...(withFields && { fields: shownFields(collection).map(showField) }),
     options,
     ...(system && { system }),
   };

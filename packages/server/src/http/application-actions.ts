@@ -111,7 +111,7 @@ async function shown(call: Call, name: string): Promise<Answer> {
   const { application, caller, requestId } = call;
   if (!application.recordContext(caller, requestId).grantOf('applications', 'get'))
     return { data: JSON.stringify({ name }) };
-  const route = { resource: 'applications', action: 'get', tk: name };
+  const route = { resource: 'applications', action: 'get', tk: name, of: null };
   const request = readRecordRequest(route, '', undefined, false);
   return runRecordAction({ ...call, route, request: () => request, ifMatch: undefined });
 }

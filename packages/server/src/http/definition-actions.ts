@@ -5,9 +5,10 @@ import { addField, defineCollection } from '../collections/define-collection.ts'
 import { type DefinitionContext, TrialEnd } from '../collections/definition-context.ts';
 import { dropCollection } from '../collections/drop-collection.ts';
 import { dropField } from '../collections/drop-field.ts';
-import { showCollection, showField } from '../collections/show-definition.ts';
+import { showCollection, showField, shownFields } from '../collections/show-definition.ts';
 import { isReadAction } from '../protocol/actions.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
+import { isObject } from '../protocol/json-text.ts';
 import { denied } from '../query/read-access.ts';
 import { checkCollection, checkCollectionChange, checkCollections, checkField } from '../schema/definition-check.ts';
 import type { Collection } from '../schema/registry.ts';
@@ -27,6 +28,11 @@ export const definitionActions: Readonly<Record<string, SystemAction>> = {
   'fields:create': { reads: false, run: guarded(createField) },
   'fields:update': { reads: false, run: guarded(updateField) },
   'fields:destroy': { reads: false, run: guarded(destroyField) },
+  'collections/fields:list': { reads: true, run: guarded(listFields) },
+  'collections/fields:get': { reads: true, run: guarded(getField) },
+  'collections/fields:create': { reads: false, run: guarded(createField) },
+  'collections/fields:update': { reads: false, run: guarded(updateField) },
+  'collections/fields:destroy': { reads: false, run: guarded(destroyField) },
 };
 
 /** Actions that do what several grants are for. */
@@ -139,25 +145,46 @@ async function destroyField(call: Call, context: DefinitionContext): Promise<unk
   return 1;
 }
 
+async function listFields(call: Call, context: DefinitionContext): Promise<unknown> {
+  knownParameters(call, []);
+  return shownFields(existing(context, call.route.of!.tk)).map(showField);
+}
+
+async function getField(call: Call, context: DefinitionContext): Promise<unknown> {
+  const { filterByTk } = knownParameters(call, ['filterByTk']);
+  if (typeof filterByTk !== 'string' || filterByTk === '')
+    throw new ApiError('PARAMETER_INVALID', 'filterByTk must name one field.');
+  const collection = existing(context, call.route.of!.tk);
+  const field = shownFields(collection).find((each) => each.name === filterByTk);
+  if (!field) throw new ApiError('RECORD_UNKNOWN', `${collection.name} has no field "${filterByTk.slice(0, 60)}".`);
+  return showField(field);
+}
+
+/** The field that a change is about: by its name in the body, or below its collection by filterByTk. */
 function namedField(
   call: Call,
   context: DefinitionContext,
 ): { collectionName: string; name: string; changes: Record<string, unknown> } {
   const { collectionName, input } = fieldBody(call, context);
   const { name, ...changes } = input;
-  if (typeof name !== 'string' || name === '') throw invalidDefinition({ name: 'Name the field.' });
-  return { collectionName, name, changes };
+  const { filterByTk = name } = call.parameters();
+  if (typeof filterByTk !== 'string' || filterByTk === '') throw invalidDefinition({ name: 'Name the field.' });
+  if (name !== undefined && name !== filterByTk)
+    throw invalidDefinition({ name: 'The body and filterByTk name different fields; newName renames one.' });
+  return { collectionName, name: filterByTk, changes };
 }
 
 /** A body about a field: the collection it is in, and what else it says. */
 function fieldBody(call: Call, context: DefinitionContext): { collectionName: string; input: Record<string, unknown> } {
-  knownParameters(call, []);
-  const { body } = call;
-  if (body === null || typeof body !== 'object' || Array.isArray(body))
-    throw invalidDefinition({ body: 'Give a field: {"collectionName", "name", "type", …}.' });
-  const { collectionName, ...input } = body as Record<string, unknown>;
+  const { of, action } = call.route;
+  knownParameters(call, of && action !== 'create' ? ['filterByTk'] : []);
+  const body = call.body ?? (of && action === 'destroy' ? {} : call.body);
+  if (!isObject(body)) throw invalidDefinition({ body: 'Give a field: {"collectionName", "name", "type", …}.' });
+  const { collectionName = of?.tk, ...input } = body;
   if (typeof collectionName !== 'string' || collectionName === '')
     throw invalidDefinition({ collectionName: 'Name the collection of the field.' });
+  if (of && collectionName !== of.tk)
+    throw invalidDefinition({ collectionName: 'The body and the path name different collections.' });
   existing(context, collectionName);
   return { collectionName, input };
 }

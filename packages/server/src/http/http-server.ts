@@ -146,7 +146,7 @@ export class HttpServer {
     const mark = url.indexOf('?');
     const route = this.#route(mark < 0 ? url : url.slice(0, mark));
     const query = mark < 0 ? '' : url.slice(mark + 1);
-    const action = systemActions[`${route.resource}:${route.action}`];
+    const action = systemActionOf(route);
     const reads = action ? action.reads : isReadAction(route.action);
     checkMethod(request.method, reads, Boolean(action) || isRecordAction(route.action));
     refuseRepeatedHeaders(request.raw.rawHeaders);
@@ -302,6 +302,12 @@ function bodyHeaders(requestId: string, body: string): OutgoingHttpHeaders {
   };
 }
 
+/** Fields have a path below their collection too, `/api/collections/<name>/fields:<action>`. */
+function systemActionOf({ resource, action, of }: Route): SystemAction | undefined {
+  if (of !== null && !(of.collection === 'collections' && resource === 'fields')) return undefined;
+  return systemActions[of ? `collections/fields:${action}` : `${resource}:${action}`];
+}
+
 /** A streamed reply uses its application until it ends. */
 function streamedUnder(lease: Lease, answer: Answer & { stream: AsyncGenerator<string> }): Answer {
   const held = lease.again();
@@ -319,7 +325,7 @@ function streamedUnder(lease: Lease, answer: Answer & { stream: AsyncGenerator<s
 async function run(action: SystemAction | undefined, call: Call): Promise<Answer> {
   try {
     if (action) return await action.run(call);
-    if (actionOnly.has(call.route.resource)) throw unknownRoute();
+    if (call.route.of || actionOnly.has(call.route.resource)) throw unknownRoute();
     return await runRecordAction(call);
   } catch (error) {
     const refusal = error instanceof ApiError && (error.code === 'NO_PERMISSION' || error.code === 'FIELD_DENIED');

@@ -6,24 +6,31 @@ export interface Route {
   readonly action: string;
   /** The key behind the action, `/api/posts:get/5`, or null. */
   readonly tk: string | null;
+  /** The record whose relation, or the collection whose fields, `resource` names: `/api/posts/5/tags:list`; else null. */
+  readonly of: { readonly collection: string; readonly tk: string } | null;
 }
 
 const prefix = '/api/';
 
 /**
- * Reads `/api/<resource>:<action>[/<tk>]`.
+ * Reads `/api/<resource>:<action>[/<tk>]` and `/api/<collection>/<tk>/<relation>:<action>[/<tk>]`.
  *
  * @throws ApiError `ROUTE_UNKNOWN` for any other path.
  */
 export function parseRoute(path: string): Route {
-  const [head = '', ...rest] = path.startsWith(prefix) ? path.slice(prefix.length).split('/') : [];
+  if (!path.startsWith(prefix)) throw unknownRoute();
+  const parts = path.slice(prefix.length).split('/');
+  const nested = parts.length > 2;
+  const [head = '', tk, more] = nested ? parts.slice(2) : parts;
   const colon = head.indexOf(':') >= 0 ? head.indexOf(':') : head.search(/%3a/i);
-  if (colon <= 0 || rest.length > 1) throw unknownRoute();
+  if (colon <= 0 || more !== undefined) throw unknownRoute();
   const width = head[colon] === ':' ? 1 : 3;
   const resource = decoded(head.slice(0, colon));
   const action = decoded(head.slice(colon + width));
   if (action === '') throw unknownRoute();
-  return { resource, action, tk: rest[0] === undefined || rest[0] === '' ? null : decoded(rest[0]) };
+  const of = nested ? { collection: decoded(parts[0]!), tk: decoded(parts[1]!) } : null;
+  if (of && (of.collection === '' || of.tk === '')) throw unknownRoute();
+  return { resource, action, tk: tk === undefined || tk === '' ? null : decoded(tk), of };
 }
 
 export function unknownRoute(): ApiError {
