@@ -7,7 +7,7 @@ import { changingTogether } from '../collections/definition-change.ts';
 import type { DefinitionContext } from '../collections/definition-context.ts';
 import type { NewField } from '../collections/resolve-fields.ts';
 import { findApplication, insertMain } from '../database/application-rows.ts';
-import { bumpVersion, createCatalogue, hasCatalogue } from '../database/catalogue.ts';
+import { bumpVersion, completeCatalogue, createCatalogue, hasCatalogue } from '../database/catalogue.ts';
 import type { Database } from '../database/database.ts';
 import {
   insertPermission,
@@ -57,7 +57,10 @@ const builtInRoles: readonly {
  * started over: nothing can be in it.
  */
 export async function prepareStore(database: Database, name: string, mayMake: boolean): Promise<boolean> {
-  if (await hasCatalogue(database)) return true;
+  if (await hasCatalogue(database)) {
+    await completeCatalogue(database);
+    return true;
+  }
   if (mayMake) await createCatalogue(database, name, randomUUID());
   return mayMake;
 }
@@ -99,7 +102,7 @@ async function defineSystemCollection(context: DefinitionContext, system: System
     name: system.name,
     title: system.title,
     fields: system.fields,
-    options: { timestamps: system.timestamps, paranoid: false, logging: false },
+    options: { timestamps: system.timestamps, paranoid: false, logging: false, authors: false },
   };
   const hidden = new Set(system.fields.filter((field) => field.hidden).map((field) => field.name));
   await defineCollection(context, definition, {

@@ -170,7 +170,12 @@ class FieldChange {
 
   async #checkRepeated(transaction: Transaction): Promise<void> {
     if (!this.#after.definition.unique || this.#before.definition.unique) return;
-    const repeated = await countRepeated(this.#context.database, transaction, this.#place());
+    const repeated = await countRepeated(
+      this.#context.database,
+      transaction,
+      this.#place(),
+      indexOfField(this.#collection, this.#after)?.where ?? null,
+    );
     if (repeated > 0)
       throw new ApiError(
         'UNIQUE_CONFLICT',

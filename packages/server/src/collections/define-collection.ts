@@ -11,9 +11,11 @@ import { collectionOf, type FieldRow } from '../schema/load-registry.ts';
 import { physicalName } from '../schema/names.ts';
 import { type Collection, columnsOf, type Registry } from '../schema/registry.ts';
 import { adoptKey } from './adopt-key.ts';
+import { anchorKey } from './anchor-key.ts';
 import { changing, logged, runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { fillNewColumn } from './fill-column.ts';
+import { keptFields } from './kept-fields.ts';
 import { type NewField, resolveFields } from './resolve-fields.ts';
 import { columnDefinition, indexesOf, indexOfField } from './storage.ts';
 import { storedFacts } from './stored-facts.ts';
@@ -49,12 +51,15 @@ export async function defineCollection(
     hidden: birth.hidden,
     at: (index) => `fields[${indexInRequest(definition, index)}].`,
   });
-  const fields = [...resolution.own, ...(definition.options.timestamps ? timestamps(birth.system) : [])];
-  const abroad = [...resolution.foreign, ...resolution.adopted];
+  const fields = [...resolution.own, ...keptFields(definition.options, birth.system)];
+  const abroad = [...resolution.foreign, ...resolution.adopted, ...resolution.anchored];
   const tables = [...new Set(abroad.map((each) => registry.get(each.collection).table))];
   const rebuild = resolution.adopted.length > 0;
   await changing(context, { subject: definition.name, tables, rebuild }, async (transaction) => {
-    let grown = await make(context, transaction, definition, fields, birth, registry);
+    let grown = registry;
+    for (const { collection: other, name } of resolution.anchored)
+      grown = await anchorKey(context, transaction, grown.get(other), name, grown);
+    grown = await make(context, transaction, definition, fields, birth, grown);
     await logged(context, transaction, 'collections.created', definition.name);
     for (const join of resolution.joins) {
       grown = await make(context, transaction, join.definition, join.fields, plainBirth, grown);
@@ -113,19 +118,24 @@ export async function addField(
   if (collection.fields.length + resolution.own.length > context.maximumFields) {
     throw new ApiError('LIMIT_EXCEEDED', `A collection has at most ${context.maximumFields} fields.`);
   }
-  const abroad = [...resolution.foreign, ...resolution.adopted].map((each) => registry.get(each.collection));
+  const abroad = [...resolution.foreign, ...resolution.adopted, ...resolution.anchored].map((each) =>
+    registry.get(each.collection),
+  );
   const tables = [...new Set([collection, ...abroad].map((each) => each.table))];
   const rebuild = resolution.adopted.length > 0;
   await changing(context, { subject: collectionName, tables, rebuild }, async (transaction) => {
-    await growCollection(context, transaction, collection, resolution.own, registry);
+    let grown = registry;
+    for (const { collection: other, name } of resolution.anchored)
+      grown = await anchorKey(context, transaction, grown.get(other), name, grown);
+    await growCollection(context, transaction, grown.get(collectionName), resolution.own, grown);
     for (const join of resolution.joins) {
-      await make(context, transaction, join.definition, join.fields, plainBirth, registry);
+      await make(context, transaction, join.definition, join.fields, plainBirth, grown);
       await logged(context, transaction, 'collections.created', join.definition.name);
     }
     for (const { collection: other, field } of resolution.foreign)
-      await growAbroad(context, transaction, registry.get(other), field, registry);
+      await growAbroad(context, transaction, grown.get(other), field, grown);
     for (const { collection: other, field } of resolution.adopted)
-      await adoptKey(context, transaction, registry.get(other), field, registry);
+      grown = await adoptKey(context, transaction, grown.get(other), field, grown);
     await logged(context, transaction, 'fields.created', `${collectionName}.${definition.name}`);
   });
 }
@@ -231,13 +241,6 @@ function keyRow(collection: Collection): FieldRow[] {
       facts: storedFacts(primaryKey),
     },
   ];
-}
-
-function timestamps(core: boolean): NewField[] {
-  return ['createdAt', 'updatedAt'].map((name) => ({
-    definition: { name, type: 'datetime' },
-    facts: { base: name, notNull: true, kept: true, hidden: false, core, references: null, relation: null },
-  }));
 }
 
 /** The index of a field in the request: a primary key that was added stands before the others. */

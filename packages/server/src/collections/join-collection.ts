@@ -31,6 +31,7 @@ export function joinFields({ collection, sourceField, targetField }: JoinFields,
     timestamps: false,
     paranoid: false,
     logging: false,
+    authors: false,
     indexes: [{ fields: [sourceField, targetField], unique: true }],
   };
   const definition = { name: collection, fields: fields.map((field) => field.definition), options };

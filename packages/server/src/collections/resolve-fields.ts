@@ -21,6 +21,8 @@ export interface Resolution {
   readonly joins: readonly NewJoin[];
   /** Plain fields that are there already and become foreign keys. */
   readonly adopted: readonly { readonly collection: string; readonly field: NewField }[];
+  /** Fields that are there already and become the key by which a relation names records. */
+  readonly anchored: readonly { readonly collection: string; readonly name: string }[];
 }
 
 export interface ResolveInput {
@@ -62,6 +64,7 @@ class Resolver {
   readonly #foreign: { collection: string; field: NewField }[] = [];
   readonly #joins = new Map<string, NewJoin>();
   readonly #adopted: { collection: string; field: NewField }[] = [];
+  readonly #anchored: { collection: string; name: string }[] = [];
 
   constructor(input: ResolveInput) {
     this.#input = input;
@@ -77,7 +80,13 @@ class Resolver {
     if (Object.keys(this.#details).length > 0) throw invalidDefinition(this.#details as ErrorDetails);
     const known = new Set(existing.map((each) => each.definition.name));
     const ordered = this.#inDefinitionOrder().filter((each) => !known.has(each.definition.name));
-    return { own: ordered, foreign: this.#foreign, joins: [...this.#joins.values()], adopted: this.#adopted };
+    return {
+      own: ordered,
+      foreign: this.#foreign,
+      joins: [...this.#joins.values()],
+      adopted: this.#adopted,
+      anchored: this.#anchored,
+    };
   }
 
   #column(definition: FieldDefinition): NewField {
@@ -109,7 +118,7 @@ class Resolver {
   }
 
   #belongsTo(definition: FieldDefinition, at: string, target: readonly NewField[]): StoredRelation | null {
-    const key = this.#key(target, definition.targetKey, `${at}targetKey`);
+    const key = this.#key(definition.target!, target, definition.targetKey, `${at}targetKey`);
     if (!key) return null;
     const name = definition.foreignKey ?? `${definition.name}Id`;
     const references = {
@@ -147,7 +156,7 @@ class Resolver {
   /** Also hasOne, whose foreign key is unique. */
   #hasMany(definition: FieldDefinition, at: string, target: readonly NewField[]): StoredRelation | null {
     const { collection } = this.#input;
-    const key = this.#key(this.#side(collection)!, definition.sourceKey, `${at}sourceKey`);
+    const key = this.#key(collection, this.#side(collection)!, definition.sourceKey, `${at}sourceKey`);
     if (!key) return null;
     const name = definition.foreignKey ?? `${collection}Id`;
     const references = { collection, field: key.definition.name, onDelete: definition.onDelete ?? 'setNull' } as const;
@@ -192,8 +201,8 @@ class Resolver {
   /** The join is found, or made with both foreign keys. */
   #belongsToMany(definition: FieldDefinition, at: string, target: readonly NewField[]): StoredRelation | null {
     const { collection } = this.#input;
-    const source = this.#key(this.#side(collection)!, definition.sourceKey, `${at}sourceKey`);
-    const other = this.#key(target, definition.targetKey, `${at}targetKey`);
+    const source = this.#key(collection, this.#side(collection)!, definition.sourceKey, `${at}sourceKey`);
+    const other = this.#key(definition.target!, target, definition.targetKey, `${at}targetKey`);
     if (!source || !other) return null;
     const join = {
       collection: definition.through ?? joinName(collection, definition.target!),
@@ -262,6 +271,15 @@ class Resolver {
     return side ?? null;
   }
 
+  #anchor(collection: string, found: NewField): NewField {
+    const { definition, facts } = found;
+    if (facts.anchor || facts.core) return found;
+    if (collection === this.#input.collection && this.#own.has(definition.name))
+      this.#own.set(definition.name, { definition, facts: { ...facts, anchor: true } });
+    else this.#anchored.push({ collection, name: definition.name });
+    return found;
+  }
+
   /** A plain field becomes a foreign key: of one that is about to be made at once, of one that is there by a change. */
   #adopt(
     collection: string,
@@ -291,11 +309,12 @@ class Resolver {
     return this.#foreign.find((each) => each.collection === collection && each.field.definition.name === name)?.field;
   }
 
-  #key(side: readonly NewField[], name: string | undefined, at: string): KeySide | null {
+  #key(collection: string, side: readonly NewField[], name: string | undefined, at: string): KeySide | null {
     const found = side.find((each) =>
       name === undefined ? each.definition.primaryKey : each.definition.name === name,
     );
-    if (found && (found.definition.primaryKey || found.definition.unique)) return found;
+    if (found?.definition.primaryKey) return found;
+    if (found?.definition.unique) return this.#anchor(collection, found);
     this.#details[at] = found
       ? `"${name}" is not unique, so it cannot be the key of a relation.`
       : `There is no field "${String(name).slice(0, 60)}".`;

@@ -43,7 +43,10 @@ function indexPlan(collection: Collection, fields: readonly Field[], unique: boo
   const columns = fields.map((field) => field.column!);
   const key = collection.primaryKey.column!;
   const name = `${unique ? 'u' : 'i'}_${collection.id}_${fields.map((field) => field.id).join('_')}`;
-  return { name, columns: unique || columns.includes(key) ? columns : [...columns, key], unique };
+  // What is in the trash is in nobody's way, unless a foreign key needs the whole column.
+  const live = unique && !fields.some((field) => field.anchor) ? collection.trash : null;
+  const where = live?.deletedAt.column ?? null;
+  return { name, columns: unique || columns.includes(key) ? columns : [...columns, key], unique, where };
 }
 
 /** A collection's options without the indexes over these fields. */

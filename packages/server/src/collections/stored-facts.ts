@@ -2,7 +2,7 @@ import type { FieldFacts } from '../schema/load-registry.ts';
 import type { Field } from '../schema/registry.ts';
 
 /** A field's facts as they are stored. */
-export function storedFacts({ base, notNull, kept, hidden, core, references, relation }: Field): FieldFacts {
+export function storedFacts({ base, notNull, kept, hidden, core, references, relation, anchor }: Field): FieldFacts {
   const through = relation?.through;
   const join = through && {
     collection: through.collection,
@@ -16,6 +16,7 @@ export function storedFacts({ base, notNull, kept, hidden, core, references, rel
     hidden,
     core,
     references,
+    ...(anchor && { anchor }),
     relation: relation && { ...relation, through: join ?? null },
   };
 }

@@ -242,15 +242,31 @@ function storedField(row: Row): StoredField {
 
 /** Whether an application's store has been made. */
 export async function hasCatalogue(database: Database): Promise<boolean> {
-  const [rows] = await database.read([{ text: database.dialect.catalogueProbe, values: [] }]);
-  return rows!.length > 0;
+  return (await catalogueTables(database)).has('_meta');
 }
 
 /** Makes the catalogue's tables in one transaction. */
 export async function createCatalogue(database: Database, application: string, epoch: string): Promise<void> {
   await database.write(async (transaction) => {
-    for (const statement of database.dialect.catalogue()) await transaction.run(fixed(database.dialect, statement));
+    for (const statement of Object.values(database.dialect.catalogue).flat())
+      await transaction.run(fixed(database.dialect, statement));
     const insert = sql`INSERT INTO _meta (version,schema_version,epoch,application) VALUES (1,1,${value('text', epoch)},${value('text', application)})`;
     await run(database, transaction, insert);
   });
+}
+
+/** Makes the tables that a store of an earlier version has not. */
+export async function completeCatalogue(database: Database): Promise<void> {
+  const there = await catalogueTables(database);
+  const missing = Object.entries(database.dialect.catalogue).filter(([table]) => !there.has(table));
+  if (missing.length === 0) return;
+  await database.write(async (transaction) => {
+    for (const statement of missing.flatMap(([, statements]) => statements))
+      await transaction.run(fixed(database.dialect, statement));
+  });
+}
+
+async function catalogueTables(database: Database): Promise<Set<string>> {
+  const [rows] = await database.read([{ text: database.dialect.catalogueProbe, values: [] }]);
+  return new Set(rows!.map(([name]) => name as string));
 }

@@ -41,14 +41,16 @@ export async function countNulls(
   return Number(row![0]);
 }
 
-/** Values that more than one record holds. */
+/** Values that more than one record holds. @param where column that is null in the records that count; null: all. */
 export async function countRepeated(
   database: Database,
   transaction: Transaction,
   { table, column }: Pick<KeyedColumn, 'table' | 'column'>,
+  where: string | null,
 ): Promise<number> {
   const name = identifier(column);
-  const groups = sql`SELECT 1 FROM ${identifier(table)} WHERE ${name} IS NOT NULL GROUP BY ${name} HAVING count(*)>1`;
+  const live = where === null ? sql`` : sql` AND ${identifier(where)} IS NULL`;
+  const groups = sql`SELECT 1 FROM ${identifier(table)} WHERE ${name} IS NOT NULL${live} GROUP BY ${name} HAVING count(*)>1`;
   const [row] = await transaction.run(fixed(database.dialect, sql`SELECT count(*) FROM (${groups}) r`));
   return Number(row![0]);
 }

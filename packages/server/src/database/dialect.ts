@@ -29,6 +29,8 @@ export interface IndexPlan {
   readonly name: string;
   readonly columns: readonly string[];
   readonly unique: boolean;
+  /** Column that is null in the rows that the index covers; null: all rows. */
+  readonly where: string | null;
 }
 
 /** Stands between the objects of a page: white space and control characters never stand in the JSON text of a value. */
@@ -110,8 +112,8 @@ export interface Dialect {
   lockTables(tables: readonly string[]): Sql | null;
   /** Makes later generated keys pass the explicit ones. Null where the engine does so itself. */
   advanceKey(table: string, column: string): Sql | null;
-  /** A query with a row where the catalogue is there. */
+  /** A query for the names of the catalogue's tables that are there. */
   readonly catalogueProbe: string;
-  /** The catalogue's own tables. */
-  catalogue(): Sql[];
+  /** The catalogue's own tables, each with what makes it. */
+  readonly catalogue: Readonly<Record<string, readonly Sql[]>>;
 }

@@ -1,4 +1,4 @@
-import { isReadAction, isRecordAction } from '../protocol/actions.ts';
+import { isReadAction, isRecordAction, type WriteAction } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { denied } from '../query/read-access.ts';
@@ -10,7 +10,7 @@ import { applicationRules } from '../records/system/application-rules.ts';
 import { permissionRules } from '../records/system/permission-rules.ts';
 import { roleRules } from '../records/system/role-rules.ts';
 import { userRules } from '../records/system/user-rules.ts';
-import { createRecords, destroyRecords, type Match, updateRecords } from '../records/write-records.ts';
+import { createRecords, destroyRecords, type Match, restoreRecords, updateRecords } from '../records/write-records.ts';
 import type { Collection } from '../schema/registry.ts';
 import type { Answer, Call } from './call.ts';
 import { unknownRoute } from './route.ts';
@@ -32,7 +32,7 @@ export async function runRecordAction(call: Call): Promise<Answer> {
   if (!isRecordAction(action)) throw unknownRoute();
   const context = call.application.recordContext(call.caller, call.requestId);
   const collection = namedCollection(context, call.route.resource, action);
-  requireGrant(context, collection, action); // before the parameters: 401 and 403 come before 400
+  requireGrant(context, collection, action === 'restore' ? 'destroy' : action); // before the parameters: 401 and 403 come before 400
   return isReadAction(action) ? read(action, call, context, collection) : write(action, call, context, collection);
 }
 
@@ -65,17 +65,13 @@ async function read(
   return { data, meta, counter: 0 };
 }
 
-async function write(
-  action: 'create' | 'update' | 'destroy',
-  call: Call,
-  context: RecordContext,
-  collection: Collection,
-): Promise<Answer> {
+async function write(action: WriteAction, call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
   const request = call.request();
   const rule = rules[collection.name] ?? null;
   const match = matchOf(call.ifMatch);
   if (action === 'create') return answer(await createRecords(context, collection, request, call.body, rule));
   if (action === 'update') return answer(await updateRecords(context, collection, request, call.body, match, rule));
+  if (action === 'restore') return answer(await restoreRecords(context, collection, request, match));
   return answer(await destroyRecords(context, collection, request, match, rule));
 }
 

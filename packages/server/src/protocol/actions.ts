@@ -2,7 +2,7 @@
 export const readActions = ['list', 'get'] as const;
 
 /** Record actions that change something: POST alone. */
-export const writeActions = ['create', 'update', 'destroy'] as const;
+export const writeActions = ['create', 'update', 'destroy', 'restore'] as const;
 
 export type ReadAction = (typeof readActions)[number];
 export type WriteAction = (typeof writeActions)[number];
@@ -26,5 +26,5 @@ export function isReadAction(action: string): action is ReadAction {
 }
 
 export function isRecordAction(action: string): action is RecordAction {
-  return isReadAction(action) || action === 'create' || action === 'update' || action === 'destroy';
+  return isReadAction(action) || (writeActions as readonly string[]).includes(action);
 }

@@ -45,4 +45,8 @@ export interface AskedRecordRequest {
   readonly after: string | null;
   readonly versions: boolean;
   readonly cascade: boolean;
+  /** Destroyed records that are kept: left out, shown too, or shown alone. */
+  readonly trash: 'without' | 'with' | 'only';
+  /** A destroyed record is removed, whether or not the collection keeps a trash. */
+  readonly force: boolean;
 }

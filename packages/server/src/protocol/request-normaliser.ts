@@ -1,3 +1,4 @@
+import type { RecordAction } from './actions.ts';
 import { ApiError } from './api-error.ts';
 import { normaliseFilter } from './filter-normaliser.ts';
 import { parseJson } from './json-text.ts';
@@ -6,16 +7,18 @@ import { listsFromIndexes, type QueryValue } from './query-text.ts';
 import type { AskedRecordRequest, CountMode, SortTerm } from './record-request.ts';
 
 const readParameters = ['filterByTk', 'filter', 'fields', 'except', 'appends', 'sort', 'page', 'pageSize'];
+const trashed = ['withDeleted', 'onlyDeleted'];
 const known: Readonly<Record<string, ReadonlySet<string>>> = {
-  list: new Set([...readParameters, 'paginate', 'count', 'after', 'versions']),
-  get: new Set([...readParameters, 'versions']),
+  list: new Set([...readParameters, 'paginate', 'count', 'after', 'versions', ...trashed]),
+  get: new Set([...readParameters, 'versions', ...trashed]),
   create: new Set(['fields', 'except', 'appends']),
   update: new Set(['filterByTk', 'filter', 'fields', 'except', 'appends']),
-  destroy: new Set(['filterByTk', 'filter', 'cascade']),
+  destroy: new Set(['filterByTk', 'filter', 'cascade', 'force']),
+  restore: new Set(['filterByTk', 'filter', 'fields', 'except', 'appends']),
 };
 
 /** The actions whose parameters {@link normaliseRequest} knows. */
-export type NormalisedAction = 'list' | 'get' | 'create' | 'update' | 'destroy';
+export type NormalisedAction = RecordAction;
 
 /**
  * Turns the parameters of a record action, in any of their spellings, into the one request value.
@@ -51,6 +54,8 @@ export function normaliseRequest(
   const paginate = truthOf('paginate', parameters['paginate'], true);
   const versions = truthOf('versions', parameters['versions'], false);
   const filterByTk = tkOf(parameters['filterByTk']);
+  const trash = trashOf(action, parameters);
+  const force = truthOf('force', parameters['force'], false);
   return {
     shape: JSON.stringify([
       shape,
@@ -63,6 +68,8 @@ export function normaliseRequest(
       paginate,
       versions,
       tkForm(filterByTk),
+      trash,
+      force,
     ]),
     filterByTk,
     filter,
@@ -79,7 +86,16 @@ export function normaliseRequest(
     after,
     versions,
     cascade: truthOf('cascade', parameters['cascade'], false),
+    trash,
+    force,
   };
+}
+
+/** What an action reaches: restore the trash alone, a forced destroy all that is there. */
+function trashOf(action: NormalisedAction, parameters: Readonly<Record<string, unknown>>): AskedRecordRequest['trash'] {
+  if (action === 'restore' || truthOf('onlyDeleted', parameters['onlyDeleted'], false)) return 'only';
+  const all = action === 'destroy' ? parameters['force'] : parameters['withDeleted'];
+  return truthOf('withDeleted', all, false) ? 'with' : 'without';
 }
 
 function tkForm(filterByTk: unknown): string {

@@ -6,7 +6,7 @@ import type { AskedFilter, AskedOperand } from '../protocol/record-request.ts';
 import { misfit } from '../schema/field-type.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
 import type { Grant, GrantOf, RowFilter } from './grant.ts';
-import { both, type Operand, type Predicate } from './predicate.ts';
+import { both, inTrash, type Operand, type Predicate, type TrashView } from './predicate.ts';
 import { denied, namedField } from './read-access.ts';
 
 type OperandOf = (operand: AskedOperand, field: Field, operator: string) => Operand;
@@ -34,8 +34,20 @@ export function planFilter(
   return resolve(filter, collection, grant, { registry, grantOf, operandOf: requestOperand }, 0);
 }
 
-/** Resolves a grant's row filter: what it names is not checked against grants. A filter that no longer fits denies. */
-export function planRows(rows: RowFilter | null, collection: Collection, registry: Registry): Predicate | null {
+/**
+ * The rows of a grant that are there: not in the trash, unless that is asked for. What the grant's filter names is not
+ * checked against grants; one that no longer fits denies.
+ */
+export function planRows(
+  rows: RowFilter | null,
+  collection: Collection,
+  registry: Registry,
+  trash: TrashView = 'without',
+): Predicate | null {
+  return both(inTrash(collection, trash), planRowFilter(rows, collection, registry));
+}
+
+function planRowFilter(rows: RowFilter | null, collection: Collection, registry: Registry): Predicate | null {
   if (rows === null) return null;
   const operandOf: OperandOf = (operand, field, operator) => ruleOperand(rows, operand, field, operator);
   try {
@@ -101,8 +113,9 @@ function resolveRelated(
   const relation = field.relation!;
   const target = context.registry.get(relation.target);
   const access = context.grantOf && relatedAccess(field, source, target, context.grantOf, context.registry);
+  const seen = access ? access.target : inTrash(target, 'without');
   const related = (inner: Predicate | null): Predicate => {
-    const predicate: Predicate = { kind: 'related', source, relation, target, of: both(access?.target ?? null, inner) };
+    const predicate: Predicate = { kind: 'related', source, relation, target, of: both(seen, inner) };
     return access?.parent ? { kind: 'all', of: [access.parent, predicate] } : predicate;
   };
   const presence = rest.length === 0 ? presenceTest(of) : null;
@@ -131,7 +144,11 @@ export function relatedAccess(
   const foreignKey = field.relation!.kind === 'belongsTo' ? undefined : target.byName.get(field.relation!.targetField);
   if (foreignKey && !grant.may(foreignKey))
     throw new ApiError('FIELD_DENIED', `The role may not read "${field.name}" of ${source.name}.`);
-  return { grant, parent: planRows(parent.rows, source, registry), target: planRows(grant.rows, target, registry) };
+  return {
+    grant,
+    parent: planRows(parent.rows, source, registry, 'with'), // whether the row itself is there is asked where it is read
+    target: planRows(grant.rows, target, registry),
+  };
 }
 
 function hasBareTest(filter: AskedFilter): boolean {

@@ -1,8 +1,9 @@
 import type { Dialect, JsonMember } from '../database/dialect.ts';
 import { balanced, identifier, type Sql, sql } from '../database/sql.ts';
 import { limits } from '../protocol/limits.ts';
+import type { Join } from '../schema/registry.ts';
 import { testsIn } from './predicate.ts';
-import { type Aliases, columnOf, compilePredicate } from './predicate-compiler.ts';
+import { type Aliases, columnOf, compilePredicate, linked } from './predicate-compiler.ts';
 import type { Append, Selection } from './selection.ts';
 
 /** Compiles a selection to the expression of one finished JSON object for the row `alias`. */
@@ -42,6 +43,6 @@ function compileAppend(append: Append, alias: string, parent: Selection, dialect
   return dialect.listFrom(members, ordered, limits.appendedRecords, append.path);
 }
 
-function throughKeys(through: { table: string; sourceColumn: string; targetColumn: string }, own: Sql): Sql {
-  return sql`SELECT ${identifier(through.targetColumn)} FROM ${identifier(through.table)} WHERE ${identifier(through.sourceColumn)}=${own}`;
+function throughKeys(through: Join, own: Sql): Sql {
+  return sql`SELECT ${identifier(through.targetColumn)} FROM ${identifier(through.table)} WHERE ${identifier(through.sourceColumn)}=${own}${linked(through)}`;
 }

@@ -1,7 +1,7 @@
 import type { Dialect } from '../database/dialect.ts';
 import { type BindEnvironment, balanced, identifier, type Param, type Sql, sql } from '../database/sql.ts';
 import type { Storage } from '../schema/field-type.ts';
-import { type Collection, fieldOf, type Relation } from '../schema/registry.ts';
+import { type Collection, fieldOf, type Join, type Relation } from '../schema/registry.ts';
 import { type Operand, type Predicate, testsIn } from './predicate.ts';
 
 /** Makes aliases that differ within one statement. The root of a statement is known by its table's own name. */
@@ -126,7 +126,12 @@ function compileRelated(
   return relation.through ? sql`${own} IN (${throughKeys(relation, keys)})` : sql`${own} IN (${keys})`;
 }
 
+/** Links in the trash of a join are none. */
+export function linked({ trashColumn }: Join): Sql {
+  return trashColumn === null ? sql`` : sql` AND ${identifier(trashColumn)} IS NULL`;
+}
+
 function throughKeys({ through }: Relation, keys: Sql): Sql {
   const { table, sourceColumn, targetColumn } = through!;
-  return sql`SELECT ${identifier(sourceColumn)} FROM ${identifier(table)} WHERE ${identifier(targetColumn)} IN (${keys})`;
+  return sql`SELECT ${identifier(sourceColumn)} FROM ${identifier(table)} WHERE ${identifier(targetColumn)} IN (${keys})${linked(through!)}`;
 }

@@ -1,4 +1,5 @@
 import type { BindEnvironment } from '../database/sql.ts';
+import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import type { Collection, Field, Relation } from '../schema/registry.ts';
 
 /** A filter with its names resolved, its operators fitted to field types and the grants on its paths built in. */
@@ -44,4 +45,19 @@ export function testsIn(predicate: Predicate | null): number {
     default:
       return 0;
   }
+}
+
+/** Which records of a collection with a trash are meant. */
+export type TrashView = AskedRecordRequest['trash'];
+
+/** Whether a record is in the trash, or is not; null where that does not matter. */
+export function inTrash({ trash }: Collection, view: TrashView): Predicate | null {
+  if (trash === null || view === 'with') return null;
+  const live: Predicate = {
+    kind: 'test',
+    field: trash.deletedAt,
+    operator: '$null',
+    operand: { form: 'null', read: () => null },
+  };
+  return view === 'without' ? live : { kind: 'not', of: live };
 }

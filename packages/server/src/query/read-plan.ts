@@ -50,16 +50,18 @@ export interface PlanContext {
   readonly dialect: Dialect;
 }
 
+type Conditions = Pick<AskedRecordRequest, 'filter' | 'trash'>;
+
 const offset: Param = { storage: 'bigint', read: (environment) => environment.offset };
 
-/** The condition under which a request may see a row: key, filter and the grant's row filter. */
+/** The condition under which a request may see a row: filter, the grant's row filter, and whether it is in the trash. */
 function planCondition(
-  request: Pick<AskedRecordRequest, 'filter'>,
+  request: Conditions,
   collection: Collection,
   grant: Grant,
   context: PlanContext,
 ): Predicate | null {
-  const rows = planRows(grant.rows, collection, context.registry);
+  const rows = planRows(grant.rows, collection, context.registry, request.trash);
   if (request.filter === null) return rows;
   return both(rows, planFilter(request.filter, collection, grant, context.registry, context.grantOf));
 }
@@ -69,12 +71,12 @@ function planCondition(
  * that list shows, so that a write by filter tells nothing that a list would not.
  */
 export function planWriteCondition(
-  request: Pick<AskedRecordRequest, 'filter'>,
+  request: Conditions,
   collection: Collection,
   grant: Grant,
   context: PlanContext,
 ): Predicate | null {
-  const rows = planRows(grant.rows, collection, context.registry);
+  const rows = planRows(grant.rows, collection, context.registry, request.trash);
   if (request.filter === null) return rows;
   const list = context.grantOf(collection.name, 'list');
   if (!list) throw denied(collection.name, 'list');

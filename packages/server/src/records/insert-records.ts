@@ -1,5 +1,6 @@
 import { bind, fixed, type Row, StaleVersion, type Transaction } from '../database/database.ts';
 import { columnsOf } from '../schema/registry.ts';
+import { keysOf, writeHistory } from './history.ts';
 import { keptPlan, planContext } from './record-context.ts';
 import type { CheckedRecord } from './record-input.ts';
 import type { RuledBody } from './record-rules.ts';
@@ -34,6 +35,7 @@ export async function insertAll(
     }
     for (const [index, each] of ruled.entries()) await each.beside?.(transaction, rows[index]![at.key]);
     await finish(target, transaction, 'created', rows, [...new Set(records.flatMap((record) => record.named))]);
+    await writeHistory(target, transaction, 'created', keysOf(rows), null);
     return rows;
   });
 }

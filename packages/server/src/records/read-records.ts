@@ -49,6 +49,7 @@ export async function listRecords(
   request: AskedRecordRequest,
 ): Promise<ListResult> {
   const grant = requireGrant(context, collection, 'list');
+  if (request.trash !== 'without') requireTrashAsked(collection);
   const pageSize = request.pageSize ?? limits.pageSizeDefault;
   const { plan, environment, mark } = preparedList(context, collection, grant, request, pageSize, true);
   const { dialect } = context.database;
@@ -82,6 +83,7 @@ export async function* streamRecords(
   let asked: AskedRecordRequest = { ...request, count: 'none', pageSize: chunk, page: 1 };
   for (;;) {
     const grant = requireGrant(context, collection, 'list');
+    if (request.trash !== 'without') requireTrashAsked(collection);
     const { plan, environment, mark } = preparedList(context, collection, grant, asked, chunk, false);
     const [rows] = await run(context, [bind(context.database.dialect, plan.page, environment)]);
     const records = presentRows(rows!, plan);
@@ -98,6 +100,7 @@ export async function getRecord(
   request: AskedRecordRequest,
 ): Promise<RecordResult> {
   const grant = requireGrant(context, collection, 'get');
+  if (request.trash !== 'without') requireTrashAsked(collection);
   const key = keyOf(request.filterByTk, collection);
   if (key === undefined && request.filter === null)
     throw new ApiError('TARGET_MISSING', 'get needs filterByTk or a filter.');
@@ -107,6 +110,11 @@ export async function getRecord(
   const row = await firstRow(context, plan, environmentFor(context, request, { key }));
   if (!row) throw missing(collection, grant, request.filter !== null);
   return { data: row[plan.lead] as string, counter: row[plan.lead + 1] as number };
+}
+
+function requireTrashAsked(collection: Collection): void {
+  if (collection.trash === null)
+    throw new ApiError('PARAMETER_INVALID', `${collection.name} keeps no destroyed records: it is not paranoid.`);
 }
 
 /** What a role may do with an action on a collection, or 403. */

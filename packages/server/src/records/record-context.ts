@@ -7,6 +7,7 @@ import type { Caller } from '../identity/caller.ts';
 import type { GrantOf } from '../query/grant.ts';
 import type { PlanContext } from '../query/read-plan.ts';
 import type { Registry } from '../schema/registry.ts';
+import type { Stamp } from './record-input.ts';
 
 /** Compiled plans of one snapshot, and counts that hold as long as their tables do not change. */
 export interface PlanCache {
@@ -35,6 +36,10 @@ export interface RecordContext {
   hashToken(token: string): string;
   /** Takes up a change of roles, permissions, users or definitions that this operation has committed. */
   refresh(): Promise<void>;
+}
+
+export function stampOf({ clock, caller }: RecordContext): Stamp {
+  return { now: clock.now(), userId: (caller.user?.['id'] as number | undefined) ?? null };
 }
 
 export function planContext(context: RecordContext): PlanContext {

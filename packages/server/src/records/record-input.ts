@@ -12,6 +12,12 @@ export interface CheckedRecord {
   readonly named: readonly string[];
 }
 
+/** When and by whom a record is written: milliseconds since the epoch, and the user or null. */
+export interface Stamp {
+  readonly now: number;
+  readonly userId: number | null;
+}
+
 type Raw = Readonly<Record<string, unknown>>;
 
 /**
@@ -19,22 +25,26 @@ type Raw = Readonly<Record<string, unknown>>;
  *
  * @throws ApiError 400 for unknown fields, 403 for denied ones, 422 with a detail per field.
  */
-export function checkNew(input: unknown, collection: Collection, grant: Grant, now: number): CheckedRecord {
+export function checkNew(input: unknown, collection: Collection, grant: Grant, stamp: Stamp): CheckedRecord {
   const given = namedValues(input, collection, grant);
-  const problems = recordCheck(collection, 'create')(withDefaults(given, collection, now, false));
+  const problems = recordCheck(collection, 'create')(withDefaults(given, collection, stamp, false));
   if (problems) throw invalidValues(problems);
-  return { values: canonical(withDefaults(given, collection, now, true), collection), named: Object.keys(given) };
+  return { values: canonical(withDefaults(given, collection, stamp, true), collection), named: Object.keys(given) };
 }
 
 /** Checks one body for update: only what is named is validated and written. */
-export function checkChange(input: unknown, collection: Collection, grant: Grant, now: number): CheckedRecord {
+export function checkChange(input: unknown, collection: Collection, grant: Grant, stamp: Stamp): CheckedRecord {
   const given = namedValues(input, collection, grant);
   const problems = recordCheck(collection, 'update')(given);
   if (problems) throw invalidValues(problems);
   const values: Record<string, unknown> = { ...given };
   for (const field of collection.fields) {
-    if (field.name === 'updatedAt' && field.kept) values['updatedAt'] = isoTime(now);
-    else if (field.definition.autoNowAdd && values[field.name] === undefined) values[field.name] = isoTime(now);
+    if (field.kept) {
+      const value = keptValue(field, stamp);
+      if (value !== undefined && field.name.startsWith('updated')) values[field.name] = value;
+    } else if (field.definition.autoNowAdd && values[field.name] === undefined) {
+      values[field.name] = isoTime(stamp.now);
+    }
   }
   return { values: canonical(values, collection), named: Object.keys(given) };
 }
@@ -106,18 +116,25 @@ function linkByKey(field: Field, value: unknown, values: Record<string, unknown>
 }
 
 /** `make` is false while checking: generated values need no check, and clocks should not run twice. */
-function withDefaults(given: Raw, collection: Collection, now: number, make: boolean): Record<string, unknown> {
+function withDefaults(given: Raw, collection: Collection, stamp: Stamp, make: boolean): Record<string, unknown> {
   const values: Record<string, unknown> = { ...given };
   for (const field of collection.fields) {
     if (field.column === null) continue;
     if (field.kept) {
-      if (make) values[field.name] = isoTime(now);
+      const value = make ? keptValue(field, stamp) : undefined;
+      if (value !== undefined) values[field.name] = value;
     } else if (values[field.name] === undefined) {
-      const made = defaultOf(field, now, make);
+      const made = defaultOf(field, stamp.now, make);
       if (made !== undefined) values[field.name] = made;
     }
   }
   return values;
+}
+
+/** What the server writes into a field that it keeps; undefined: nothing now. */
+function keptValue({ name }: Field, { now, userId }: Stamp): unknown {
+  if (name === 'createdAt' || name === 'updatedAt') return isoTime(now);
+  return name === 'createdById' || name === 'updatedById' ? userId : undefined;
 }
 
 function defaultOf(field: Field, now: number, make: boolean): unknown {

@@ -31,7 +31,8 @@ export async function checkReferences(
     const wanted = [...new Set(named.map((record) => record.values[field.name]))];
     if (wanted.length === 0) continue;
     const grant = targetGrant(context, field);
-    if (!always && grant.rows === null) continue;
+    const mayBeTrashed = context.registry.get(field.references.collection).trash !== null;
+    if (!always && grant.rows === null && !mayBeTrashed) continue;
     await checkField(context, field, wanted, grant, run);
   }
 }

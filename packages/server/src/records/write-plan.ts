@@ -10,7 +10,7 @@ import type { Predicate } from '../query/predicate.ts';
 import { Aliases, compilePredicate } from '../query/predicate-compiler.ts';
 import { counterOf, keyCondition, type PlanContext, planWriteCondition, whereOf } from '../query/read-plan.ts';
 import { planSelection } from '../query/selection.ts';
-import { type Collection, fieldOf } from '../schema/registry.ts';
+import { type Collection, columnsOf as columnsIn, fieldOf } from '../schema/registry.ts';
 
 /**
  * The write compiler: a write is one statement with its grant in the WHERE, whose RETURNING shows the reply and tells
@@ -133,6 +133,41 @@ export function planReach(
   );
 }
 
+/** Records as a write finds them, for their history. Rows of: key, the object of all fields that are no secrets. */
+export function planStates(
+  request: AskedRecordRequest,
+  collection: Collection,
+  grant: Grant,
+  context: PlanContext,
+): Statement {
+  return statesWhere(collection, guarded(request, collection, grant, false, context), context.dialect);
+}
+
+/** The same by keys, whatever the grant. */
+export function planStatesOf(collection: Collection, dialect: Dialect): Statement {
+  return statesWhere(collection, sql` WHERE ${dialect.isIn(bareKey(collection), keysParam(collection))}`, dialect);
+}
+
+function statesWhere(collection: Collection, where: Sql, dialect: Dialect): Statement {
+  const members = columnsIn(collection)
+    .filter((field) => !field.type.secret && !field.kept)
+    .map((field) =>
+      dialect.member(
+        String(field.id),
+        field.type.storage!,
+        sql`${identifier(collection.table)}.${identifier(field.column)}`,
+      ),
+    );
+  return compile(
+    dialect,
+    sql`SELECT ${keyColumn(collection, dialect)},${dialect.object(members)} FROM ${identifier(collection.table)}${where}`,
+  );
+}
+
+function keysParam({ primaryKey }: Collection): Param {
+  return { storage: primaryKey.type.storage!, list: true, read: (environment) => environment.key };
+}
+
 /** What stands at the keys of a write that reached nothing. Rows of: key, counter, whether the grant reaches it. */
 export function planDiagnosis(
   request: AskedRecordRequest,
@@ -142,7 +177,7 @@ export function planDiagnosis(
 ): Statement {
   const { dialect } = context;
   const aliases = new Aliases();
-  const rows = planRows(grant.rows, collection, context.registry);
+  const rows = planRows(grant.rows, collection, context.registry, request.trash);
   const reached = rows ? compilePredicate(rows, collection.table, collection, dialect, aliases) : sql`1=1`;
   const where = whereOf([keyCondition(request, collection)], false, collection, dialect, aliases);
   const current = dialect.versionGuard() ?? sql`1=1`;
@@ -180,8 +215,9 @@ function guarded(
 function resultOf(request: AskedRecordRequest, collection: Collection, grant: Grant, context: PlanContext): Result {
   const { registry, grantOf, dialect } = context;
   const get = grantOf(collection.name, 'get');
-  const passes = planRows(grant.rows, collection, registry);
-  const seen = get ? planRows(get.rows, collection, registry) : undefined;
+  // Whether the record is in the trash is no matter of grants.
+  const passes = planRows(grant.rows, collection, registry, 'with');
+  const seen = get ? planRows(get.rows, collection, registry, 'with') : undefined;
   const selection = get
     ? planSelection(request, collection, get, registry, grantOf)
     : { collection, fields: [collection.primaryKey], appends: [] };
@@ -197,12 +233,7 @@ function finish(statement: Sql, verb: string, result: Result, collection: Collec
       dialect.shared && result.passes === null ? compile(dialect, fused(returning, verb, collection)) : null;
     return { statement: compile(dialect, returning), look: null, alone };
   }
-  const keys: Param = {
-    storage: collection.primaryKey.type.storage!,
-    list: true,
-    read: (environment) => environment.key,
-  };
-  const look = sql`SELECT ${columnsOf(result, collection, context)} FROM ${identifier(collection.table)} WHERE ${dialect.isIn(bareKey(collection), keys)}`;
+  const look = sql`SELECT ${columnsOf(result, collection, context)} FROM ${identifier(collection.table)} WHERE ${dialect.isIn(bareKey(collection), keysParam(collection))}`;
   return {
     statement: compile(dialect, sql`${statement} RETURNING ${keyColumn(collection, dialect)}`),
     look: compile(dialect, look),

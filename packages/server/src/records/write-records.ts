@@ -7,14 +7,16 @@ import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import type { Collection } from '../schema/registry.ts';
+import { keysOf, statesBefore, writeHistory } from './history.ts';
 import { insertAll } from './insert-records.ts';
 import { requireGrant } from './read-records.ts';
-import { keptPlan, planContext, type RecordContext } from './record-context.ts';
+import { keptPlan, planContext, type RecordContext, stampOf } from './record-context.ts';
 import { type CheckedRecord, checkChange, checkEach, checkNew } from './record-input.ts';
 import { keyOf } from './record-key.ts';
 import type { Body, RecordRules, RuledBody } from './record-rules.ts';
 import { checkReferences } from './reference-check.ts';
 import { withHashedSecrets } from './secrets.ts';
+import { requireTrash, restoreAll, trashAll } from './trash.ts';
 import { writeFault } from './write-fault.ts';
 import { resultColumns as at, planDestroy, planUpdate } from './write-plan.ts';
 import {
@@ -56,8 +58,8 @@ export async function createRecords(
     );
   }
   const ruled = await Promise.all(bodies.map((each) => prepared(target, each, null)));
-  const now = context.clock.now();
-  const check = (input: unknown): CheckedRecord => checkNew(input, collection, target.grant, now);
+  const stamp = stampOf(context);
+  const check = (input: unknown): CheckedRecord => checkNew(input, collection, target.grant, stamp);
   const checked = Array.isArray(body)
     ? checkEach(
         ruled.map((each) => each.body),
@@ -84,10 +86,15 @@ export async function updateRecords(
   const target: Target = { context, collection, request, rules, grant: requireGrant(context, collection, 'update') };
   const key = requireTarget(target, 'update', match);
   const ruled = await prepared(target, withoutKey(body, key, collection), key);
-  const checked = checkChange(ruled.body, collection, target.grant, context.clock.now());
+  const checked = checkChange(ruled.body, collection, target.grant, stampOf(context));
   const records = await withHashedSecrets([checked], collection);
   const rows = await writing(target, records, () => updateAll(target, key, records[0]!, ruled, match));
   if (rules?.access) await context.refresh();
+  return changedRecords(rows, key, collection);
+}
+
+/** One key: its record. Several, or a filter: the records, or beyond what a reply holds their number. */
+function changedRecords(rows: readonly Row[], key: unknown, collection: Collection): WriteResult {
   if (key !== undefined && !Array.isArray(key))
     return { data: shown(rows[0]!, collection), counter: Number(rows[0]![at.counter]) };
   if (rows.length > limits.recordsInReply) return { data: String(rows.length), counter: null };
@@ -103,9 +110,30 @@ export async function destroyRecords(
 ): Promise<WriteResult> {
   const target: Target = { context, collection, request, rules, grant: requireGrant(context, collection, 'destroy') };
   const key = requireTarget(target, 'destroy', match);
-  const rows = await writing(target, [], () => destroyAll(target, key, match));
+  const destroy = collection.trash && !request.force ? trashAll : destroyAll;
+  const rows = await writing(target, [], () => destroy(target, key, match));
   if (rules?.access) await context.refresh();
   return { data: String(rows.length), counter: null };
+}
+
+/** Takes records out of the trash, with what went there along with them. */
+export async function restoreRecords(
+  context: RecordContext,
+  collection: Collection,
+  request: AskedRecordRequest,
+  match: Match,
+): Promise<WriteResult> {
+  const target: Target = {
+    context,
+    collection,
+    request,
+    rules: null,
+    grant: requireGrant(context, collection, 'destroy'),
+  };
+  requireTrash(collection);
+  const key = requireTarget(target, 'restore', match);
+  const rows = await writing(target, [], () => restoreAll(target, key, match));
+  return changedRecords(rows, key, collection);
 }
 
 function prepared(target: Target, body: unknown, key: unknown): Promise<RuledBody> | RuledBody {
@@ -180,11 +208,13 @@ async function updateAll(
       await guardRules(target, transaction, 'update', environment, ruled.body);
       if (!single) await checkReach(target, transaction, environment);
       await checkReferences(context, collection, [record], (statement) => transaction.run(statement));
+      const before = await statesBefore(target, transaction, environment);
       const written = await transaction.run(bind(context.database.dialect, plan.statement, environment));
       await explainNothing(target, transaction, environment, written.length, counter);
       const rows = await lookedAt(target, plan, written, transaction);
       for (const row of rows) await ruled.beside?.(transaction, row[at.key]);
       await finish(target, transaction, 'updated', rows, record.named);
+      await writeHistory(target, transaction, 'updated', keysOf(rows), before);
       return rows;
     },
     !single,
@@ -199,7 +229,7 @@ async function destroyAll(target: Target, key: unknown, match: Match): Promise<R
   );
   const environment = environmentOf(target, { key, counter: counter ?? 0, event: eventOf(target, []) });
   const single = key !== undefined && !Array.isArray(key);
-  if (plan.alone && single && !target.rules) {
+  if (plan.alone && single && !target.rules && !collection.options.logging) {
     const rows = await alone(target, plan.alone, environment, true);
     if (rows.length > 0) return rows;
   }
@@ -209,9 +239,11 @@ async function destroyAll(target: Target, key: unknown, match: Match): Promise<R
       transaction.touch('*'); // records of other tables may fall or lose their link with it
       await guardRules(target, transaction, 'destroy', environment, null);
       if (!single) await checkReach(target, transaction, environment);
+      const before = await statesBefore(target, transaction, environment);
       const rows = await transaction.run(bind(context.database.dialect, plan.statement, environment));
       await explainNothing(target, transaction, environment, rows.length, counter);
       await finish(target, transaction, 'destroyed', rows, []);
+      await writeHistory(target, transaction, 'destroyed', keysOf(rows), before);
       return rows;
     },
     !single,

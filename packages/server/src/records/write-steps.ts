@@ -176,10 +176,10 @@ export function environmentOf(target: Target, parts: BindParts): BindEnvironment
 
 /** Whether a write needs no look at other rows: no rules, no restricted reference, no key of its own. */
 export function isPlain({ rules, collection, context }: Target, record: CheckedRecord): boolean {
-  if (rules || record.named.includes(collection.primaryKey.name)) return false;
+  if (rules || collection.options.logging || record.named.includes(collection.primaryKey.name)) return false;
   return columnsOf(collection).every((field) => {
     if (!field.references || !record.named.includes(field.name)) return true;
     const grant = context.grantOf(field.references.collection, 'get');
-    return grant !== null && grant.rows === null;
+    return grant !== null && grant.rows === null && context.registry.get(field.references.collection).trash === null;
   });
 }

@@ -182,7 +182,7 @@ export function checkField(input: unknown): FieldDefinition {
 }
 
 function checkOptions(input: unknown, details: Details): CollectionOptions {
-  const options = { timestamps: true, paranoid: false, logging: false };
+  const options = { timestamps: true, paranoid: false, logging: false, authors: false };
   if (input === undefined || input === null) return options;
   if (!isObject(input)) {
     note(details, 'options', 'Give an object such as {"timestamps": true}.');
@@ -192,10 +192,6 @@ function checkOptions(input: unknown, details: Details): CollectionOptions {
     if (key === 'indexes') note(details, 'options.indexes', indexesProblem(value));
     else if (key in options) note(details, `options.${key}`, truth(value));
     else note(details, `options.${key}`, 'There is no such option.');
-  }
-  for (const key of ['paranoid', 'logging']) {
-    if (input[key] === true)
-      note(details, `options.${key}`, 'This option is not available in this version; leave it out.');
   }
   return { ...options, ...(input as Partial<CollectionOptions>) };
 }
@@ -221,8 +217,17 @@ function checkFields(input: unknown, details: Details): FieldDefinition[] {
     note(details, 'fields', 'Give a list of field definitions.');
     return [];
   }
-  return input.map((raw, index) => readField(raw, `fields[${index}].`, details)).filter((field) => field !== null);
+  // What a definition shows of the fields that the server keeps is passed over, so that it can be sent back whole.
+  return input
+    .map((raw, index) => (isShownKept(raw) ? null : readField(raw, `fields[${index}].`, details)))
+    .filter((field) => field !== null);
 }
+
+function isShownKept(raw: unknown): boolean {
+  return isObject(raw) && raw['readOnly'] === true && everKept.has(raw['name'] as string);
+}
+
+const everKept = new Set(keptNames({ timestamps: true, authors: true, paranoid: true, logging: false }));
 
 function readField(raw: unknown, at: string, details: Details): FieldDefinition | null {
   if (!isObject(raw)) {
@@ -318,7 +323,7 @@ function checkTogether(
   there: Collection | null,
   details: Details,
 ): void {
-  const seen = new Set<string>(options.timestamps ? ['createdAt', 'updatedAt'] : []);
+  const seen = new Set<string>(keptNames(options));
   for (const field of fields) {
     if (seen.has(field.name)) note(details, 'fields', `The name "${field.name}" stands twice.`);
     seen.add(field.name);
@@ -334,6 +339,15 @@ function checkTogether(
     const bad = index.fields.find((each) => !plain(each));
     if (bad !== undefined) note(details, 'options.indexes', `"${bad.slice(0, 60)}" is no field that can be indexed.`);
   }
+}
+
+/** Fields that the server keeps under these options, in their order. */
+export function keptNames({ timestamps, authors, paranoid }: CollectionOptions): string[] {
+  return [
+    ...(timestamps ? ['createdAt', 'updatedAt'] : []),
+    ...(authors ? ['createdById', 'createdBy', 'updatedById', 'updatedBy'] : []),
+    ...(paranoid ? ['deletedAt', 'deletedWith'] : []),
+  ];
 }
 
 function isForeignKey(fields: readonly FieldDefinition[], name: string): boolean {

@@ -41,6 +41,7 @@ export interface CollectionOptions {
   readonly timestamps: boolean;
   readonly paranoid: boolean;
   readonly logging: boolean;
+  readonly authors: boolean;
   readonly indexes?: readonly IndexDefinition[];
 }
 

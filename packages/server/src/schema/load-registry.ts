@@ -25,6 +25,8 @@ export interface FieldFacts {
     readonly onDelete: 'setNull' | 'cascade' | 'restrict';
   } | null;
   readonly relation: StoredRelation | null;
+  /** A relation names records by it: its values are unique in the trash too. */
+  readonly anchor?: boolean;
 }
 
 /** A relation as it is stored: its join by the names of definitions. */
@@ -99,6 +101,7 @@ function withJoin(field: Field, registry: Registry): Field {
     table: join.table,
     sourceColumn: column(sourceField),
     targetColumn: column(targetField),
+    trashColumn: join.trash?.deletedAt.column ?? null,
   };
   return { ...field, relation: { ...relation!, through } };
 }
@@ -138,9 +141,16 @@ function fieldOfRow(row: FieldRow, system: boolean): Field {
     hidden: facts.hidden,
     core: facts.core,
     references: facts.references,
+    anchor: facts.anchor ?? false,
     relation: facts.relation && {
       ...facts.relation,
-      through: facts.relation.through && { ...facts.relation.through, table: '', sourceColumn: '', targetColumn: '' },
+      through: facts.relation.through && {
+        ...facts.relation.through,
+        table: '',
+        sourceColumn: '',
+        targetColumn: '',
+        trashColumn: null,
+      },
     },
   };
 }

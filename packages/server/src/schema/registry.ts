@@ -29,6 +29,8 @@ export interface Field {
     readonly onDelete: 'setNull' | 'cascade' | 'restrict';
   } | null;
   readonly relation: Relation | null;
+  /** A relation names records by it: its values are unique in the trash too. */
+  readonly anchor: boolean;
 }
 
 export interface Relation {
@@ -47,6 +49,8 @@ export interface Join extends JoinFields {
   readonly table: string;
   readonly sourceColumn: string;
   readonly targetColumn: string;
+  /** Where it holds something the link is destroyed; null in joins without a trash. */
+  readonly trashColumn: string | null;
 }
 
 export interface JoinFields {
@@ -68,6 +72,15 @@ export interface Collection {
   readonly fields: readonly Field[];
   readonly byName: ReadonlyMap<string, Field>;
   readonly primaryKey: Field;
+  /** Where destroyed records are kept, marked; null where they are removed. */
+  readonly trash: Trash | null;
+}
+
+export interface Trash {
+  /** When the record was destroyed; null: it was not. */
+  readonly deletedAt: Field;
+  /** Id of the foreign key by which it went along with another record; null: on its own. */
+  readonly deletedWith: Field;
 }
 
 /** An immutable snapshot of every definition. A change makes a new one that shares what did not change. */
@@ -106,10 +119,13 @@ export class Registry {
 }
 
 /** A collection from its parts, with its fields indexed by name. */
-export function makeCollection(parts: Omit<Collection, 'byName' | 'primaryKey'>): Collection {
+export function makeCollection(parts: Omit<Collection, 'byName' | 'primaryKey' | 'trash'>): Collection {
   const primaryKey = parts.fields.find((field) => field.primaryKey);
   if (!primaryKey) throw new Error(`collection ${parts.name} has no primary key`);
-  return { ...parts, byName: new Map(parts.fields.map((field) => [field.name, field])), primaryKey };
+  const byName = new Map(parts.fields.map((field) => [field.name, field]));
+  const [deletedAt, deletedWith] = [byName.get('deletedAt'), byName.get('deletedWith')];
+  const trash = parts.options.paranoid && deletedAt && deletedWith ? { deletedAt, deletedWith } : null;
+  return { ...parts, byName, primaryKey, trash };
 }
 
 /** The field where a relation's target is compared, and the like: known to exist. */

@@ -1,5 +1,6 @@
 import { type PlainStorage, type Storage, scaleOf } from '../../schema/field-type.ts';
 import { type ColumnDefinition, type Dialect, type IndexPlan, type JsonMember, pageSeparator } from '../dialect.ts';
+import { createIndex } from '../index-statement.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
 import { foldText } from '../text-fold.ts';
 
@@ -103,11 +104,6 @@ function createTable(table: string, columns: readonly ColumnDefinition[]): Sql {
   return sql`CREATE TABLE ${identifier(table)} (${join([...columns.map(column), sql`_v INTEGER NOT NULL DEFAULT 1`], ', ')})`;
 }
 
-/** Unique where the definition says so; others end in the key, so that they also give the order of equal values. */
-function createIndex(table: string, { name, columns, unique }: IndexPlan): Sql {
-  return sql`CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${identifier(name)} ON ${identifier(table)} (${columns.map(identifier).join(', ')})`;
-}
-
 /** Builds a table anew beside the old one, whose name it takes, with the rows and the numbers already given. */
 function rebuilt(table: string, columns: readonly ColumnDefinition[], indexes: readonly IndexPlan[]): Sql[] {
   const made = `${table}_new`;
@@ -189,11 +185,23 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
   renameTable: () => null,
   lockTables: () => null,
   advanceKey: () => null,
-  catalogueProbe: "SELECT 1 FROM sqlite_master WHERE name='_meta'",
-  catalogue: () => [
-    sql`CREATE TABLE _meta (version INTEGER NOT NULL, schema_version INTEGER NOT NULL, epoch TEXT NOT NULL, application TEXT NOT NULL)`,
-    sql`CREATE TABLE _collections (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, title TEXT, description TEXT, options TEXT NOT NULL, table_name TEXT NOT NULL, system INTEGER NOT NULL, internal INTEGER NOT NULL, changed INTEGER NOT NULL)`,
-    sql`CREATE TABLE _fields (id INTEGER PRIMARY KEY AUTOINCREMENT, collection_id INTEGER NOT NULL REFERENCES _collections(id) ON DELETE CASCADE, name TEXT NOT NULL, definition TEXT NOT NULL, facts TEXT NOT NULL, UNIQUE (collection_id, name))`,
-    sql`CREATE TABLE _events (id INTEGER PRIMARY KEY, at TEXT NOT NULL, name TEXT NOT NULL, resource TEXT NOT NULL, tk TEXT, actor TEXT, request_id TEXT, changed TEXT NOT NULL)`,
-  ],
+  catalogueProbe: "SELECT name FROM sqlite_master WHERE type='table' AND substr(name,1,1)='_'",
+  catalogue: {
+    _meta: [
+      sql`CREATE TABLE _meta (version INTEGER NOT NULL, schema_version INTEGER NOT NULL, epoch TEXT NOT NULL, application TEXT NOT NULL)`,
+    ],
+    _collections: [
+      sql`CREATE TABLE _collections (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, title TEXT, description TEXT, options TEXT NOT NULL, table_name TEXT NOT NULL, system INTEGER NOT NULL, internal INTEGER NOT NULL, changed INTEGER NOT NULL)`,
+    ],
+    _fields: [
+      sql`CREATE TABLE _fields (id INTEGER PRIMARY KEY AUTOINCREMENT, collection_id INTEGER NOT NULL REFERENCES _collections(id) ON DELETE CASCADE, name TEXT NOT NULL, definition TEXT NOT NULL, facts TEXT NOT NULL, UNIQUE (collection_id, name))`,
+    ],
+    _events: [
+      sql`CREATE TABLE _events (id INTEGER PRIMARY KEY, at TEXT NOT NULL, name TEXT NOT NULL, resource TEXT NOT NULL, tk TEXT, actor TEXT, request_id TEXT, changed TEXT NOT NULL)`,
+    ],
+    _history: [
+      sql`CREATE TABLE _history (id INTEGER PRIMARY KEY AUTOINCREMENT, collection_id INTEGER NOT NULL, tk TEXT NOT NULL, at TEXT NOT NULL, action TEXT NOT NULL, actor TEXT, request_id TEXT, changes TEXT NOT NULL)`,
+      sql`CREATE INDEX i_history ON _history (collection_id, tk, id)`,
+    ],
+  },
 };

@@ -1,0 +1,38 @@
+/** Statements of the history that collections with `logging` keep. */
+import { type Database, fixed, type Transaction } from './database.ts';
+import { join, sql, value } from './sql.ts';
+
+/** One record's part in a change: its key, and before and after by field id. */
+export interface HistoryEntry {
+  readonly tk: string;
+  readonly changes: Readonly<Record<string, readonly [unknown, unknown]>>;
+}
+
+export interface HistoryChange {
+  readonly collectionId: number;
+  readonly at: string;
+  readonly action: string;
+  readonly actor: string | null;
+  readonly requestId: string | null;
+}
+
+const rowsAtOnce = 100;
+
+/** Adds entries in the transaction of the change they tell of. */
+export async function insertHistory(
+  database: Database,
+  transaction: Transaction,
+  entries: readonly HistoryEntry[],
+  { collectionId, at, action, actor, requestId }: HistoryChange,
+): Promise<void> {
+  for (let from = 0; from < entries.length; from += rowsAtOnce) {
+    const rows = entries
+      .slice(from, from + rowsAtOnce)
+      .map(
+        ({ tk, changes }) =>
+          sql`(${value('integer', collectionId)},${value('text', tk)},${value('datetime', at)},${value('text', action)},${value('text', actor)},${value('text', requestId)},${value('json', changes)})`,
+      );
+    const insert = sql`INSERT INTO _history (collection_id,tk,at,action,actor,request_id,changes) VALUES ${join(rows, ',')}`;
+    await transaction.run(fixed(database.dialect, insert));
+  }
+}
