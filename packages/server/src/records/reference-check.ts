@@ -28,13 +28,20 @@ export async function checkReferences(
   for (const field of columnsOf(collection)) {
     if (!field.references) continue;
     const named = records.filter((record) => record.named.includes(field.name) && record.values[field.name] !== null);
-    const wanted = [...new Set(named.map((record) => record.values[field.name]))];
+    const besides = madeBesides(collection, field, records);
+    const wanted = [...new Set(named.map((record) => record.values[field.name]))].filter((key) => !besides.has(key));
     if (wanted.length === 0) continue;
     const grant = targetGrant(context, field);
     const mayBeTrashed = context.registry.get(field.references.collection).trash !== null;
     if (!always && grant.rows === null && !mayBeTrashed) continue;
     await checkField(context, field, wanted, grant, run);
   }
+}
+
+/** Keys that records of the same write bring with them: they may name each other. */
+function madeBesides(collection: Collection, { references }: Field, records: readonly CheckedRecord[]): Set<unknown> {
+  if (references!.collection !== collection.name || records.length < 2) return new Set();
+  return new Set(records.map((record) => record.values[references!.field]).filter((key) => key !== undefined));
 }
 
 function targetGrant(context: RecordContext, field: Field): Grant {
