@@ -1,0 +1,40 @@
+import { expect, inject, test } from 'vitest';
+import { postgres, sqlite } from '../support/engines.ts';
+import { RandomRequests } from '../support/random-requests.ts';
+import { TestServer } from '../support/scenario.ts';
+
+const programs = Number(process.env['RANDOM_PROGRAMS'] ?? 6);
+const length = Number(process.env['RANDOM_REQUESTS'] ?? 250);
+const seed = Number(process.env['RANDOM_SEED'] ?? 4711);
+const skipped = inject('postgresSkipped');
+const clock = { now: () => Date.parse('2026-11-21T08:00:00.000Z') };
+
+/** What both engines must answer alike: everything but the request's id and generated ids. */
+function comparable(text: string): string {
+  const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+  return text.replace(uuid, '<uuid>').replace(/"requestId":"[^"]*"/, '');
+}
+
+test.skipIf(skipped !== null)(
+  'the same random definitions and writes give the same replies and the same data on both engines',
+  { timeout: 1_200_000 },
+  async () => {
+    for (let program = 0; program < programs; program += 1) {
+      const servers = await Promise.all([sqlite, postgres].map((engine) => TestServer.start(engine, { clock })));
+      const random = new RandomRequests(seed + program, { keyed: true });
+      const story: string[] = [];
+      for (let count = 0; count < length; count += 1) {
+        const [request, body] = random.next();
+        const [one, other] = await Promise.all(
+          servers.map((server) => server.call(request, body === undefined ? {} : { body })),
+        );
+        story.push(`${request} ${JSON.stringify(body) ?? ''} -> ${one!.status}`);
+        const told = `program ${seed + program}, request ${count}\n${story.slice(-3).join('\n')}`;
+        expect([other!.status, comparable(other!.text)], told).toEqual([one!.status, comparable(one!.text)]);
+      }
+      const [one, other] = await Promise.all(servers.map((server) => server.picture()));
+      expect(JSON.parse(comparable(other!))).toEqual(JSON.parse(comparable(one!)));
+      await Promise.all(servers.map((server) => server.stop()));
+    }
+  },
+);
