@@ -1,8 +1,8 @@
 import { isReadAction } from '../protocol/actions.ts';
 import type { Grant, GrantOf, RowFilter } from '../query/grant.ts';
+import { variableOf } from '../query/variables.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
 import { type AccessTable, adminRole, type Permission, publicRole, type Role } from './access-table.ts';
-import { variableOf } from './variables.ts';
 
 /**
  * The gate: what a role may do, as grants. Pure; what it decides from is given to it.

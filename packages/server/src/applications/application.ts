@@ -5,7 +5,6 @@
 import type { AccessTable } from '../access/access-table.ts';
 import { grantsOf } from '../access/grants.ts';
 import { makeAccessTable } from '../access/load-access.ts';
-import { variableValues } from '../access/variables.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { LruMap } from '../base/lru-map.ts';
@@ -20,6 +19,7 @@ import { actorOf, type Caller } from '../identity/caller.ts';
 import type { SignInContext } from '../identity/sign-in.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { GrantOf } from '../query/grant.ts';
+import { variableValues } from '../query/variables.ts';
 import type { PlanCache, RecordContext } from '../records/record-context.ts';
 import { changedRegistry } from '../schema/load-registry.ts';
 import { Registry } from '../schema/registry.ts';
@@ -156,7 +156,7 @@ export class Application {
     return this.database.dialect.shared && (await readVersions(this.database)).version !== version;
   }
 
-  recordContext(caller: Caller, requestId: string | null): RecordContext {
+  recordContext(caller: Caller, requestId: string | null, zone = 'UTC'): RecordContext {
     const { registry, access, versions, cache } = this.#snapshot;
     let values: Readonly<Record<string, unknown>> | undefined;
     return {
@@ -171,6 +171,7 @@ export class Application {
       changes: this.changes,
       clock: this.clock,
       requestId,
+      zone,
       requireCurrent: () => {
         if (this.#snapshot.versions.schema !== versions.schema) throw new StaleVersion();
       },

@@ -125,6 +125,8 @@ export function environmentOf(parts: BindParts): BindEnvironment {
     cursor: parts.cursor ?? nothing,
     offset: parts.offset ?? 0,
     variables: parts.variables ?? noVariables,
+    now: parts.now ?? 0,
+    zone: parts.zone ?? 'UTC',
     version: parts.version ?? 0,
     record: parts.record ?? {},
     counter: parts.counter ?? 0,

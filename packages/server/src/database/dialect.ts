@@ -79,6 +79,9 @@ export interface Dialect {
   startsWith(text: Sql, needle: Param): Sql;
   endsWith(text: Sql, needle: Param): Sql;
   like(text: Sql, pattern: Param, foldCase: boolean): Sql;
+  /** Whether a JSON list holds one of the elements, given as JSON texts; and whether it holds the same ones. */
+  anyElement(list: Sql, elements: Param): Sql;
+  sameElements(list: Sql, elements: Param): Sql;
   /** Null, '' or an empty list. */
   isEmpty(storage: Storage, operand: Sql): Sql;
   isTrue(operand: Sql): Sql;

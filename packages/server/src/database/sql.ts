@@ -12,6 +12,9 @@ export interface BindEnvironment {
   readonly offset: number;
   /** Values of the variables in permission filters, by name; null where one is missing. */
   readonly variables: () => Readonly<Record<string, unknown>>;
+  /** From when, and where, relative days count: milliseconds since the epoch, and a known zone. */
+  readonly now: number;
+  readonly zone: string;
   /** The snapshot that the statement was compiled for. */
   readonly version: number;
   /** Canonical values to write, by field name. */

@@ -18,6 +18,8 @@ export interface Call {
   readonly request: () => AskedRecordRequest;
   readonly body: unknown;
   readonly ifMatch: string | undefined;
+  /** The time zone in which the caller counts days. */
+  readonly zone: string;
   readonly accept: string | undefined;
   readonly address: string;
   readonly requestId: string;

@@ -19,6 +19,7 @@ import type { Caller } from '../identity/caller.ts';
 import { isReadAction, isRecordAction } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
+import { knownZone } from '../query/period.ts';
 import { applicationActions } from './application-actions.ts';
 import { authActions } from './auth-actions.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
@@ -184,6 +185,7 @@ export class HttpServer {
         request: () => readRecordRequest(route, query, body, readByPost),
         body,
         ifMatch: request.headers['if-match'],
+        zone: zoneOf(request.headers['x-timezone']),
         accept: request.headers.accept,
         address: request.ip,
         requestId,
@@ -319,6 +321,22 @@ function streamedUnder(lease: Lease, answer: Answer & { stream: AsyncGenerator<s
     }
   };
   return { ...answer, stream: stream() };
+}
+
+const zones = new LruMap<string>(500);
+
+/** The caller's time zone, by IANA name or offset. */
+function zoneOf(header: string | string[] | undefined): string {
+  if (header === undefined) return 'UTC';
+  const name = String(header);
+  const zone = zones.get(name) ?? (name.length <= 60 ? knownZone(name) : null);
+  if (zone === null)
+    throw new ApiError(
+      'HEADER_INVALID',
+      'X-Timezone takes an IANA name or an offset, such as Europe/Berlin or +01:00.',
+    );
+  zones.set(name, zone);
+  return zone;
 }
 
 /** Runs an action; what a caller without a credential may not do is 401, not 403. */

@@ -30,7 +30,7 @@ const wholePage = 1000;
 export async function runRecordAction(call: Call): Promise<Answer> {
   const { action } = call.route;
   if (!isRecordAction(action)) throw unknownRoute();
-  const context = call.application.recordContext(call.caller, call.requestId);
+  const context = call.application.recordContext(call.caller, call.requestId, call.zone);
   const collection = namedCollection(context, call.route.resource, action);
   requireGrant(context, collection, action === 'restore' ? 'destroy' : action); // before the parameters: 401 and 403 come before 400
   return isReadAction(action) ? read(action, call, context, collection) : write(action, call, context, collection);

@@ -80,10 +80,23 @@ class FilterWalker {
   #operand(operator: string, shape: string, value: unknown): AskedOperand {
     if (shape === 'flag') return { slot: -1, form: flag(operator, value) ? 'true' : 'false' };
     if (shape === 'list' || shape === 'pair') return this.#list(operator, shape, value);
+    if (shape === 'period' || shape === 'periods') return this.#period(operator, shape, value);
     if (value !== null && typeof value === 'object') {
       throw new ApiError('FILTER_INVALID', `${operator} takes one value, not a list or object.`);
     }
     return value === null ? { slot: -1, form: 'null' } : { slot: this.values.push(value) - 1, form: 'scalar' };
+  }
+
+  #period(operator: string, shape: string, value: unknown): AskedOperand {
+    const pair = shape === 'periods' && Array.isArray(value);
+    const parts = pair ? (value as unknown[]) : [value];
+    const plain = (part: unknown): boolean => typeof part === 'string' || isObject(part);
+    if (!parts.every(plain) || (pair && parts.length !== 2))
+      throw new ApiError(
+        'FILTER_INVALID',
+        `${operator} takes a period such as "2026-11" or {"type": "today"}${shape === 'periods' ? ', or two of them' : ''}.`,
+      );
+    return { slot: this.values.push(value) - 1, form: 'list' };
   }
 
   #list(operator: string, shape: string, value: unknown): AskedOperand {

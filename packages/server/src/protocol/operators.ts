@@ -1,8 +1,8 @@
 /** What kind of fields an operator fits; a misfit is 400. */
-export type OperatorFamily = 'scalar' | 'text' | 'any' | 'boolean' | 'relation';
+export type OperatorFamily = 'scalar' | 'text' | 'any' | 'boolean' | 'relation' | 'date' | 'array';
 
-/** What an operator expects beside the field: one value, a list, a pair, a truth value, or only its presence. */
-export type OperandShape = 'one' | 'list' | 'pair' | 'flag';
+/** What an operator expects beside the field: one value, a list, a pair, a truth value, one period or the ends of one. */
+export type OperandShape = 'one' | 'list' | 'pair' | 'flag' | 'period' | 'periods';
 
 export interface Operator {
   readonly family: OperatorFamily;
@@ -40,4 +40,17 @@ export const operators: Readonly<Record<string, Operator>> = {
   $notExists: { family: 'relation', operand: 'flag', complementOf: '$exists' },
   $isTruly: { family: 'boolean', operand: 'flag' },
   $isFalsy: { family: 'boolean', operand: 'flag' },
+  $dateOn: { family: 'date', operand: 'period' },
+  $dateNotOn: { family: 'date', operand: 'period', complementOf: '$dateOn' },
+  $dateBefore: { family: 'date', operand: 'period' },
+  $dateNotBefore: { family: 'date', operand: 'period', complementOf: '$dateBefore' },
+  $dateAfter: { family: 'date', operand: 'period' },
+  $dateNotAfter: { family: 'date', operand: 'period', complementOf: '$dateAfter' },
+  $dateBetween: { family: 'date', operand: 'periods' },
+  $match: { family: 'array', operand: 'list' },
+  $notMatch: { family: 'array', operand: 'list', complementOf: '$match' },
+  $anyOf: { family: 'array', operand: 'list' },
+  $noneOf: { family: 'array', operand: 'list', complementOf: '$anyOf' },
+  $arrayEmpty: { family: 'array', operand: 'flag' },
+  $arrayNotEmpty: { family: 'array', operand: 'flag', complementOf: '$arrayEmpty' },
 };

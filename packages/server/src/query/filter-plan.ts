@@ -6,8 +6,10 @@ import type { AskedFilter, AskedOperand } from '../protocol/record-request.ts';
 import { misfit } from '../schema/field-type.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
 import type { Grant, GrantOf, RowFilter } from './grant.ts';
+import { rangeBetween, rangeOf } from './period.ts';
 import { both, inTrash, type Operand, type Predicate, type TrashView } from './predicate.ts';
 import { denied, namedField } from './read-access.ts';
+import { datePeriod, isKnownVariable, variableOf } from './variables.ts';
 
 type OperandOf = (operand: AskedOperand, field: Field, operator: string) => Operand;
 
@@ -212,23 +214,60 @@ function checkFit(name: string, operator: Operator, operand: AskedOperand, field
 function requestOperand(operand: AskedOperand, field: Field, operator: string): Operand {
   return {
     form: operand.form,
-    read: (environment) => typed(environment.values[operand.slot], environment.valuesAreText, field, operator),
+    read: (environment) => {
+      const value = environment.values[operand.slot];
+      const variable = variableOf(value);
+      if (variable !== null && isKnownVariable(variable))
+        return ofVariable(variable, field, operator, environment, environment.zone);
+      return valueFor(value, environment.valuesAreText, field, operator, environment, environment.zone);
+    },
   };
+}
+
+/** A value as an operator compares it: of the field's type, a range of time, or elements of a list. */
+function valueFor(
+  value: unknown,
+  isText: boolean,
+  field: Field,
+  operator: string,
+  { now }: Pick<BindEnvironment, 'now'>,
+  zone: string,
+): unknown {
+  const { family } = operators[operator]!;
+  if (family === 'date') return rangeBetween(value, field.type.storage === 'text', { now, zone });
+  if (family === 'array') return (value as unknown[]).map((each) => JSON.stringify(each));
+  return typed(value, isText, field, operator);
+}
+
+/** The caller's value, which may be absent; days count from the start of theirs. */
+function ofVariable(name: string, field: Field, operator: string, environment: BindEnvironment, zone: string): unknown {
+  const day = datePeriod(name);
+  if (day !== null) {
+    const range = rangeOf({ type: day }, field.type.storage === 'text', { now: environment.now, zone });
+    return operators[operator]!.family === 'date' ? range : range[0];
+  }
+  const value = environment.variables()[name] ?? null;
+  if (value === null) return null;
+  if (operators[operator]!.family === 'array')
+    return (Array.isArray(value) ? value : [value]).map((each) => JSON.stringify(each));
+  if (operators[operator]!.family === 'date')
+    return typeof value === 'string'
+      ? rangeOf(value, field.type.storage === 'text', { now: environment.now, zone })
+      : null;
+  const canonical = Array.isArray(value) ? value : field.type.readOperand(value, false);
+  return canonical === misfit ? null : canonical;
 }
 
 /** A permission's value: fixed and checked once, or a variable of the caller. */
 function ruleOperand(rows: RowFilter, operand: AskedOperand, field: Field, operator: string): Operand {
   const variable = rows.variables.get(operand.slot);
-  if (variable === undefined) {
-    const fixed = operand.slot < 0 ? null : typed(rows.values[operand.slot], false, field, operator);
-    return { form: operand.form, read: () => fixed };
-  }
-  const read = (environment: BindEnvironment): unknown => {
-    const value = environment.variables()[variable] ?? null;
-    const canonical = value === null || Array.isArray(value) ? value : field.type.readOperand(value, false);
-    return canonical === misfit ? null : canonical;
-  };
-  return { form: operand.form, read };
+  if (variable !== undefined)
+    return { form: operand.form, read: (environment) => ofVariable(variable, field, operator, environment, 'UTC') };
+  const value = rows.values[operand.slot];
+  if (operators[operator]!.family === 'date')
+    return { form: operand.form, read: (environment) => valueFor(value, false, field, operator, environment, 'UTC') };
+  const fixed = operand.slot < 0 ? null : valueFor(value, false, field, operator, { now: 0 }, 'UTC');
+  return { form: operand.form, read: () => fixed };
 }
 
 function typed(value: unknown, isText: boolean, field: Field, operator: string): unknown {

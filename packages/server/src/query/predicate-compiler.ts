@@ -94,11 +94,37 @@ function compileTest(operator: string, operand: Operand, storage: Storage, colum
       return dialect.isEmpty(storage, column);
     case '$isTruly':
       return dialect.isTrue(column);
+    case '$dateOn':
+    case '$dateBetween':
+      return sql`(${column}>=${end(param, 0)} AND ${column}<${end(param, 1)})`;
+    case '$dateBefore':
+      return sql`${column}<${end(param, 0)}`;
+    case '$dateAfter':
+      return sql`${column}>=${end(param, 1)}`;
+    case '$match':
+      return dialect.sameElements(column, elements(operand));
+    case '$anyOf':
+      return dialect.anyElement(column, elements(operand));
+    case '$arrayEmpty':
+      return dialect.isEmpty(storage, column);
     case '$isFalsy':
       return sql`((${dialect.isTrue(column)}) IS NOT TRUE)`;
     default:
       throw new Error(`no SQL for the operator ${operator}`);
   }
+}
+
+/** An end of a range of time; null, which holds for nothing, where a variable gives none. */
+function end(range: Param, index: number): Param {
+  return {
+    storage: range.storage,
+    read: (environment) => (range.read(environment) as unknown[] | null)?.[index] ?? null,
+  };
+}
+
+/** The elements of a list as JSON texts. */
+function elements({ read }: Operand): Param {
+  return { storage: 'text', list: true, read: (environment) => read(environment) ?? [] };
 }
 
 function member(list: Param, index: number): Param {

@@ -139,6 +139,8 @@ export function environmentFor(context: RecordContext, request: AskedRecordReque
     values: parts.values ?? request.values,
     valuesAreText: request.valuesAreText,
     variables: context.variables,
+    now: context.clock.now(),
+    zone: context.zone,
     version: context.version,
     key: parts.key,
     cursor: parts.cursor,

@@ -30,6 +30,8 @@ export interface RecordContext {
   readonly changes: ChangeLog;
   readonly clock: Clock;
   readonly requestId: string | null;
+  /** The time zone in which the caller counts days. */
+  readonly zone: string;
   /** Throws StaleVersion when the definitions have moved on: asked when a write's turn has come. */
   readonly requireCurrent: () => void;
   /** The keyed hash of a token. */

@@ -66,7 +66,11 @@ async function checkField(
   const where = whereOf([() => dialect.isIn(column, keys), rows], false, target, dialect, new Aliases());
   const statement = compile(dialect, sql`SELECT count(DISTINCT ${column}) FROM ${identifier(target.table)}${where}`);
   const [row] = await run(
-    bind(dialect, statement, environmentOf({ variables: context.variables, version: context.version })),
+    bind(
+      dialect,
+      statement,
+      environmentOf({ variables: context.variables, now: context.clock.now(), version: context.version }),
+    ),
   );
   if (Number(row![0]) < wanted.length) throw referenceMissing(field);
 }

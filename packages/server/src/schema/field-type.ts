@@ -48,6 +48,8 @@ export const operatorSets = {
   scalar: scalarOperators,
   text: textOperators,
   boolean: new Set(['scalar', 'any', 'boolean']) as ReadonlySet<OperatorFamily>,
+  date: new Set(['scalar', 'any', 'date']) as ReadonlySet<OperatorFamily>,
+  array: new Set(['any', 'array']) as ReadonlySet<OperatorFamily>,
   presence: new Set(['any']) as ReadonlySet<OperatorFamily>,
   relation: new Set(['relation']) as ReadonlySet<OperatorFamily>,
 };

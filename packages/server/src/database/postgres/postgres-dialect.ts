@@ -59,6 +59,10 @@ function column(definition: ColumnDefinition): Sql {
 
 /** ICU lower-cases by neighbours in the final sigma alone; see text-fold.ts. */
 const fold = (text: Sql): Sql => sql`translate(lower(${text} COLLATE "und-x-icu"),'ς','σ') COLLATE "C"`;
+/** JSON that is no list has no elements. */
+const listOf = (json: Sql): Sql => sql`CASE WHEN json_typeof(${json})='array' THEN ${json} ELSE '[]'::json END`;
+const elementsOf = (json: Sql): Sql => sql`SELECT 1 FROM json_array_elements(${listOf(json)}) e`;
+
 const folded = (param: Param): Param => ({
   ...param,
   read: (environment) => foldText(param.read(environment) as string),
@@ -103,6 +107,9 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
   endsWith: (text, needle) => sql`right(${fold(text)},char_length(${folded(needle)}))=${folded(needle)}`,
   like: (text, pattern, foldCase) =>
     foldCase ? sql`${fold(text)} LIKE ${folded(pattern)} ESCAPE '\\'` : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
+  anyElement: (list, elements) => sql`EXISTS (${elementsOf(list)} WHERE e.value::text=ANY(${elements}))`,
+  sameElements: (list, elements) =>
+    sql`(json_typeof(${list})='array' AND NOT EXISTS (${elementsOf(list)} WHERE e.value::text<>ALL(${elements})) AND NOT EXISTS (SELECT 1 FROM unnest(${elements}) w WHERE w NOT IN (SELECT e.value::text FROM json_array_elements(${listOf(list)}) e)))`,
   isEmpty: (storage, operand) => {
     if (storage === 'text') return sql`(${operand} IS NULL OR ${operand}='')`;
     return storage === 'json'

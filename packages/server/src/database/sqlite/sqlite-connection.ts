@@ -34,6 +34,21 @@ export class SqliteConnection {
       text === null ? 0 : Number(fold(text).startsWith(needle)),
     );
     define('_ends', (text: string | null, needle: string) => (text === null ? 0 : Number(fold(text).endsWith(needle))));
+    // JSON text is looked into by its elements' own text, as the other engine does.
+    const elements = (json: string | null): string[] => {
+      this.#tick();
+      const list: unknown = json === null ? null : JSON.parse(json);
+      return Array.isArray(list) ? list.map((each) => JSON.stringify(each)) : [];
+    };
+    define('_any_element', (json: string | null, wanted: string) => {
+      const list = new Set(elements(json));
+      return Number((JSON.parse(wanted) as string[]).some((each) => list.has(each)));
+    });
+    define('_same_elements', (json: string | null, wanted: string) => {
+      if (json === null || !json.startsWith('[')) return 0;
+      const [list, other] = [new Set(elements(json)), new Set(JSON.parse(wanted) as string[])];
+      return Number(list.size === other.size && [...list].every((each) => other.has(each)));
+    });
     define('_overflow', (path: string) => {
       throw new DatabaseFault('overflow', path);
     });

@@ -168,6 +168,8 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
   endsWith: (text, needle) => sql`_ends(${text},${folded(needle)})`,
   like: (text, pattern, foldCase) =>
     foldCase ? sql`${foldCall(text)} LIKE ${folded(pattern)} ESCAPE '\\'` : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
+  anyElement: (list, elements) => sql`_any_element(${list},${elements})=1`,
+  sameElements: (list, elements) => sql`_same_elements(${list},${elements})=1`,
   isEmpty: (storage, operand) => {
     if (storage === 'text') return sql`(${operand} IS NULL OR ${operand}='')`;
     return storage === 'json' ? sql`(${operand} IS NULL OR ${operand} IN ('null','""','[]'))` : sql`${operand} IS NULL`;

@@ -1,11 +1,11 @@
 import { adminRole } from '../../access/access-table.ts';
-import { isKnownVariable, variableOf } from '../../access/variables.ts';
 import { environmentOf } from '../../database/database.ts';
 import { permissionsOn } from '../../database/identity-store.ts';
 import { grantableActions } from '../../protocol/actions.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { normaliseFilter } from '../../protocol/filter-normaliser.ts';
 import { checkRows } from '../../query/filter-plan.ts';
+import { isKnownVariable, variableOf } from '../../query/variables.ts';
 import { systemResources } from '../../schema/names.ts';
 import type { Collection } from '../../schema/registry.ts';
 import type { RecordContext } from '../record-context.ts';
@@ -117,7 +117,7 @@ function refuseUnknownBraces(value: unknown): void {
   const variable = variableOf(value);
   if (variable === null || !isKnownVariable(variable)) {
     throw invalidDefinition({
-      filter: `"${value.slice(0, 60)}" is no variable; there are {{$user.<field>}}, {{$role}} and {{$now}}.`,
+      filter: `"${value.slice(0, 60)}" is no variable; there are {{$user.<field>}}, {{$role}}, {{$now}} and {{$date.<period>}}.`,
     });
   }
 }

@@ -5,6 +5,6 @@ export const arrayType = fieldType({
   name: 'array',
   storage: 'json',
   sortable: false,
-  operators: operatorSets.presence,
+  operators: operatorSets.array,
   jsonSchema: () => ({ type: 'array', jsonValue: true }),
 });

@@ -1,4 +1,4 @@
-import { fieldType, misfit, optionChecks } from '../field-type.ts';
+import { fieldType, misfit, operatorSets, optionChecks } from '../field-type.ts';
 
 const form =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:([Zz])|([+-])(\d{2}):?(\d{2}))?)?$/;
@@ -12,6 +12,7 @@ const last = Date.parse('9999-12-31T23:59:59.999Z');
 export const datetimeType = fieldType({
   name: 'datetime',
   storage: 'datetime',
+  operators: operatorSets.date,
   options: { dateOnly: optionChecks.truth, autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
   jsonSchema: () => ({ type: 'string', format: 'date-time' }),
   read: (value) => canonicalDatetime(value) ?? misfit,

@@ -18,7 +18,7 @@ const manyOf: FieldType = {
   ...selectType,
   storage: 'json',
   sortable: false,
-  operators: operatorSets.presence,
+  operators: operatorSets.array,
   jsonSchema: ({ enum: choices = [] }: FieldDefinition) => ({
     type: 'array',
     choicesOf: choices,

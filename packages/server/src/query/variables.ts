@@ -1,10 +1,12 @@
-/** What a value in double braces may name in a permission's filter. */
+import { relativePeriods } from './period.ts';
+
+/** What a value in double braces may name. */
 const form = /^\{\{\s*(.*?)\s*\}\}$/s;
 const userPath = /^(?:\$user|ctx\.state\.currentUser)\.([A-Za-z][A-Za-z0-9_]{0,59})$/;
 
 /** The variable that a whole-value text such as `{{$user.id}}` names, in its short spelling; null for other values. */
 export function variableOf(value: unknown): string | null {
-  const inner = typeof value === 'string' ? form.exec(value)?.[1] : undefined;
+  const inner = typeof value === 'string' && value.startsWith('{{') ? form.exec(value)?.[1] : undefined;
   return inner === undefined ? null : (canonical(inner) ?? inner);
 }
 
@@ -14,10 +16,19 @@ export function isKnownVariable(name: string): boolean {
 }
 
 function canonical(inner: string): string | null {
-  if (inner === '$role' || inner === '$now') return inner;
+  if (inner === '$role' || inner === '$now' || datePeriod(inner) !== null) return inner;
   const field = userPath.exec(inner)?.[1];
   return field ? `$user.${field}` : null;
 }
+
+/** The period that `$date.<period>` names; null for other variables. */
+export function datePeriod(name: string): string | null {
+  const period = name.startsWith('$date.') ? name.slice(6) : '';
+  return relativePeriods.has(period) ? period : null;
+}
+
+/** Always there; what they stand for depends on field and zone. */
+const dateVariables = Object.fromEntries([...relativePeriods].map((period) => [`$date.${period}`, period]));
 
 /** The values of the variables for one caller. Missing ones stay absent, which makes a filter that needs them false. */
 export function variableValues(
@@ -25,7 +36,7 @@ export function variableValues(
   user: Readonly<Record<string, unknown>> | null,
   now: string,
 ): Record<string, unknown> {
-  const values: Record<string, unknown> = { $role: role, $now: now };
+  const values: Record<string, unknown> = { ...dateVariables, $role: role, $now: now };
   for (const [name, value] of Object.entries(user ?? {})) values[`$user.${name}`] = value;
   return values;
 }

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { TestServer } from '../support/scenario.ts';
+
+/** Saturday. In Tokyo it is Sunday already, in Honolulu still Friday. */
+const clock = { now: () => Date.parse('2026-11-21T18:30:00.000Z') };
+const moments = [
+  '2025-12-31T23:30:00.000Z',
+  '2026-01-01T00:00:00.000Z',
+  '2026-10-31T12:00:00.000Z',
+  '2026-11-15T12:00:00.000Z',
+  '2026-11-16T00:00:00.000Z',
+  '2026-11-20T10:00:00.000Z',
+  '2026-11-21T09:00:00.000Z',
+  '2026-11-21T18:00:00.000Z',
+  '2026-11-22T12:00:00.000Z',
+  '2026-11-23T00:00:00.000Z',
+  '2026-12-01T00:00:00.000Z',
+  '2027-01-01T00:00:00.000Z',
+  null,
+];
+const ids = moments.map((_, index) => index + 1);
+const other = (some: number[]): number[] => ids.filter((id) => !some.includes(id));
+
+/** Condition on `at`, the ids that pass, and the zone. */
+const dates: readonly [unknown, number[], string?][] = [
+  [{ $dateOn: '2026' }, [2, 3, 4, 5, 6, 7, 8, 9, 10, 11]],
+  [{ $dateOn: '2026-11' }, [4, 5, 6, 7, 8, 9, 10]],
+  [{ $dateOn: '2026Q4' }, [3, 4, 5, 6, 7, 8, 9, 10, 11]],
+  [{ $dateOn: '2026W47' }, [5, 6, 7, 8, 9]],
+  [{ $dateOn: '2026-11-21' }, [7, 8]],
+  [{ $dateNotOn: '2026-11-21' }, other([7, 8])],
+  [{ $dateOn: '2026-11-21T09:00:00Z' }, [7]],
+  [{ $dateOn: '2026-11-21T10:00:00+01:00' }, [7]],
+  [{ $dateBefore: '2026-11' }, [1, 2, 3]],
+  [{ $dateNotBefore: '2026-11' }, other([1, 2, 3])],
+  [{ $dateAfter: '2026-11' }, [11, 12]],
+  [{ $dateNotAfter: '2026-11' }, other([11, 12])],
+  [{ $dateBetween: ['2026-10', '2026-11-16'] }, [3, 4, 5]],
+  [{ $dateBetween: { type: 'thisWeek' } }, [5, 6, 7, 8, 9]],
+  [{ $dateOn: { type: 'today' } }, [7, 8]],
+  [{ $dateOn: { type: 'today' } }, [8, 9], 'Asia/Tokyo'],
+  [{ $dateOn: { type: 'today' } }, [8], '-10:00'],
+  [{ $dateOn: '2026-11-21' }, [7], 'Asia/Tokyo'],
+  [{ $dateOn: { type: 'yesterday' } }, [6]],
+  [{ $dateOn: { type: 'tomorrow' } }, [9]],
+  [{ $dateOn: { type: 'lastWeek' } }, [4]],
+  [{ $dateOn: { type: 'nextWeek' } }, [10]],
+  [{ $dateOn: { type: 'lastMonth' } }, [3]],
+  [{ $dateOn: { type: 'nextMonth' } }, [11]],
+  [{ $dateOn: { type: 'thisQuarter' } }, [3, 4, 5, 6, 7, 8, 9, 10, 11]],
+  [{ $dateOn: { type: 'nextQuarter' } }, [12]],
+  [{ $dateOn: { type: 'lastYear' } }, [1]],
+  [{ $dateOn: { type: 'past', number: 2, unit: 'day' } }, [6]],
+  [{ $dateOn: { type: 'next', number: 1, unit: 'week' } }, [10]],
+  [{ $dateOn: { type: 'past', number: 1, unit: 'year' } }, [1]],
+  [{ $dateOn: '{{$date.today}}' }, [7, 8]],
+  [{ $gte: '{{$date.today}}', $lt: '{{$date.tomorrow}}' }, [7, 8]],
+  [{ $gt: '{{$now}}' }, [9, 10, 11, 12]],
+  [{ $dateOn: '9999' }, []],
+  [{ $dateNotAfter: '9999' }, ids],
+  [{ $dateBefore: '0001' }, []],
+];
+
+/** Condition on `tags` and the ids that pass. */
+const tags = [['red', 'blue'], ['blue'], [], null, [1, true, null], ['Red', 'a"b', { k: 1 }]] as const;
+const arrays: readonly [unknown, number[]][] = [
+  [{ $anyOf: ['red', 'green'] }, [1]],
+  [{ $noneOf: ['red', 'green'] }, [2, 3, 4, 5, 6]],
+  [{ $match: ['blue', 'red'] }, [1]],
+  [{ $match: ['blue'] }, [2]],
+  [{ $notMatch: ['blue'] }, [1, 3, 4, 5, 6]],
+  [{ $match: [] }, [3]],
+  [{ $anyOf: [] }, []],
+  [{ $anyOf: [1] }, [5]],
+  [{ $anyOf: ['1'] }, []],
+  [{ $anyOf: [true] }, [5]],
+  [{ $anyOf: [null] }, [5]],
+  [{ $anyOf: ['a"b'] }, [6]],
+  [{ $arrayEmpty: true }, [3, 4]],
+  [{ $arrayNotEmpty: true }, [1, 2, 5, 6]],
+  [{ $arrayEmpty: false }, [1, 2, 5, 6]],
+];
+
+const bad: readonly unknown[] = [
+  { at: { $dateOn: 'soon' } },
+  { at: { $dateOn: '2026-13' } },
+  { at: { $dateOn: '2026-02-30' } },
+  { at: { $dateOn: '2026W54' } },
+  { at: { $dateOn: '2026Q5' } },
+  { at: { $dateOn: ['2026'] } },
+  { at: { $dateOn: 2026 } },
+  { at: { $dateOn: null } },
+  { at: { $dateOn: { type: 'someday' } } },
+  { at: { $dateOn: { type: 'past', number: 0, unit: 'day' } } },
+  { at: { $dateOn: { type: 'past', number: 1, unit: 'moon' } } },
+  { at: { $dateBetween: ['2026'] } },
+  { n: { $dateOn: '2026' } },
+  { tags: { $anyOf: 'red' } },
+  { at: { $anyOf: ['red'] } },
+];
+
+describeEngines('filters by date and list', (engine) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await TestServer.start(engine, { clock });
+    await server.data('POST /api/collections:apply', {
+      body: [
+        {
+          name: 'things',
+          fields: [
+            { name: 'at', type: 'datetime' },
+            { name: 'day', type: 'date' },
+            { name: 'n', type: 'integer' },
+          ],
+        },
+        { name: 'lists', fields: [{ name: 'tags', type: 'array' }] },
+      ],
+    });
+    const body = moments.map((at) => ({ at, day: at?.slice(0, 10) ?? null }));
+    await server.data('POST /api/things:create', { body });
+    await server.data('POST /api/lists:create', { body: tags.map((each) => ({ tags: each })) });
+  });
+  afterAll(() => server.stop());
+
+  const found = async (collection: string, filter: unknown, zone?: string): Promise<number[]> => {
+    const text = encodeURIComponent(JSON.stringify(filter));
+    const headers = zone === undefined ? {} : { 'x-timezone': zone };
+    const reply = await server.call(`GET /api/${collection}:list?fields=id&filter=${text}`, { headers });
+    expect([reply.status, reply.status === 200 ? '' : reply.text]).toEqual([200, '']);
+    return reply.body.data.map((each: { id: number }) => each.id) as number[];
+  };
+
+  for (const [condition, expected, zone] of dates)
+    test(`a moment ${JSON.stringify(condition)} ${zone ?? ''}`, async () => {
+      expect(await found('things', { at: condition }, zone)).toEqual(expected);
+    });
+
+  test('days compare as days, in any zone', async () => {
+    const days = (filter: unknown, zone?: string): Promise<number[]> => found('things', { day: filter }, zone);
+    expect(await days({ $dateOn: '2026-11-21' }, 'Asia/Tokyo')).toEqual([7, 8]);
+    expect(await days({ $dateOn: { type: 'today' } }, 'Asia/Tokyo')).toEqual([9]);
+    expect(await days({ $dateAfter: '2026-12' })).toEqual([12]);
+    expect(await days({ $dateOn: '2026-11-21T23:30:00Z' }, 'Asia/Tokyo')).toEqual([9]);
+    expect(await days({ $dateNotAfter: '9999' })).toEqual(ids);
+  });
+
+  test('brackets mean the same', async () => {
+    const { body } = await server.call(
+      'GET /api/things:list?fields=id&filter[at][$dateOn][type]=past&filter[at][$dateOn][number]=2&filter[at][$dateOn][unit]=day',
+    );
+    expect(body.data).toEqual([{ id: 6 }]);
+  });
+
+  for (const [condition, expected] of arrays)
+    test(`a list ${JSON.stringify(condition)}`, async () => {
+      expect(await found('lists', { tags: condition })).toEqual(expected);
+    });
+
+  for (const filter of bad)
+    test(`${JSON.stringify(filter)} is 400`, async () => {
+      const on = JSON.stringify(filter).includes('tags') ? 'lists' : 'things';
+      await server.play({
+        name: 'refused',
+        request: `POST /api/${on}:list`,
+        body: { filter },
+        expect: { status: 400 },
+      });
+    });
+
+  test('an unknown zone is 400', async () => {
+    await server.play({
+      name: 'refused',
+      request: 'GET /api/things:list',
+      headers: { 'x-timezone': 'Mars/Olympus' },
+      expect: { status: 400, body: { code: 'HEADER_INVALID' } },
+    });
+  });
+
+  test('what stands in unknown braces is text', async () => {
+    await server.data('POST /api/collections:create', {
+      body: { name: 'words', fields: [{ name: 'w', type: 'string' }] },
+    });
+    await server.data('POST /api/words:create', { body: [{ w: '{{x}}' }, { w: 'root@example.com' }, { w: null }] });
+    expect(await found('words', { w: '{{x}}' })).toEqual([1]);
+    expect(await found('words', { w: '{{$user.email}}' })).toEqual([2]);
+    expect(await found('words', { w: '{{ctx.state.currentUser.email}}' })).toEqual([2]);
+    expect(await found('words', { w: '{{$user.username}}' })).toEqual([]);
+    expect(await found('words', { w: { $ne: '{{$user.username}}' } })).toEqual([1, 2, 3]);
+  });
+
+  test('days of a permission are UTC, whatever the caller says', async () => {
+    await server.data('POST /api/roles:create', { body: { name: 'daily' } });
+    await server.data('POST /api/permissions:create', {
+      body: { role: 'daily', resource: 'things', actions: ['list'], filter: { at: { $dateOn: '{{$date.today}}' } } },
+    });
+    await server.key('daily');
+    const seen = await server.call('GET /api/things:list', { as: 'daily', headers: { 'x-timezone': 'Asia/Tokyo' } });
+    expect(seen.body.data.map((each: { id: number }) => each.id)).toEqual([7, 8]);
+    await server.play({
+      name: 'a period that is none is refused on save',
+      request: 'POST /api/permissions:create',
+      body: { role: 'daily', resource: 'things', actions: ['get'], filter: { at: { $dateOn: '{{$date.someday}}' } } },
+      expect: { status: 422 },
+    });
+  });
+});
