@@ -171,6 +171,8 @@ export class Application {
       changes: this.changes,
       clock: this.clock,
       requestId,
+      grants: caller.role,
+      inside: null,
       zone,
       requireCurrent: () => {
         if (this.#snapshot.versions.schema !== versions.schema) throw new StaleVersion();

@@ -51,6 +51,8 @@ export interface WriteOptions {
    * hold the version against each statement instead.
    */
   readonly precondition?: () => void;
+  /** Writes with the same turn follow each other before they look at anything, on every node. */
+  readonly turn?: string;
   /** Runs after the commit and before the next write of this process. */
   readonly committed?: () => Promise<void>;
 }
@@ -122,6 +124,7 @@ export function environmentOf(parts: BindParts): BindEnvironment {
     values: parts.values ?? nothing,
     valuesAreText: parts.valuesAreText ?? false,
     key: parts.key ?? null,
+    parent: parts.parent ?? null,
     cursor: parts.cursor ?? nothing,
     offset: parts.offset ?? 0,
     variables: parts.variables ?? noVariables,

@@ -7,6 +7,8 @@ export interface BindEnvironment {
   readonly valuesAreText: boolean;
   /** Key or keys of the wanted records, canonical. */
   readonly key: unknown;
+  /** Key of the record whose relation is asked for. */
+  readonly parent: unknown;
   /** Sort values of the row after which a page starts. */
   readonly cursor: readonly unknown[];
   readonly offset: number;

@@ -27,6 +27,7 @@ import { definitionActions } from './definition-actions.ts';
 import { errorReply } from './error-reply.ts';
 import { RateLimits } from './rate-limits.ts';
 import { runRecordAction } from './record-actions.ts';
+import { relationReads, relationWrites, runRelationAction } from './relation-actions.ts';
 import { parseBody, readParameters, readRecordRequest } from './request-reader.ts';
 import { parseRoute, type Route, unknownRoute } from './route.ts';
 import { notModified } from './status.ts';
@@ -149,7 +150,7 @@ export class HttpServer {
     const query = mark < 0 ? '' : url.slice(mark + 1);
     const action = systemActionOf(route);
     const reads = action ? action.reads : isReadAction(route.action);
-    checkMethod(request.method, reads, Boolean(action) || isRecordAction(route.action));
+    checkMethod(request.method, reads, Boolean(action) || isKnownAction(route));
     refuseRepeatedHeaders(request.raw.rawHeaders);
     const header = request.headers.authorization;
     const wanted = request.headers['x-app'] as string | undefined;
@@ -310,6 +311,10 @@ function systemActionOf({ resource, action, of }: Route): SystemAction | undefin
   return systemActions[of ? `collections/fields:${action}` : `${resource}:${action}`];
 }
 
+function isKnownAction({ action, of }: Route): boolean {
+  return of === null ? isRecordAction(action) : relationReads.has(action) || relationWrites.has(action);
+}
+
 /** A streamed reply uses its application until it ends. */
 function streamedUnder(lease: Lease, answer: Answer & { stream: AsyncGenerator<string> }): Answer {
   const held = lease.again();
@@ -343,7 +348,8 @@ function zoneOf(header: string | string[] | undefined): string {
 async function run(action: SystemAction | undefined, call: Call): Promise<Answer> {
   try {
     if (action) return await action.run(call);
-    if (call.route.of || actionOnly.has(call.route.resource)) throw unknownRoute();
+    if (call.route.of) return await runRelationAction(call);
+    if (actionOnly.has(call.route.resource)) throw unknownRoute();
     return await runRecordAction(call);
   } catch (error) {
     const refusal = error instanceof ApiError && (error.code === 'NO_PERMISSION' || error.code === 'FIELD_DENIED');

@@ -26,6 +26,11 @@ const rules: Readonly<Record<string, RecordRules>> = {
 const wholeLists = new Set(['roles', 'permissions', 'apiKeys', 'applications']);
 const wholePage = 1000;
 
+/** What a system collection does beyond the generated actions. */
+export function recordRulesOf(collection: Collection): RecordRules | null {
+  return rules[collection.name] ?? null;
+}
+
 /** The generated actions of a collection. */
 export async function runRecordAction(call: Call): Promise<Answer> {
   const { action } = call.route;
@@ -37,7 +42,7 @@ export async function runRecordAction(call: Call): Promise<Answer> {
 }
 
 /** A role without any grant on a name gets the same answer whether the collection exists or not. */
-function namedCollection(context: RecordContext, name: string, action: string): Collection {
+export function namedCollection(context: RecordContext, name: string, action: string): Collection {
   const collection = context.registry.find(name);
   if (collection) return collection;
   const seesNames =
@@ -67,7 +72,7 @@ async function read(
 
 async function write(action: WriteAction, call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
   const request = call.request();
-  const rule = rules[collection.name] ?? null;
+  const rule = recordRulesOf(collection);
   const match = matchOf(call.ifMatch);
   if (action === 'create') return answer(await createRecords(context, collection, request, call.body, rule));
   if (action === 'update') return answer(await updateRecords(context, collection, request, call.body, match, rule));

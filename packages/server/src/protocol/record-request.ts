@@ -47,6 +47,8 @@ export interface AskedRecordRequest {
   readonly cascade: boolean;
   /** Destroyed records that are kept: left out, shown too, or shown alone. */
   readonly trash: 'without' | 'with' | 'only';
+  /** Where records are asked for as the relation of one: the records that it names alone. */
+  readonly within: { readonly collection: string; readonly relation: string; readonly tk: unknown } | null;
   /** A destroyed record is removed, whether or not the collection keeps a trash. */
   readonly force: boolean;
 }

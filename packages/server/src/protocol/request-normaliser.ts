@@ -87,6 +87,7 @@ export function normaliseRequest(
     versions,
     cascade: truthOf('cascade', parameters['cascade'], false),
     trash,
+    within: null,
     force,
   };
 }
@@ -96,6 +97,11 @@ function trashOf(action: NormalisedAction, parameters: Readonly<Record<string, u
   if (action === 'restore' || truthOf('onlyDeleted', parameters['onlyDeleted'], false)) return 'only';
   const all = action === 'destroy' ? parameters['force'] : parameters['withDeleted'];
   return truthOf('withDeleted', all, false) ? 'with' : 'without';
+}
+
+/** A request for records by their keys, and nothing else. */
+export function requestByKeys(action: NormalisedAction, keys: unknown): AskedRecordRequest {
+  return normaliseRequest(action, { filterByTk: keys }, false);
 }
 
 function tkForm(filterByTk: unknown): string {

@@ -48,6 +48,8 @@ export function compilePredicate(
     }
     case 'related':
       return compileRelated(predicate, alias, dialect, aliases);
+    case 'within':
+      return compileWithin(predicate, alias, collection, dialect, aliases);
   }
 }
 
@@ -150,6 +152,27 @@ function compileRelated(
   const keys = sql`SELECT ${column} FROM ${identifier(target.table)} ${identifier(inner)} WHERE ${balanced(wanted, ' AND ')}`;
   const own = columnOf(alias, source, relation.sourceField);
   return relation.through ? sql`${own} IN (${throughKeys(relation, keys)})` : sql`${own} IN (${keys})`;
+}
+
+/** Rows that one record's relation names: its value is found once, then the rows by it. */
+function compileWithin(
+  { source, relation, parent }: Extract<Predicate, { kind: 'within' }>,
+  alias: string,
+  target: Collection,
+  dialect: Dialect,
+  aliases: Aliases,
+): Sql {
+  const outer = aliases.next();
+  const key: Param = { storage: source.primaryKey.type.storage!, read: (environment) => environment.parent };
+  const wanted = [
+    sql`${columnOf(outer, source, source.primaryKey.name)}=${key}`,
+    ...(parent ? [compilePredicate(parent, outer, source, dialect, aliases)] : []),
+  ];
+  const value = sql`SELECT ${columnOf(outer, source, relation.sourceField)} FROM ${identifier(source.table)} ${identifier(outer)} WHERE ${balanced(wanted, ' AND ')}`;
+  const own = columnOf(alias, target, relation.targetField);
+  if (!relation.through) return sql`${own}=(${value})`;
+  const { table, sourceColumn, targetColumn } = relation.through;
+  return sql`${own} IN (SELECT ${identifier(targetColumn)} FROM ${identifier(table)} WHERE ${identifier(sourceColumn)}=(${value})${linked(relation.through)})`;
 }
 
 /** Links in the trash of a join are none. */

@@ -15,6 +15,13 @@ export type Predicate =
       readonly target: Collection;
       readonly of: Predicate | null;
     }
+  /** The row is named by the relation of the record `parent` of the environment, if that record may be seen. */
+  | {
+      readonly kind: 'within';
+      readonly source: Collection;
+      readonly relation: Relation;
+      readonly parent: Predicate | null;
+    }
   /** Holds unless one of the variables has no value: then the whole permission filter is false. */
   | { readonly kind: 'variables'; readonly names: readonly string[]; readonly of: Predicate }
   | { readonly kind: 'never' };
@@ -41,6 +48,7 @@ export function testsIn(predicate: Predicate | null): number {
       return testsIn(predicate.of);
     case 'test':
     case 'related':
+    case 'within':
       return 1;
     default:
       return 0;

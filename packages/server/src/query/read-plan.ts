@@ -4,12 +4,12 @@ import { balanced, identifier, join, type Param, type Sql, sql } from '../databa
 import { limits } from '../protocol/limits.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import type { Storage } from '../schema/field-type.ts';
-import type { Collection, Registry } from '../schema/registry.ts';
-import { planFilter, planRows } from './filter-plan.ts';
+import { type Collection, fieldOf, type Registry } from '../schema/registry.ts';
+import { planFilter, planRows, relatedAccess } from './filter-plan.ts';
 import type { Grant, GrantOf } from './grant.ts';
 import { afterCursor, type CursorNulls, type OrderedKey, type Segment, wholeOrder } from './keyset.ts';
 import { compileObject } from './object-compiler.ts';
-import { both, type Predicate, testsIn } from './predicate.ts';
+import { both, inTrash, type Predicate, testsIn } from './predicate.ts';
 import { Aliases, compilePredicate } from './predicate-compiler.ts';
 import { denied } from './read-access.ts';
 import { planSelection, type Selection } from './selection.ts';
@@ -50,7 +50,7 @@ export interface PlanContext {
   readonly dialect: Dialect;
 }
 
-type Conditions = Pick<AskedRecordRequest, 'filter' | 'trash'>;
+type Conditions = Pick<AskedRecordRequest, 'filter' | 'trash' | 'within'>;
 
 const offset: Param = { storage: 'bigint', read: (environment) => environment.offset };
 
@@ -61,7 +61,7 @@ function planCondition(
   grant: Grant,
   context: PlanContext,
 ): Predicate | null {
-  const rows = planRows(grant.rows, collection, context.registry, request.trash);
+  const rows = both(planWithin(request, context), planRows(grant.rows, collection, context.registry, request.trash));
   if (request.filter === null) return rows;
   return both(rows, planFilter(request.filter, collection, grant, context.registry, context.grantOf));
 }
@@ -76,11 +76,21 @@ export function planWriteCondition(
   grant: Grant,
   context: PlanContext,
 ): Predicate | null {
-  const rows = planRows(grant.rows, collection, context.registry, request.trash);
+  const rows = both(planWithin(request, context), planRows(grant.rows, collection, context.registry, request.trash));
   if (request.filter === null) return rows;
   const list = context.grantOf(collection.name, 'list');
   if (!list) throw denied(collection.name, 'list');
   return both(rows, planCondition(request, collection, list, context));
+}
+
+/** The rows that the relation of one record names, where that is asked for; the caller must be able to get the record. */
+function planWithin({ within }: Conditions, { registry, grantOf }: PlanContext): Predicate | null {
+  if (within === null) return null;
+  const source = registry.get(within.collection);
+  const field = fieldOf(source, within.relation);
+  const relation = field.relation!;
+  const access = relatedAccess(field, source, registry.get(relation.target), grantOf, registry);
+  return { kind: 'within', source, relation, parent: both(inTrash(source, 'without'), access.parent) };
 }
 
 /** What of a page stands in the statement's text. */
@@ -292,6 +302,11 @@ function tablesOf(predicate: Predicate | null, into: Set<string>): Set<string> {
   if (predicate === null) return into;
   if (predicate.kind === 'all' || predicate.kind === 'any') for (const each of predicate.of) tablesOf(each, into);
   if (predicate.kind === 'not' || predicate.kind === 'variables') tablesOf(predicate.of, into);
+  if (predicate.kind === 'within') {
+    into.add(predicate.source.table);
+    if (predicate.relation.through) into.add(predicate.relation.through.table);
+    tablesOf(predicate.parent, into);
+  }
   if (predicate.kind === 'related') {
     into.add(predicate.target.table);
     if (predicate.relation.through) into.add(predicate.relation.through.table);

@@ -18,6 +18,10 @@ export async function readCounted(
   count: BoundStatement,
   tables: readonly string[],
 ): Promise<CountedPage> {
+  if (context.inside) {
+    const [rows, countRows] = await run(context, [page, count]);
+    return { rows: rows!, countRow: countRows![0]! };
+  }
   const { counts } = context.cache;
   const counter = context.database.changeCounter(tables);
   const key = keyOf(count);

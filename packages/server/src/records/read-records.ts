@@ -102,7 +102,7 @@ export async function getRecord(
   const grant = requireGrant(context, collection, 'get');
   if (request.trash !== 'without') requireTrashAsked(collection);
   const key = keyOf(request.filterByTk, collection);
-  if (key === undefined && request.filter === null)
+  if (key === undefined && request.filter === null && request.within === null)
     throw new ApiError('TARGET_MISSING', 'get needs filterByTk or a filter.');
   const plan = keptPlan(context, `${collection.name}:get ${request.shape}`, () =>
     planGet(request, collection, grant, planContext(context)),
@@ -141,6 +141,7 @@ export function environmentFor(context: RecordContext, request: AskedRecordReque
     variables: context.variables,
     now: context.clock.now(),
     zone: context.zone,
+    parent: request.within ? keyOf(request.within.tk, context.registry.get(request.within.collection)) : undefined,
     version: context.version,
     key: parts.key,
     cursor: parts.cursor,
@@ -181,7 +182,8 @@ function preparedList(
 const marks = new WeakMap<AskedRecordRequest, { readonly of: string; readonly mark: string }>();
 
 function markOf(request: AskedRecordRequest, collection: Collection, role: string): string {
-  const of = `${collection.id} ${role}`;
+  const { within } = request;
+  const of = `${collection.id} ${role}${within ? ` ${within.collection} ${within.relation} ${String(within.tk)}` : ''}`;
   const kept = marks.get(request);
   if (kept?.of === of) return kept.mark;
   const mark = cursorMark(of, request.sort, request.filter, request.values, request.filterByTk);

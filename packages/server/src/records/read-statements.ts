@@ -3,10 +3,13 @@ import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import type { RecordContext } from './record-context.ts';
 
-/** Runs read statements; what the database refuses comes out as the error that the caller reads. */
+/** Runs read statements, in the transaction under way where there is one; what the database refuses comes out as the error that the caller reads. */
 export async function run(context: RecordContext, statements: readonly BoundStatement[]): Promise<Row[][]> {
   try {
-    return await context.database.read(statements);
+    if (!context.inside) return await context.database.read(statements);
+    const results: Row[][] = [];
+    for (const statement of statements) results.push(await context.inside.run(statement));
+    return results;
   } catch (error) {
     throw readFault(error);
   }

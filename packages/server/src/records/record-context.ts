@@ -2,7 +2,7 @@ import type { AccessTable } from '../access/access-table.ts';
 import type { Clock } from '../base/clock.ts';
 import type { LruMap } from '../base/lru-map.ts';
 import type { ChangeLog } from '../changes/change-log.ts';
-import type { Database, Row } from '../database/database.ts';
+import type { Database, Row, Transaction, WriteOptions } from '../database/database.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { GrantOf } from '../query/grant.ts';
 import type { PlanContext } from '../query/read-plan.ts';
@@ -30,6 +30,10 @@ export interface RecordContext {
   readonly changes: ChangeLog;
   readonly clock: Clock;
   readonly requestId: string | null;
+  /** Tells the grants apart that plans are made with: the role, and what stands beside it. */
+  readonly grants: string;
+  /** The transaction that several operations share; null: each has its own. */
+  readonly inside: Transaction | null;
   /** The time zone in which the caller counts days. */
   readonly zone: string;
   /** Throws StaleVersion when the definitions have moved on: asked when a write's turn has come. */
@@ -40,6 +44,31 @@ export interface RecordContext {
   refresh(): Promise<void>;
 }
 
+/**
+ * Runs several operations in one transaction, all or nothing. Work may run again when the transaction collides with
+ * another one.
+ */
+export async function together<T>(
+  context: RecordContext,
+  work: (inside: RecordContext) => Promise<T>,
+  options: WriteOptions = {},
+): Promise<T> {
+  if (context.inside) return work(context);
+  let moved = false;
+  const result = await context.database.write(
+    (transaction) => {
+      moved = false;
+      const refresh = async (): Promise<void> => {
+        moved = true; // what is not committed cannot be taken up
+      };
+      return work({ ...context, inside: transaction, refresh });
+    },
+    { ...options, precondition: context.requireCurrent },
+  );
+  if (moved) await context.refresh();
+  return result;
+}
+
 export function stampOf({ clock, caller }: RecordContext): Stamp {
   return { now: clock.now(), userId: (caller.user?.['id'] as number | undefined) ?? null };
 }
@@ -48,9 +77,9 @@ export function planContext(context: RecordContext): PlanContext {
   return { registry: context.registry, grantOf: context.grantOf, dialect: context.database.dialect };
 }
 
-/** A plan by its key, compiled once a snapshot. The role stands in the key: plans carry its grants. */
+/** A plan by its key, compiled once a snapshot. Who may do what stands in the key: plans carry grants. */
 export function keptPlan<T>(context: RecordContext, key: string, make: () => T): T {
-  const full = `${context.caller.role} ${key}`;
+  const full = `${context.grants} ${key}`;
   const kept = context.cache.plans.get(full) as T | undefined;
   if (kept !== undefined) return kept;
   const plan = make();

@@ -259,7 +259,7 @@ function columnsOf(result: Result, collection: Collection, { dialect }: PlanCont
 
 function crossesTables(predicate: Predicate | null): boolean {
   if (predicate === null) return false;
-  if (predicate.kind === 'related') return true;
+  if (predicate.kind === 'related' || predicate.kind === 'within') return true;
   if (predicate.kind === 'all' || predicate.kind === 'any') return predicate.of.some(crossesTables);
   return (predicate.kind === 'not' || predicate.kind === 'variables') && crossesTables(predicate.of);
 }

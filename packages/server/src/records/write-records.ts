@@ -37,6 +37,8 @@ import {
 export interface WriteResult {
   readonly data: string;
   readonly counter: number | null;
+  /** Keys of the records written, in the order of the reply; those destroyed are gone. */
+  readonly keys: readonly unknown[];
 }
 
 /** The counter of an If-Match header, `any` for `*`, or null without one. */
@@ -71,8 +73,8 @@ export async function createRecords(
   if (rules?.access) await context.refresh();
   const texts = rows.map((row) => shown(row, collection));
   return Array.isArray(body)
-    ? { data: `[${texts.join(',')}]`, counter: null }
-    : { data: texts[0]!, counter: Number(rows[0]![at.counter]) };
+    ? { data: `[${texts.join(',')}]`, counter: null, keys: keysOf(rows) }
+    : { data: texts[0]!, counter: Number(rows[0]![at.counter]), keys: keysOf(rows) };
 }
 
 export async function updateRecords(
@@ -96,9 +98,9 @@ export async function updateRecords(
 /** One key: its record. Several, or a filter: the records, or beyond what a reply holds their number. */
 function changedRecords(rows: readonly Row[], key: unknown, collection: Collection): WriteResult {
   if (key !== undefined && !Array.isArray(key))
-    return { data: shown(rows[0]!, collection), counter: Number(rows[0]![at.counter]) };
-  if (rows.length > limits.recordsInReply) return { data: String(rows.length), counter: null };
-  return { data: `[${rows.map((row) => shown(row, collection)).join(',')}]`, counter: null };
+    return { data: shown(rows[0]!, collection), counter: Number(rows[0]![at.counter]), keys: keysOf(rows) };
+  if (rows.length > limits.recordsInReply) return { data: String(rows.length), counter: null, keys: keysOf(rows) };
+  return { data: `[${rows.map((row) => shown(row, collection)).join(',')}]`, counter: null, keys: keysOf(rows) };
 }
 
 export async function destroyRecords(
@@ -113,7 +115,7 @@ export async function destroyRecords(
   const destroy = collection.trash && !request.force ? trashAll : destroyAll;
   const rows = await writing(target, [], () => destroy(target, key, match));
   if (rules?.access) await context.refresh();
-  return { data: String(rows.length), counter: null };
+  return { data: String(rows.length), counter: null, keys: keysOf(rows) };
 }
 
 /** Takes records out of the trash, with what went there along with them. */
@@ -166,8 +168,9 @@ async function writing(target: Target, records: readonly CheckedRecord[], work: 
   } catch (error) {
     if (error instanceof DatabaseFault && error.kind === 'foreignKey' && records.length > 0) {
       // SQLite does not say which key was missing, so both engines are asked.
+      const { database, inside } = target.context;
       const read = async (statement: Parameters<Transaction['run']>[0]): Promise<Row[]> =>
-        (await target.context.database.read([statement]))[0]!;
+        inside && !database.dialect.shared ? inside.run(statement) : (await database.read([statement]))[0]!;
       await checkReferences(target.context, target.collection, records, read, true);
     }
     throw writeFault(error, target.collection, records.length > 0);
@@ -229,7 +232,7 @@ async function destroyAll(target: Target, key: unknown, match: Match): Promise<R
   );
   const environment = environmentOf(target, { key, counter: counter ?? 0, event: eventOf(target, []) });
   const single = key !== undefined && !Array.isArray(key);
-  if (plan.alone && single && !target.rules && !collection.options.logging) {
+  if (plan.alone && single && !target.rules && !context.inside && !collection.options.logging) {
     const rows = await alone(target, plan.alone, environment, true);
     if (rows.length > 0) return rows;
   }

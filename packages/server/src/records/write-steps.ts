@@ -30,6 +30,7 @@ export function transact(
   work: (transaction: Transaction) => Promise<Row[]>,
   heavy = false,
 ): Promise<Row[]> {
+  if (context.inside) return work(context.inside);
   return context.database.write(work, { heavy, precondition: context.requireCurrent });
 }
 
@@ -112,8 +113,11 @@ export async function checkReach(
   );
   const found = there.filter((each) => each[2]).length;
   if (found < there.length || there.length < environment.key.length) throw missing(collection, grant);
-  if (request.filter !== null)
-    throw new ApiError('RECORD_UNKNOWN', 'Not every record of filterByTk matches the filter.');
+  if (request.filter !== null || request.within !== null)
+    throw new ApiError(
+      'RECORD_UNKNOWN',
+      'Not every record of filterByTk matches the filter or belongs to the relation.',
+    );
 }
 
 /** Why a write of one record reached none: it is stale, filtered away, changed meanwhile, or not there. */
@@ -176,7 +180,8 @@ export function environmentOf(target: Target, parts: BindParts): BindEnvironment
 
 /** Whether a write needs no look at other rows: no rules, no restricted reference, no key of its own. */
 export function isPlain({ rules, collection, context }: Target, record: CheckedRecord): boolean {
-  if (rules || collection.options.logging || record.named.includes(collection.primaryKey.name)) return false;
+  if (rules || context.inside || collection.options.logging || record.named.includes(collection.primaryKey.name))
+    return false;
   return columnsOf(collection).every((field) => {
     if (!field.references || !record.named.includes(field.name)) return true;
     const grant = context.grantOf(field.references.collection, 'get');

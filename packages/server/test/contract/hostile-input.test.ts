@@ -11,7 +11,7 @@ const texts = [
   `?1 ? :a @b $c`,
   `\\'; SELECT pg_sleep(5); --`,
   `%' OR 1=1 /*`,
-  `{{$user.id}}`,
+  `{{process.env.APP_KEY}}`,
   `\u2028\u202e\ufeff`,
   `İıßſK😀e\u0301`,
   `${'['.repeat(300)}`,

@@ -26,6 +26,8 @@ export interface PostgresOptions {
   readonly budget: ConnectionBudget;
 }
 
+const takeTurn = 'SELECT pg_advisory_lock(hashtext(current_schema()),hashtext($1))';
+const endTurn = 'SELECT pg_advisory_unlock(hashtext(current_schema()),hashtext($1))';
 const attempts = 6;
 /** Runs after which a statement is worth a name of its own on each connection. */
 const runsBeforeNamed = 3;
@@ -78,7 +80,7 @@ export class PostgresDatabase implements Database {
   }
 
   async write<T>(work: (transaction: Transaction) => Promise<T>, options: WriteOptions = {}): Promise<T> {
-    const result = await retried(() => this.#transaction(work, Boolean(options.heavy || options.rebuild)));
+    const result = await retried(() => this.#transaction(work, options));
     await options.committed?.();
     return result;
   }
@@ -103,13 +105,18 @@ export class PostgresDatabase implements Database {
     await this.#pool.end();
   }
 
-  async #transaction<T>(work: (transaction: Transaction) => Promise<T>, heavy: boolean): Promise<T> {
+  async #transaction<T>(
+    work: (transaction: Transaction) => Promise<T>,
+    { heavy, rebuild, turn }: WriteOptions,
+  ): Promise<T> {
     const client = await this.#pool.connect().catch((error: unknown) => Promise.reject(faultOf(error)));
     const durableWork: (() => void)[] = [];
     let broken: Error | undefined;
     try {
+      // Before the transaction: what it sees is settled by its first statement, also one that waits.
+      if (turn !== undefined) await this.#run(client, { text: takeTurn, values: [turn] });
       await this.#run(client, { text: 'BEGIN', values: [] });
-      if (heavy) await this.#run(client, { text: 'SET LOCAL statement_timeout=600000', values: [] });
+      if (heavy || rebuild) await this.#run(client, { text: 'SET LOCAL statement_timeout=600000', values: [] });
       const result = await work({
         run: (statement) => this.#run(client, statement),
         touch: () => {},
@@ -124,6 +131,10 @@ export class PostgresDatabase implements Database {
       });
       throw error;
     } finally {
+      if (turn !== undefined)
+        await client.query(endTurn, [turn]).catch((failure: Error) => {
+          broken = failure;
+        });
       client.release(broken);
     }
   }

@@ -1,0 +1,193 @@
+import { ApiError } from '../protocol/api-error.ts';
+import { isObject } from '../protocol/json-text.ts';
+import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import { normaliseRequest, requestByKeys } from '../protocol/request-normaliser.ts';
+import { changeLinks, type Link, type LinkAction, linkedKeys, linksOf } from '../records/links.ts';
+import { getRecord, listRecords, requireGrant } from '../records/read-records.ts';
+import { type RecordContext, together } from '../records/record-context.ts';
+import { type Related, relatedOf, sourceValue } from '../records/related-parent.ts';
+import { createRecords, destroyRecords, updateRecords, type WriteResult } from '../records/write-records.ts';
+import type { Answer, Call } from './call.ts';
+import { namedCollection, recordRulesOf } from './record-actions.ts';
+import { unknownRoute } from './route.ts';
+
+/** The actions of a relation, `/api/<collection>/<key>/<relation>:<action>`. */
+export async function runRelationAction(call: Call): Promise<Answer> {
+  const { route, application, caller, requestId, zone } = call;
+  const context = application.recordContext(caller, requestId, zone);
+  const source = namedCollection(context, route.of!.collection, 'get');
+  requireGrant(context, source, 'get');
+  const related = relatedOf(context, source, route.resource, route.of!.tk);
+  const action = actions[route.action];
+  if (!action) throw unknownRoute();
+  return action(call, context, related);
+}
+
+export const relationReads: ReadonlySet<string> = new Set(['list', 'get']);
+export const relationWrites: ReadonlySet<string> = new Set([
+  'create',
+  'update',
+  'destroy',
+  'set',
+  'add',
+  'remove',
+  'toggle',
+]);
+
+type RelationAction = (call: Call, context: RecordContext, related: Related) => Promise<Answer>;
+
+const actions: Readonly<Record<string, RelationAction>> = {
+  list,
+  get,
+  create,
+  update,
+  destroy,
+  set: linking('set'),
+  add: linking('add'),
+  remove: linking('remove'),
+  toggle: linking('toggle'),
+};
+
+/** The request with the record whose relation is asked for. */
+function asked({ request }: Call, { source, field, key }: Related): AskedRecordRequest {
+  const plain = request();
+  const within = { collection: source.name, relation: field.name, tk: key };
+  return { ...plain, within, shape: `${plain.shape} ${source.name}.${field.name}` };
+}
+
+/** @throws ApiError 404 or 403 when the record whose relation it is cannot be had. */
+async function requireParent(context: RecordContext, related: Related): Promise<void> {
+  await sourceValue(context, related, requireGrant(context, related.source, 'get'));
+}
+
+async function list(call: Call, context: RecordContext, related: Related): Promise<Answer> {
+  if (!related.relation.many) throw new ApiError('ROUTE_UNKNOWN', `"${related.field.name}" names one record; use get.`);
+  const { data, meta } = await listRecords(context, related.target, asked(call, related));
+  if (data === '[]') await requireParent(context, related);
+  return { data, meta, counter: 0 };
+}
+
+async function get(call: Call, context: RecordContext, related: Related): Promise<Answer> {
+  const request = asked(call, related);
+  const { relation, target } = related;
+  if (relation.many && request.filterByTk === undefined && request.filter === null)
+    throw new ApiError('TARGET_MISSING', 'get needs filterByTk or a filter.');
+  try {
+    return await getRecord(context, target, request);
+  } catch (error) {
+    if (!(error instanceof ApiError) || (error.code !== 'RECORD_UNKNOWN' && error.code !== 'NO_PERMISSION'))
+      throw error;
+    await requireParent(context, related);
+    if (!relation.many && request.filterByTk === undefined && request.filter === null) return { data: 'null' };
+    throw error;
+  }
+}
+
+/** Creates records that the relation names. */
+async function create(call: Call, context: RecordContext, related: Related): Promise<Answer> {
+  const request = call.request();
+  const result = await together(context, (inside) => createLinked(inside, related, request, call.body));
+  return answer(result);
+}
+
+async function createLinked(
+  inside: RecordContext,
+  related: Related,
+  request: AskedRecordRequest,
+  body: unknown,
+): Promise<WriteResult> {
+  const { relation, target, source } = related;
+  const rules = recordRulesOf(target);
+  const foreign = relation.kind === 'hasMany' || relation.kind === 'hasOne';
+  const value = await sourceValue(inside, related, requireGrant(inside, source, foreign ? 'get' : 'update'));
+  if (foreign) return createRecords(inside, target, request, withForeignKey(body, relation.targetField, value), rules);
+  const bodies = Array.isArray(body) ? body : [body];
+  const made = await createRecords(inside, target, request, bodies, rules);
+  const keys = made.keys.map((key): Link => ({ key, join: null }));
+  if (relation.kind === 'belongsTo' && keys.length > 1)
+    throw new ApiError('BODY_INVALID', `"${related.field.name}" names one record.`);
+  await changeLinks(inside, related, 'add', keys);
+  return Array.isArray(body) ? made : { ...made, data: made.data.slice(1, -1) };
+}
+
+/** Records of the relation name the parent; a body that names another one is a contradiction. */
+function withForeignKey(body: unknown, name: string, value: unknown): unknown {
+  if (Array.isArray(body)) return body.map((each) => withForeignKey(each, name, value));
+  if (!isObject(body)) return body;
+  if (body[name] !== undefined && body[name] !== value)
+    throw new ApiError('BODY_INVALID', `"${name}" names another record than the path.`);
+  return { ...body, [name]: value };
+}
+
+async function update(call: Call, context: RecordContext, related: Related): Promise<Answer> {
+  const { target, relation } = related;
+  const request = asked(call, related);
+  const result = await together(context, async (inside) => {
+    await requireParent(inside, related);
+    const [only] = relation.many || hasTarget(request) ? [] : await linkedKeys(inside, related);
+    if (!relation.many && !hasTarget(request) && only === undefined) {
+      if (relation.kind === 'belongsTo')
+        throw new ApiError('RECORD_UNKNOWN', `"${related.field.name}" names no record.`);
+      return createLinked(inside, related, normaliseRequest('create', {}, false), call.body);
+    }
+    const wanted = only === undefined ? request : { ...request, filterByTk: only };
+    return updateRecords(inside, target, wanted, call.body, null, recordRulesOf(target));
+  });
+  return answer(result);
+}
+
+async function destroy(call: Call, context: RecordContext, related: Related): Promise<Answer> {
+  const { target, relation } = related;
+  const request = asked(call, related);
+  const result = await together(context, async (inside) => {
+    await requireParent(inside, related);
+    const [only] = relation.many || hasTarget(request) ? [] : await linkedKeys(inside, related);
+    if (!relation.many && !hasTarget(request) && only === undefined)
+      throw new ApiError('RECORD_UNKNOWN', `"${related.field.name}" names no record.`);
+    const wanted = only === undefined ? request : { ...request, filterByTk: only };
+    return destroyRecords(inside, target, wanted, null, recordRulesOf(target));
+  });
+  return answer(result);
+}
+
+function hasTarget({ filterByTk, filter }: AskedRecordRequest): boolean {
+  return filterByTk !== undefined || filter !== null;
+}
+
+/** `{values: […]}`, a bare list or key, or filterByTk. */
+function linking(action: LinkAction): RelationAction {
+  return async (call, context, related) => {
+    const links = linksOf(namedTargets(call, action, related), related);
+    const turn = `links ${related.source.id} ${String(related.key)}`;
+    const keys = await together(context, (inside) => changeLinks(inside, related, action, links), { turn });
+    return { data: JSON.stringify(keys) };
+  };
+}
+
+function namedTargets(call: Call, action: LinkAction, { relation }: Related): unknown {
+  const { body } = call;
+  const parameters = call.parameters();
+  const unknown = Object.keys(parameters).find((name) => name !== 'filterByTk' && name !== 'values');
+  if (unknown !== undefined)
+    throw new ApiError('PARAMETER_UNKNOWN', `The action ${action} knows no parameter "${unknown.slice(0, 60)}".`);
+  const byKey = parameters['filterByTk'] ?? parameters['values'];
+  if (byKey !== undefined && body !== undefined && body !== null && !(isObject(body) && Object.keys(body).length === 0))
+    throw new ApiError('BODY_INVALID', 'Name the records by filterByTk or in the body, not both.');
+  const named =
+    byKey !== undefined ? requestByKeys('destroy', byKey).filterByTk : isObject(body) ? namedIn(body) : body;
+  // Without a target a to-one relation lets go of the one that it names.
+  if (action === 'remove' && !relation.many && named === undefined) return null;
+  if (named === undefined || (action !== 'set' && action !== 'remove' && named === null))
+    throw new ApiError('TARGET_MISSING', `${action} needs records: {"values": [keys]}, a list of keys, or filterByTk.`);
+  return named;
+}
+
+/** An object is `{values}`, `{filterByTk}` or one record by its key. */
+function namedIn(body: Record<string, unknown>): unknown {
+  for (const name of ['values', 'filterByTk']) if (name in body) return body[name];
+  return Object.keys(body).length === 0 ? undefined : body;
+}
+
+function answer({ data, counter }: WriteResult): Answer {
+  return counter === null ? { data } : { data, counter };
+}

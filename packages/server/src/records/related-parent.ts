@@ -1,0 +1,90 @@
+import { bind, compile, environmentOf } from '../database/database.ts';
+import { identifier, type Param, sql } from '../database/sql.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import { planRows, relatedAccess } from '../query/filter-plan.ts';
+import type { Grant } from '../query/grant.ts';
+import { Aliases } from '../query/predicate-compiler.ts';
+import { whereOf } from '../query/read-plan.ts';
+import type { Collection, Field, Relation } from '../schema/registry.ts';
+import { fieldOf } from '../schema/registry.ts';
+import { missing } from './read-records.ts';
+import { run } from './read-statements.ts';
+import { planContext, type RecordContext } from './record-context.ts';
+import { keyOf } from './record-key.ts';
+
+/** A relation of one record: where it starts, where it leads, and the key of the record. */
+export interface Related {
+  readonly source: Collection;
+  readonly field: Field;
+  readonly relation: Relation;
+  readonly target: Collection;
+  /** Canonical key of the record whose relation it is. */
+  readonly key: unknown;
+}
+
+/**
+ * A relation by its names, if the caller may follow it.
+ *
+ * @throws ApiError 404 for names that are no relation, 403 without the grants to follow it.
+ */
+export function relatedOf(context: RecordContext, source: Collection, name: string, tk: unknown): Related {
+  const field = source.byName.get(name);
+  if (!field?.relation) throw new ApiError('ROUTE_UNKNOWN', `${source.name} has no relation "${name.slice(0, 60)}".`);
+  const target = context.registry.get(field.relation.target);
+  relatedAccess(field, source, target, context.grantOf, context.registry);
+  return { source, field, relation: field.relation, target, key: keyOf(tk, source) };
+}
+
+/**
+ * The value by which a record's relation names others, as the transaction sees it.
+ *
+ * @throws ApiError 404 for a record that is not there, 403 for one outside the grant's rows.
+ */
+export async function sourceValue(
+  context: RecordContext,
+  { source, relation, key }: Related,
+  grant: Grant,
+): Promise<unknown> {
+  return fieldValue(context, source, key, relation.sourceField, grant);
+}
+
+/** A field of one record under a grant. @throws ApiError 404, or 403 outside the grant's rows. */
+export async function fieldValue(
+  context: RecordContext,
+  collection: Collection,
+  key: unknown,
+  name: string,
+  grant: Grant,
+): Promise<unknown> {
+  const rows = await valuesOf(context, collection, [key], name, grant);
+  if (rows.length === 0) throw missing(collection, grant);
+  return rows[0]!.value;
+}
+
+/** A field of the records with these keys that a grant reaches. */
+export async function valuesOf(
+  context: RecordContext,
+  collection: Collection,
+  keys: readonly unknown[],
+  name: string,
+  grant: Grant,
+): Promise<{ key: unknown; value: unknown }[]> {
+  const { dialect } = context.database;
+  const { primaryKey, table } = collection;
+  const wanted: Param = { storage: primaryKey.type.storage!, list: true, read: ({ key }) => key };
+  const column = (field: Field) => sql`${identifier(table)}.${identifier(field.column!)}`;
+  const where = whereOf(
+    [() => dialect.isIn(column(primaryKey), wanted), planRows(grant.rows, collection, planContext(context).registry)],
+    false,
+    collection,
+    dialect,
+    new Aliases(),
+  );
+  const field = fieldOf(collection, name);
+  const shown = [primaryKey, field].map((each) => dialect.scalar(each.type.storage!, column(each)));
+  const statement = compile(dialect, sql`SELECT ${shown[0]!},${shown[1]!} FROM ${identifier(table)}${where}`);
+  const { variables, version, clock } = context;
+  const environment = environmentOf({ key: keys, variables, version, now: clock.now() });
+  const [rows] = await run(context, [bind(dialect, statement, environment)]);
+  return rows!.map(([key, value]) => ({ key, value }));
+}
