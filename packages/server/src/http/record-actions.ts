@@ -1,35 +1,21 @@
-import { isReadAction, isRecordAction, type WriteAction } from '../protocol/actions.ts';
+import { grantsOfAction, isReadAction, isRecordAction, type WriteAction } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { denied } from '../query/read-access.ts';
+import { findOrCreate } from '../records/find-or-create.ts';
+import { createWithNested, updateWithNested } from '../records/nested-values.ts';
 import { getRecord, listRecords, requireGrant, streamRecords } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import type { RecordRules } from '../records/record-rules.ts';
-import { apiKeyRules } from '../records/system/api-key-rules.ts';
-import { applicationRules } from '../records/system/application-rules.ts';
-import { permissionRules } from '../records/system/permission-rules.ts';
-import { roleRules } from '../records/system/role-rules.ts';
-import { userRules } from '../records/system/user-rules.ts';
-import { createRecords, destroyRecords, type Match, restoreRecords, updateRecords } from '../records/write-records.ts';
+import { rulesOf } from '../records/system/rules-of.ts';
+import { tried } from '../records/trial.ts';
+import { destroyRecords, type Match, restoreRecords } from '../records/write-records.ts';
 import type { Collection } from '../schema/registry.ts';
 import type { Answer, Call } from './call.ts';
 import { unknownRoute } from './route.ts';
 
-const rules: Readonly<Record<string, RecordRules>> = {
-  users: userRules,
-  roles: roleRules,
-  permissions: permissionRules,
-  apiKeys: apiKeyRules,
-  applications: applicationRules,
-};
 /** Lists of administration come whole unless a page is asked for. */
 const wholeLists = new Set(['roles', 'permissions', 'apiKeys', 'applications']);
 const wholePage = 1000;
-
-/** What a system collection does beyond the generated actions. */
-export function recordRulesOf(collection: Collection): RecordRules | null {
-  return rules[collection.name] ?? null;
-}
 
 /** The generated actions of a collection. */
 export async function runRecordAction(call: Call): Promise<Answer> {
@@ -37,7 +23,7 @@ export async function runRecordAction(call: Call): Promise<Answer> {
   if (!isRecordAction(action)) throw unknownRoute();
   const context = call.application.recordContext(call.caller, call.requestId, call.zone);
   const collection = namedCollection(context, call.route.resource, action);
-  requireGrant(context, collection, action === 'restore' ? 'destroy' : action); // before the parameters: 401 and 403 come before 400
+  for (const needed of grantsOfAction(action)) requireGrant(context, collection, needed); // before the parameters: 401 and 403 come before 400
   return isReadAction(action) ? read(action, call, context, collection) : write(action, call, context, collection);
 }
 
@@ -72,10 +58,24 @@ async function read(
 
 async function write(action: WriteAction, call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
   const request = call.request();
-  const rule = recordRulesOf(collection);
+  if (!request.dryRun) return written(action, call, context, collection, request);
+  const trial = await tried(context, (inside) => written(action, call, inside, collection, request));
+  return 'stream' in trial ? trial : { data: trial.data, meta: { dryRun: true } };
+}
+
+async function written(
+  action: WriteAction,
+  call: Call,
+  context: RecordContext,
+  collection: Collection,
+  request: AskedRecordRequest,
+): Promise<Answer> {
+  const rule = rulesOf(collection);
   const match = matchOf(call.ifMatch);
-  if (action === 'create') return answer(await createRecords(context, collection, request, call.body, rule));
-  if (action === 'update') return answer(await updateRecords(context, collection, request, call.body, match, rule));
+  if (action === 'create') return answer(await createWithNested(context, collection, request, call.body));
+  if (action === 'update') return answer(await updateWithNested(context, collection, request, call.body, match));
+  if (action === 'firstOrCreate' || action === 'updateOrCreate')
+    return answer(await findOrCreate(context, collection, request, call.body, action === 'updateOrCreate'));
   if (action === 'restore') return answer(await restoreRecords(context, collection, request, match));
   return answer(await destroyRecords(context, collection, request, match, rule));
 }

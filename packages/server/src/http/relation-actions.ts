@@ -3,12 +3,15 @@ import { isObject } from '../protocol/json-text.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { normaliseRequest, requestByKeys } from '../protocol/request-normaliser.ts';
 import { changeLinks, type Link, type LinkAction, linkedKeys, linksOf } from '../records/links.ts';
+import { createWithNested, updateWithNested } from '../records/nested-values.ts';
 import { getRecord, listRecords, requireGrant } from '../records/read-records.ts';
 import { type RecordContext, together } from '../records/record-context.ts';
 import { type Related, relatedOf, sourceValue } from '../records/related-parent.ts';
-import { createRecords, destroyRecords, updateRecords, type WriteResult } from '../records/write-records.ts';
+import { rulesOf } from '../records/system/rules-of.ts';
+import { tried } from '../records/trial.ts';
+import { destroyRecords, type WriteResult } from '../records/write-records.ts';
 import type { Answer, Call } from './call.ts';
-import { namedCollection, recordRulesOf } from './record-actions.ts';
+import { namedCollection } from './record-actions.ts';
 import { unknownRoute } from './route.ts';
 
 /** The actions of a relation, `/api/<collection>/<key>/<relation>:<action>`. */
@@ -86,8 +89,7 @@ async function get(call: Call, context: RecordContext, related: Related): Promis
 /** Creates records that the relation names. */
 async function create(call: Call, context: RecordContext, related: Related): Promise<Answer> {
   const request = call.request();
-  const result = await together(context, (inside) => createLinked(inside, related, request, call.body));
-  return answer(result);
+  return answer(await writing(context, request, (inside) => createLinked(inside, related, request, call.body)));
 }
 
 async function createLinked(
@@ -97,12 +99,11 @@ async function createLinked(
   body: unknown,
 ): Promise<WriteResult> {
   const { relation, target, source } = related;
-  const rules = recordRulesOf(target);
   const foreign = relation.kind === 'hasMany' || relation.kind === 'hasOne';
   const value = await sourceValue(inside, related, requireGrant(inside, source, foreign ? 'get' : 'update'));
-  if (foreign) return createRecords(inside, target, request, withForeignKey(body, relation.targetField, value), rules);
+  if (foreign) return createWithNested(inside, target, request, withForeignKey(body, relation.targetField, value));
   const bodies = Array.isArray(body) ? body : [body];
-  const made = await createRecords(inside, target, request, bodies, rules);
+  const made = await createWithNested(inside, target, request, bodies);
   const keys = made.keys.map((key): Link => ({ key, join: null }));
   if (relation.kind === 'belongsTo' && keys.length > 1)
     throw new ApiError('BODY_INVALID', `"${related.field.name}" names one record.`);
@@ -122,7 +123,7 @@ function withForeignKey(body: unknown, name: string, value: unknown): unknown {
 async function update(call: Call, context: RecordContext, related: Related): Promise<Answer> {
   const { target, relation } = related;
   const request = asked(call, related);
-  const result = await together(context, async (inside) => {
+  const result = await writing(context, request, async (inside) => {
     await requireParent(inside, related);
     const [only] = relation.many || hasTarget(request) ? [] : await linkedKeys(inside, related);
     if (!relation.many && !hasTarget(request) && only === undefined) {
@@ -131,7 +132,7 @@ async function update(call: Call, context: RecordContext, related: Related): Pro
       return createLinked(inside, related, normaliseRequest('create', {}, false), call.body);
     }
     const wanted = only === undefined ? request : { ...request, filterByTk: only };
-    return updateRecords(inside, target, wanted, call.body, null, recordRulesOf(target));
+    return updateWithNested(inside, target, wanted, call.body, null);
   });
   return answer(result);
 }
@@ -139,15 +140,24 @@ async function update(call: Call, context: RecordContext, related: Related): Pro
 async function destroy(call: Call, context: RecordContext, related: Related): Promise<Answer> {
   const { target, relation } = related;
   const request = asked(call, related);
-  const result = await together(context, async (inside) => {
+  const result = await writing(context, request, async (inside) => {
     await requireParent(inside, related);
     const [only] = relation.many || hasTarget(request) ? [] : await linkedKeys(inside, related);
     if (!relation.many && !hasTarget(request) && only === undefined)
       throw new ApiError('RECORD_UNKNOWN', `"${related.field.name}" names no record.`);
     const wanted = only === undefined ? request : { ...request, filterByTk: only };
-    return destroyRecords(inside, target, wanted, null, recordRulesOf(target));
+    return destroyRecords(inside, target, wanted, null, rulesOf(target));
   });
   return answer(result);
+}
+
+/** One transaction for all of it, taken back where it is only tried. */
+function writing<T>(
+  context: RecordContext,
+  { dryRun }: Pick<AskedRecordRequest, 'dryRun'>,
+  work: (inside: RecordContext) => Promise<T>,
+): Promise<T> {
+  return dryRun ? tried(context, work) : together(context, work);
 }
 
 function hasTarget({ filterByTk, filter }: AskedRecordRequest): boolean {

@@ -2,7 +2,7 @@
 export const readActions = ['list', 'get'] as const;
 
 /** Record actions that change something: POST alone. */
-export const writeActions = ['create', 'update', 'destroy', 'restore'] as const;
+export const writeActions = ['create', 'update', 'destroy', 'restore', 'firstOrCreate', 'updateOrCreate'] as const;
 
 export type ReadAction = (typeof readActions)[number];
 export type WriteAction = (typeof writeActions)[number];
@@ -23,6 +23,13 @@ export const grantableActions = [
 
 export function isReadAction(action: string): action is ReadAction {
   return action === 'list' || action === 'get';
+}
+
+/** The grants that a record action needs on its collection. */
+export function grantsOfAction(action: RecordAction): readonly string[] {
+  if (action === 'restore') return ['destroy'];
+  if (action === 'firstOrCreate') return ['list', 'create'];
+  return action === 'updateOrCreate' ? ['list', 'create', 'update'] : [action];
 }
 
 export function isRecordAction(action: string): action is RecordAction {

@@ -47,6 +47,17 @@ export interface AskedRecordRequest {
   readonly cascade: boolean;
   /** Destroyed records that are kept: left out, shown too, or shown alone. */
   readonly trash: 'without' | 'with' | 'only';
+  /** Names that a body may hold, null for all; names that are dropped from it. */
+  readonly whitelist: readonly string[] | null;
+  readonly blacklist: readonly string[];
+  /** Relations whose records that are there already a body may change. */
+  readonly updateAssociationValues: readonly string[];
+  /** Fields by which firstOrCreate and updateOrCreate find a record. */
+  readonly filterKeys: readonly string[];
+  /** All of it runs, the reply says what would be, and all of it is taken back. */
+  readonly dryRun: boolean;
+  /** Text that one of the fields must hold, by the slot of its value; `fields` null: all that may be searched. */
+  readonly search: { readonly slot: number; readonly fields: readonly string[] | null } | null;
   /** Where records are asked for as the relation of one: the records that it names alone. */
   readonly within: { readonly collection: string; readonly relation: string; readonly tk: unknown } | null;
   /** A destroyed record is removed, whether or not the collection keeps a trash. */

@@ -8,13 +8,18 @@ import type { AskedRecordRequest, CountMode, SortTerm } from './record-request.t
 
 const readParameters = ['filterByTk', 'filter', 'fields', 'except', 'appends', 'sort', 'page', 'pageSize'];
 const trashed = ['withDeleted', 'onlyDeleted'];
+const searched = ['search', 'searchFields'];
+const shown = ['fields', 'except', 'appends'];
+const bodies = ['whitelist', 'blacklist', 'updateAssociationValues', 'dryRun'];
 const known: Readonly<Record<string, ReadonlySet<string>>> = {
-  list: new Set([...readParameters, 'paginate', 'count', 'after', 'versions', ...trashed]),
+  list: new Set([...readParameters, 'paginate', 'count', 'after', 'versions', ...trashed, ...searched]),
   get: new Set([...readParameters, 'versions', ...trashed]),
-  create: new Set(['fields', 'except', 'appends']),
-  update: new Set(['filterByTk', 'filter', 'fields', 'except', 'appends']),
-  destroy: new Set(['filterByTk', 'filter', 'cascade', 'force']),
-  restore: new Set(['filterByTk', 'filter', 'fields', 'except', 'appends']),
+  create: new Set([...shown, ...bodies]),
+  firstOrCreate: new Set([...shown, ...bodies, 'filterKeys']),
+  updateOrCreate: new Set([...shown, ...bodies, 'filterKeys']),
+  update: new Set(['filterByTk', 'filter', ...shown, ...bodies]),
+  destroy: new Set(['filterByTk', 'filter', 'cascade', 'force', 'dryRun']),
+  restore: new Set(['filterByTk', 'filter', 'fields', 'except', 'appends', 'dryRun']),
 };
 
 /** The actions whose parameters {@link normaliseRequest} knows. */
@@ -38,7 +43,11 @@ export function normaliseRequest(
     }
   }
   const filterInput = objectOf('filter', parameters['filter'], fromText);
-  const { filter, shape, values } = normaliseFilter(filterInput.value ?? {});
+  const { filter, shape, values: filterValues } = normaliseFilter(filterInput.value ?? {});
+  const words = searchOf(parameters['search']);
+  const searchFields = namesOf('searchFields', parameters['searchFields']);
+  const values = words === null ? filterValues : [...filterValues, words];
+  const search = words === null ? null : { slot: filterValues.length, fields: searchFields };
   const fields = namesOf('fields', parameters['fields']);
   const except = namesOf('except', parameters['except']);
   const appends = namesOf('appends', parameters['appends']) ?? [];
@@ -70,6 +79,7 @@ export function normaliseRequest(
       tkForm(filterByTk),
       trash,
       force,
+      search,
     ]),
     filterByTk,
     filter,
@@ -87,6 +97,12 @@ export function normaliseRequest(
     versions,
     cascade: truthOf('cascade', parameters['cascade'], false),
     trash,
+    search,
+    whitelist: namesOf('whitelist', parameters['whitelist']),
+    blacklist: namesOf('blacklist', parameters['blacklist']) ?? [],
+    updateAssociationValues: namesOf('updateAssociationValues', parameters['updateAssociationValues']) ?? [],
+    filterKeys: namesOf('filterKeys', parameters['filterKeys']) ?? [],
+    dryRun: truthOf('dryRun', parameters['dryRun'], false),
     within: null,
     force,
   };
@@ -188,6 +204,14 @@ function countOf(input: unknown): CountMode {
   if (input === undefined || input === null) return 'exact';
   if (input === 'exact' || input === 'estimated' || input === 'none') return input;
   throw new ApiError('PARAMETER_INVALID', 'count must be exact, estimated or none.');
+}
+
+/** Text to be searched for; nothing but white space is no search. */
+function searchOf(input: unknown): string | null {
+  const text = textOf('search', typeof input === 'number' ? String(input) : input)?.trim() ?? '';
+  if (text.length > limits.patternLength)
+    throw new ApiError('LIMIT_EXCEEDED', `search takes at most ${limits.patternLength} characters.`);
+  return text === '' ? null : text;
 }
 
 function textOf(name: string, input: unknown): string | null {

@@ -12,6 +12,7 @@ import { compileObject } from './object-compiler.ts';
 import { both, inTrash, type Predicate, testsIn } from './predicate.ts';
 import { Aliases, compilePredicate } from './predicate-compiler.ts';
 import { denied } from './read-access.ts';
+import { planSearch } from './search-plan.ts';
 import { planSelection, type Selection } from './selection.ts';
 import { compileSortKey, planSort, type SortKey } from './sort-plan.ts';
 
@@ -50,7 +51,7 @@ export interface PlanContext {
   readonly dialect: Dialect;
 }
 
-type Conditions = Pick<AskedRecordRequest, 'filter' | 'trash' | 'within'>;
+type Conditions = Pick<AskedRecordRequest, 'filter' | 'trash' | 'within' | 'search'>;
 
 const offset: Param = { storage: 'bigint', read: (environment) => environment.offset };
 
@@ -61,7 +62,8 @@ function planCondition(
   grant: Grant,
   context: PlanContext,
 ): Predicate | null {
-  const rows = both(planWithin(request, context), planRows(grant.rows, collection, context.registry, request.trash));
+  const seen = both(planWithin(request, context), planRows(grant.rows, collection, context.registry, request.trash));
+  const rows = both(seen, planSearch(request.search, collection, grant));
   if (request.filter === null) return rows;
   return both(rows, planFilter(request.filter, collection, grant, context.registry, context.grantOf));
 }

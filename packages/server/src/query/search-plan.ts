@@ -1,0 +1,40 @@
+import { ApiError } from '../protocol/api-error.ts';
+import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import type { Collection, Field } from '../schema/registry.ts';
+import type { Grant } from './grant.ts';
+import type { Operand, Predicate } from './predicate.ts';
+import { namedField } from './read-access.ts';
+
+/**
+ * `search`: a text stands in one of the text fields that the role may read, or in one of `searchFields`.
+ *
+ * @throws ApiError 400 for fields that do not exist or hold no text, 403 for denied ones.
+ */
+export function planSearch(
+  search: AskedRecordRequest['search'],
+  collection: Collection,
+  grant: Grant,
+): Predicate | null {
+  if (search === null) return null;
+  const fields =
+    search.fields?.map((name) => textField(namedField(collection, name, grant))) ?? readable(collection, grant);
+  if (fields.length === 0) return { kind: 'never' };
+  const operand: Operand = { form: 'scalar', read: ({ values }) => values[search.slot] };
+  return { kind: 'any', of: fields.map((field) => ({ kind: 'test', field, operator: '$includes', operand })) };
+}
+
+function readable(collection: Collection, grant: Grant): Field[] {
+  return collection.fields.filter((field) => isText(field) && grant.may(field));
+}
+
+function isText({ type, hidden }: Field): boolean {
+  return type.operators.has('text') && !type.secret && !hidden;
+}
+
+function textField(field: Field): Field {
+  if (isText(field)) return field;
+  throw new ApiError(
+    'OPERATOR_MISFIT',
+    `"${field.name}" holds no text to be searched; it is a ${field.type.name} field.`,
+  );
+}
