@@ -71,6 +71,7 @@ export type FaultKind =
   | 'notNull'
   | 'timeout'
   | 'overflow'
+  | 'range'
   | 'stale'
   | 'collision'
   | 'disk'

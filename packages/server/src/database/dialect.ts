@@ -1,3 +1,4 @@
+import type { DateFormat } from '../protocol/query-request.ts';
 import type { Storage } from '../schema/field-type.ts';
 import type { Param, Sql } from './sql.ts';
 
@@ -85,6 +86,12 @@ export interface Dialect {
   /** Null, '' or an empty list. */
   isEmpty(storage: Storage, operand: Sql): Sql;
   isTrue(operand: Sql): Sql;
+  /** A sum in the storage's own terms; a whole number past 64 bits is the fault `range`. */
+  sum(value: Sql, storage: Storage): Sql;
+  /** An average as a double. */
+  average(value: Sql, storage: Storage): Sql;
+  /** A date or moment as the text of the period that it lies in, in the zone of the statement. */
+  dateText(format: DateFormat, storage: Storage, value: Sql, zone: Param): Sql;
   nullsLast(term: Sql, descending: boolean): Sql;
 
   createTable(table: string, columns: readonly ColumnDefinition[]): Sql[];

@@ -1,9 +1,17 @@
-import { grantsOfAction, isReadAction, isRecordAction, type WriteAction } from '../protocol/actions.ts';
+import {
+  grantsOfAction,
+  isReadAction,
+  isRecordAction,
+  type ReadAction,
+  type WriteAction,
+} from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { normaliseQuery } from '../protocol/query-request.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { denied } from '../query/read-access.ts';
 import { findOrCreate } from '../records/find-or-create.ts';
 import { createWithNested, updateWithNested } from '../records/nested-values.ts';
+import { queryRecords } from '../records/query-records.ts';
 import { getRecord, listRecords, requireGrant, streamRecords } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { rulesOf } from '../records/system/rules-of.ts';
@@ -38,12 +46,9 @@ export function namedCollection(context: RecordContext, name: string, action: st
   throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${name.slice(0, 60)}".`);
 }
 
-async function read(
-  action: 'list' | 'get',
-  call: Call,
-  context: RecordContext,
-  collection: Collection,
-): Promise<Answer> {
+async function read(action: ReadAction, call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
+  if (action === 'query')
+    return { data: await queryRecords(context, collection, normaliseQuery(call.parameters())), counter: 0 };
   const request = call.request();
   if (action === 'get') {
     const { data, counter } = await getRecord(context, collection, request);

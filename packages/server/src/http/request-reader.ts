@@ -1,10 +1,10 @@
 import { LruMap } from '../base/lru-map.ts';
-import { isRecordAction, type RecordAction } from '../protocol/actions.ts';
+import { isRecordAction } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { parseJson } from '../protocol/json-text.ts';
 import { parseQueryText } from '../protocol/query-text.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
-import { normaliseRequest } from '../protocol/request-normaliser.ts';
+import { type NormalisedAction, normaliseRequest } from '../protocol/request-normaliser.ts';
 import type { Route } from './route.ts';
 
 const longestKept = 2000;
@@ -36,14 +36,14 @@ export function readParameters(
 
 /** The normalised request of a record action. */
 export function readRecordRequest(route: Route, query: string, body: unknown, readByPost: boolean): AskedRecordRequest {
-  if (!isRecordAction(route.action)) throw new Error(`${route.action} is no record action`);
+  if (!isRecordAction(route.action) || route.action === 'query') throw new Error(`${route.action} is no record action`);
   const { action } = route;
   if (!readByPost && route.tk === null && query.length < longestKept) return keptRequest(action, query);
   const fromBody = readByPost && body !== undefined && body !== null;
   return normaliseRequest(action, readParameters(route, query, body, readByPost), !fromBody || query !== '');
 }
 
-function keptRequest(action: RecordAction, query: string): AskedRecordRequest {
+function keptRequest(action: NormalisedAction, query: string): AskedRecordRequest {
   const key = `${action}?${query}`;
   let request = kept.get(key);
   if (!request) {

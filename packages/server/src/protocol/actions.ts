@@ -1,5 +1,5 @@
 /** Record actions that only read: they answer GET and HEAD, and POST with the parameters in the body. */
-export const readActions = ['list', 'get'] as const;
+export const readActions = ['list', 'get', 'query'] as const;
 
 /** Record actions that change something: POST alone. */
 export const writeActions = ['create', 'update', 'destroy', 'restore', 'firstOrCreate', 'updateOrCreate'] as const;
@@ -22,12 +22,13 @@ export const grantableActions = [
 ];
 
 export function isReadAction(action: string): action is ReadAction {
-  return action === 'list' || action === 'get';
+  return (readActions as readonly string[]).includes(action);
 }
 
 /** The grants that a record action needs on its collection. */
 export function grantsOfAction(action: RecordAction): readonly string[] {
   if (action === 'restore') return ['destroy'];
+  if (action === 'query') return ['list'];
   if (action === 'firstOrCreate') return ['list', 'create'];
   return action === 'updateOrCreate' ? ['list', 'create', 'update'] : [action];
 }

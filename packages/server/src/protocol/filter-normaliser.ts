@@ -17,17 +17,22 @@ export interface NormalFilter {
  * `{}` and empty `$and`/`$or` are no condition. `{a: {b: {$eq: 1}}}` and `{"a.b": 1}` name the path a → b.
  *
  * @param input the filter after JSON or bracket parsing.
+ * @param before values that have their slots already.
  * @throws ApiError `FILTER_INVALID`, `OPERATOR_UNKNOWN` or `LIMIT_EXCEEDED`.
  */
-export function normaliseFilter(input: unknown): NormalFilter {
-  const walker = new FilterWalker();
+export function normaliseFilter(input: unknown, before: readonly unknown[] = []): NormalFilter {
+  const walker = new FilterWalker(before);
   const filter = walker.object(input, 0);
   return { filter, shape: filter === null ? '' : shapeOf(filter), values: walker.values };
 }
 
 class FilterWalker {
-  readonly values: unknown[] = [];
+  readonly values: unknown[];
   #conditions = 0;
+
+  constructor(before: readonly unknown[]) {
+    this.values = [...before];
+  }
 
   object(input: unknown, depth: number): AskedFilter | null {
     if (input === null || typeof input !== 'object' || Array.isArray(input)) {

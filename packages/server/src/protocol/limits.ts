@@ -19,4 +19,8 @@ export const limits = {
   recordsByFilter: 10_000,
   recordsInReply: 1000,
   queryMilliseconds: 5000,
+  /** Members of a query, and rows of its result. */
+  queryMeasures: 20,
+  queryDimensions: 10,
+  queryRows: 10_000,
 } as const;

@@ -56,7 +56,7 @@ type Conditions = Pick<AskedRecordRequest, 'filter' | 'trash' | 'within' | 'sear
 const offset: Param = { storage: 'bigint', read: (environment) => environment.offset };
 
 /** The condition under which a request may see a row: filter, the grant's row filter, and whether it is in the trash. */
-function planCondition(
+export function planCondition(
   request: Conditions,
   collection: Collection,
   grant: Grant,

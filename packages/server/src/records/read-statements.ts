@@ -19,6 +19,7 @@ function readFault(error: unknown): unknown {
   if (!(error instanceof DatabaseFault)) return error;
   if (error.kind === 'timeout')
     return new ApiError('QUERY_TIMEOUT', 'The read took longer than 5 seconds and was ended.', { retryAfter: 1 });
+  if (error.kind === 'range') return new ApiError('LIMIT_EXCEEDED', 'A sum is past what 64 bits hold.');
   if (error.kind === 'overflow') {
     return new ApiError(
       'LIMIT_EXCEEDED',

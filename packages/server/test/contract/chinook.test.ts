@@ -107,4 +107,56 @@ describeEngines('a real data set', (engine) => {
     expect(body.meta.count).toBe(wanted.length);
     expect(body.data.map(({ id }: Entity) => id)).toEqual(wanted.sort((a, b) => a - b));
   });
+
+  test.runIf(there)('five genres with most revenue, as the files say', async () => {
+    const tracks = new Map(file('tracks').map((each) => [each.id, each['genreId']]));
+    const genres = new Map(file('genres').map((each) => [each.id, each['name'] as string]));
+    const cents = new Map<string, number>();
+    for (const line of file('invoiceLines')) {
+      const genre = genres.get(tracks.get(line['trackId'] as number) as number)!;
+      cents.set(genre, (cents.get(genre) ?? 0) + Math.round(Number(line['unitPrice']) * 100));
+    }
+    const expected = [...cents].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1)).slice(0, 5);
+    const found = await server.data('POST /api/invoiceLines:query', {
+      body: {
+        dimensions: [{ field: 'track.genre.name', alias: 'genre' }],
+        measures: [{ field: 'unitPrice', aggregation: 'sum', alias: 'revenue' }],
+        orders: [{ alias: 'revenue', order: 'desc' }],
+        limit: 5,
+      },
+    });
+    expect(found).toEqual(expected.map(([genre, sum]) => ({ genre, revenue: (sum / 100).toFixed(2) })));
+  });
+
+  test.runIf(there)('revenue by month and country adds up to all of it', async () => {
+    const body = {
+      dimensions: [
+        { field: 'invoiceDate', format: 'YYYY-MM', alias: 'month' },
+        { field: 'billingCountry', alias: 'country' },
+      ],
+      measures: [{ field: 'total', aggregation: 'sum', alias: 'revenue' }],
+    };
+    const found = (await server.data('POST /api/invoices:query', { body })) as { month: string; revenue: string }[];
+    const sum = found.reduce((total, each) => total + Math.round(Number(each.revenue) * 100), 0);
+    const all = file('invoices').reduce((total, each) => total + Math.round(Number(each['total']) * 100), 0);
+    expect(sum).toBe(all);
+    const [first] = file('invoices')
+      .map((each) => String(each['invoiceDate']).slice(0, 7))
+      .sort();
+    expect(found[0]!.month).toBe(first);
+  });
+
+  test.runIf(there)('customers of Jane, playlists with a track, and the chain of managers', async () => {
+    const jane = file('employees').find((each) => each['firstName'] === 'Jane')!;
+    const wanted = file('customers').filter((each) => each['supportRepId'] === jane.id);
+    const reply = await server.call(`GET /api/customers:list?${filter({ 'supportRep.firstName': 'Jane' })}`);
+    expect(reply.body.meta.count).toBe(wanted.length);
+    const links = file('playlistTracks').filter((each) => each['trackId'] === 1);
+    const lists = await server.data(`GET /api/playlists:list?${filter({ 'tracks.id': 1 })}&fields=id`);
+    expect(lists.map((each: Entity) => each.id)).toEqual(
+      links.map((each) => Number(each['playlistId'])).sort((a, b) => a - b),
+    );
+    const chain = await server.data(`GET /api/employees:get?filterByTk=${jane.id}&appends=manager.manager`);
+    expect(chain.manager.manager.id).toBe(file('employees').find((each) => each['reportsTo'] === null)!.id);
+  });
 });

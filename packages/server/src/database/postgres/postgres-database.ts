@@ -184,6 +184,7 @@ const kinds: Readonly<Record<string, FaultKind>> = {
   '23503': 'foreignKey',
   '23001': 'foreignKey', // restrict_violation
   '23502': 'notNull',
+  '22003': 'range',
   '57014': 'timeout',
   '40001': 'collision',
   '40P01': 'collision',

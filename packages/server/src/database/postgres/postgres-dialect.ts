@@ -1,3 +1,4 @@
+import type { DateFormat } from '../../protocol/query-request.ts';
 import { type PlainStorage, type Storage, scaleOf } from '../../schema/field-type.ts';
 import { type ColumnDefinition, type Dialect, type JsonMember, pageSeparator } from '../dialect.ts';
 import { createIndex } from '../index-statement.ts';
@@ -63,6 +64,18 @@ const fold = (text: Sql): Sql => sql`translate(lower(${text} COLLATE "und-x-icu"
 const listOf = (json: Sql): Sql => sql`CASE WHEN json_typeof(${json})='array' THEN ${json} ELSE '[]'::json END`;
 const elementsOf = (json: Sql): Sql => sql`SELECT 1 FROM json_array_elements(${listOf(json)}) e`;
 
+const dateForms: Readonly<Record<DateFormat, string>> = {
+  YYYY: 'YYYY',
+  YYYYQ: 'YYYY"Q"Q',
+  'YYYY-MM': 'YYYY-MM',
+  YYYYW: 'IYYY"W"IW',
+  'YYYY-MM-DD': 'YYYY-MM-DD',
+  'YYYY-MM-DD HH': 'YYYY-MM-DD HH24',
+};
+/** A zone is a name, or an offset, which as a name would count the other way round. */
+const localTime = (moment: Sql, zone: Param): Sql =>
+  sql`CASE WHEN left(${zone},1) IN ('+','-') THEN (${moment} AT TIME ZONE 'UTC')+${zone}::interval ELSE ${moment} AT TIME ZONE ${zone} END`;
+
 const folded = (param: Param): Param => ({
   ...param,
   read: (environment) => foldText(param.read(environment) as string),
@@ -115,6 +128,12 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
     return storage === 'json'
       ? sql`(${operand} IS NULL OR ${operand}::text IN ('null','""','[]'))`
       : sql`${operand} IS NULL`;
+  },
+  sum: (value, storage) => (storage === 'bigint' ? sql`sum(${value})::int8` : sql`sum(${value})`),
+  average: (value) => sql`avg(${value})::float8`,
+  dateText: (format, storage, value, zone) => {
+    const local = storage === 'text' ? sql`${value}::date::timestamp` : localTime(value, zone);
+    return sql`(to_char(${local},${literal(dateForms[format])}) COLLATE "C")`;
   },
   isTrue: (operand) => sql`${operand} IS TRUE`,
   nullsLast: (term, descending) => sql`${term}${descending ? ' DESC' : ''} NULLS LAST`,

@@ -1,6 +1,8 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { LruMap } from '../../base/lru-map.ts';
+import type { DateFormat } from '../../protocol/query-request.ts';
 import { type BoundStatement, DatabaseFault, type FaultKind, type Row } from '../database.ts';
+import { dateText } from '../date-text.ts';
 import { foldText } from '../text-fold.ts';
 
 type SqlInput = null | number | bigint | string;
@@ -34,6 +36,10 @@ export class SqliteConnection {
       text === null ? 0 : Number(fold(text).startsWith(needle)),
     );
     define('_ends', (text: string | null, needle: string) => (text === null ? 0 : Number(fold(text).endsWith(needle))));
+    define('_date_text', (value: string | null, format: DateFormat, zone: string | null) => {
+      this.#tick();
+      return value === null ? null : dateText(value, format, zone);
+    });
     // JSON text is looked into by its elements' own text, as the other engine does.
     const elements = (json: string | null): string[] => {
       this.#tick();
@@ -120,6 +126,7 @@ export function faultOf(error: unknown): DatabaseFault {
   // What a statement compiled for an older schema runs into.
   if (errcode === 1 && /^(no such (column|table): |table .* has no column named )/.test(message ?? ''))
     return new DatabaseFault('stale', error);
+  if (errcode === 1 && message === 'integer overflow') return new DatabaseFault('range', error);
   const kind = kinds[errcode ?? 0] ?? ((errcode ?? 0) % 256 === 10 ? 'disk' : 'other');
   const named = kind === 'unique' || kind === 'notNull' ? (/: ([^:]+)$/.exec(message ?? '')?.[1] ?? '') : '';
   const pairs = named

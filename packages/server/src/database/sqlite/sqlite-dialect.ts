@@ -174,6 +174,15 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
     if (storage === 'text') return sql`(${operand} IS NULL OR ${operand}='')`;
     return storage === 'json' ? sql`(${operand} IS NULL OR ${operand} IN ('null','""','[]'))` : sql`${operand} IS NULL`;
   },
+  sum: (value) => sql`sum(${value})`,
+  average: (value, storage) => {
+    const scale = scaleOf(storage);
+    return scale === null || scale === 0 ? sql`avg(${value})` : sql`avg(${value})/${String(10n ** BigInt(scale))}.0`;
+  },
+  dateText: (format, storage, value, zone) =>
+    storage === 'text'
+      ? sql`_date_text(${value},${literal(format)},NULL)`
+      : sql`_date_text(${value},${literal(format)},${zone})`,
   isTrue: (operand) => sql`${operand}=1`,
   nullsLast: (term, descending) => sql`${term}${descending ? ' DESC' : ''} NULLS LAST`,
   createTable: (table, columns) => [createTable(table, columns)],

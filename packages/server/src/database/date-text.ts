@@ -1,0 +1,21 @@
+import type { DateFormat } from '../protocol/query-request.ts';
+
+type Local = Temporal.PlainDate | Temporal.ZonedDateTime;
+
+const two = (number: number): string => String(number).padStart(2, '0');
+const four = (number: number): string => String(number).padStart(4, '0');
+
+const forms: Readonly<Record<DateFormat, (at: Local) => string>> = {
+  YYYY: (at) => four(at.year),
+  YYYYQ: (at) => `${four(at.year)}Q${Math.ceil(at.month / 3)}`,
+  'YYYY-MM': (at) => `${four(at.year)}-${two(at.month)}`,
+  YYYYW: (at) => `${four(at.yearOfWeek!)}W${two(at.weekOfYear!)}`,
+  'YYYY-MM-DD': (at) => `${four(at.year)}-${two(at.month)}-${two(at.day)}`,
+  'YYYY-MM-DD HH': (at) => `${four(at.year)}-${two(at.month)}-${two(at.day)} ${two('hour' in at ? at.hour : 0)}`,
+};
+
+/** The period in which a day (without a zone) or a moment lies, as the other engine's to_char writes it. */
+export function dateText(value: string, format: DateFormat, zone: string | null): string {
+  if (zone === null) return forms[format](Temporal.PlainDate.from(value));
+  return forms[format](Temporal.Instant.from(value).toZonedDateTimeISO(zone));
+}
