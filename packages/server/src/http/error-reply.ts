@@ -11,6 +11,10 @@ export interface ErrorReply {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+export function mediaTypeUnsupported(): ApiError {
+  return new ApiError('MEDIA_TYPE_UNSUPPORTED', 'Send the body as application/json.');
+}
+
 /** What the HTTP library itself refuses, by its codes. */
 const libraryErrors: Readonly<Record<string, () => ApiError>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () =>

@@ -24,7 +24,7 @@ import { applicationActions } from './application-actions.ts';
 import { authActions } from './auth-actions.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
 import { definitionActions } from './definition-actions.ts';
-import { errorReply } from './error-reply.ts';
+import { errorReply, mediaTypeUnsupported } from './error-reply.ts';
 import { RateLimits } from './rate-limits.ts';
 import { runRecordAction } from './record-actions.ts';
 import { relationReads, relationWrites, runRelationAction } from './relation-actions.ts';
@@ -110,6 +110,10 @@ export class HttpServer {
     const fastify = this.#fastify;
     fastify.removeAllContentTypeParsers();
     fastify.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+    // Clients name some type for a body that is empty: then it does not matter.
+    fastify.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) =>
+      body.length === 0 ? done(null, body) : done(mediaTypeUnsupported()),
+    );
     fastify.setErrorHandler((error, request, reply) => this.#refuse(error, request, reply));
     fastify.setNotFoundHandler((request, reply) => this.#refuse(unknownRoute(), request, reply));
     for (const path of ['/api/health', '/live', '/ready'])
