@@ -4,12 +4,14 @@
  */
 import { insertCollection, insertField, markChanged, nameTable } from '../database/catalogue.ts';
 import type { Transaction } from '../database/database.ts';
-import { ApiError } from '../protocol/api-error.ts';
+import { renumber } from '../database/positions.ts';
+import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
+import { placeOf } from '../records/places.ts';
 import type { CollectionDefinition, FieldDefinition } from '../schema/definition.ts';
 import { isAddedKey } from '../schema/definition-check.ts';
 import { collectionOf, type FieldRow } from '../schema/load-registry.ts';
 import { physicalName } from '../schema/names.ts';
-import { type Collection, columnsOf, type Registry } from '../schema/registry.ts';
+import { type Collection, columnsOf, type Field, type Registry } from '../schema/registry.ts';
 import { adoptKey } from './adopt-key.ts';
 import { anchorKey } from './anchor-key.ts';
 import { changing, logged, runAll } from './definition-change.ts';
@@ -105,6 +107,9 @@ export async function addField(
   if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${collectionName.slice(0, 60)}".`);
   if (collection.byName.has(definition.name))
     throw new ApiError('FIELD_EXISTS', `${collectionName} has a field "${definition.name}" already.`);
+  const { scopeKey } = definition;
+  if (scopeKey !== undefined && !collection.byName.get(scopeKey)?.type.sortable)
+    throw invalidDefinition({ scopeKey: `"${scopeKey}" is no field by which places are told apart.` });
   const existing = collection.fields.map((field) => ({ definition: field.definition, facts: storedFacts(field) }));
   const resolution = resolveFields({
     collection: collectionName,
@@ -223,10 +228,21 @@ async function growCollection(
     if (field.column === null) continue;
     await runAll(context, transaction, dialect.addColumn(collection.table, columnDefinition(field, registry)));
     await fillNewColumn(context, transaction, collection, field);
+    if (field.type.name === 'sort') await numberRecords(context, transaction, collection, field);
     const index = indexOfField(collection, field);
     if (index) await runAll(context, transaction, [dialect.createIndex(collection.table, index)]);
   }
   transaction.touch(collection.table);
+}
+
+/** Records that are there get places in the order of their keys. */
+async function numberRecords(
+  { database }: DefinitionContext,
+  transaction: Transaction,
+  collection: Collection,
+  field: Field,
+): Promise<void> {
+  await renumber(database, transaction, placeOf(collection, field));
 }
 
 /** A collection needs its key; only the rows after it are new. */

@@ -12,6 +12,7 @@ export function relationsOn(collection: Collection, field: Field, registry: Regi
 function uses(other: Collection, each: Field, collection: Collection, field: Field): boolean {
   const { relation, references } = each;
   if (references?.collection === collection.name && references.field === field.name) return true;
+  if (other === collection && each.definition.scopeKey === field.name) return true;
   if (!relation) return false;
   const { through } = relation;
   if (other === collection && relation.sourceField === field.name) return true;

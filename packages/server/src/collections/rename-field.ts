@@ -67,6 +67,7 @@ class Renaming {
 
   /** Keys that a relation's definition spells out. */
   definition({ definition, relation }: Field, of: Collection): FieldDefinition {
+    if (definition.scopeKey !== undefined) return { ...definition, scopeKey: this.#name(definition.scopeKey, of.name) };
     if (!relation) return definition;
     const near = relation.kind === 'belongsTo' ? of.name : (relation.through?.collection ?? relation.target);
     const places = { foreignKey: near, otherKey: near, sourceKey: of.name, targetKey: relation.target } as const;

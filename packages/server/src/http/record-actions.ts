@@ -10,6 +10,7 @@ import { normaliseQuery } from '../protocol/query-request.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { denied } from '../query/read-access.ts';
 import { findOrCreate } from '../records/find-or-create.ts';
+import { moveRecord } from '../records/move-record.ts';
 import { createWithNested, updateWithNested } from '../records/nested-values.ts';
 import { queryRecords } from '../records/query-records.ts';
 import { getRecord, listRecords, requireGrant, streamRecords } from '../records/read-records.ts';
@@ -62,6 +63,7 @@ async function read(action: ReadAction, call: Call, context: RecordContext, coll
 }
 
 async function write(action: WriteAction, call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
+  if (action === 'move') return answer(await moveRecord(context, collection, call.parameters()));
   const request = call.request();
   if (!request.dryRun) return written(action, call, context, collection, request);
   const trial = await tried(context, (inside) => written(action, call, inside, collection, request));
@@ -69,7 +71,7 @@ async function write(action: WriteAction, call: Call, context: RecordContext, co
 }
 
 async function written(
-  action: WriteAction,
+  action: Exclude<WriteAction, 'move'>,
   call: Call,
   context: RecordContext,
   collection: Collection,

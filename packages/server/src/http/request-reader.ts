@@ -36,7 +36,8 @@ export function readParameters(
 
 /** The normalised request of a record action. */
 export function readRecordRequest(route: Route, query: string, body: unknown, readByPost: boolean): AskedRecordRequest {
-  if (!isRecordAction(route.action) || route.action === 'query') throw new Error(`${route.action} is no record action`);
+  if (!isRecordAction(route.action) || route.action === 'query' || route.action === 'move')
+    throw new Error(`${route.action} is no record action`);
   const { action } = route;
   if (!readByPost && route.tk === null && query.length < longestKept) return keptRequest(action, query);
   const fromBody = readByPost && body !== undefined && body !== null;

@@ -2,7 +2,15 @@
 export const readActions = ['list', 'get', 'query'] as const;
 
 /** Record actions that change something: POST alone. */
-export const writeActions = ['create', 'update', 'destroy', 'restore', 'firstOrCreate', 'updateOrCreate'] as const;
+export const writeActions = [
+  'create',
+  'update',
+  'destroy',
+  'restore',
+  'firstOrCreate',
+  'updateOrCreate',
+  'move',
+] as const;
 
 export type ReadAction = (typeof readActions)[number];
 export type WriteAction = (typeof writeActions)[number];
@@ -29,6 +37,7 @@ export function isReadAction(action: string): action is ReadAction {
 export function grantsOfAction(action: RecordAction): readonly string[] {
   if (action === 'restore') return ['destroy'];
   if (action === 'query') return ['list'];
+  if (action === 'move') return ['update'];
   if (action === 'firstOrCreate') return ['list', 'create'];
   return action === 'updateOrCreate' ? ['list', 'create', 'update'] : [action];
 }

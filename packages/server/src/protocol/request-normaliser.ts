@@ -23,7 +23,7 @@ const known: Readonly<Record<string, ReadonlySet<string>>> = {
 };
 
 /** The actions whose parameters {@link normaliseRequest} knows. */
-export type NormalisedAction = Exclude<RecordAction, 'query'>;
+export type NormalisedAction = Exclude<RecordAction, 'query' | 'move'>;
 
 /**
  * Turns the parameters of a record action, in any of their spellings, into the one request value.

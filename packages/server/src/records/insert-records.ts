@@ -1,6 +1,7 @@
 import { bind, fixed, type Row, StaleVersion, type Transaction } from '../database/database.ts';
 import { columnsOf } from '../schema/registry.ts';
 import { keysOf, writeHistory } from './history.ts';
+import { sortFieldsOf } from './places.ts';
 import { keptPlan, planContext } from './record-context.ts';
 import type { CheckedRecord } from './record-input.ts';
 import type { RuledBody } from './record-rules.ts';
@@ -29,7 +30,9 @@ export async function insertAll(
     transaction.touch(collection.table);
     await checkReferences(context, collection, records, (statement) => transaction.run(statement));
     const rows: Row[] = [];
-    for (const chunk of chunks(records, context.database.dialect.rowsPerInsert)) {
+    // Each place is the one after the last.
+    const most = sortFieldsOf(collection).length > 0 ? 1 : context.database.dialect.rowsPerInsert;
+    for (const chunk of chunks(records, most)) {
       rows.push(...(await insertChunk(target, chunk, transaction)));
       await advanceKey(target, chunk, transaction);
     }

@@ -1,7 +1,8 @@
 import { fusedEventInsert } from '../changes/change-log.ts';
 import { compile, type Statement } from '../database/database.ts';
 import type { Dialect } from '../database/dialect.ts';
-import { identifier, type Param, type Sql, sql } from '../database/sql.ts';
+import { lastPlace } from '../database/positions.ts';
+import { identifier, join, type Param, type Sql, sql } from '../database/sql.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { planRows } from '../query/filter-plan.ts';
 import type { Grant } from '../query/grant.ts';
@@ -10,7 +11,8 @@ import type { Predicate } from '../query/predicate.ts';
 import { Aliases, compilePredicate } from '../query/predicate-compiler.ts';
 import { counterOf, keyCondition, type PlanContext, planWriteCondition, whereOf } from '../query/read-plan.ts';
 import { planSelection } from '../query/selection.ts';
-import { type Collection, columnsOf as columnsIn, fieldOf } from '../schema/registry.ts';
+import { type Collection, columnsOf as columnsIn, type Field, fieldOf } from '../schema/registry.ts';
+import { placeOf, sortFieldsOf } from './places.ts';
 
 /**
  * The write compiler: a write is one statement with its grant in the WHERE, whose RETURNING shows the reply and tells
@@ -45,14 +47,18 @@ export function planInsert(
   context: PlanContext,
 ): WritePlan {
   const result = resultOf(request, collection, grant, context);
+  const places = sortFieldsOf(collection).filter((field) => !names.includes(field.name));
+  const all = [...names, ...places.map((field) => field.name)];
   // A record that gives nothing still has a write counter.
-  const columns = names.map((name) => identifier(fieldOf(collection, name).column!)).join(',') || '_v';
-  const values = Array.from({ length: rows }, (_, row) =>
-    names.length === 0 ? sql`(1)` : sql`(${list(names.map((name) => valueParam(collection, name, row)))})`,
-  );
-  const all = sql`VALUES ${values.reduce((left, right) => sql`${left},${right}`)}`;
+  const columns = all.map((name) => identifier(fieldOf(collection, name).column!)).join(',') || '_v';
+  const values = Array.from({ length: rows }, (_, row) => {
+    const given = names.map((name) => sql`${valueParam(collection, name, row)}`);
+    const placed = places.map((field) => newPlace(collection, field, names));
+    return all.length === 0 ? sql`(1)` : sql`(${join([...given, ...placed], ',')})`;
+  });
+  const rowsGiven = sql`VALUES ${join(values, ',')}`;
   const guard = context.dialect.versionGuard();
-  const source = guard ? sql`SELECT * FROM (${all}) v WHERE ${guard}` : all;
+  const source = guard ? sql`SELECT * FROM (${rowsGiven}) v WHERE ${guard}` : rowsGiven;
   return finish(
     sql`INSERT INTO ${identifier(collection.table)} (${columns}) ${source}`,
     'created',
@@ -60,6 +66,13 @@ export function planInsert(
     collection,
     context,
   );
+}
+
+/** A record without a place goes to the end of its scope. */
+function newPlace(collection: Collection, field: Field, names: readonly string[]): Sql {
+  const { scopeKey } = field.definition;
+  const scope = scopeKey !== undefined && names.includes(scopeKey) ? valueParam(collection, scopeKey, 0) : null;
+  return lastPlace(placeOf(collection, field), scope);
 }
 
 /** An UPDATE of these fields, guarded by key, filter, old row and counter. */
@@ -278,8 +291,4 @@ function valueParam(collection: Collection, name: string, row: number): Param {
   const { storage } = fieldOf(collection, name).type;
   if (row < 0) return { storage: storage!, read: ({ record }) => record[name] };
   return { storage: storage!, read: ({ values }) => (values[row] as Readonly<Record<string, unknown>>)[name] };
-}
-
-function list(params: readonly Param[]): Sql {
-  return params.map((param) => sql`${param}`).reduce((left, right) => sql`${left},${right}`);
 }

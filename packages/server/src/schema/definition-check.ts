@@ -328,6 +328,20 @@ function checkTogether(
     if (seen.has(field.name)) note(details, 'fields', `The name "${field.name}" stands twice.`);
     seen.add(field.name);
   }
+  for (const [index, field] of fields.entries()) {
+    const scope = field.type === 'sort' ? field.scopeKey : undefined;
+    if (scope === undefined) continue;
+    const found = fields.find((each) => each.name === scope);
+    const fits = found
+      ? typeOf(found).sortable && found.type !== 'sort'
+      : isForeignKey(fields, scope) || there?.byName.has(scope);
+    if (!fits)
+      note(
+        details,
+        `fields[${isAddedKey(fields[0]!) ? index - 1 : index}].scopeKey`,
+        `"${scope}" is no field by which places are told apart.`,
+      );
+  }
   if (fields.length > maximum) note(details, 'fields', `A collection has at most ${maximum} fields.`);
   if (details['options.indexes'] || !Array.isArray(options.indexes)) return;
   for (const index of options.indexes as IndexDefinition[]) {

@@ -29,6 +29,7 @@ export interface FieldDefinition {
   readonly sourceKey?: string;
   readonly targetKey?: string;
   readonly through?: string;
+  readonly scopeKey?: string;
   readonly onDelete?: 'setNull' | 'cascade' | 'restrict';
 }
 

@@ -14,6 +14,7 @@ import { jsonType } from './types/json.ts';
 import { passwordType } from './types/password.ts';
 import { belongsToManyType, belongsToType, hasManyType, hasOneType } from './types/relations.ts';
 import { selectType } from './types/select.ts';
+import { sortType } from './types/sort.ts';
 import { stringType } from './types/string.ts';
 import { textType } from './types/text.ts';
 import { timeType } from './types/time.ts';
@@ -34,6 +35,7 @@ const all = [
   jsonType,
   arrayType,
   selectType,
+  sortType,
   uidType,
   passwordType,
   emailType,

@@ -1,0 +1,94 @@
+/** Statements about places in an order: the numbers of `sort` fields. */
+
+import type { Storage } from '../schema/field-type.ts';
+import { type BoundStatement, type Database, fixed, type Row, type Transaction } from './database.ts';
+import type { Dialect } from './dialect.ts';
+import { identifier, type Param, type Sql, sql, value } from './sql.ts';
+
+/** A column of places, the key of its rows, and the column within whose equal values they count. */
+export interface PlaceColumn {
+  readonly table: string;
+  readonly column: string;
+  readonly key: string;
+  readonly scope: { readonly column: string; readonly storage: Storage } | null;
+}
+
+/** The place after the last one, as an expression in an INSERT of one row. */
+export function lastPlace({ table, column, scope }: PlaceColumn, inScope: Param | null): Sql {
+  return sql`(SELECT coalesce(max(${identifier(column)}),0)+1 FROM ${identifier(table)}${scoped(scope, inScope)})`;
+}
+
+/** Numbers all rows from 1, in the order of the places that they have; rows without one come last. */
+export async function renumber(database: Database, transaction: Transaction, place: PlaceColumn): Promise<void> {
+  const { table, column, key, scope } = place;
+  const within = scope ? sql`PARTITION BY ${identifier(scope.column)} ` : sql``;
+  const order = sql`${database.dialect.nullsLast(sql`${identifier(column)}`, false)},${identifier(key)}`;
+  const numbered = sql`SELECT ${identifier(key)} AS k,row_number() OVER (${within}ORDER BY ${order}) AS n FROM ${identifier(table)}`;
+  await run(
+    database.dialect,
+    transaction,
+    sql`UPDATE ${identifier(table)} SET ${identifier(column)}=p.n FROM (${numbered}) p WHERE p.k=${identifier(table)}.${identifier(key)}`,
+  );
+}
+
+/** Whether a place is held twice, or a row has none. */
+export async function isDisordered(
+  database: Database,
+  transaction: Transaction,
+  { table, column, scope }: PlaceColumn,
+  inScope: unknown,
+): Promise<boolean> {
+  const c = identifier(column);
+  const where = scoped(scope, scope && value(scope.storage, inScope));
+  const [row] = await run(
+    database.dialect,
+    transaction,
+    sql`SELECT count(*),count(DISTINCT ${c}) FROM ${identifier(table)}${where}`,
+  );
+  return Number(row![0]) !== Number(row![1]);
+}
+
+/** The first and the last place; null where there is none. */
+export async function endPlaces(
+  database: Database,
+  transaction: Transaction,
+  { table, column, scope }: PlaceColumn,
+  inScope: unknown,
+): Promise<readonly [number | null, number | null]> {
+  const c = identifier(column);
+  const where = scoped(scope, scope && value(scope.storage, inScope));
+  const [row] = await run(
+    database.dialect,
+    transaction,
+    sql`SELECT min(${c}),max(${c}) FROM ${identifier(table)}${where}`,
+  );
+  return [row![0] === null ? null : Number(row![0]), row![1] === null ? null : Number(row![1])];
+}
+
+/** Moves the rows between two places, both included, by one place up or down. */
+export async function shift(
+  database: Database,
+  transaction: Transaction,
+  { table, column, scope }: PlaceColumn,
+  inScope: unknown,
+  from: number,
+  to: number,
+  by: 1 | -1,
+): Promise<void> {
+  const c = identifier(column);
+  const where = scoped(scope, scope && value(scope.storage, inScope));
+  const between = sql`${c} BETWEEN ${value('bigint', from)} AND ${value('bigint', to)}`;
+  const all = where.parts.length === 0 ? sql` WHERE ${between}` : sql`${where} AND ${between}`;
+  await run(database.dialect, transaction, sql`UPDATE ${identifier(table)} SET ${c}=${c}+(${by})${all}`);
+}
+
+function scoped(scope: PlaceColumn['scope'], inScope: Param | null): Sql {
+  if (scope === null) return sql``;
+  const column = identifier(scope.column);
+  return inScope === null ? sql` WHERE ${column} IS NULL` : sql` WHERE ${column} IS NOT DISTINCT FROM ${inScope}`;
+}
+
+function run(dialect: Dialect, transaction: Transaction, statement: Sql): Promise<Row[]> {
+  const bound: BoundStatement = fixed(dialect, statement);
+  return transaction.run(bound);
+}
