@@ -8,8 +8,12 @@ import type { SortKey } from './sort-plan.ts';
  *
  * It holds nothing but values that the page showed or was sorted by; they come back as parameters only.
  */
-export function encodeCursor(mark: string, values: readonly unknown[]): string {
-  return Buffer.from(JSON.stringify([mark, ...values])).toString('base64url');
+export function encodeCursor(mark: string, values: readonly unknown[], keys: readonly SortKey[]): string {
+  // An engine without truth values gives 0 and 1.
+  const shown = values.map((value, index) =>
+    keys[index]!.field.type.storage === 'boolean' && value !== null ? Boolean(value) : value,
+  );
+  return Buffer.from(JSON.stringify([mark, ...shown])).toString('base64url');
 }
 
 /**

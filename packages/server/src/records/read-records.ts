@@ -67,7 +67,7 @@ export async function listRecords(
     pageSize,
     totalPage: total ? Math.ceil(total.count / pageSize) : undefined,
     hasNext: page.hasNext,
-    nextCursor: page.hasNext ? encodeCursor(mark(), page.lastKeys()) : null,
+    nextCursor: page.hasNext ? encodeCursor(mark(), page.lastKeys(), plan.keys) : null,
     versions: request.versions ? page.versions() : undefined,
   };
   return { data: `[${page.text}]`, meta };
@@ -90,7 +90,11 @@ export async function* streamRecords(
     const shown = records.slice(0, chunk);
     if (shown.length > 0) yield shown.map((row) => row[plan.lead] as string);
     if (records.length <= chunk) return;
-    asked = { ...asked, after: encodeCursor(mark(), keysOfRow(shown.at(-1)!, plan)), shape: `${request.shape} stream` };
+    asked = {
+      ...asked,
+      after: encodeCursor(mark(), keysOfRow(shown.at(-1)!, plan), plan.keys),
+      shape: `${request.shape} stream`,
+    };
   }
 }
 

@@ -18,6 +18,16 @@ export function keyOf(input: unknown, collection: Collection): unknown {
   return [...new Set(input.map((each) => oneKey(each, collection)))];
 }
 
+/** Keys in the order of the primary key, whichever an engine found first: numbers by size, text by code point. */
+export function compareKeys(one: unknown, other: unknown): number {
+  if (typeof one === 'number' && typeof other === 'number') return one - other;
+  const whole = /^-?\d+$/;
+  if (whole.test(String(one)) && whole.test(String(other)) && (typeof one === 'number' || typeof other === 'number'))
+    return BigInt(one as string) < BigInt(other as string) ? -1 : 1;
+  const [a, b] = [Buffer.from(String(one)), Buffer.from(String(other))];
+  return Buffer.compare(a, b);
+}
+
 function oneKey(input: unknown, collection: Collection): unknown {
   const key = collection.primaryKey.type.readOperand(typeof input === 'number' ? input : String(input), true);
   if (key === misfit || input === null || input === '' || typeof input === 'object') {

@@ -9,6 +9,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import { type Collection, columnsOf, type Field, type Registry } from '../schema/registry.ts';
 import { keysOf, writeHistory } from './history.ts';
 import { keptPlan, planContext, type RecordContext } from './record-context.ts';
+import { compareKeys } from './record-key.ts';
 import { planChildren, planMark, planReferenced } from './trash-plan.ts';
 import { planUpdate } from './write-plan.ts';
 import type { Match } from './write-records.ts';
@@ -19,6 +20,7 @@ import {
   explainNothing,
   finish,
   guardRules,
+  inOrder,
   lookedAt,
   type Target,
   transact,
@@ -88,7 +90,10 @@ function mark(
     transaction.touch('*'); // records of other tables may go along
     if (deletedAt !== null) await guardRules(target, transaction, 'destroy', environment, null);
     if (!single) await checkReach(target, transaction, environment);
-    const written = await transaction.run(bind(context.database.dialect, plan.statement, environment));
+    const written = inOrder(
+      await transaction.run(bind(context.database.dialect, plan.statement, environment)),
+      environment,
+    );
     await explainNothing(target, transaction, environment, written.length, counter);
     return then(transaction, written, (rows) => lookedAt(target, plan, rows, transaction));
   };
@@ -130,9 +135,8 @@ async function follow(
   deletedAt: string | null,
 ): Promise<Parents> {
   const { database, changes, caller, requestId, clock } = context;
-  const keys = (await transaction.run(planMark(child, field, values, deletedAt, database.dialect))).map(
-    (row) => row[0],
-  );
+  const rows = await transaction.run(planMark(child, field, values, deletedAt, database.dialect));
+  const keys = rows.map((row) => row[0]).sort(compareKeys);
   const verb = deletedAt === null ? 'restored' : 'destroyed';
   const event = {
     name: `${child.name}.${verb}`,

@@ -27,6 +27,7 @@ import {
   explainNothing,
   finish,
   guardRules,
+  inOrder,
   isPlain,
   lookedAt,
   type Target,
@@ -214,7 +215,7 @@ async function updateAll(
       const before = await statesBefore(target, transaction, environment);
       const written = await transaction.run(bind(context.database.dialect, plan.statement, environment));
       await explainNothing(target, transaction, environment, written.length, counter);
-      const rows = await lookedAt(target, plan, written, transaction);
+      const rows = inOrder(await lookedAt(target, plan, written, transaction), environment);
       for (const row of rows) await ruled.beside?.(transaction, row[at.key]);
       await finish(target, transaction, 'updated', rows, record.named);
       await writeHistory(target, transaction, 'updated', keysOf(rows), before);
@@ -243,7 +244,10 @@ async function destroyAll(target: Target, key: unknown, match: Match): Promise<R
       await guardRules(target, transaction, 'destroy', environment, null);
       if (!single) await checkReach(target, transaction, environment);
       const before = await statesBefore(target, transaction, environment);
-      const rows = await transaction.run(bind(context.database.dialect, plan.statement, environment));
+      const rows = inOrder(
+        await transaction.run(bind(context.database.dialect, plan.statement, environment)),
+        environment,
+      );
       await explainNothing(target, transaction, environment, rows.length, counter);
       await finish(target, transaction, 'destroyed', rows, []);
       await writeHistory(target, transaction, 'destroyed', keysOf(rows), before);

@@ -12,6 +12,7 @@ import { type Collection, columnsOf } from '../schema/registry.ts';
 import { environmentFor, missing } from './read-records.ts';
 import { planContext, type RecordContext } from './record-context.ts';
 import type { CheckedRecord } from './record-input.ts';
+import { compareKeys } from './record-key.ts';
 import type { Body, RecordRules } from './record-rules.ts';
 import { resultColumns as at, planDiagnosis, planKeys, planReach, type WritePlan } from './write-plan.ts';
 
@@ -146,6 +147,13 @@ export async function explainNothing(
     );
   }
   throw new ApiError('RECORD_UNKNOWN', 'The record does not match the filter.');
+}
+
+/** Written rows in the order in which their keys were named, else in that of the primary key. */
+export function inOrder(rows: readonly Row[], { key }: BindEnvironment): Row[] {
+  if (!Array.isArray(key)) return [...rows].sort((one, other) => compareKeys(one[at.key], other[at.key]));
+  const place = new Map(key.map((each, index) => [String(each), index]));
+  return [...rows].sort((one, other) => place.get(String(one[at.key]))! - place.get(String(other[at.key]))!);
 }
 
 /** What ends every write: its events, and the version where access changed. */

@@ -1,6 +1,7 @@
 import { expect, inject, test } from 'vitest';
 import { postgres, sqlite } from '../support/engines.ts';
 import { RandomRequests } from '../support/random-requests.ts';
+import { programDefinitions, RecordPrograms } from '../support/record-programs.ts';
 import { TestServer } from '../support/scenario.ts';
 
 const programs = Number(process.env['RANDOM_PROGRAMS'] ?? 6);
@@ -36,5 +37,40 @@ test.skipIf(skipped !== null)(
       expect(JSON.parse(comparable(other!))).toEqual(JSON.parse(comparable(one!)));
       await Promise.all(servers.map((server) => server.stop()));
     }
+  },
+);
+
+const recordPrograms = Number(process.env['RECORD_PROGRAMS'] ?? 2000);
+
+test.skipIf(skipped !== null)(
+  'random programs about records get the same replies on both engines, and leave the same records',
+  { timeout: 3_600_000 },
+  async () => {
+    const servers = await Promise.all([sqlite, postgres].map((engine) => TestServer.start(engine, { clock })));
+    for (const server of servers) await server.data('POST /api/collections:apply', { body: programDefinitions });
+    const random = new RecordPrograms(seed);
+    const statuses = new Map<number, number>();
+    for (let program = 0; program < recordPrograms; program += 1)
+      for (const [request, body] of random.next()) {
+        const [one, other] = await Promise.all(
+          servers.map((server) => server.call(request, body === undefined ? {} : { body })),
+        );
+        statuses.set(one!.status, (statuses.get(one!.status) ?? 0) + 1);
+        const told = `seed ${seed}, program ${program}\n${decodeURIComponent(request)} ${JSON.stringify(body) ?? ''}`;
+        expect([other!.status, comparable(other!.text)], told).toEqual([one!.status, comparable(one!.text)]);
+      }
+    process.stdout.write(`replies of ${recordPrograms} programs by status: ${JSON.stringify([...statuses])}\n`);
+    expect(statuses.get(500)).toBeUndefined();
+    expect(statuses.get(200)).toBeGreaterThan([...statuses.values()].reduce((sum, each) => sum + each, 0) / 3);
+    const lists = ['people:list?withDeleted=true&', 'teams:list?', 'skills:list?withDeleted=true&', 'desks:list?'];
+    for (const list of lists) {
+      const [one, other] = await Promise.all(
+        servers.map((server) =>
+          server.call(`GET /api/${list}paginate=false&appends=${list[0] === 'p' ? 'skills' : ''}`),
+        ),
+      );
+      expect(comparable(other!.text)).toBe(comparable(one!.text));
+    }
+    await Promise.all(servers.map((server) => server.stop()));
   },
 );
