@@ -163,7 +163,7 @@ export class Application {
       database: this.database,
       registry,
       access,
-      version: versions.version,
+      at: { version: versions.version },
       grantOf: this.#grantsOf(caller.role),
       caller,
       variables: () => (values ??= variableValues(caller.role, caller.user, isoTime(this.clock.now()))),

@@ -241,6 +241,8 @@ class Resolver {
   #joinProblem(join: JoinFields, definition: FieldDefinition): [string, string] | null {
     if (join.sourceField === join.targetField)
       return ['otherKey', `Both keys of the join would be "${join.sourceField}"; name one of them otherwise.`];
+    if (this.#input.registry.all().some((each) => each.name === join.collection && each.system))
+      return ['through', `"${join.collection}" is a system collection and cannot be a join.`];
     if (join.collection === this.#input.collection) return ['through', 'A collection cannot be its own join.'];
     const problem = this.#input.registry.find(join.collection) ? null : collectionNameProblem(join.collection);
     if (problem) return ['through', definition.through ? problem : `${problem} Name the join by "through".`];

@@ -2,6 +2,7 @@
  * The links of a relation: which records it names, and their change. Whoever changes links needs the grants of what is
  * written: of the record with the foreign key, or for a join of the record whose relation it is.
  */
+import { userRolesOf } from '../database/identity-store.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { normaliseRequest, requestByKeys } from '../protocol/request-normaliser.ts';
@@ -11,6 +12,7 @@ import type { Collection } from '../schema/registry.ts';
 import { listRecords, requireGrant } from './read-records.ts';
 import type { RecordContext } from './record-context.ts';
 import { type Related, sourceValue, valuesOf } from './related-parent.ts';
+import { rulesOf } from './system/rules-of.ts';
 import { createRecords, destroyRecords, updateRecords } from './write-records.ts';
 
 export type LinkAction = 'set' | 'add' | 'remove' | 'toggle';
@@ -143,7 +145,7 @@ async function linkOwn(
   const unchanged = (wanted ?? null) === (current ?? null);
   // A link that is there already changes nothing; that the record may be written is asked all the same.
   if (unchanged) await sourceValue(inside, related, writableRelation(inside, related));
-  else await updateRecords(inside, source, requestByKeys('update', key), { [relation.sourceField]: value }, null, null);
+  else await write(inside, source, key, { [relation.sourceField]: value });
 }
 
 /** hasMany and hasOne: the foreign key is the targets'. */
@@ -157,15 +159,22 @@ async function linkForeign(
   const value = await sourceValue(inside, related, requireGrant(inside, related.source, 'get'));
   requireGrant(inside, target, 'update');
   const { gone, come } = difference(await linkedKeys(inside, related), links, action, relation.many);
-  const write = async (keys: readonly unknown[], to: unknown): Promise<void> => {
-    if (keys.length > 0)
-      await updateRecords(inside, target, requestByKeys('update', keys), { [relation.targetField]: to }, null, null);
-  };
-  await write(gone, null);
-  await write(
-    come.map((link) => link.key),
-    value,
-  );
+  // System collections are written one by one: their rules look at each.
+  const batches = (keys: readonly unknown[]): readonly unknown[] =>
+    target.system || keys.length === 0 ? keys : [keys];
+  for (const keys of batches(gone)) await write(inside, target, keys, { [relation.targetField]: null });
+  for (const keys of batches(come.map((link) => link.key)))
+    await write(inside, target, keys, { [relation.targetField]: value });
+}
+
+/** Writes records under the grants and rules that any update of them has. */
+async function write(
+  inside: RecordContext,
+  collection: Collection,
+  keys: unknown,
+  values: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await updateRecords(inside, collection, requestByKeys('update', keys), values, null, rulesOf(collection));
 }
 
 /** belongsToMany: a record of the join for each link. */
@@ -180,6 +189,7 @@ async function linkJoin(
   const join = inside.registry.get(through.collection);
   const value = await sourceValue(inside, related, writableRelation(inside, related));
   const { gone, come, kept } = difference(await linkedKeys(inside, related), links, action, true);
+  if (join.system) return linkRoles(inside, related, gone, come);
   const grantOf: RecordContext['grantOf'] = (resource, does) =>
     resource === join.name ? joinGrant : inside.grantOf(resource, does);
   const free: RecordContext = { ...inside, grantOf, grants: `${inside.grants} links ${join.name}` };
@@ -209,6 +219,19 @@ async function linkJoin(
         null,
         null,
       );
+}
+
+/** The roles of a user are granted under the rules of users, as in an update of the user. */
+async function linkRoles(
+  inside: RecordContext,
+  { source, field, key }: Related,
+  gone: readonly unknown[],
+  come: readonly Link[],
+): Promise<void> {
+  if (gone.length + come.length === 0) return;
+  const held = await userRolesOf(inside.database, inside.inside!, [key]);
+  const roles = [...held.filter((name) => !gone.includes(name)), ...come.map((link) => link.key)];
+  await write(inside, source, key, { [field.name]: roles });
 }
 
 /** The grant to change a relation that lies with the record itself. */

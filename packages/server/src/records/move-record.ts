@@ -8,6 +8,7 @@ import { requireGrant } from './read-records.ts';
 import { type RecordContext, together } from './record-context.ts';
 import { keyOf } from './record-key.ts';
 import { fieldValue, valuesOf } from './related-parent.ts';
+import { rulesOf } from './system/rules-of.ts';
 import { updateRecords, type WriteResult } from './write-records.ts';
 
 type Method = 'insertBefore' | 'insertAfter';
@@ -59,7 +60,7 @@ async function moved(inside: RecordContext, collection: Collection, move: Move):
   const from = scope === own ? Number(await fieldValue(inside, collection, move.source, move.field.name, grant)) : null;
   const to = await newPlace(inside, collection, move, scope, from);
   const values = { [move.field.name]: to, ...(scope !== own && { [scopeKey!]: scope }) };
-  return updateRecords(inside, collection, requestByKeys('update', move.source), values, null, null);
+  return updateRecords(inside, collection, requestByKeys('update', move.source), values, null, rulesOf(collection));
 }
 
 /** Makes room and returns the number of the place. */

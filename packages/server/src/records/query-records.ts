@@ -18,7 +18,7 @@ export async function queryRecords(context: RecordContext, collection: Collectio
     now: context.clock.now(),
     zone: context.zone,
     offset: query.offset,
-    version: context.version,
+    version: context.at.version,
   });
   const [rows] = await run(context, [bind(context.database.dialect, plan.statement, environment)]);
   const [row] = rows!;

@@ -146,7 +146,7 @@ export function environmentFor(context: RecordContext, request: AskedRecordReque
     now: context.clock.now(),
     zone: context.zone,
     parent: request.within ? keyOf(request.within.tk, context.registry.get(request.within.collection)) : undefined,
-    version: context.version,
+    version: context.at.version,
     key: parts.key,
     cursor: parts.cursor,
     offset: parts.offset,

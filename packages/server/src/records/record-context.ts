@@ -20,7 +20,7 @@ export interface RecordContext {
   readonly database: Database;
   readonly registry: Registry;
   /** Version of schema and access together: what shared engines guard statements with. */
-  readonly version: number;
+  readonly at: { version: number };
   readonly grantOf: GrantOf;
   readonly access: AccessTable;
   readonly caller: Caller;
@@ -61,7 +61,7 @@ export async function together<T>(
       const refresh = async (): Promise<void> => {
         moved = true; // what is not committed cannot be taken up
       };
-      return work({ ...context, inside: transaction, refresh });
+      return work({ ...context, at: { ...context.at }, inside: transaction, refresh });
     },
     { ...options, precondition: context.requireCurrent },
   );

@@ -69,7 +69,7 @@ async function checkField(
     bind(
       dialect,
       statement,
-      environmentOf({ variables: context.variables, now: context.clock.now(), version: context.version }),
+      environmentOf({ variables: context.variables, now: context.clock.now(), version: context.at.version }),
     ),
   );
   if (Number(row![0]) < wanted.length) throw referenceMissing(field);

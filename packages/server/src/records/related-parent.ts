@@ -83,8 +83,8 @@ export async function valuesOf(
   const field = fieldOf(collection, name);
   const shown = [primaryKey, field].map((each) => dialect.scalar(each.type.storage!, column(each)));
   const statement = compile(dialect, sql`SELECT ${shown[0]!},${shown[1]!} FROM ${identifier(table)}${where}`);
-  const { variables, version, clock } = context;
-  const environment = environmentOf({ key: keys, variables, version, now: clock.now() });
+  const { variables, at, clock } = context;
+  const environment = environmentOf({ key: keys, variables, version: at.version, now: clock.now() });
   const [rows] = await run(context, [bind(dialect, statement, environment)]);
   return rows!.map(([key, value]) => ({ key, value }));
 }

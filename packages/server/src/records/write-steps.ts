@@ -134,7 +134,7 @@ export async function explainNothing(
   const { dialect } = context.database;
   if (dialect.shared) {
     const [meta] = await transaction.run({ text: 'SELECT version FROM _meta', values: [] });
-    if (Number(meta![0]) !== context.version) throw new StaleVersion();
+    if (Number(meta![0]) !== context.at.version) throw new StaleVersion();
   }
   const [row] = await transaction.run(
     bind(dialect, planDiagnosis(request, collection, grant, planContext(context)), environment),
@@ -175,7 +175,10 @@ export async function finish(
     changed,
   };
   await context.changes.append(transaction, events, isoTime(context.clock.now()));
-  if (rules?.access) await bumpVersion(transaction);
+  if (!rules?.access) return;
+  const version = await bumpVersion(transaction);
+  // What follows in the same transaction finds the version that it has moved to.
+  if (context.inside) context.at.version = version;
 }
 
 export function eventOf({ context }: Target, changed: readonly string[]): BindEnvironment['event'] {

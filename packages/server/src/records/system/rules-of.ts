@@ -1,3 +1,4 @@
+import { ApiError } from '../../protocol/api-error.ts';
 import type { Collection } from '../../schema/registry.ts';
 import type { RecordRules } from '../record-rules.ts';
 import { apiKeyRules } from './api-key-rules.ts';
@@ -6,12 +7,24 @@ import { permissionRules } from './permission-rules.ts';
 import { roleRules } from './role-rules.ts';
 import { userRules } from './user-rules.ts';
 
+/** Written by the server alone. */
+const toldRules: RecordRules = {
+  access: false,
+  prepare: () => Promise.reject(told()),
+  guard: () => Promise.reject(told()),
+};
+
+function told(): ApiError {
+  return new ApiError('SYSTEM_PROTECTED', 'These records are written by the server alone.');
+}
+
 const rules: Readonly<Record<string, RecordRules>> = {
   users: userRules,
   roles: roleRules,
   permissions: permissionRules,
   apiKeys: apiKeyRules,
   applications: applicationRules,
+  applicationErrors: toldRules,
 };
 
 /** What a system collection does beyond the generated actions. */
