@@ -19,6 +19,8 @@ export const limits = {
   recordsByFilter: 10_000,
   recordsInReply: 1000,
   queryMilliseconds: 5000,
+  /** Records of one piece of a stream: more of them leave the collector more to hold. */
+  streamChunk: 100,
   /** Members of a query, and rows of its result. */
   queryMeasures: 20,
   queryDimensions: 10,

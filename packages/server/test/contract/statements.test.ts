@@ -21,6 +21,17 @@ const reads: Readonly<Record<string, string>> = {
   'filter of lists and logic': `albums:list?count=none&${filter({ $or: [{ id: [1, 4242] }, { $not: { title: { $like: 'needle%' } } }] })}`,
   'sort through to-one': 'albums:list?count=none&sort=-artist.name',
   'appends two levels deep': 'artists:list?count=none&appends=albums,albums.artist',
+  'list of a relation': 'artists/2/albums:list?count=none',
+  'get of a relation': 'albums/2/artist:get',
+  'list of a many-to-many relation': 'albums/2/tags:list?count=none',
+  search: 'albums:list?count=none&search=needle',
+  'filter by period': `albums:list?count=none&${filter({ released: { $dateOn: '2026W47' } })}`,
+  'filter of list elements': `albums:list?count=none&${filter({ words: { $anyOf: ['needle'] } })}`,
+  'list beside a trash': 'tags:list?count=none',
+  'list of a trash': 'tags:list?count=none&onlyDeleted=true',
+  'append beside a trash': 'albums:list?count=none&appends=tags',
+  query: `albums:query?measures=[{"aggregation":"count"},{"field":"id","aggregation":"max"}]&dimensions=["artist.name",{"field":"released","format":"YYYY-MM"}]&having={"count":{"$lt":4242}}&${filter({ title: { $ne: 'needle' } })}`,
+  'restricted query': 'albums:query?measures=[{"aggregation":"count"}]',
   'restricted list': 'albums:list?count=none',
   'restricted get': 'albums:get?filterByTk=2',
 };
@@ -42,17 +53,26 @@ describeEngines('statements', (engine) => {
         { name: 'released', type: 'datetime' },
         { name: 'live', type: 'boolean' },
         { name: 'notes', type: 'json' },
+        { name: 'words', type: 'array' },
         { name: 'artist', type: 'belongsTo', target: 'artists' },
       ],
       options: { timestamps: false },
     });
+    await make('collections:create', {
+      name: 'tags',
+      fields: [{ name: 'name', type: 'string', unique: true }],
+      options: { timestamps: false, paranoid: true },
+    });
+    await make('fields:create', { collectionName: 'albums', name: 'tags', type: 'belongsToMany', target: 'tags' });
     await make('fields:create', { collectionName: 'artists', name: 'albums', type: 'hasMany', target: 'albums' });
     await make('artists:create', [{ name: 'Ann' }, { name: 'needle' }]);
     await make('albums:create', [
       { title: 'One', artistId: 1 },
-      { title: 'needle', artistId: 2 },
+      { title: 'needle', artistId: 2, artistsId: 2 },
       { title: 'Three, \n{"a":1},\n{"b', notes: { 'k,\n{': ',\n' }, artistId: 2 },
     ]);
+    await make('tags:create', [{ name: 'a' }, { name: 'b' }]);
+    await make('albums/2/tags:add', [2]);
     await make('roles:create', { name: 'shop' });
     await make('permissions:create', {
       role: 'shop',
@@ -122,6 +142,9 @@ describeEngines('statements', (engine) => {
       ['create two', 'POST /api/albums:create', [{ title: 'needle' }, { title: 'needle' }]],
       ['update by key', 'POST /api/albums:update?filterByTk=1', { title: 'needle' }],
       ['update by filter', `POST /api/albums:update?${filter({ title: 'needle' })}`, { live: true }],
+      ['add of a link', 'POST /api/albums/2/tags:add', [1]],
+      ['restore of none', `POST /api/tags:restore?${filter({ name: 'needle' })}`, undefined],
+      ['trash by filter', `POST /api/tags:destroy?${filter({ name: 'needle' })}`, undefined],
       ['destroy by filter', `POST /api/albums:destroy?${filter({ title: 'needle and none' })}`, undefined],
     ];
     for (const [name, request, body] of writes) {

@@ -5,6 +5,7 @@ import { startServer } from '../../src/server.ts';
 const config = readConfig({
   PORT: '0',
   DATA_DIR: process.argv[2]!,
+  ...(process.argv[3] && { DATABASE_URL: process.argv[3] }),
   APP_KEY: 'a key for tests only, long enough to be quiet',
   INIT_ROOT_EMAIL: 'root@example.com',
   INIT_ROOT_PASSWORD: 'correct horse battery',

@@ -1,34 +1,34 @@
 -- get by key
-SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}'),"albums_N"._v FROM "albums_N" WHERE "albums_N"."id_N"=?
+SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}'),"albums_N"._v FROM "albums_N" WHERE "albums_N"."id_N"=?
 
 -- get by filter
-SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}'),"albums_N"._v FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND "albums_N"."title_N"=?) ORDER BY "albums_N"."id_N" LIMIT 1
+SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}'),"albums_N"._v FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND "albums_N"."title_N"=?) ORDER BY "albums_N"."id_N" LIMIT 1
 
 -- list without count
 SELECT group_concat(j,',
-'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE ("albums_N".rowid*2654435761>>16&1023 OR _tick()) ORDER BY "albums_N"."id_N" LIMIT 21)
+'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE ("albums_N".rowid*2654435761>>16&1023 OR _tick()) ORDER BY "albums_N"."id_N" LIMIT 21)
 
 -- list with count
 SELECT group_concat(j,',
-'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND (("albums_N"."title_N"=?) IS NOT TRUE)) ORDER BY "albums_N"."id_N" LIMIT 21)
+'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND (("albums_N"."title_N"=?) IS NOT TRUE)) ORDER BY "albums_N"."id_N" LIMIT 21)
 
 -- list with estimate
 SELECT group_concat(j,',
-'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND "albums_N"."id_N">?) ORDER BY "albums_N"."id_N" LIMIT 21)
+'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND "albums_N"."id_N">?) ORDER BY "albums_N"."id_N" LIMIT 21)
 
 -- list that hides its key
 SELECT json_object('title',"albums_N"."title_N") AS j,"albums_N"."id_N" FROM "albums_N" WHERE ("albums_N".rowid*2654435761>>16&1023 OR _tick()) ORDER BY "albums_N"."id_N" LIMIT 21
 
 -- list with versions
-SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j,"albums_N"."id_N","albums_N"._v FROM "albums_N" WHERE ("albums_N".rowid*2654435761>>16&1023 OR _tick()) ORDER BY "albums_N"."id_N" LIMIT 21
+SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j,"albums_N"."id_N","albums_N"._v FROM "albums_N" WHERE ("albums_N".rowid*2654435761>>16&1023 OR _tick()) ORDER BY "albums_N"."id_N" LIMIT 21
 
 -- second page by offset
 SELECT group_concat(j,',
-'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM (SELECT * FROM "albums_N" WHERE ("albums_N".rowid*2654435761>>16&1023 OR _tick()) ORDER BY "albums_N"."id_N" LIMIT 2 OFFSET ?) "albums_N")
+'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM (SELECT * FROM "albums_N" WHERE ("albums_N".rowid*2654435761>>16&1023 OR _tick()) ORDER BY "albums_N"."id_N" LIMIT 2 OFFSET ?) "albums_N")
 
 -- filter through to-one
 SELECT group_concat(j,',
-'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND "albums_N"."artistid_N" IN (SELECT "t1"."id_N" FROM "artists_N" "t1" WHERE (("t1".rowid*2654435761>>16&1023 OR _tick()) AND "t1"."id_N" IS NOT NULL AND "t1"."name_N"=?))) ORDER BY "albums_N"."id_N" LIMIT 21)
+'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND "albums_N"."artistid_N" IN (SELECT "t1"."id_N" FROM "artists_N" "t1" WHERE (("t1".rowid*2654435761>>16&1023 OR _tick()) AND "t1"."id_N" IS NOT NULL AND "t1"."name_N"=?))) ORDER BY "albums_N"."id_N" LIMIT 21)
 
 -- filter through to-many
 SELECT group_concat(j,',
@@ -36,15 +36,59 @@ SELECT group_concat(j,',
 
 -- filter of lists and logic
 SELECT group_concat(j,',
-'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND ("albums_N"."id_N" IN (SELECT value FROM json_each(?)) OR (("albums_N"."title_N" LIKE ? ESCAPE '\') IS NOT TRUE))) ORDER BY "albums_N"."id_N" LIMIT 21)
+'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND ("albums_N"."id_N" IN (SELECT value FROM json_each(?)) OR (("albums_N"."title_N" LIKE ? ESCAPE '\') IS NOT TRUE))) ORDER BY "albums_N"."id_N" LIMIT 21)
 
 -- sort through to-one
-SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j,(SELECT "t1"."name_N" FROM "artists_N" "t1" WHERE "t1"."id_N"="albums_N"."artistid_N"),"albums_N"."id_N" FROM "albums_N" WHERE ("albums_N".rowid*2654435761>>16&1023 OR _tick()) ORDER BY (SELECT "t1"."name_N" FROM "artists_N" "t1" WHERE "t1"."id_N"="albums_N"."artistid_N") DESC NULLS LAST,"albums_N"."id_N" DESC LIMIT 21
+SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j,(SELECT "t1"."name_N" FROM "artists_N" "t1" WHERE "t1"."id_N"="albums_N"."artistid_N"),"albums_N"."id_N" FROM "albums_N" WHERE ("albums_N".rowid*2654435761>>16&1023 OR _tick()) ORDER BY (SELECT "t1"."name_N" FROM "artists_N" "t1" WHERE "t1"."id_N"="albums_N"."artistid_N") DESC NULLS LAST,"albums_N"."id_N" DESC LIMIT 21
 
 -- appends two levels deep
 SELECT group_concat(j,',
 '),count(*) FROM (SELECT concat('{',trim(json_object('id',"artists_N"."id_N",'name',"artists_N"."name_N",'createdAt',"artists_N"."createdat_N",'updatedAt',"artists_N"."updatedat_N"),'{}'),',','"albums":',(SELECT concat('[',CASE WHEN count(*)>1000 THEN _overflow('albums') ELSE group_concat(j,',') END,']')
-FROM (SELECT concat('{',trim(json_object('id',"t1"."id_N",'title',"t1"."title_N",'released',"t1"."released_N",'live',iif("t1"."live_N" IS NULL,NULL,json(iif("t1"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("t1"."notes_N",'null'),',',trim(json_object('artistId',"t1"."artistid_N",'artistsId',"t1"."artistsid_N"),'{}'),',','"artist":',ifnull((SELECT json_object('id',"t2"."id_N",'name',"t2"."name_N",'createdAt',"t2"."createdat_N",'updatedAt',"t2"."updatedat_N") FROM "artists_N" "t2" WHERE "t2"."id_N"="t1"."artistid_N"),'null'),'}') AS j FROM "albums_N" "t1" WHERE "t1"."artistsid_N"="artists_N"."id_N" AND ("t1".rowid*2654435761>>16&1023 OR _tick()) ORDER BY "t1"."id_N" LIMIT 1001)),'}') AS j FROM "artists_N" WHERE ("artists_N".rowid*2654435761>>16&1023 OR _tick()) ORDER BY "artists_N"."id_N" LIMIT 21)
+FROM (SELECT concat('{',trim(json_object('id',"t1"."id_N",'title',"t1"."title_N",'released',"t1"."released_N",'live',iif("t1"."live_N" IS NULL,NULL,json(iif("t1"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("t1"."notes_N",'null'),',','"words":',ifnull("t1"."words_N",'null'),',',trim(json_object('artistId',"t1"."artistid_N",'artistsId',"t1"."artistsid_N"),'{}'),',','"artist":',ifnull((SELECT json_object('id',"t2"."id_N",'name',"t2"."name_N",'createdAt',"t2"."createdat_N",'updatedAt',"t2"."updatedat_N") FROM "artists_N" "t2" WHERE "t2"."id_N"="t1"."artistid_N"),'null'),'}') AS j FROM "albums_N" "t1" WHERE "t1"."artistsid_N"="artists_N"."id_N" AND ("t1".rowid*2654435761>>16&1023 OR _tick()) ORDER BY "t1"."id_N" LIMIT 1001)),'}') AS j FROM "artists_N" WHERE ("artists_N".rowid*2654435761>>16&1023 OR _tick()) ORDER BY "artists_N"."id_N" LIMIT 21)
+
+-- list of a relation
+SELECT group_concat(j,',
+'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND "albums_N"."artistsid_N"=(SELECT "t1"."id_N" FROM "artists_N" "t1" WHERE "t1"."id_N"=?)) ORDER BY "albums_N"."id_N" LIMIT 21)
+
+-- get of a relation
+SELECT json_object('id',"artists_N"."id_N",'name',"artists_N"."name_N",'createdAt',"artists_N"."createdat_N",'updatedAt',"artists_N"."updatedat_N"),"artists_N"._v FROM "artists_N" WHERE (("artists_N".rowid*2654435761>>16&1023 OR _tick()) AND "artists_N"."id_N"=(SELECT "t1"."artistid_N" FROM "albums_N" "t1" WHERE "t1"."id_N"=?)) ORDER BY "artists_N"."id_N" LIMIT 1
+
+-- list of a many-to-many relation
+SELECT group_concat(j,',
+'),count(*) FROM (SELECT json_object('id',"tags_N"."id_N",'name',"tags_N"."name_N",'deletedAt',"tags_N"."deletedat_N") AS j FROM "tags_N" WHERE (("tags_N".rowid*2654435761>>16&1023 OR _tick()) AND ("tags_N"."id_N" IN (SELECT "tagsid_N" FROM "albumstags_N" WHERE "albumsid_N"=(SELECT "t1"."id_N" FROM "albums_N" "t1" WHERE "t1"."id_N"=?)) AND "tags_N"."deletedat_N" IS NULL)) ORDER BY "tags_N"."id_N" LIMIT 21)
+
+-- search
+SELECT group_concat(j,',
+'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND instr(_fold("albums_N"."title_N"),?)>0) ORDER BY "albums_N"."id_N" LIMIT 21)
+
+-- filter by period
+SELECT group_concat(j,',
+'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND ("albums_N"."released_N">=? AND "albums_N"."released_N"<?)) ORDER BY "albums_N"."id_N" LIMIT 21)
+
+-- filter of list elements
+SELECT group_concat(j,',
+'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND _any_element("albums_N"."words_N",?)=1) ORDER BY "albums_N"."id_N" LIMIT 21)
+
+-- list beside a trash
+SELECT group_concat(j,',
+'),count(*) FROM (SELECT json_object('id',"tags_N"."id_N",'name',"tags_N"."name_N",'deletedAt',"tags_N"."deletedat_N") AS j FROM "tags_N" WHERE (("tags_N".rowid*2654435761>>16&1023 OR _tick()) AND "tags_N"."deletedat_N" IS NULL) ORDER BY "tags_N"."id_N" LIMIT 21)
+
+-- list of a trash
+SELECT group_concat(j,',
+'),count(*) FROM (SELECT json_object('id',"tags_N"."id_N",'name',"tags_N"."name_N",'deletedAt',"tags_N"."deletedat_N") AS j FROM "tags_N" WHERE (("tags_N".rowid*2654435761>>16&1023 OR _tick()) AND (("tags_N"."deletedat_N" IS NULL) IS NOT TRUE)) ORDER BY "tags_N"."id_N" LIMIT 21)
+
+-- append beside a trash
+SELECT group_concat(j,',
+'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),',','"tags":',(SELECT concat('[',CASE WHEN count(*)>1000 THEN _overflow('tags') ELSE group_concat(j,',') END,']')
+FROM (SELECT json_object('id',"t1"."id_N",'name',"t1"."name_N",'deletedAt',"t1"."deletedat_N") AS j FROM "tags_N" "t1" WHERE ("t1"."id_N" IN (SELECT "tagsid_N" FROM "albumstags_N" WHERE "albumsid_N"="albums_N"."id_N") AND "t1"."deletedat_N" IS NULL) AND ("t1".rowid*2654435761>>16&1023 OR _tick()) ORDER BY "t1"."id_N" LIMIT 1001)),'}') AS j FROM "albums_N" WHERE ("albums_N".rowid*2654435761>>16&1023 OR _tick()) ORDER BY "albums_N"."id_N" LIMIT 21)
+
+-- query
+SELECT group_concat(j,',
+'),count(*) FROM (SELECT json_object('artist.name',g."c0",'released',g."c1",'count',iif(g."c2" BETWEEN -9007199254740991 AND 9007199254740991,g."c2",CAST(g."c2" AS TEXT)),'max_id',g."c3") AS j FROM (SELECT (SELECT "t1"."name_N" FROM "artists_N" "t1" WHERE "t1"."id_N"="albums_N"."artistid_N") AS "c0",_date_text("albums_N"."released_N",'YYYY-MM',?) AS "c1",count(*) AS "c2",max("albums_N"."id_N") AS "c3" FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND (("albums_N"."title_N"=?) IS NOT TRUE)) GROUP BY 1,2) g WHERE "g"."c2"<? ORDER BY g."c0" NULLS LAST,g."c1" NULLS LAST LIMIT 1000)
+
+-- restricted query
+SELECT group_concat(j,',
+'),count(*) FROM (SELECT json_object('count',iif(g."c0" BETWEEN -9007199254740991 AND 9007199254740991,g."c0",CAST(g."c0" AS TEXT))) AS j FROM (SELECT count(*) AS "c0" FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND "albums_N"."artistid_N" IN (SELECT "t1"."id_N" FROM "artists_N" "t1" WHERE (("t1".rowid*2654435761>>16&1023 OR _tick()) AND "t1"."id_N" IS NOT NULL AND "t1"."name_N"=?)))) g LIMIT 1000)
 
 -- restricted list
 SELECT group_concat(j,',
@@ -54,31 +98,48 @@ SELECT group_concat(j,',
 SELECT json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'artistId',"albums_N"."artistid_N"),"albums_N"._v FROM "albums_N" WHERE ("albums_N"."id_N"=? AND "albums_N"."artistid_N" IN (SELECT "t1"."id_N" FROM "artists_N" "t1" WHERE (("t1".rowid*2654435761>>16&1023 OR _tick()) AND "t1"."id_N" IS NOT NULL AND "t1"."name_N"=?)))
 
 -- create
-INSERT INTO "albums_N" ("title_N") VALUES (?) RETURNING "albums_N"."id_N","albums_N"._v,1,1,concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}')
+INSERT INTO "albums_N" ("title_N") VALUES (?) RETURNING "albums_N"."id_N","albums_N"._v,1,1,concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}')
 INSERT INTO _events (at,name,resource,tk,actor,request_id,changed)
 SELECT ?,'albums.created','albums',v,?,?,? FROM (SELECT value AS v FROM json_each(?)) RETURNING id
 
 -- create with a foreign key
-INSERT INTO "albums_N" ("title_N","artistid_N") VALUES (?,?) RETURNING "albums_N"."id_N","albums_N"._v,1,1,concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}')
+INSERT INTO "albums_N" ("title_N","artistid_N") VALUES (?,?) RETURNING "albums_N"."id_N","albums_N"._v,1,1,concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}')
 INSERT INTO _events (at,name,resource,tk,actor,request_id,changed)
 SELECT ?,'albums.created','albums',v,?,?,? FROM (SELECT value AS v FROM json_each(?)) RETURNING id
 
 -- create two
-INSERT INTO "albums_N" ("title_N") VALUES (?) RETURNING "albums_N"."id_N","albums_N"._v,1,1,concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}')
-INSERT INTO "albums_N" ("title_N") VALUES (?) RETURNING "albums_N"."id_N","albums_N"._v,1,1,concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}')
+INSERT INTO "albums_N" ("title_N") VALUES (?) RETURNING "albums_N"."id_N","albums_N"._v,1,1,concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}')
+INSERT INTO "albums_N" ("title_N") VALUES (?) RETURNING "albums_N"."id_N","albums_N"._v,1,1,concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}')
 INSERT INTO _events (at,name,resource,tk,actor,request_id,changed)
 SELECT ?,'albums.created','albums',v,?,?,? FROM (SELECT value AS v FROM json_each(?)) RETURNING id
 
 -- update by key
-UPDATE "albums_N" SET "title_N"=?,_v=_v+1 WHERE "albums_N"."id_N"=? RETURNING "albums_N"."id_N","albums_N"._v,1,1,concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}')
+UPDATE "albums_N" SET "title_N"=?,_v=_v+1 WHERE "albums_N"."id_N"=? RETURNING "albums_N"."id_N","albums_N"._v,1,1,concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}')
 INSERT INTO _events (at,name,resource,tk,actor,request_id,changed)
 SELECT ?,'albums.updated','albums',v,?,?,? FROM (SELECT value AS v FROM json_each(?)) RETURNING id
 
 -- update by filter
 SELECT count(*) FROM (SELECT 1 FROM "albums_N" WHERE "albums_N"."title_N"=? LIMIT 10001) c
-UPDATE "albums_N" SET "live_N"=?,_v=_v+1 WHERE "albums_N"."title_N"=? RETURNING "albums_N"."id_N","albums_N"._v,1,1,concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}')
+UPDATE "albums_N" SET "live_N"=?,_v=_v+1 WHERE "albums_N"."title_N"=? RETURNING "albums_N"."id_N","albums_N"._v,1,1,concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}')
 INSERT INTO _events (at,name,resource,tk,actor,request_id,changed)
 SELECT ?,'albums.updated','albums',v,?,?,? FROM (SELECT value AS v FROM json_each(?)) RETURNING id
+
+-- add of a link
+SELECT "tags_N"."id_N","tags_N"."id_N" FROM "tags_N" WHERE ("tags_N"."id_N" IN (SELECT value FROM json_each(?)) AND "tags_N"."deletedat_N" IS NULL)
+SELECT "albums_N"."id_N","albums_N"."id_N" FROM "albums_N" WHERE "albums_N"."id_N" IN (SELECT value FROM json_each(?))
+SELECT group_concat(j,',
+'),count(*) FROM (SELECT json_object('id',"tags_N"."id_N") AS j FROM "tags_N" WHERE (("tags_N".rowid*2654435761>>16&1023 OR _tick()) AND ("tags_N"."id_N" IN (SELECT "tagsid_N" FROM "albumstags_N" WHERE "albumsid_N"=(SELECT "t1"."id_N" FROM "albums_N" "t1" WHERE "t1"."id_N"=?)) AND "tags_N"."deletedat_N" IS NULL)) ORDER BY "tags_N"."id_N" LIMIT 1001)
+SELECT "tags_N"."id_N","tags_N"."id_N" FROM "tags_N" WHERE ("tags_N"."id_N" IN (SELECT value FROM json_each(?)) AND "tags_N"."deletedat_N" IS NULL)
+SELECT group_concat(j,',
+'),count(*) FROM (SELECT json_object('id',"tags_N"."id_N") AS j FROM "tags_N" WHERE (("tags_N".rowid*2654435761>>16&1023 OR _tick()) AND ("tags_N"."id_N" IN (SELECT "tagsid_N" FROM "albumstags_N" WHERE "albumsid_N"=(SELECT "t1"."id_N" FROM "albums_N" "t1" WHERE "t1"."id_N"=?)) AND "tags_N"."deletedat_N" IS NULL)) ORDER BY "tags_N"."id_N" LIMIT 1001)
+
+-- restore of none
+SELECT count(*) FROM (SELECT 1 FROM "tags_N" WHERE ((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND ((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND "tags_N"."name_N"=?)) LIMIT 10001) c
+UPDATE "tags_N" SET "deletedat_N"=?,"deletedwith_N"=?,_v=_v+1 WHERE ((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND ((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND "tags_N"."name_N"=?)) RETURNING "tags_N"."id_N","tags_N"._v,1,1,json_object('id',"tags_N"."id_N",'name',"tags_N"."name_N",'deletedAt',"tags_N"."deletedat_N")
+
+-- trash by filter
+SELECT count(*) FROM (SELECT 1 FROM "tags_N" WHERE ("tags_N"."deletedat_N" IS NULL AND ("tags_N"."deletedat_N" IS NULL AND "tags_N"."name_N"=?)) LIMIT 10001) c
+UPDATE "tags_N" SET "deletedat_N"=?,"deletedwith_N"=?,_v=_v+1 WHERE ("tags_N"."deletedat_N" IS NULL AND ("tags_N"."deletedat_N" IS NULL AND "tags_N"."name_N"=?)) RETURNING "tags_N"."id_N","tags_N"._v,1,1,json_object('id',"tags_N"."id_N",'name',"tags_N"."name_N",'deletedAt',"tags_N"."deletedat_N")
 
 -- destroy by filter
 SELECT count(*) FROM (SELECT 1 FROM "albums_N" WHERE "albums_N"."title_N"=? LIMIT 10001) c
