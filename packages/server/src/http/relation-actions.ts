@@ -121,34 +121,38 @@ function withForeignKey(body: unknown, name: string, value: unknown): unknown {
 }
 
 async function update(call: Call, context: RecordContext, related: Related): Promise<Answer> {
-  const { target, relation } = related;
+  const { target, relation, field } = related;
   const request = asked(call, related);
   const result = await writing(context, request, async (inside) => {
-    await requireParent(inside, related);
-    const [only] = relation.many || hasTarget(request) ? [] : await linkedKeys(inside, related);
-    if (!relation.many && !hasTarget(request) && only === undefined) {
-      if (relation.kind === 'belongsTo')
-        throw new ApiError('RECORD_UNKNOWN', `"${related.field.name}" names no record.`);
-      return createLinked(inside, related, normaliseRequest('create', {}, false), call.body);
-    }
-    const wanted = only === undefined ? request : { ...request, filterByTk: only };
-    return updateWithNested(inside, target, wanted, call.body, null);
+    const wanted = await namedIn(inside, related, request);
+    if (wanted) return updateWithNested(inside, target, wanted, call.body, null);
+    if (relation.kind === 'belongsTo') throw new ApiError('RECORD_UNKNOWN', `"${field.name}" names no record.`);
+    return createLinked(inside, related, normaliseRequest('create', {}, false), call.body);
   });
   return answer(result);
 }
 
 async function destroy(call: Call, context: RecordContext, related: Related): Promise<Answer> {
-  const { target, relation } = related;
+  const { target, field } = related;
   const request = asked(call, related);
   const result = await writing(context, request, async (inside) => {
-    await requireParent(inside, related);
-    const [only] = relation.many || hasTarget(request) ? [] : await linkedKeys(inside, related);
-    if (!relation.many && !hasTarget(request) && only === undefined)
-      throw new ApiError('RECORD_UNKNOWN', `"${related.field.name}" names no record.`);
-    const wanted = only === undefined ? request : { ...request, filterByTk: only };
+    const wanted = await namedIn(inside, related, request);
+    if (!wanted) throw new ApiError('RECORD_UNKNOWN', `"${field.name}" names no record.`);
     return destroyRecords(inside, target, wanted, null, rulesOf(target));
   });
   return answer(result);
+}
+
+/** The request with its target: a to-one relation needs none named. Null where it names no record. */
+async function namedIn(
+  inside: RecordContext,
+  related: Related,
+  request: AskedRecordRequest,
+): Promise<AskedRecordRequest | null> {
+  await requireParent(inside, related);
+  if (related.relation.many || request.filterByTk !== undefined || request.filter !== null) return request;
+  const [only] = await linkedKeys(inside, related);
+  return only === undefined ? null : { ...request, filterByTk: only };
 }
 
 /** One transaction for all of it, taken back where it is only tried. */
@@ -158,10 +162,6 @@ function writing<T>(
   work: (inside: RecordContext) => Promise<T>,
 ): Promise<T> {
   return dryRun ? tried(context, work) : together(context, work);
-}
-
-function hasTarget({ filterByTk, filter }: AskedRecordRequest): boolean {
-  return filterByTk !== undefined || filter !== null;
 }
 
 /** `{values: […]}`, a bare list or key, or filterByTk. */
@@ -184,7 +184,7 @@ function namedTargets(call: Call, action: LinkAction, { relation }: Related): un
   if (byKey !== undefined && body !== undefined && body !== null && !(isObject(body) && Object.keys(body).length === 0))
     throw new ApiError('BODY_INVALID', 'Name the records by filterByTk or in the body, not both.');
   const named =
-    byKey !== undefined ? requestByKeys('destroy', byKey).filterByTk : isObject(body) ? namedIn(body) : body;
+    byKey !== undefined ? requestByKeys('destroy', byKey).filterByTk : isObject(body) ? targetsIn(body) : body;
   // Without a target a to-one relation lets go of the one that it names.
   if (action === 'remove' && !relation.many && named === undefined) return null;
   if (named === undefined || (action !== 'set' && action !== 'remove' && named === null))
@@ -193,7 +193,7 @@ function namedTargets(call: Call, action: LinkAction, { relation }: Related): un
 }
 
 /** An object is `{values}`, `{filterByTk}` or one record by its key. */
-function namedIn(body: Record<string, unknown>): unknown {
+function targetsIn(body: Record<string, unknown>): unknown {
   for (const name of ['values', 'filterByTk']) if (name in body) return body[name];
   return Object.keys(body).length === 0 ? undefined : body;
 }

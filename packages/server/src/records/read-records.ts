@@ -80,7 +80,8 @@ export async function* streamRecords(
   request: AskedRecordRequest,
 ): AsyncGenerator<readonly string[]> {
   // A sort of one's own may cost a pass over the table for each piece.
-  const chunk = request.sort.length === 0 ? limits.streamChunk : limits.pageSizeMaximum;
+  const byKey = request.sort.every((term) => term.path === collection.primaryKey.name);
+  const chunk = byKey ? limits.streamChunk : limits.pageSizeMaximum;
   let asked: AskedRecordRequest = { ...request, count: 'none', pageSize: chunk, page: 1 };
   for (;;) {
     const grant = requireGrant(context, collection, 'list');
