@@ -147,13 +147,31 @@ describe('definitions that change while the process is killed (sqlite)', () => {
           for (const key of ['n', 'm', 'parentId']) if (key in row) expect(row[key]).not.toBeNull();
       }
       const is = defined.find((each) => each.name === 'parents')!.fields.map((field) => field.name);
+      // A set that was applied is there with all of it, or with nothing.
+      for (let earlier = 0; earlier < round; earlier += 1) {
+        const parts = [`set${earlier}`, `peer${earlier}`].map((name) => defined.some((each) => each.name === name));
+        expect([earlier, ...parts, is.includes(`g${earlier}`)]).toEqual([earlier, ...Array(3).fill(parts[0])]);
+      }
       const key = is.includes('n') ? 'n' : 'm';
       const changes = (async () => {
         const about = { collectionName: 'parents', name: key };
+        const set = [
+          { name: 'parents', fields: [{ name: `g${round}`, type: 'integer', defaultValue: 2 }] },
+          {
+            name: `set${round}`,
+            fields: [
+              { name: 'parent', type: 'belongsTo', target: 'parents' },
+              { name: 'peers', type: 'hasMany', target: `peer${round}` },
+            ],
+          },
+          { name: `peer${round}` },
+        ];
+        if (round % 2 === 0) await call('collections:apply', set);
         await call('fields:update', { ...about, type: 'string' });
         await call('fields:create', { collectionName: 'parents', name: `f${round}`, type: 'integer', defaultValue: 1 });
         await call('fields:update', { ...about, type: 'integer', newName: key === 'n' ? 'm' : 'n' });
         await call('fields:destroy', { collectionName: 'parents', name: `f${round}` });
+        if (round % 2 === 1) await call('collections:apply', set);
       })();
       await new Promise((resolve) => setTimeout(resolve, next(220)));
       const gone = new Promise((resolve) => child.once('exit', resolve));
