@@ -196,18 +196,12 @@ export async function permissionsOn(
   return rows.map((row) => permissionOf(row));
 }
 
-/** Every permission on a resource, of any role. */
-export async function permissionsFor(
-  database: Database,
-  transaction: Transaction,
-  resource: string,
-): Promise<StoredPermission[]> {
+/** Every permission of every role. */
+export async function permissionsIn(database: Database, transaction: Transaction): Promise<StoredPermission[]> {
   const rows = await writing(
     database,
     transaction,
-  )(
-    sql`SELECT id,role,resource,actions,filter,fields,"exceptFields" FROM permissions WHERE resource=${value('text', resource)}`,
-  );
+  )(sql`SELECT id,role,resource,actions,filter,fields,"exceptFields" FROM permissions ORDER BY id`);
   return rows.map((row) => permissionOf(row));
 }
 
