@@ -4,6 +4,7 @@ import { credentialsOf, signIn, signOut } from '../identity/sign-in.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { createKey } from '../records/system/api-key-rules.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
+import { knownParameters } from './known-parameters.ts';
 
 /** `auth:` and the creation of keys. */
 export const authActions: Readonly<Record<string, SystemAction>> = {
@@ -53,8 +54,10 @@ async function runCheck({ application, caller }: Call): Promise<Answer> {
   return { data: JSON.stringify(data) };
 }
 
-async function runCreateKey({ application, applications, caller, requestId, body }: Call): Promise<Answer> {
+async function runCreateKey(call: Call): Promise<Answer> {
+  const { application, applications, caller, requestId, body } = call;
   if (caller.type === 'anonymous') throw tokenMissing();
+  knownParameters(call, [], false);
   const key = await createKey(application.recordContext(caller, requestId), body);
   await applications.noteKey(key['token'] as string, application.name);
   return { data: JSON.stringify(key) };

@@ -13,7 +13,7 @@ import { denied } from '../query/read-access.ts';
 import { checkCollection, checkCollectionChange, checkCollections, checkField } from '../schema/definition-check.ts';
 import type { Collection } from '../schema/registry.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
-import { knownParameters } from './known-parameters.ts';
+import { isTrial, knownParameters } from './known-parameters.ts';
 
 type Definitions = (call: Call, context: DefinitionContext) => Promise<unknown>;
 
@@ -62,7 +62,7 @@ function guarded(work: Definitions): SystemAction['run'] {
     const { grantOf } = call.application.recordContext(call.caller, call.requestId);
     for (const [on, needed] of neededFor[`${resource}:${action}`] ?? [[resource, action]])
       if (!grantOf(on, needed)) throw denied(on, needed);
-    const tried = !isReadAction(action) && isTrial(call);
+    const tried = !isReadAction(action) && isTrial(call.parameters());
     const trial = tried ? { changes: [], records: {} } : null;
     const result = await work(call, call.application.definitionContext(call.caller, call.requestId, trial)).catch(
       reportTrial,
@@ -71,14 +71,6 @@ function guarded(work: Definitions): SystemAction['run'] {
     if (result instanceof WithMeta) return { data: JSON.stringify(result.data), meta: result.meta, ...counter };
     return { data: JSON.stringify(result), ...counter };
   };
-}
-
-/** `dryRun=true`: everything runs and is taken back; the reply says what would be. */
-function isTrial(call: Call): boolean {
-  const { dryRun } = call.parameters();
-  if (dryRun === undefined || dryRun === 'false') return false;
-  if (dryRun === 'true') return true;
-  throw new ApiError('PARAMETER_INVALID', 'dryRun must be true or false.');
 }
 
 function reportTrial(error: unknown): unknown {

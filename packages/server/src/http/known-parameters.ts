@@ -12,3 +12,10 @@ export function knownParameters(call: Call, names: readonly string[], tries = tr
     throw new ApiError('PARAMETER_UNKNOWN', `${resource}:${action} knows no parameter "${unknown.slice(0, 60)}".`);
   return parameters;
 }
+
+/** `dryRun=true`: everything runs and is taken back; the reply says what would be. */
+export function isTrial({ dryRun }: Readonly<Record<string, unknown>>): boolean {
+  if (dryRun === undefined || dryRun === 'false') return false;
+  if (dryRun === 'true') return true;
+  throw new ApiError('PARAMETER_INVALID', 'dryRun must be true or false.');
+}

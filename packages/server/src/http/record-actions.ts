@@ -17,9 +17,10 @@ import { getRecord, listRecords, requireGrant, streamRecords } from '../records/
 import type { RecordContext } from '../records/record-context.ts';
 import { rulesOf } from '../records/system/rules-of.ts';
 import { tried } from '../records/trial.ts';
-import { destroyRecords, type Match, restoreRecords } from '../records/write-records.ts';
+import { destroyRecords, type Match, restoreRecords, type WriteResult } from '../records/write-records.ts';
 import type { Collection } from '../schema/registry.ts';
 import type { Answer, Call } from './call.ts';
+import { isTrial } from './known-parameters.ts';
 import { unknownRoute } from './route.ts';
 
 /** Lists of administration come whole unless a page is asked for. */
@@ -63,11 +64,18 @@ async function read(action: ReadAction, call: Call, context: RecordContext, coll
 }
 
 async function write(action: WriteAction, call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
-  if (action === 'move') return answer(await moveRecord(context, collection, call.parameters()));
+  if (action === 'move') return move(call, context, collection);
   const request = call.request();
   if (!request.dryRun) return written(action, call, context, collection, request);
   const trial = await tried(context, (inside) => written(action, call, inside, collection, request));
   return 'stream' in trial ? trial : { data: trial.data, meta: { dryRun: true } };
+}
+
+async function move(call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
+  const { dryRun, ...parameters } = call.parameters();
+  const work = (inside: RecordContext): Promise<WriteResult> => moveRecord(inside, collection, parameters);
+  if (!isTrial({ dryRun })) return answer(await work(context));
+  return { data: (await tried(context, work)).data, meta: { dryRun: true } };
 }
 
 async function written(

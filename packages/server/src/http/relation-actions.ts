@@ -3,7 +3,7 @@ import { isObject } from '../protocol/json-text.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { normaliseRequest, requestByKeys } from '../protocol/request-normaliser.ts';
 import { changeLinks, type Link, type LinkAction, linkedKeys, linksOf } from '../records/links.ts';
-import { createWithNested, updateWithNested } from '../records/nested-values.ts';
+import { allowed, createWithNested, updateWithNested } from '../records/nested-values.ts';
 import { getRecord, listRecords, requireGrant } from '../records/read-records.ts';
 import { type RecordContext, together } from '../records/record-context.ts';
 import { type Related, relatedOf, sourceValue } from '../records/related-parent.ts';
@@ -11,6 +11,7 @@ import { rulesOf } from '../records/system/rules-of.ts';
 import { tried } from '../records/trial.ts';
 import { destroyRecords, type WriteResult } from '../records/write-records.ts';
 import type { Answer, Call } from './call.ts';
+import { isTrial } from './known-parameters.ts';
 import { namedCollection } from './record-actions.ts';
 import { unknownRoute } from './route.ts';
 
@@ -89,7 +90,11 @@ async function get(call: Call, context: RecordContext, related: Related): Promis
 /** Creates records that the relation names. */
 async function create(call: Call, context: RecordContext, related: Related): Promise<Answer> {
   const request = call.request();
-  return answer(await writing(context, request, (inside) => createLinked(inside, related, request, call.body)));
+  const body = allowed(call.body, request);
+  // What the relation itself sets is never dropped.
+  const whole = { ...request, whitelist: null, blacklist: [] };
+  const result = await writing(context, request, (inside) => createLinked(inside, related, whole, body));
+  return answer(result, request);
 }
 
 async function createLinked(
@@ -129,7 +134,7 @@ async function update(call: Call, context: RecordContext, related: Related): Pro
     if (relation.kind === 'belongsTo') throw new ApiError('RECORD_UNKNOWN', `"${field.name}" names no record.`);
     return createLinked(inside, related, normaliseRequest('create', {}, false), call.body);
   });
-  return answer(result);
+  return answer(result, request);
 }
 
 async function destroy(call: Call, context: RecordContext, related: Related): Promise<Answer> {
@@ -140,7 +145,7 @@ async function destroy(call: Call, context: RecordContext, related: Related): Pr
     if (!wanted) throw new ApiError('RECORD_UNKNOWN', `"${field.name}" names no record.`);
     return destroyRecords(inside, target, wanted, null, rulesOf(target));
   });
-  return answer(result);
+  return answer(result, request);
 }
 
 /** The request with its target: a to-one relation needs none named. Null where it names no record. */
@@ -152,7 +157,7 @@ async function namedIn(
   await requireParent(inside, related);
   if (related.relation.many || request.filterByTk !== undefined || request.filter !== null) return request;
   const [only] = await linkedKeys(inside, related);
-  return only === undefined ? null : { ...request, filterByTk: only };
+  return only === undefined ? null : { ...request, filterByTk: only, shape: `${request.shape} its own` };
 }
 
 /** One transaction for all of it, taken back where it is only tried. */
@@ -169,15 +174,19 @@ function linking(action: LinkAction): RelationAction {
   return async (call, context, related) => {
     const links = linksOf(namedTargets(call, action, related), related);
     const turn = `links ${related.source.id} ${String(related.key)}`;
-    const keys = await together(context, (inside) => changeLinks(inside, related, action, links), { turn });
-    return { data: JSON.stringify(keys) };
+    const change = (inside: RecordContext): Promise<unknown[]> => changeLinks(inside, related, action, links);
+    const dryRun = isTrial(call.parameters());
+    const keys = await (dryRun ? tried(context, change) : together(context, change, { turn }));
+    return { data: JSON.stringify(keys), ...(dryRun && { meta: { dryRun } }) };
   };
 }
+
+const linkParameters = new Set(['filterByTk', 'values', 'dryRun']);
 
 function namedTargets(call: Call, action: LinkAction, { relation }: Related): unknown {
   const { body } = call;
   const parameters = call.parameters();
-  const unknown = Object.keys(parameters).find((name) => name !== 'filterByTk' && name !== 'values');
+  const unknown = Object.keys(parameters).find((name) => !linkParameters.has(name));
   if (unknown !== undefined)
     throw new ApiError('PARAMETER_UNKNOWN', `The action ${action} knows no parameter "${unknown.slice(0, 60)}".`);
   const byKey = parameters['filterByTk'] ?? parameters['values'];
@@ -198,6 +207,7 @@ function targetsIn(body: Record<string, unknown>): unknown {
   return Object.keys(body).length === 0 ? undefined : body;
 }
 
-function answer({ data, counter }: WriteResult): Answer {
+function answer({ data, counter }: WriteResult, { dryRun }: Pick<AskedRecordRequest, 'dryRun'>): Answer {
+  if (dryRun) return { data, meta: { dryRun } };
   return counter === null ? { data } : { data, counter };
 }

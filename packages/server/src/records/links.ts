@@ -69,6 +69,8 @@ export async function changeLinks(
   const { relation } = related;
   if (!relation.many && action === 'set' && links.length > 1)
     throw new ApiError('BODY_INVALID', `"${related.field.name}" names one record.`);
+  if (related.field.kept)
+    throw new ApiError('SYSTEM_PROTECTED', `"${related.field.name}" is kept by the server and cannot be changed.`);
   await requireTargets(inside, related, links, action);
   if (relation.kind === 'belongsTo') await linkOwn(inside, related, action, links);
   else if (relation.through) await linkJoin(inside, related, action, links);

@@ -55,6 +55,8 @@ async function moved(inside: RecordContext, collection: Collection, move: Move):
   const own = await scopeOf(move.source);
   const beside = move.target === undefined ? undefined : await besideScope(inside, collection, move, scopeKey);
   const scope = move.targetScope !== undefined ? move.targetScope : beside === undefined ? own : beside;
+  if (beside !== undefined && beside !== scope)
+    throw new ApiError('PARAMETER_INVALID', 'targetId lies in another scope than targetScope names.');
   transaction!.touch(collection.table);
   if (await isDisordered(database, transaction!, place, scope)) await renumber(database, transaction!, place);
   const from = scope === own ? Number(await fieldValue(inside, collection, move.source, move.field.name, grant)) : null;

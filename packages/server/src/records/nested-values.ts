@@ -84,7 +84,10 @@ export async function updateWithNested(
 }
 
 /** `whitelist` and `blacklist`: what they leave out of a body is dropped. */
-function allowed(body: unknown, { whitelist, blacklist }: AskedRecordRequest): unknown {
+export function allowed(
+  body: unknown,
+  { whitelist, blacklist }: Pick<AskedRecordRequest, 'whitelist' | 'blacklist'>,
+): unknown {
   if (whitelist === null && blacklist.length === 0) return body;
   if (Array.isArray(body)) return body.map((each) => (isObject(each) ? allowedOf(each, whitelist, blacklist) : each));
   return isObject(body) ? allowedOf(body, whitelist, blacklist) : body;

@@ -184,6 +184,18 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'a whitelist drops values of the body, not the link',
+    request: 'POST /api/authors/2/books:create?whitelist=title&dryRun=true',
+    body: { title: 'Kept', nonsense: 1 },
+    expect: { status: 200, body: { data: { title: 'Kept', authorId: 2 }, meta: { dryRun: true } } },
+  },
+  {
+    name: 'dryRun of a link says what would be',
+    request: 'POST /api/authors/2/books:add?dryRun=true',
+    body: [4],
+    expect: { status: 200, body: { data: [4, 5, 6, 7], meta: { dryRun: true } } },
+  },
+  {
     name: 'with another foreign key it is a contradiction',
     request: 'POST /api/authors/2/books:create',
     body: { title: 'C', authorId: 1 },

@@ -68,6 +68,13 @@ describeEngines('sort fields and move', (engine) => {
     expect([await order('one'), await order('two')]).toEqual(['cfed', 'axb']);
   });
 
+  test('dryRun of a move keeps the order', async () => {
+    const reply = await server.call('POST /api/tasks:move?sourceId=3&sticky=true&dryRun=true');
+    expect([reply.status, reply.body.meta]).toEqual([200, { dryRun: true }]);
+    expect(await order('one')).toBe('cfed');
+    expect((await server.call('POST /api/tasks:move?sourceId=3&targetId=4&targetScope=two')).status).toBe(400);
+  });
+
   test('places that are held twice are put in order first', async () => {
     await server.data('POST /api/tasks:update?filter={"lane":"two"}', { body: { sort: 7 } });
     await move('sourceId=6&targetId=1');

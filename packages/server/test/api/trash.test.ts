@@ -424,6 +424,11 @@ describeEngines('authors', (engine) => {
       readOnly: true,
     });
     await server.play({
+      name: 'nor does its relation',
+      request: 'POST /api/notes/1/updatedBy:remove',
+      expect: { status: 403, body: { code: 'SYSTEM_PROTECTED' } },
+    });
+    await server.play({
       name: 'a field that the server keeps does not change',
       request: 'POST /api/fields:update',
       body: { collectionName: 'notes', name: 'createdById', title: 'x' },

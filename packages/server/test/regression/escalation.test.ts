@@ -30,6 +30,9 @@ describeEngines('nobody gains power through a relation', (engine) => {
     await server.data('POST /api/collections:create', {
       body: { name: 'posts', fields: [{ name: 'writer', type: 'belongsTo', target: 'users' }] },
     });
+    const { database } = server.running.applications.main;
+    const failed = `INSERT INTO "applicationErrors" (application,stage) VALUES ('main','x')`;
+    await database.write((transaction) => transaction.run({ text: failed, values: [] }));
     await server.data('POST /api/permissions:create', {
       body: { role: 'plain', resource: 'posts', actions: ['create', 'get', 'update'] },
     });
@@ -53,6 +56,9 @@ describeEngines('nobody gains power through a relation', (engine) => {
     ['keeper', 'permissions/1/roleOf:set', ['keeper'], 403],
     ['keeper', 'applications/main/errorLog:create', { stage: 'x' }, 403],
     ['keeper', 'applicationErrors:create', { application: 'main', stage: 'x' }, 403],
+    ['keeper', 'applicationErrors/1/applicationOf:destroy', undefined, 403],
+    ['admin', 'applicationErrors/1/applicationOf:destroy', undefined, 403],
+    ['admin', 'apiKeys:create?dryRun=true', { role: { name: 'viewer' } }, 400],
     ['keeper', 'users:firstOrCreate?filterKeys=email', { email: 'new@example.com', roles: ['admin'] }, 403],
     ['keeper', 'apiKeys:firstOrCreate?filterKeys=name', { name: 'k', role: 'admin' }, 404],
     ['plain', 'posts:create', { writer: { email: 'n@example.com', roles: ['admin'] } }, 403],

@@ -1,5 +1,5 @@
 import { setOwner } from '../../database/application-rows.ts';
-import { invalidDefinition } from '../../protocol/api-error.ts';
+import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
 
@@ -10,6 +10,12 @@ const told = ['status', 'errorLog'];
 /** Applications: their names, their options, and who made them. Starting and stopping are actions of their own. */
 export const applicationRules: RecordRules = {
   access: false,
+
+  /** A store goes with it: that is the work of applications:destroy, which asks whether it is meant. */
+  async guard(_transaction, action): Promise<void> {
+    if (action === 'destroy')
+      throw new ApiError('SYSTEM_PROTECTED', 'An application is destroyed by applications:destroy alone.');
+  },
 
   async prepare(body, key, context): Promise<RuledBody> {
     if (!isObject(body)) throw invalidDefinition({ body: 'Give an application: {"name", "displayName", "options"}.' });
