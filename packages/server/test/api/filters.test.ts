@@ -198,6 +198,12 @@ describeEngines('filters by date and list', (engine) => {
     const seen = await server.call('GET /api/things:list', { as: 'daily', headers: { 'x-timezone': 'Asia/Tokyo' } });
     expect(seen.body.data.map((each: { id: number }) => each.id)).toEqual([7, 8]);
     await server.play({
+      name: 'a variable inside a list is refused on save, since it would be plain text',
+      request: 'POST /api/permissions:create',
+      body: { role: 'daily', resource: 'things', actions: ['get'], filter: { n: { $in: ['{{$user.id}}'] } } },
+      expect: { status: 422, body: { details: { filter: expect.stringContaining('whole value') } } },
+    });
+    await server.play({
       name: 'a period that is none is refused on save',
       request: 'POST /api/permissions:create',
       body: { role: 'daily', resource: 'things', actions: ['get'], filter: { at: { $dateOn: '{{$date.someday}}' } } },

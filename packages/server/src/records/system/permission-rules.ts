@@ -100,7 +100,8 @@ function checkFilter(input: unknown, collection: Collection | null, context: Rec
     const { filter, values } = normaliseFilter(input);
     const variables = new Map<number, string>();
     values.forEach((value, slot) => {
-      for (const each of Array.isArray(value) ? value : [value]) refuseUnknownBraces(each);
+      if (Array.isArray(value)) for (const each of value) refuseBracesInList(each);
+      else refuseUnknownBraces(value);
       const variable = variableOf(value);
       if (variable !== null) variables.set(slot, variable);
     });
@@ -110,6 +111,12 @@ function checkFilter(input: unknown, collection: Collection | null, context: Rec
       throw invalidDefinition({ filter: error.message });
     throw error;
   }
+}
+
+/** In a list it would be compared as the text it is written with. */
+function refuseBracesInList(value: unknown): void {
+  if (typeof value === 'string' && value.includes('{{'))
+    throw invalidDefinition({ filter: `"${value.slice(0, 60)}" stands in a list; a variable is a whole value.` });
 }
 
 function refuseUnknownBraces(value: unknown): void {
