@@ -1,11 +1,8 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Row } from '../../src/database/database.ts';
-import { describeEngines, type Engine } from '../support/engines.ts';
+import { describeEngines } from '../support/engines.ts';
 import { type Scenario, TestServer } from '../support/scenario.ts';
+import { openShop, orders, shop } from '../support/shop.ts';
 
-const shop = { 'x-app': 'shop' };
 const unauthorized = { error: 'Unauthorized', message: expect.stringContaining('invalid or missing token') };
 const record = {
   name: 'shop',
@@ -251,54 +248,11 @@ const scenarios: readonly Scenario[] = [
   },
 ];
 
-async function open(engine: Engine, env: Record<string, string> = {}): Promise<TestServer> {
-  const server = await TestServer.start(engine, { env });
-  await server.data('POST /api/applications:create', { body: { name: 'shop', displayName: 'The shop' } });
-  await signInToShop(server);
-  await server.data('POST /api/collections:create', {
-    as: 'shopAdmin',
-    headers: shop,
-    body: { name: 'orders', fields: [{ name: 'no', type: 'integer' }] },
-  });
-  await server.data('POST /api/orders:create', { as: 'shopAdmin', headers: shop, body: [{ no: 1 }, { no: 2 }] });
-  return server;
-}
-
-async function signInToShop(server: TestServer): Promise<void> {
-  const body = { email: 'root@example.com', password: 'correct horse battery' };
-  const { token } = await server.data('POST /api/auth:signIn', { as: 'nobody', headers: shop, body });
-  server.tokens.set('shopAdmin', token as string);
-}
-
-const orders = (server: TestServer, as = 'shopAdmin'): ReturnType<TestServer['call']> =>
-  server.call('GET /api/orders:list', { as, headers: shop });
-
-async function query(server: TestServer, text: string): Promise<Row[]> {
-  const { database } = server.running.applications.main;
-  return database.write((transaction) => transaction.run({ text, values: [] }));
-}
-
-/** Makes a store unreadable, or whole again. */
-async function spoil(server: TestServer, engine: Engine): Promise<() => Promise<void>> {
-  const [row] = await query(server, `SELECT store FROM applications WHERE name='shop'`);
-  const store = row![0] as string;
-  if (engine.name === 'sqlite') {
-    const path = join(server.store.dataDir, 'applications', `${store}.db`);
-    const { readFileSync } = await import('node:fs');
-    const whole = readFileSync(path);
-    writeFileSync(path, 'this is no database, it never was one, and it will not be opened');
-    return async () => writeFileSync(path, whole);
-  }
-  const schema = `app_${store.replaceAll('-', '')}`;
-  await query(server, `ALTER TABLE ${schema}._fields RENAME COLUMN facts TO lost`);
-  return async () => void (await query(server, `ALTER TABLE ${schema}._fields RENAME COLUMN lost TO facts`));
-}
-
 describeEngines('applications', (engine) => {
   describe('rows', () => {
     let server: TestServer;
     beforeAll(async () => {
-      server = await open(engine);
+      server = await openShop(engine);
       await server.key('developer');
       const key = async (name: string, as: string, headers: Record<string, string>): Promise<number> => {
         const made = await server.data('POST /api/apiKeys:create', { as, headers, body: { role: { name: 'admin' } } });
@@ -316,7 +270,7 @@ describeEngines('applications', (engine) => {
   });
 
   test('the creator is its first admin, by the same e-mail and password; nothing else is shared', async () => {
-    const server = await open(engine);
+    const server = await openShop(engine);
     const users = await server.data('GET /api/users:list', { as: 'shopAdmin', headers: shop });
     expect(users).toMatchObject([{ id: 1, email: 'root@example.com', status: 'active' }]);
     const names = async (as: string, headers: Record<string, string>): Promise<string[]> =>
@@ -330,7 +284,7 @@ describeEngines('applications', (engine) => {
   });
 
   test('Shop and shop are two', async () => {
-    const server = await open(engine);
+    const server = await openShop(engine);
     await server.data('POST /api/applications:create', { body: { name: 'Shop' } });
     const body = { email: 'root@example.com', password: 'correct horse battery' };
     const { token } = await server.data('POST /api/auth:signIn', { as: 'nobody', headers: { 'x-app': 'Shop' }, body });
@@ -350,129 +304,8 @@ describeEngines('applications', (engine) => {
     await server.stop();
   });
 
-  test('a stopped one answers 503 to those who could use it, and goes on where it was', async () => {
-    const server = await open(engine);
-    const made = await server.data('POST /api/apiKeys:create', {
-      as: 'shopAdmin',
-      headers: shop,
-      body: { role: { name: 'admin' } },
-    });
-    const stopped = await server.play({
-      name: 'stop',
-      request: 'POST /api/applications:stop?filterByTk=shop',
-      expect: { status: 200, body: { data: { status: 'stopped' } }, events: ['applications.updated'] },
-    });
-    expect(stopped.body.data.name).toBe('shop');
-    for (const as of ['shopAdmin', made.token as string, 'admin']) {
-      const reply = await orders(server, as);
-      expect([reply.status, reply.body.code]).toEqual([503, 'APPLICATION_STOPPED']);
-      expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
-    }
-    expect((await orders(server, 'nobody')).status).toBe(401);
-    expect((await orders(server, 'tbs_x')).status).toBe(401);
-    expect((await server.call('GET /api/users:list', { as: made.token as string })).status).toBe(403);
-    await server.running.stop();
-    await server.boot();
-    expect((await orders(server)).status).toBe(503);
-    expect(await server.data('POST /api/applications:start?filterByTk=shop')).toMatchObject({ status: 'running' });
-    expect((await orders(server)).body.meta.count).toBe(2);
-    await server.stop();
-  });
-
-  test('a stream under way ends before its application is closed', async () => {
-    const server = await open(engine);
-    const many = Array.from({ length: 1000 }, (_, no) => ({ no }));
-    for (let round = 0; round < 20; round += 1)
-      await server.data('POST /api/orders:create', { as: 'shopAdmin', headers: shop, body: many });
-    const response = await fetch(`${server.running.url}/api/orders:list?paginate=false`, {
-      headers: { authorization: `Bearer ${server.tokens.get('shopAdmin')}`, ...shop },
-    });
-    const stopping = server.data('POST /api/applications:stop?filterByTk=shop');
-    const body = (await response.json()) as { data: unknown[] };
-    expect(body.data).toHaveLength(20_002);
-    expect(await stopping).toMatchObject({ status: 'stopped' });
-    await server.stop();
-  });
-
-  test('destroyed, its store is gone; made again, it is new', async () => {
-    const server = await open(engine);
-    await server.play({
-      name: 'destroy',
-      request: 'POST /api/applications:destroy?filterByTk=shop&confirm=shop',
-      expect: { status: 200, body: { data: 1 }, events: ['applications.destroyed'] },
-    });
-    expect((await orders(server)).status).toBe(401);
-    expect((await orders(server, 'admin')).status).toBe(404);
-    expect(await server.data('GET /api/applications:list?fields=name')).toEqual([{ name: 'main' }]);
-    await server.data('POST /api/applications:create', { body: { name: 'shop' } });
-    expect((await orders(server)).status).toBe(401);
-    await signInToShop(server);
-    expect((await orders(server)).status).toBe(404);
-    await server.stop();
-  });
-
-  test('one that fails answers 500 with the stage, touches no other, and comes back', async () => {
-    const server = await open(engine);
-    await server.running.stop();
-    await server.boot();
-    const mend = await spoil(server, engine);
-    const failed = await orders(server, 'admin');
-    expect([failed.status, failed.body.code]).toEqual([500, 'APPLICATION_FAILED']);
-    expect(failed.body.message).toMatch(/failed at the stage "[a-z ]+"/);
-    expect(failed.text).not.toContain(server.store.dataDir);
-    expect((await orders(server, 'nobody')).status).toBe(401);
-    expect((await server.call('GET /api/users:list')).status).toBe(200);
-    const shown = await server.data('GET /api/applications:get?filterByTk=shop&appends=errorLog');
-    expect(shown).toMatchObject({ status: 'failed', errorLog: [{ stage: expect.any(String) }] });
-    expect(await server.data('POST /api/applications:start?filterByTk=shop')).toMatchObject({ status: 'failed' });
-    await mend();
-    expect(await server.data('POST /api/applications:start?filterByTk=shop')).toMatchObject({ status: 'running' });
-    expect((await orders(server)).body.meta.count).toBe(2);
-    await server.stop();
-  });
-
-  test('a store that is gone is a failure, not an empty application', async () => {
-    const server = await open(engine);
-    await server.running.stop();
-    await server.boot();
-    const [row] = await query(server, `SELECT store FROM applications WHERE name='shop'`);
-    if (engine.name === 'sqlite') {
-      for (const end of ['', '-wal', '-shm'])
-        rmSync(join(server.store.dataDir, 'applications', `${row![0]}.db${end}`), { force: true });
-    } else await query(server, `DROP SCHEMA app_${(row![0] as string).replaceAll('-', '')} CASCADE`);
-    const reply = await orders(server, 'admin');
-    expect(reply.body).toMatchObject({ code: 'APPLICATION_FAILED', message: expect.stringContaining('missing') });
-    await server.stop();
-  });
-
-  test('a creation that was cut short is ended by the first request, first admin included', async () => {
-    const server = await TestServer.start(engine);
-    await query(
-      server,
-      `INSERT INTO applications (name,options,status,store,born,"ownerId","createdAt","updatedAt") SELECT 'shop',options,'starting','01995f2e-0000-7000-8000-000000000001',builtin.born,1,builtin."createdAt",builtin."updatedAt" FROM (SELECT a.options,a."createdAt",a."updatedAt",b.born FROM applications a,(SELECT ${engine.name === 'sqlite' ? '0' : 'false'} AS born) b) builtin`,
-    );
-    await signInToShop(server);
-    expect(await server.data('GET /api/applications:get?filterByTk=shop')).toMatchObject({ status: 'running' });
-    await server.stop();
-  });
-
-  test('a destruction that was cut short is ended by the next start', async () => {
-    const server = await open(engine);
-    const [row] = await query(server, `SELECT store FROM applications WHERE name='shop'`);
-    await server.running.stop();
-    await server.boot();
-    await query(server, `UPDATE applications SET status='destroying' WHERE name='shop'`);
-    expect((await orders(server, 'admin')).status).toBe(404);
-    await server.running.stop();
-    await server.boot();
-    while (((await server.data('GET /api/applications:list')) as unknown[]).length > 1)
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(existsSync(join(server.store.dataDir, 'applications', `${row![0]}.db`))).toBe(false);
-    await server.stop();
-  });
-
   test('enter gives an admin of main a login in it, made where it is not there', async () => {
-    const server = await open(engine);
+    const server = await openShop(engine);
     await server.data('POST /api/users:create', {
       body: { email: 'second@example.com', password: 'correct horse', roles: ['admin'] },
     });
@@ -486,62 +319,6 @@ describeEngines('applications', (engine) => {
     await server.key('keeper');
     const refused = await server.call('POST /api/applications:enter?filterByTk=shop', { as: 'keeper' });
     expect(refused.status).toBe(403);
-    await server.stop();
-  });
-
-  test('opened by the first request, closed when idle, opened again', async () => {
-    const server = await open(engine, { APPLICATION_IDLE_SECONDS: '1' });
-    const { applications } = server.running;
-    expect(applications.openCount).toBe(1);
-    await new Promise((resolve) => setTimeout(resolve, 1100));
-    await applications.tick();
-    expect(applications.openCount).toBe(0);
-    const replies = await Promise.all(Array.from({ length: 10 }, () => orders(server)));
-    expect(replies.map((reply) => reply.body.meta.count)).toEqual(Array.from({ length: 10 }, () => 2));
-    expect(applications.openCount).toBe(1);
-    await server.stop();
-  });
-
-  test('past APPLICATIONS_OPEN the longest unused is closed', async () => {
-    const server = await open(engine, { APPLICATIONS_OPEN: '2' });
-    for (const name of ['b', 'c', 'd']) await server.data('POST /api/applications:create', { body: { name } });
-    expect(server.running.applications.openCount).toBeLessThanOrEqual(2);
-    expect((await orders(server)).body.meta.count).toBe(2);
-    await server.stop();
-  });
-
-  test('autoStart opens it with the server', async () => {
-    const server = await open(engine);
-    await server.data('POST /api/applications:create', { body: { name: 'eager', options: { autoStart: true } } });
-    await server.running.stop();
-    await server.boot();
-    while (server.running.applications.openCount < 1) await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(server.running.applications.openCount).toBe(1);
-    await server.stop();
-  });
-
-  test('a closed one is opened when its scheduled work is due: logins that are over go', async () => {
-    let ahead = 0;
-    const clock = { now: () => Date.now() + ahead };
-    const server = await TestServer.start(engine, { clock, env: { APPLICATION_IDLE_SECONDS: '1' } });
-    await server.data('POST /api/applications:create', { body: { name: 'shop' } });
-    await signInToShop(server);
-    const { applications } = server.running;
-    const close = async (): Promise<void> => {
-      await new Promise((resolve) => setTimeout(resolve, 1100));
-      await applications.tick();
-      expect(applications.openCount).toBe(0);
-    };
-    await close();
-    expect((await orders(server)).status).toBe(404); // opened again, now it knows of the login
-    await close();
-    ahead = 8 * 24 * 3_600_000;
-    await applications.tick();
-    expect(applications.openCount).toBe(1);
-    const lease = await applications.find('shop');
-    const [rows] = await lease.application.database.read([{ text: 'SELECT count(*) FROM logins', values: [] }]);
-    lease.release();
-    expect(Number(rows![0]![0])).toBe(0);
     await server.stop();
   });
 });
