@@ -2,6 +2,7 @@
  * Changes a field: its words, its bounds, its indexes, its name, its type. Data that does not hold under the new
  * definition refuses the change, so that afterwards every record holds.
  */
+import { randomBytes } from 'node:crypto';
 import { updateField } from '../database/catalogue.ts';
 import { countNulls, countRepeated } from '../database/column-data.ts';
 import type { Transaction } from '../database/database.ts';
@@ -42,8 +43,8 @@ export async function changeField(
   refuseWhatRelationsNeed(context, collection, field, definition);
   const renamed = { ...definition, name: newName as string };
   const work = new FieldChange(context, collection, field, renamed);
-  const scope = { subject: collectionName, tables: [collection.table], rebuild: work.converts };
-  await changing(context, scope, (transaction) => work.run(transaction));
+  const scope = { subject: collectionName, tables: [collection.table], rebuild: work.converts, readable: true };
+  await work.withColumn(() => changing(context, scope, (transaction) => work.run(transaction)));
   return newName as string;
 }
 
@@ -111,6 +112,7 @@ class FieldChange {
   readonly #before: Field;
   readonly #after: Field;
   readonly #facts: FieldFacts;
+  #columnIsThere = false;
 
   constructor(context: DefinitionContext, collection: Collection, before: Field, definition: FieldDefinition) {
     this.#context = context;
@@ -119,10 +121,31 @@ class FieldChange {
     const type = typeOf(definition);
     this.converts = before.column !== null && type.storage !== before.type.storage;
     const facts = storedFacts(before);
-    // The new column stands beside the old one for a while.
-    this.#facts = this.converts ? { ...facts, base: `v${context.version}_${definition.name}` } : facts;
+    // The new column stands beside the old one for a while, and beside one that a parallel change makes.
+    const mark = randomBytes(3).toString('hex');
+    this.#facts = this.converts ? { ...facts, base: `v${context.version}${mark}_${definition.name}` } : facts;
     const column = columnNameOf(this.#facts, before.id, collection.system);
     this.#after = { ...before, name: definition.name, definition, type, column };
+  }
+
+  /**
+   * Runs the change. On a shared engine the column for converted values is made first, by itself: made inside, it would
+   * keep readers off for as long as the values are converted. If the change comes to nothing it is taken away again; one
+   * that a crash leaves behind is named by nobody.
+   */
+  async withColumn(change: () => Promise<void>): Promise<void> {
+    const { database, inside, trial } = this.#context;
+    if (!this.converts || inside || trial) return change();
+    const drop = database.dialect.dropNewColumn(this.#collection.table, this.#after.column!);
+    if (!drop) return change();
+    await database.write((transaction) => this.#addColumn(transaction));
+    this.#columnIsThere = true;
+    try {
+      await change();
+    } catch (error) {
+      await database.write((transaction) => runAll(this.#context, transaction, [drop])).catch(() => {});
+      throw error;
+    }
   }
 
   async run(transaction: Transaction): Promise<void> {
@@ -187,11 +210,17 @@ class FieldChange {
     return { table: this.#collection.table, column: this.#before.column! };
   }
 
+  #addColumn(transaction: Transaction): Promise<void> {
+    const { database, registry } = this.#context;
+    const column = columnDefinition(this.#after, registry);
+    return runAll(this.#context, transaction, database.dialect.addColumn(this.#collection.table, column));
+  }
+
   async #convert(transaction: Transaction): Promise<void> {
     const { database, registry } = this.#context;
     const { dialect } = database;
     const { table } = this.#collection;
-    await runAll(this.#context, transaction, dialect.addColumn(table, columnDefinition(this.#after, registry)));
+    if (!this.#columnIsThere) await this.#addColumn(transaction);
     await convertValues(this.#context, transaction, this.#collection, this.#before, this.#after);
     const fields = this.#collection.fields.map((each) => (each === this.#before ? this.#after : each));
     const grown = makeCollection({ ...this.#collection, fields, options: this.#renamedOptions() });

@@ -15,6 +15,8 @@ export interface ChangeScope {
   readonly tables: readonly string[];
   /** Tables are built anew that others may refer to. */
   readonly rebuild?: boolean;
+  /** Readers go on until the tables change their shape, which is done last. */
+  readonly readable?: boolean;
 }
 
 /** Runs a change of definitions: guarded by the version it was planned for, refused as a conflict, taken up at the end. */
@@ -66,14 +68,14 @@ async function changeInside(
 
 async function changeAlone(
   context: DefinitionContext,
-  { tables, rebuild = false }: ChangeScope,
+  { tables, rebuild = false, readable = false }: ChangeScope,
   work: (transaction: Transaction) => Promise<void>,
 ): Promise<void> {
   const { database, registry } = context;
   await database.write(
     async (transaction) => {
       // Before anything is read: what a transaction sees is settled by its first look.
-      const lock = tables.length > 0 ? database.dialect.lockTables([...tables].sort()) : null;
+      const lock = tables.length > 0 ? database.dialect.lockTables([...tables].sort(), readable) : null;
       if (lock) await runAll(context, transaction, [lock]);
       // Also the lock by which definition changes of several nodes follow each other.
       if ((await bumpVersion(transaction, 'schema')) !== context.version + 1) throw new StaleVersion();
@@ -85,7 +87,7 @@ async function changeAlone(
       changedRegistry(registry, registry.version + 1, await readUncommitted(database, transaction, registry.version));
     },
     // Nobody writes between the change and its being known here.
-    { heavy: tables.length > 0, rebuild, committed: () => context.refresh() },
+    { heavy: tables.length > 0, patient: tables.length > 0, rebuild, committed: () => context.refresh() },
   );
 }
 

@@ -1,4 +1,4 @@
-import { type KeyedColumn, readColumn, writeValue } from '../database/column-data.ts';
+import { type KeyedColumn, readColumn, writeValues } from '../database/column-data.ts';
 import type { Transaction } from '../database/database.ts';
 import { type ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import { misfit } from '../schema/field-type.ts';
@@ -36,13 +36,16 @@ export async function convertValues(
   const check = valueCheck(to);
   const offenders = new Offenders(collection);
   const place = placeOf(collection, to);
-  for await (const values of readColumn(context.database, transaction, placeOf(collection, from)))
+  for await (const values of readColumn(context.database, transaction, placeOf(collection, from))) {
+    const written: { key: unknown; value: unknown }[] = [];
     for (const { key, value } of values) {
       const fitting = spellings(value).find((each) => check(each) === null);
       const canonical = fitting === undefined ? misfit : to.type.read(fitting, to.definition);
       if (canonical === misfit) offenders.add(key, check(value) ?? 'The value does not convert.');
-      else await writeValue(context.database, transaction, place, key, canonical);
+      else written.push({ key, value: canonical });
     }
+    if (!offenders.any) await writeValues(context.database, transaction, place, written);
+  }
   offenders.refuse('do not convert');
 }
 
@@ -90,8 +93,12 @@ class Offenders {
       this.#first.push(`${this.#collection.primaryKey.name} ${String(key)}: ${problem}`);
   }
 
+  get any(): boolean {
+    return this.#count > 0;
+  }
+
   refuse(what: string): void {
-    if (this.#count > 0) throw this.#error(what);
+    if (this.any) throw this.#error(what);
   }
 
   #error(what: string): ApiError {

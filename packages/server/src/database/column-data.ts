@@ -1,6 +1,6 @@
 import type { Storage } from '../schema/field-type.ts';
 import { type Database, fixed, type Transaction } from './database.ts';
-import { identifier, sql, value } from './sql.ts';
+import { identifier, join, sql, value } from './sql.ts';
 
 /** Records in a table. */
 export async function countRows(database: Database, transaction: Transaction, table: string): Promise<number> {
@@ -68,7 +68,10 @@ export async function countLost(
   return Number(row![0]);
 }
 
-/** The values of a column that are not null, by key, a thousand at a time. */
+/** Few enough that looking at them holds nobody up. */
+const valuesAtOnce = 500;
+
+/** The values of a column that are not null, by key, some hundreds at a time. */
 export async function* readColumn(
   database: Database,
   transaction: Transaction,
@@ -80,21 +83,22 @@ export async function* readColumn(
   const select = sql`SELECT ${dialect.scalar(key.storage, sql`${keyed}`)},${shown} FROM ${identifier(table)} WHERE ${identifier(column)} IS NOT NULL`;
   for (let last: unknown = null; ; ) {
     const from = last === null ? sql`` : sql` AND ${keyed}>${value(key.storage, last)}`;
-    const rows = await transaction.run(fixed(dialect, sql`${select}${from} ORDER BY ${keyed} LIMIT 1000`));
+    const rows = await transaction.run(fixed(dialect, sql`${select}${from} ORDER BY ${keyed} LIMIT ${valuesAtOnce}`));
     if (rows.length === 0) return;
     last = rows.at(-1)![0];
     yield rows.map((row) => ({ key: row[0], value: (JSON.parse(row[1] as string) as { value: unknown }).value }));
   }
 }
 
-/** Writes one value. */
-export async function writeValue(
+/** Writes values by key, all by one statement. */
+export async function writeValues(
   database: Database,
   transaction: Transaction,
   { table, key, column, storage }: KeyedColumn,
-  at: unknown,
-  canonical: unknown,
+  written: readonly { readonly key: unknown; readonly value: unknown }[],
 ): Promise<void> {
-  const update = sql`UPDATE ${identifier(table)} SET ${identifier(column)}=${value(storage, canonical)} WHERE ${identifier(key.column)}=${value(key.storage, at)}`;
+  if (written.length === 0) return;
+  const rows = written.map((each) => sql`(${value(key.storage, each.key)},${value(storage, each.value)})`);
+  const update = sql`WITH w(k,v) AS (VALUES ${join(rows, ',')}) UPDATE ${identifier(table)} SET ${identifier(column)}=w.v FROM w WHERE ${identifier(table)}.${identifier(key.column)}=w.k`;
   await transaction.run(fixed(database.dialect, update));
 }

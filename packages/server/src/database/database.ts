@@ -30,8 +30,9 @@ export interface Database {
   /**
    * Runs `work` in one transaction; resolves when its changes are durable, rejects when nothing of it was kept.
    *
-   * `heavy` work (many rows, index builds) runs off the event loop, its statements one by one. `rebuild` work is heavy
-   * and may replace tables that others refer to; references are checked before the commit.
+   * `heavy` work (many rows) runs off the event loop, its statements one by one; each is ended after
+   * `limits.queryMilliseconds` with the fault `timeout`, unless the work is `patient` (index builds, conversions).
+   * `rebuild` work is both, and may replace tables that others refer to; references are checked before the commit.
    */
   write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<T>;
   /** Like {@link Database.write} for one statement that needs no look at its result before it is committed. */
@@ -45,6 +46,7 @@ export interface Database {
 
 export interface WriteOptions {
   readonly heavy?: boolean;
+  readonly patient?: boolean;
   readonly rebuild?: boolean;
   /**
    * Asked when the write's turn has come, where writes wait for each other; throwing refuses it. Engines that are shared

@@ -103,6 +103,8 @@ export interface Dialect {
     kept: readonly ColumnDefinition[],
     indexes: readonly IndexPlan[],
   ): Sql[];
+  /** Takes back {@link Dialect.addColumn}; null where adding one keeps no reader off. */
+  dropNewColumn(table: string, column: string): Sql | null;
   /** Makes a column that is there a foreign key; `all` and `indexes` describe the table as it will be. */
   addReference(
     table: string,
@@ -118,8 +120,11 @@ export interface Dialect {
    * it looks the table up by name when its turn comes. Null where each write asks for its version in its turn.
    */
   renameTable(from: string, to: string): Sql | null;
-  /** Keeps other writers off; null where writes follow each other anyway. */
-  lockTables(tables: readonly string[]): Sql | null;
+  /**
+   * Keeps other writers off, and readers too unless `readable`; null where writes follow each other anyway. What changes
+   * the shape of a table keeps readers off from then on.
+   */
+  lockTables(tables: readonly string[], readable: boolean): Sql | null;
   /** Makes later generated keys pass the explicit ones. Null where the engine does so itself. */
   advanceKey(table: string, column: string): Sql | null;
   /** A query for the names of the catalogue's tables that are there. */

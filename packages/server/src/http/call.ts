@@ -2,6 +2,7 @@ import type { Application } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import type { ContextNow } from '../records/stream-records.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { Route } from './route.ts';
 
@@ -10,6 +11,8 @@ export interface Call {
   readonly application: Application;
   readonly applications: Applications;
   readonly caller: Caller;
+  /** What the caller may do at a later moment of the same request: the credential is asked for again. */
+  readonly contextNow: ContextNow;
   readonly route: Route;
   readonly method: string;
   /** Parsed query string with the raw text it came from, or the merged parameters of a read by POST. */

@@ -180,17 +180,19 @@ export class HttpServer {
       if (unusable) throw caller.type === 'anonymous' && !action?.public ? tokenMissing() : unusable;
       const readByPost = reads && request.method === 'POST';
       const body = typeof request.body === 'string' ? parseBody(request.body) : undefined;
+      const zone = zoneOf(request.headers['x-timezone']);
       const call: Call = {
         application,
         applications: this.#parts.applications,
         caller,
+        contextNow: async () => application.recordContext(await this.#caller(lease, asked), requestId, zone),
         route,
         method: request.method,
         parameters: () => readParameters(route, query, body, readByPost),
         request: () => readRecordRequest(route, query, body, readByPost),
         body,
         ifMatch: request.headers['if-match'],
-        zone: zoneOf(request.headers['x-timezone']),
+        zone,
         accept: request.headers.accept,
         address: request.ip,
         requestId,

@@ -13,7 +13,7 @@ import { findOrCreate } from '../records/find-or-create.ts';
 import { moveRecord } from '../records/move-record.ts';
 import { createWithNested, updateWithNested } from '../records/nested-values.ts';
 import { queryRecords } from '../records/query-records.ts';
-import { getRecord, listRecords, requireGrant, streamRecords } from '../records/read-records.ts';
+import { getRecord, listRecords, requireGrant } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { rulesOf } from '../records/system/rules-of.ts';
 import { tried } from '../records/trial.ts';
@@ -22,6 +22,7 @@ import type { Collection } from '../schema/registry.ts';
 import type { Answer, Call } from './call.ts';
 import { isTrial } from './known-parameters.ts';
 import { unknownRoute } from './route.ts';
+import { streamedList } from './streamed-list.ts';
 
 /** Lists of administration come whole unless a page is asked for. */
 const wholeLists = new Set(['roles', 'permissions', 'apiKeys', 'applications']);
@@ -56,7 +57,7 @@ async function read(action: ReadAction, call: Call, context: RecordContext, coll
     const { data, counter } = await getRecord(context, collection, request);
     return { data, counter };
   }
-  if (!request.paginate) return streamed(call, context, collection, request);
+  if (!request.paginate) return streamedList(call, collection, request);
   const whole =
     wholeLists.has(collection.name) && request.pageSize === null && request.page === 1 && request.after === null;
   const { data, meta } = await listRecords(context, collection, whole ? { ...request, pageSize: wholePage } : request);
@@ -106,41 +107,4 @@ function matchOf(header: string | undefined): Match {
   const counter = /^\s*(?:W\/)?"(\d{1,15})(?:\.[^"]*)?"\s*$/.exec(header)?.[1];
   if (counter === undefined) throw new ApiError('HEADER_INVALID', 'If-Match takes the ETag of a get, such as "3.abc".');
   return Number(counter);
-}
-
-/** The first piece is read before the reply begins, so that a refusal keeps its status. */
-async function streamed(
-  call: Call,
-  context: RecordContext,
-  collection: Collection,
-  request: AskedRecordRequest,
-): Promise<Answer> {
-  const pieces = streamRecords(context, collection, request);
-  const first = await pieces.next();
-  const lines = call.accept?.includes('application/x-ndjson') ?? false;
-  const stream = lines ? jsonLines(first, pieces) : jsonList(first, pieces);
-  return { stream, contentType: lines ? 'application/x-ndjson; charset=utf-8' : 'application/json; charset=utf-8' };
-}
-
-type Pieces = AsyncGenerator<readonly string[]>;
-type First = IteratorResult<readonly string[]>;
-
-async function* jsonList(first: First, pieces: Pieces): AsyncGenerator<string> {
-  yield '{"data":[';
-  if (!first.done) yield first.value.join(',');
-  for await (const piece of pieces) yield `,${piece.join(',')}`;
-  yield ']}';
-}
-
-async function* jsonLines(first: First, pieces: Pieces): AsyncGenerator<string> {
-  try {
-    if (!first.done) yield `${first.value.join('\n')}\n`;
-    for await (const piece of pieces) yield `${piece.join('\n')}\n`;
-  } catch (error) {
-    const { label, message } =
-      error instanceof ApiError
-        ? error
-        : { label: 'Internal Server Error', message: 'The list could not be read to its end.' };
-    yield `${JSON.stringify({ error: label, message })}\n`;
-  }
 }

@@ -14,6 +14,7 @@ import type { Answer, Call } from './call.ts';
 import { isTrial } from './known-parameters.ts';
 import { namedCollection } from './record-actions.ts';
 import { unknownRoute } from './route.ts';
+import { streamedList } from './streamed-list.ts';
 
 /** The actions of a relation, `/api/<collection>/<key>/<relation>:<action>`. */
 export async function runRelationAction(call: Call): Promise<Answer> {
@@ -66,7 +67,12 @@ async function requireParent(context: RecordContext, related: Related): Promise<
 
 async function list(call: Call, context: RecordContext, related: Related): Promise<Answer> {
   if (!related.relation.many) throw new ApiError('ROUTE_UNKNOWN', `"${related.field.name}" names one record; use get.`);
-  const { data, meta } = await listRecords(context, related.target, asked(call, related));
+  const request = asked(call, related);
+  if (!request.paginate) {
+    await requireParent(context, related);
+    return streamedList(call, related.target, request);
+  }
+  const { data, meta } = await listRecords(context, related.target, request);
   if (data === '[]') await requireParent(context, related);
   return { data, meta, counter: 0 };
 }
@@ -163,10 +169,10 @@ async function namedIn(
 /** One transaction for all of it, taken back where it is only tried. */
 function writing<T>(
   context: RecordContext,
-  { dryRun }: Pick<AskedRecordRequest, 'dryRun'>,
+  { dryRun, filter }: Pick<AskedRecordRequest, 'dryRun' | 'filter'>,
   work: (inside: RecordContext) => Promise<T>,
 ): Promise<T> {
-  return dryRun ? tried(context, work) : together(context, work);
+  return dryRun ? tried(context, work) : together(context, work, { heavy: filter !== null });
 }
 
 /** `{values: […]}`, a bare list or key, or filterByTk. */
@@ -176,7 +182,7 @@ function linking(action: LinkAction): RelationAction {
     const turn = `links ${related.source.id} ${String(related.key)}`;
     const change = (inside: RecordContext): Promise<unknown[]> => changeLinks(inside, related, action, links);
     const dryRun = isTrial(call.parameters());
-    const keys = await (dryRun ? tried(context, change) : together(context, change, { turn }));
+    const keys = await (dryRun ? tried(context, change) : together(context, change, { turn, heavy: true }));
     return { data: JSON.stringify(keys), ...(dryRun && { meta: { dryRun } }) };
   };
 }

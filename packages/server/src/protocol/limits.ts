@@ -21,6 +21,8 @@ export const limits = {
   queryMilliseconds: 5000,
   /** Records of one piece of a stream: more of them leave the collector more to hold. */
   streamChunk: 100,
+  /** Keys that a stream reads ahead where its order may cost a sort of all records. */
+  streamKeys: 20_000,
   /** Members of a query, and rows of its result. */
   queryMeasures: 20,
   queryDimensions: 10,

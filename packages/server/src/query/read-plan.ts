@@ -102,8 +102,8 @@ export interface PageShape {
   readonly hasOffset: boolean;
   /** Where the cursor of `after` holds null; null without a cursor. */
   readonly cursorNulls: CursorNulls | null;
-  /** The page is wanted as one text, where that is possible. */
-  readonly asText: boolean;
+  /** As one text where that is possible, as rows, or as rows of the keys alone, without the objects. */
+  readonly content: 'text' | 'rows' | 'keys';
 }
 
 export function planList(
@@ -119,7 +119,7 @@ export function planList(
   const condition = planCondition(request, collection, grant, context);
   const keyed = keyCondition(request, collection);
   const segments = compileSegments(keys, shape.cursorNulls, collection, dialect);
-  const shownKeys = shape.asText && !request.versions ? keysShown(keys, selection) : null;
+  const shownKeys = shape.content === 'text' && !request.versions ? keysShown(keys, selection) : null;
   const extra = [
     ...(shownKeys ? [] : segments.keys.map(({ key, value }) => dialect.scalar(key.field.type.storage!, value))),
     ...(request.versions ? [counterOf(collection)] : []),
@@ -229,11 +229,11 @@ function compilePage(
   { segments, aliases }: CompiledOrder,
   condition: Predicate | null,
   keyed: ((dialect: Dialect) => Sql) | null,
-  { size, hasOffset }: PageShape,
+  { size, hasOffset, content }: PageShape,
   collection: Collection,
   dialect: Dialect,
 ): Sql {
-  const object = compileObject(selection, collection.table, dialect, aliases);
+  const object = content === 'keys' ? sql`''` : compileObject(selection, collection.table, dialect, aliases);
   const columns = join([sql`${object} AS j`, ...extra], ',');
   // A number in the text: SQLite looks at a bound LIMIT while it plans, and so plans anew at each run (25 µs).
   const range = hasOffset ? sql`LIMIT ${size + 1} OFFSET ${offset}` : sql`LIMIT ${size + 1}`;

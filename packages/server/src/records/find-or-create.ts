@@ -46,7 +46,8 @@ export async function findOrCreate(
       const record = await getRecord(inside, collection, normaliseRequest('get', { ...shown, filterByTk: key }, false));
       return { data: record.data, counter: record.counter, keys: [key] };
     },
-    { turn },
+    // The look for it may be one at every record.
+    { turn, heavy: true },
   );
 }
 

@@ -14,7 +14,7 @@ import { type GetPlan, type ListPlan, type PageShape, planGet, planList } from '
 import { planSort } from '../query/sort-plan.ts';
 import type { Collection } from '../schema/registry.ts';
 import { readCounted } from './counts.ts';
-import { keysOfRow, pageOf } from './list-page.ts';
+import { pageOf } from './list-page.ts';
 import { run } from './read-statements.ts';
 import { keptPlan, planContext, type RecordContext } from './record-context.ts';
 import { keyOf } from './record-key.ts';
@@ -49,9 +49,12 @@ export async function listRecords(
   request: AskedRecordRequest,
 ): Promise<ListResult> {
   const grant = requireGrant(context, collection, 'list');
-  if (request.trash !== 'without') requireTrashAsked(collection);
+  requireTrashAsked(request, collection);
   const pageSize = request.pageSize ?? limits.pageSizeDefault;
-  const { plan, environment, mark } = preparedList(context, collection, grant, request, pageSize, true);
+  const { plan, environment, mark } = preparedList(context, collection, grant, request, {
+    size: pageSize,
+    content: 'text',
+  });
   const { dialect } = context.database;
   const statement = bind(dialect, plan.page, environment);
   const { rows, countRow } = plan.count
@@ -73,40 +76,13 @@ export async function listRecords(
   return { data: `[${page.text}]`, meta };
 }
 
-/** Every record, in pieces of JSON text without brackets or commas between pieces: bounded memory whatever the size. */
-export async function* streamRecords(
-  context: RecordContext,
-  collection: Collection,
-  request: AskedRecordRequest,
-): AsyncGenerator<readonly string[]> {
-  // A sort of one's own may cost a pass over the table for each piece.
-  const byKey = request.sort.every((term) => term.path === collection.primaryKey.name);
-  const chunk = byKey ? limits.streamChunk : limits.pageSizeMaximum;
-  let asked: AskedRecordRequest = { ...request, count: 'none', pageSize: chunk, page: 1 };
-  for (;;) {
-    const grant = requireGrant(context, collection, 'list');
-    if (request.trash !== 'without') requireTrashAsked(collection);
-    const { plan, environment, mark } = preparedList(context, collection, grant, asked, chunk, false);
-    const [rows] = await run(context, [bind(context.database.dialect, plan.page, environment)]);
-    const records = presentRows(rows!, plan);
-    const shown = records.slice(0, chunk);
-    if (shown.length > 0) yield shown.map((row) => row[plan.lead] as string);
-    if (records.length <= chunk) return;
-    asked = {
-      ...asked,
-      after: encodeCursor(mark(), keysOfRow(shown.at(-1)!, plan), plan.keys),
-      shape: `${request.shape} stream`,
-    };
-  }
-}
-
 export async function getRecord(
   context: RecordContext,
   collection: Collection,
   request: AskedRecordRequest,
 ): Promise<RecordResult> {
   const grant = requireGrant(context, collection, 'get');
-  if (request.trash !== 'without') requireTrashAsked(collection);
+  requireTrashAsked(request, collection);
   const key = keyOf(request.filterByTk, collection);
   if (key === undefined && request.filter === null && request.within === null)
     throw new ApiError('TARGET_MISSING', 'get needs filterByTk or a filter.');
@@ -118,8 +94,9 @@ export async function getRecord(
   return { data: row[plan.lead] as string, counter: row[plan.lead + 1] as number };
 }
 
-function requireTrashAsked(collection: Collection): void {
-  if (collection.trash === null)
+/** @throws ApiError 400 when destroyed records are asked for where none are kept. */
+export function requireTrashAsked(request: AskedRecordRequest, collection: Collection): void {
+  if (request.trash !== 'without' && collection.trash === null)
     throw new ApiError('PARAMETER_INVALID', `${collection.name} keeps no destroyed records: it is not paranoid.`);
 }
 
@@ -158,30 +135,37 @@ export function environmentFor(context: RecordContext, request: AskedRecordReque
   });
 }
 
-function preparedList(
+/** A list ready to run, and the mark of its cursors. `keys` stand in for the keys that the request names. */
+export function preparedList(
   context: RecordContext,
   collection: Collection,
   grant: Grant,
   request: AskedRecordRequest,
-  size: number,
-  asText: boolean,
-) {
+  { size, content }: Pick<PageShape, 'size' | 'content'>,
+  keys?: readonly unknown[],
+): PreparedList {
   const mark = (): string => markOf(request, collection, context.caller.role);
-  const key = keyOf(request.filterByTk, collection);
-  const shape = { size, hasOffset: request.page > 1, cursorNulls: null, asText };
+  const key = keys ?? keyOf(request.filterByTk, collection);
+  const shape: PageShape = { size, content, hasOffset: request.page > 1, cursorNulls: null };
   if (request.after === null) {
     const plan = planFor(context, collection, grant, request, shape);
     return { plan, environment: environmentFor(context, request, { key, offset: (request.page - 1) * size }), mark };
   }
-  const keys = keptPlan(context, `${collection.name}:sort ${request.shape}`, () =>
+  const sortKeys = keptPlan(context, `${collection.name}:sort ${request.shape}`, () =>
     planSort(request.sort, collection, grant, context.registry, context.grantOf),
   );
-  const cursor = decodeCursor(request.after, mark(), keys);
+  const cursor = decodeCursor(request.after, mark(), sortKeys);
   const plan = planFor(context, collection, grant, request, {
     ...shape,
     cursorNulls: cursor.map((each) => each === null),
   });
   return { plan, environment: environmentFor(context, request, { key, cursor }), mark };
+}
+
+export interface PreparedList {
+  readonly plan: ListPlan;
+  readonly environment: BindEnvironment;
+  readonly mark: () => string;
 }
 
 /** Requests that come again are the same object, so their marks are kept with them. */
@@ -205,7 +189,7 @@ function planFor(
   shape: PageShape,
 ): ListPlan {
   const nulls = shape.cursorNulls?.map(Number).join('') ?? '';
-  const key = `${collection.name}:list ${request.shape}${shape.size}${shape.hasOffset ? '+' : ' '}${shape.asText ? 't' : 'r'}${nulls}`;
+  const key = `${collection.name}:list ${request.shape}${shape.size}${shape.hasOffset ? '+' : ' '}${shape.content[0]}${nulls}`;
   return keptPlan(context, key, () => planList(request, collection, grant, shape, planContext(context)));
 }
 
@@ -215,7 +199,7 @@ async function firstRow(context: RecordContext, plan: GetPlan, environment: Bind
 }
 
 /** On a shared engine no row at all says that the plan is stale, and a row without presence that there is none. */
-function presentRows(rows: readonly Row[], plan: { readonly lead: number }): readonly Row[] {
+export function presentRows(rows: readonly Row[], plan: { readonly lead: number }): readonly Row[] {
   if (plan.lead === 0) return rows;
   if (rows.length === 0) throw new StaleVersion();
   return rows[0]![1] === null ? [] : rows;

@@ -13,9 +13,10 @@ class TrialEnd extends Error {
 /** Runs a write to its end and takes it back; what it would have answered is returned. */
 export async function tried<T>(context: RecordContext, write: (inside: RecordContext) => Promise<T>): Promise<T> {
   try {
-    return await together(context, async (inside) => {
+    const work = async (inside: RecordContext): Promise<T> => {
       throw new TrialEnd(await write(inside));
-    });
+    };
+    return await together(context, work, { heavy: true });
   } catch (error) {
     if (error instanceof TrialEnd) return error.result as T;
     throw error;

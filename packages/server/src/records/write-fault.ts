@@ -15,8 +15,11 @@ export function writeFault(error: unknown, collection: Collection, written: bool
             'DEPENDANTS_EXIST',
             `Other records depend on this record of ${collection.name}; remove or change them first.`,
           );
-    case 'collision':
     case 'timeout':
+      return new ApiError('QUERY_TIMEOUT', 'The write took longer than 5 seconds and was ended; nothing was written.', {
+        retryAfter: 1,
+      });
+    case 'collision':
       return new ApiError('BUSY', 'The write waited too long for others; try again.', { retryAfter: 1 });
     case 'overflow':
       return new ApiError('LIMIT_EXCEEDED', `A record has too many related records under "${error.message}" to show.`);

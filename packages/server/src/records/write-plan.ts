@@ -217,7 +217,7 @@ function guarded(
       matched ? () => sql`${counterOf(collection)}=${counter}` : null,
       guard && (() => guard),
     ],
-    false,
+    request.filterByTk === undefined,
     collection,
     context.dialect,
     new Aliases(),

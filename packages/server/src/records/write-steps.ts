@@ -102,11 +102,15 @@ export async function checkReach(
 ): Promise<void> {
   const { context, collection, request, grant } = target;
   const { dialect } = context.database;
-  const plan = planReach(request, collection, grant, limits.recordsByFilter, planContext(context));
+  const plan = planReach(request, collection, grant, limits.exactCountMaximum, planContext(context));
   const [row] = await transaction.run(bind(dialect, plan, environment));
   const reached = Number(row![0]);
   if (reached > limits.recordsByFilter) {
-    throw new ApiError('LIMIT_EXCEEDED', `The filter matches more than ${limits.recordsByFilter} records; narrow it.`);
+    const count = reached > limits.exactCountMaximum ? `more than ${limits.exactCountMaximum}` : reached;
+    throw new ApiError(
+      'LIMIT_EXCEEDED',
+      `The filter matches ${count} records, of which one request writes at most ${limits.recordsByFilter}; narrow it.`,
+    );
   }
   if (!Array.isArray(environment.key) || reached === environment.key.length) return;
   const there = await transaction.run(

@@ -82,6 +82,16 @@ const scenarios: readonly Scenario[] = [
     request: 'GET /api/authors/2/books:list',
     expect: { status: 200, body: { data: [], meta: { count: 0 } } },
   },
+  {
+    name: 'all of them, without pages',
+    request: 'GET /api/authors/1/books:list?paginate=false&fields=id,title&sort=-title',
+    expect: { status: 200, body: { data: [{ title: 'Two' }, { title: 'One' }] }, absent: ['meta'] },
+  },
+  {
+    name: 'without pages, of a missing parent',
+    request: 'GET /api/authors/99/books:list?paginate=false',
+    expect: { status: 404 },
+  },
   { name: 'of a missing parent is 404', request: 'GET /api/authors/99/books:list', expect: { status: 404 } },
   { name: 'of a parent of the wrong type is 400', request: 'GET /api/authors/x/books:list', expect: { status: 400 } },
   { name: 'of no relation is 404', request: 'GET /api/authors/1/name:list', expect: { status: 404 } },

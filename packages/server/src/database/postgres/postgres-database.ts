@@ -107,7 +107,7 @@ export class PostgresDatabase implements Database {
 
   async #transaction<T>(
     work: (transaction: Transaction) => Promise<T>,
-    { heavy, rebuild, turn }: WriteOptions,
+    { patient, rebuild, turn }: WriteOptions,
   ): Promise<T> {
     const client = await this.#pool.connect().catch((error: unknown) => Promise.reject(faultOf(error)));
     const durableWork: (() => void)[] = [];
@@ -116,7 +116,10 @@ export class PostgresDatabase implements Database {
       // Before the transaction: what it sees is settled by its first statement, also one that waits.
       if (turn !== undefined) await this.#run(client, { text: takeTurn, values: [turn] });
       await this.#run(client, { text: 'BEGIN', values: [] });
-      if (heavy || rebuild) await this.#run(client, { text: 'SET LOCAL statement_timeout=600000', values: [] });
+      // Longer than any read, whose end a change of shape waits for.
+      if (patient || rebuild)
+        for (const limit of ['statement_timeout=600000', 'lock_timeout=6000'])
+          await this.#run(client, { text: `SET LOCAL ${limit}`, values: [] });
       const result = await work({
         run: (statement) => this.#run(client, statement),
         touch: () => {},

@@ -145,12 +145,14 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
   dropIndex: (name) => sql`DROP INDEX ${identifier(name)}`,
   dropColumns: (table, dropped) =>
     dropped.map((each) => sql`ALTER TABLE ${identifier(table)} DROP COLUMN ${identifier(each)}`),
+  dropNewColumn: (table, name) => sql`ALTER TABLE ${identifier(table)} DROP COLUMN ${identifier(name)}`,
   addReference: (table, { name, references }) => [
     sql`ALTER TABLE ${identifier(table)} ADD FOREIGN KEY (${identifier(name)}) ${referring(references!)}`,
   ],
   dropTable: (table) => sql`DROP TABLE ${identifier(table)}`,
   renameTable: (from, to) => sql`ALTER TABLE IF EXISTS ${identifier(from)} RENAME TO ${identifier(to)}`,
-  lockTables: (tables) => sql`LOCK TABLE ${tables.map(identifier).join(',')} IN ACCESS EXCLUSIVE MODE`,
+  lockTables: (tables, readable) =>
+    sql`LOCK TABLE ${tables.map(identifier).join(',')} IN ${readable ? 'SHARE ROW EXCLUSIVE' : 'ACCESS EXCLUSIVE'} MODE`,
   advanceKey: (table, name) =>
     sql`SELECT setval(pg_get_serial_sequence(${literal(identifier(table))},${literal(name)}), greatest(max(${identifier(name)}), nextval(pg_get_serial_sequence(${literal(identifier(table))},${literal(name)}))), true) FROM ${identifier(table)}`,
   catalogueProbe: "SELECT tablename FROM pg_tables WHERE schemaname=current_schema() AND left(tablename,1)='_'",

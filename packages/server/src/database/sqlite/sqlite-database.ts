@@ -113,8 +113,12 @@ export class SqliteDatabase implements Database {
   }
 
   #transaction(options: WriteOptions): BaseTransaction {
-    if (options.rebuild) return new ThreadTransaction(this.#rebuilder);
-    return options.heavy ? new ThreadTransaction(this.#heavyWriter) : new LoopTransaction(this.#writer);
+    if (options.rebuild) return new ThreadTransaction(this.#rebuilder, Number.POSITIVE_INFINITY);
+    if (!options.heavy) return new LoopTransaction(this.#writer);
+    return new ThreadTransaction(
+      this.#heavyWriter,
+      options.patient ? Number.POSITIVE_INFINITY : limits.queryMilliseconds,
+    );
   }
 
   async writeOne(statement: BoundStatement, touched: readonly string[], options: WriteOptions = {}): Promise<Row[]> {
@@ -274,16 +278,20 @@ class LoopTransaction extends BaseTransaction {
 
 class ThreadTransaction extends BaseTransaction {
   readonly #thread: WorkerThreads;
+  readonly #milliseconds: number;
   #open = false;
 
-  constructor(thread: WorkerThreads) {
+  /** @param milliseconds after which a statement is ended. */
+  constructor(thread: WorkerThreads, milliseconds: number) {
     super();
     this.#thread = thread;
+    this.#milliseconds = milliseconds;
   }
 
   async run(statement: BoundStatement): Promise<Row[]> {
     this.statements += 100;
-    const [rows] = await this.#thread.run({ kind: 'run', statement });
+    const task = { kind: 'run', statement, milliseconds: this.#milliseconds } as const;
+    const [rows] = await this.#thread.run(task, this.#milliseconds);
     return rows!;
   }
 

@@ -191,6 +191,7 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
   dropIndex: (name) => sql`DROP INDEX ${identifier(name)}`,
   // A column with a foreign key cannot be dropped, and none can be added to one.
   dropColumns: (table, _dropped, kept, indexes) => rebuilt(table, kept, indexes),
+  dropNewColumn: () => null,
   addReference: (table, _column, all, indexes) => rebuilt(table, all, indexes),
   dropTable: (table) => sql`DROP TABLE ${identifier(table)}`,
   renameTable: () => null,

@@ -5,7 +5,7 @@ import { SqliteConnection, TimeUp } from './sqlite-connection.ts';
 /** What the event loop asks of a worker; one at a time, answered in order. */
 export type WorkerTask =
   | { readonly kind: 'read'; readonly statements: readonly BoundStatement[]; readonly milliseconds: number }
-  | { readonly kind: 'run'; readonly statement: BoundStatement }
+  | { readonly kind: 'run'; readonly statement: BoundStatement; readonly milliseconds?: number }
   | { readonly kind: 'script'; readonly text: string };
 
 export type WorkerAnswer =
@@ -27,7 +27,10 @@ parentPort!.on('message', (task: WorkerTask) => parentPort!.postMessage(answer(t
 function answer(task: WorkerTask): WorkerAnswer {
   try {
     if (task.kind === 'script') connection.script(task.text);
-    if (task.kind === 'run') return { rows: [connection.run(task.statement)] };
+    if (task.kind === 'run')
+      return {
+        rows: [connection.run(task.statement, performance.now() + (task.milliseconds ?? Number.POSITIVE_INFINITY))],
+      };
     return { rows: task.kind === 'read' ? read(task.statements, task.milliseconds) : [] };
   } catch (error) {
     const fault =

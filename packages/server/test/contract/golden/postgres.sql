@@ -117,7 +117,7 @@ WITH w(k,c,p,s,o) AS (UPDATE "albums_N" SET "title_N"=$1::text,_v=_v+1 WHERE ("a
 SELECT $4::timestamptz,'albums.updated','albums',v,$5::text,$6::text,$7::json FROM (SELECT k::text AS v FROM w) u RETURNING id) SELECT k,c,p,s,o FROM w
 
 -- update by filter
-SELECT count(*) FROM (SELECT 1 FROM "albums_N" WHERE ("albums_N"."title_N"=$1::text AND (SELECT version FROM _meta)=$2::int8) LIMIT 10001) c
+SELECT count(*) FROM (SELECT 1 FROM "albums_N" WHERE ("albums_N"."title_N"=$1::text AND (SELECT version FROM _meta)=$2::int8) LIMIT 100001) c
 UPDATE "albums_N" SET "live_N"=$1::bool,_v=_v+1 WHERE ("albums_N"."title_N"=$2::text AND (SELECT version FROM _meta)=$3::int8) RETURNING "albums_N"."id_N","albums_N"._v,1,1,(SELECT to_json(r) FROM (SELECT "albums_N"."id_N" AS "id","albums_N"."title_N" AS "title",to_char("albums_N"."released_N" AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "released","albums_N"."live_N" AS "live","albums_N"."notes_N" AS "notes","albums_N"."words_N" AS "words","albums_N"."artistid_N" AS "artistId","albums_N"."artistsid_N" AS "artistsId") r)
 INSERT INTO _events (at,name,resource,tk,actor,request_id,changed)
 SELECT $1::timestamptz,'albums.updated','albums',v,$2::text,$3::text,$4::json FROM (SELECT unnest($5::text[]) AS v) u RETURNING id
@@ -132,13 +132,13 @@ SELECT NULL::int8 AS total, p.present, p.c0,p.c1 FROM _meta m LEFT JOIN (SELECT 
 '),count(*) FROM (SELECT (SELECT to_json(r) FROM (SELECT "tags_N"."id_N" AS "id") r) AS j FROM "tags_N" WHERE ("tags_N"."id_N" IN (SELECT "tagsid_N" FROM "albumstags_N" WHERE "albumsid_N"=(SELECT "t1"."id_N" FROM "albums_N" "t1" WHERE "t1"."id_N"=$1::int4)) AND "tags_N"."deletedat_N" IS NULL) ORDER BY "tags_N"."id_N" LIMIT 1001) t) o(c0,c1)) p ON true WHERE m.version=$2::int8
 
 -- restore of none
-SELECT count(*) FROM (SELECT 1 FROM "tags_N" WHERE (((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND ((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND "tags_N"."name_N"=$1::text)) AND (SELECT version FROM _meta)=$2::int8) LIMIT 10001) c
+SELECT count(*) FROM (SELECT 1 FROM "tags_N" WHERE (((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND ((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND "tags_N"."name_N"=$1::text)) AND (SELECT version FROM _meta)=$2::int8) LIMIT 100001) c
 UPDATE "tags_N" SET "deletedat_N"=$1::timestamptz,"deletedwith_N"=$2::int4,_v=_v+1 WHERE (((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND ((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND "tags_N"."name_N"=$3::text)) AND (SELECT version FROM _meta)=$4::int8) RETURNING "tags_N"."id_N","tags_N"._v,1,1,(SELECT to_json(r) FROM (SELECT "tags_N"."id_N" AS "id","tags_N"."name_N" AS "name",to_char("tags_N"."deletedat_N" AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "deletedAt") r)
 
 -- trash by filter
-SELECT count(*) FROM (SELECT 1 FROM "tags_N" WHERE (("tags_N"."deletedat_N" IS NULL AND ("tags_N"."deletedat_N" IS NULL AND "tags_N"."name_N"=$1::text)) AND (SELECT version FROM _meta)=$2::int8) LIMIT 10001) c
+SELECT count(*) FROM (SELECT 1 FROM "tags_N" WHERE (("tags_N"."deletedat_N" IS NULL AND ("tags_N"."deletedat_N" IS NULL AND "tags_N"."name_N"=$1::text)) AND (SELECT version FROM _meta)=$2::int8) LIMIT 100001) c
 UPDATE "tags_N" SET "deletedat_N"=$1::timestamptz,"deletedwith_N"=$2::int4,_v=_v+1 WHERE (("tags_N"."deletedat_N" IS NULL AND ("tags_N"."deletedat_N" IS NULL AND "tags_N"."name_N"=$3::text)) AND (SELECT version FROM _meta)=$4::int8) RETURNING "tags_N"."id_N","tags_N"._v,1,1,(SELECT to_json(r) FROM (SELECT "tags_N"."id_N" AS "id","tags_N"."name_N" AS "name",to_char("tags_N"."deletedat_N" AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "deletedAt") r)
 
 -- destroy by filter
-SELECT count(*) FROM (SELECT 1 FROM "albums_N" WHERE ("albums_N"."title_N"=$1::text AND (SELECT version FROM _meta)=$2::int8) LIMIT 10001) c
+SELECT count(*) FROM (SELECT 1 FROM "albums_N" WHERE ("albums_N"."title_N"=$1::text AND (SELECT version FROM _meta)=$2::int8) LIMIT 100001) c
 DELETE FROM "albums_N" WHERE ("albums_N"."title_N"=$1::text AND (SELECT version FROM _meta)=$2::int8) RETURNING "albums_N"."id_N"

@@ -119,8 +119,8 @@ INSERT INTO _events (at,name,resource,tk,actor,request_id,changed)
 SELECT ?,'albums.updated','albums',v,?,?,? FROM (SELECT value AS v FROM json_each(?)) RETURNING id
 
 -- update by filter
-SELECT count(*) FROM (SELECT 1 FROM "albums_N" WHERE "albums_N"."title_N"=? LIMIT 10001) c
-UPDATE "albums_N" SET "live_N"=?,_v=_v+1 WHERE "albums_N"."title_N"=? RETURNING "albums_N"."id_N","albums_N"._v,1,1,concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}')
+SELECT count(*) FROM (SELECT 1 FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND "albums_N"."title_N"=?) LIMIT 100001) c
+UPDATE "albums_N" SET "live_N"=?,_v=_v+1 WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND "albums_N"."title_N"=?) RETURNING "albums_N"."id_N","albums_N"._v,1,1,concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}')
 INSERT INTO _events (at,name,resource,tk,actor,request_id,changed)
 SELECT ?,'albums.updated','albums',v,?,?,? FROM (SELECT value AS v FROM json_each(?)) RETURNING id
 
@@ -134,13 +134,13 @@ SELECT group_concat(j,',
 '),count(*) FROM (SELECT json_object('id',"tags_N"."id_N") AS j FROM "tags_N" WHERE (("tags_N".rowid*2654435761>>16&1023 OR _tick()) AND ("tags_N"."id_N" IN (SELECT "tagsid_N" FROM "albumstags_N" WHERE "albumsid_N"=(SELECT "t1"."id_N" FROM "albums_N" "t1" WHERE "t1"."id_N"=?)) AND "tags_N"."deletedat_N" IS NULL)) ORDER BY "tags_N"."id_N" LIMIT 1001)
 
 -- restore of none
-SELECT count(*) FROM (SELECT 1 FROM "tags_N" WHERE ((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND ((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND "tags_N"."name_N"=?)) LIMIT 10001) c
-UPDATE "tags_N" SET "deletedat_N"=?,"deletedwith_N"=?,_v=_v+1 WHERE ((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND ((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND "tags_N"."name_N"=?)) RETURNING "tags_N"."id_N","tags_N"._v,1,1,json_object('id',"tags_N"."id_N",'name',"tags_N"."name_N",'deletedAt',"tags_N"."deletedat_N")
+SELECT count(*) FROM (SELECT 1 FROM "tags_N" WHERE (("tags_N".rowid*2654435761>>16&1023 OR _tick()) AND ((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND ((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND "tags_N"."name_N"=?))) LIMIT 100001) c
+UPDATE "tags_N" SET "deletedat_N"=?,"deletedwith_N"=?,_v=_v+1 WHERE (("tags_N".rowid*2654435761>>16&1023 OR _tick()) AND ((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND ((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND "tags_N"."name_N"=?))) RETURNING "tags_N"."id_N","tags_N"._v,1,1,json_object('id',"tags_N"."id_N",'name',"tags_N"."name_N",'deletedAt',"tags_N"."deletedat_N")
 
 -- trash by filter
-SELECT count(*) FROM (SELECT 1 FROM "tags_N" WHERE ("tags_N"."deletedat_N" IS NULL AND ("tags_N"."deletedat_N" IS NULL AND "tags_N"."name_N"=?)) LIMIT 10001) c
-UPDATE "tags_N" SET "deletedat_N"=?,"deletedwith_N"=?,_v=_v+1 WHERE ("tags_N"."deletedat_N" IS NULL AND ("tags_N"."deletedat_N" IS NULL AND "tags_N"."name_N"=?)) RETURNING "tags_N"."id_N","tags_N"._v,1,1,json_object('id',"tags_N"."id_N",'name',"tags_N"."name_N",'deletedAt',"tags_N"."deletedat_N")
+SELECT count(*) FROM (SELECT 1 FROM "tags_N" WHERE (("tags_N".rowid*2654435761>>16&1023 OR _tick()) AND ("tags_N"."deletedat_N" IS NULL AND ("tags_N"."deletedat_N" IS NULL AND "tags_N"."name_N"=?))) LIMIT 100001) c
+UPDATE "tags_N" SET "deletedat_N"=?,"deletedwith_N"=?,_v=_v+1 WHERE (("tags_N".rowid*2654435761>>16&1023 OR _tick()) AND ("tags_N"."deletedat_N" IS NULL AND ("tags_N"."deletedat_N" IS NULL AND "tags_N"."name_N"=?))) RETURNING "tags_N"."id_N","tags_N"._v,1,1,json_object('id',"tags_N"."id_N",'name',"tags_N"."name_N",'deletedAt',"tags_N"."deletedat_N")
 
 -- destroy by filter
-SELECT count(*) FROM (SELECT 1 FROM "albums_N" WHERE "albums_N"."title_N"=? LIMIT 10001) c
-DELETE FROM "albums_N" WHERE "albums_N"."title_N"=? RETURNING "albums_N"."id_N"
+SELECT count(*) FROM (SELECT 1 FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND "albums_N"."title_N"=?) LIMIT 100001) c
+DELETE FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND "albums_N"."title_N"=?) RETURNING "albums_N"."id_N"

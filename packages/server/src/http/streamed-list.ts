@@ -1,0 +1,36 @@
+import { ApiError } from '../protocol/api-error.ts';
+import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import { type Pieces, streamRecords } from '../records/stream-records.ts';
+import type { Collection } from '../schema/registry.ts';
+import type { Answer, Call } from './call.ts';
+
+/** A list without pages. The first piece is read before the reply begins, so that a refusal keeps its status. */
+export async function streamedList(call: Call, collection: Collection, request: AskedRecordRequest): Promise<Answer> {
+  const pieces = streamRecords(call.contextNow, collection, request);
+  const first = await pieces.next();
+  const lines = call.accept?.includes('application/x-ndjson') ?? false;
+  const stream = lines ? jsonLines(first, pieces) : jsonList(first, pieces);
+  return { stream, contentType: lines ? 'application/x-ndjson; charset=utf-8' : 'application/json; charset=utf-8' };
+}
+
+type First = IteratorResult<readonly string[]>;
+
+async function* jsonList(first: First, pieces: Pieces): AsyncGenerator<string> {
+  yield '{"data":[';
+  if (!first.done) yield first.value.join(',');
+  for await (const piece of pieces) yield `,${piece.join(',')}`;
+  yield ']}';
+}
+
+async function* jsonLines(first: First, pieces: Pieces): AsyncGenerator<string> {
+  try {
+    if (!first.done) yield `${first.value.join('\n')}\n`;
+    for await (const piece of pieces) yield `${piece.join('\n')}\n`;
+  } catch (error) {
+    const { label, message } =
+      error instanceof ApiError
+        ? error
+        : { label: 'Internal Server Error', message: 'The list could not be read to its end.' };
+    yield `${JSON.stringify({ error: label, message })}\n`;
+  }
+}

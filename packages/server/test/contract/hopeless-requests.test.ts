@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type BigStore, bigStore } from '../support/big-store.ts';
+import { describeEngines } from '../support/engines.ts';
+
+const records = 1_000_000;
+
+interface Hopeless {
+  readonly name: string;
+  readonly action: string;
+  readonly filter?: object;
+  readonly body?: object;
+  readonly statuses: readonly number[];
+  readonly says?: string;
+}
+
+const conditions = (pattern: (index: number) => string): object => ({
+  $or: Array.from({ length: 400 }, (_, index) => ({ words: { $like: pattern(index) } })),
+});
+
+/** Requests that nobody should send, over a table in which no index helps them: answered, or ended. */
+const hopeless: readonly Hopeless[] = [
+  {
+    name: 'a search in the text of a relation',
+    action: 'items:list',
+    body: { filter: { next: { words: { $includes: 'no such word' } } } },
+    statuses: [200, 503],
+  },
+  {
+    name: 'five relations deep',
+    action: 'items:list',
+    body: { filter: { 'next.next.next.next.next.n': { $lt: -1 } } },
+    statuses: [200, 503],
+  },
+  {
+    name: 'ten thousand values',
+    action: 'items:list',
+    body: { filter: { words: { $in: Array.from({ length: 10_000 }, (_, index) => `word ${index}`) } } },
+    statuses: [200],
+  },
+  {
+    name: 'four hundred conditions',
+    action: 'items:list',
+    body: { filter: conditions((index) => `%x${index}%`) },
+    statuses: [503],
+  },
+  {
+    name: 'as many groups as records',
+    action: 'items:query',
+    body: {
+      measures: [{ field: 'id', aggregation: 'count', alias: 'c' }],
+      dimensions: [{ field: 'words' }],
+      orders: [{ field: 'c' }],
+    },
+    statuses: [200, 503],
+  },
+  {
+    name: 'an update of all',
+    action: 'items:update',
+    filter: { n: { $gt: 0 } },
+    body: { n: 1 },
+    statuses: [400],
+    says: 'more than 100000 records',
+  },
+  {
+    name: 'an update of too many',
+    action: 'items:update',
+    filter: { n: { $gt: 950_000 } },
+    body: { n: 1 },
+    statuses: [400],
+    says: 'matches 50000 records',
+  },
+  {
+    name: 'an update that finds none',
+    action: 'items:update',
+    filter: { words: { $includes: 'nowhere' } },
+    body: { n: 1 },
+    statuses: [200, 503],
+  },
+  {
+    name: 'an update that is only tried',
+    action: 'items:update?dryRun=true',
+    filter: { words: { $includes: 'nowhere' } },
+    body: { n: 1 },
+    statuses: [200, 503],
+  },
+  {
+    name: 'an update under four hundred conditions',
+    action: 'items:update',
+    filter: conditions((index) => `_x${index}_`),
+    body: { n: 1 },
+    statuses: [200, 503],
+  },
+  {
+    name: 'a look for a record before it is made',
+    action: 'items:firstOrCreate?filterKeys=words',
+    body: { words: 'not there' },
+    statuses: [200],
+  },
+  {
+    name: 'another type for a field',
+    action: 'fields:update',
+    body: { collectionName: 'items', name: 'n', type: 'string' },
+    statuses: [200],
+  },
+];
+
+describeEngines('hopeless requests beside others', (engine) => {
+  let store: BigStore;
+  beforeAll(async () => {
+    store = await bigStore(engine, records);
+  }, 120_000);
+  afterAll(() => store.remove());
+
+  /** How long gets take while work runs, in milliseconds, sorted. */
+  async function waitsBeside(work: Promise<unknown>): Promise<number[]> {
+    let going = true;
+    void work.finally(() => {
+      going = false;
+    });
+    const waits: number[] = [];
+    while (going) {
+      const from = performance.now();
+      const key = 1 + ((waits.length * 7919) % records);
+      const reply = await fetch(`${store.url}/api/items:get?filterByTk=${key}`, { headers: store.headers });
+      await reply.arrayBuffer();
+      expect(reply.status).toBe(200);
+      waits.push(performance.now() - from);
+    }
+    return waits.sort((one, other) => one - other);
+  }
+
+  for (const { name, action, filter, body, statuses, says } of hopeless)
+    test(name, { timeout: 120_000 }, async () => {
+      const query = filter
+        ? `${action.includes('?') ? '&' : '?'}filter=${encodeURIComponent(JSON.stringify(filter))}`
+        : '';
+      const from = performance.now();
+      const asked = store.post(action + query, body);
+      const waits = await waitsBeside(asked);
+      const reply = await asked;
+      const p99 = waits[Math.floor(waits.length * 0.99)]!;
+      process.stdout.write(
+        `${engine.name}: ${name}: ${reply.status} after ${Math.round(performance.now() - from)} ms; p99 of ${waits.length} gets ${p99.toFixed(1)} ms, the longest ${waits.at(-1)!.toFixed(0)}\n`,
+      );
+      expect(statuses).toContain(reply.status);
+      const text = await reply.text();
+      if (says) expect(text).toContain(says);
+      expect(text).not.toContain('Internal');
+      if (waits.length >= 300) expect(p99).toBeLessThan(50); // of fewer it is the longest
+    });
+
+  test('and the changed field holds every value', async () => {
+    const reply = await fetch(`${store.url}/api/items:list?filter={"n":"999999"}&fields=n`, { headers: store.headers });
+    expect(await reply.json()).toMatchObject({ data: [{ n: '999999' }], meta: { count: 1 } });
+  });
+});

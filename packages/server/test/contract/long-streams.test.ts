@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { TestServer } from '../support/scenario.ts';
+
+const records = 4000;
+
+/** Streams that last: what happens to the caller's rights and to the definitions meanwhile. */
+describeEngines('streams that last', (engine) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await TestServer.start(engine);
+    const make = (action: string, body: unknown): Promise<unknown> => server.data(`POST /api/${action}`, { body });
+    await make('collections:create', { name: 'other', fields: [] });
+    await make('collections:create', {
+      name: 'items',
+      fields: [
+        { name: 'n', type: 'integer' },
+        { name: 'text', type: 'text' },
+      ],
+    });
+    await make('roles:create', { name: 'reader' });
+    await make('permissions:create', { role: 'reader', resource: 'items', actions: 'view' });
+    const text = 'x'.repeat(8000);
+    for (let from = 0; from < records; from += 1000)
+      await make(
+        'items:create',
+        Array.from({ length: 1000 }, (_, index) => ({ n: (from + index) % 17, text })),
+      );
+  }, 60_000);
+  afterAll(() => server.stop());
+
+  /** Reads a stream slowly enough that `meanwhile` comes long before its end; its lines. */
+  async function lines(query: string, token: string, meanwhile: () => Promise<unknown>): Promise<object[]> {
+    const reply = await fetch(`${server.running.url}/api/items:list?paginate=false&${query}`, {
+      headers: { authorization: `Bearer ${token}`, accept: 'application/x-ndjson' },
+    });
+    const reader = reply.body!.getReader();
+    const first = await reader.read();
+    await meanwhile();
+    let text = new TextDecoder().decode(first.value);
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read())
+      text += new TextDecoder().decode(piece.value);
+    return text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+  }
+
+  for (const query of ['', 'sort=n'])
+    test(`go on when others change roles and other collections (${query || 'by key'})`, async () => {
+      const token = await server.key('reader');
+      const all = await lines(query, token, async () => {
+        await server.data('POST /api/roles:create', { body: { name: `r${query.length}` } });
+        await server.data('POST /api/fields:create', {
+          body: { collectionName: 'other', name: `f${query.length}`, type: 'string' },
+        });
+      });
+      expect(all).toHaveLength(records);
+      expect(all.every((each) => 'id' in each)).toBe(true);
+    });
+
+  for (const query of ['', 'sort=n']) {
+    test(`end when the key is revoked (${query || 'by key'})`, async () => {
+      const token = await server.key('reader');
+      const { data } = (await server.call('GET /api/auth:check', { as: 'reader' })).body;
+      const all = await lines(query, token, () =>
+        server.data(`POST /api/apiKeys:destroy?filterByTk=${data.credential.id}`),
+      );
+      expect(all.length).toBeLessThan(records);
+      expect(all.at(-1)).toMatchObject({
+        error: 'Unauthorized',
+        message: expect.stringContaining('invalid or missing'),
+      });
+    });
+
+    test(`show from then on what the role still may (${query || 'by key'})`, async () => {
+      const token = await server.key('reader');
+      const [permission] = (await server.call('GET /api/permissions:list?filter={"role":"reader"}')).body.data;
+      const change = (body: object): Promise<unknown> =>
+        server.data(`POST /api/permissions:update?filterByTk=${permission.id}`, { body });
+      const all = await lines(query, token, () => change({ exceptFields: ['text'] }));
+      expect(all).toHaveLength(records);
+      expect('text' in all[0]!).toBe(true);
+      expect('text' in all.at(-1)!).toBe(false);
+      await change({ exceptFields: null });
+    });
+  }
+
+  test('end when the collection itself changes', async () => {
+    const token = await server.key('reader');
+    const all = await lines('', token, () =>
+      server.data('POST /api/fields:create', { body: { collectionName: 'items', name: 'more', type: 'string' } }),
+    );
+    expect(all.at(-1)).toEqual({
+      error: 'Service Unavailable',
+      message: 'items was changed while it was read; start again.',
+    });
+  });
+});
