@@ -1,3 +1,4 @@
+import { pageSeparator } from '../database/dialect.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { type Pieces, streamRecords } from '../records/stream-records.ts';
@@ -13,19 +14,19 @@ export async function streamedList(call: Call, collection: Collection, request: 
   return { stream, contentType: lines ? 'application/x-ndjson; charset=utf-8' : 'application/json; charset=utf-8' };
 }
 
-type First = IteratorResult<readonly string[]>;
+type First = IteratorResult<string>;
 
 async function* jsonList(first: First, pieces: Pieces): AsyncGenerator<string> {
   yield '{"data":[';
-  if (!first.done) yield first.value.join(',');
-  for await (const piece of pieces) yield `,${piece.join(',')}`;
+  if (!first.done) yield first.value;
+  for await (const piece of pieces) yield `,${piece}`;
   yield ']}';
 }
 
 async function* jsonLines(first: First, pieces: Pieces): AsyncGenerator<string> {
   try {
-    if (!first.done) yield `${first.value.join('\n')}\n`;
-    for await (const piece of pieces) yield `${piece.join('\n')}\n`;
+    if (!first.done) yield linesOf(first.value);
+    for await (const piece of pieces) yield linesOf(piece);
   } catch (error) {
     const { label, message } =
       error instanceof ApiError
@@ -33,4 +34,8 @@ async function* jsonLines(first: First, pieces: Pieces): AsyncGenerator<string> 
         : { label: 'Internal Server Error', message: 'The list could not be read to its end.' };
     yield `${JSON.stringify({ error: label, message })}\n`;
   }
+}
+
+function linesOf(piece: string): string {
+  return `${piece.replaceAll(pageSeparator, '\n')}\n`;
 }

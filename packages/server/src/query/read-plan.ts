@@ -102,7 +102,7 @@ export interface PageShape {
   readonly hasOffset: boolean;
   /** Where the cursor of `after` holds null; null without a cursor. */
   readonly cursorNulls: CursorNulls | null;
-  /** As one text where that is possible, as rows, or as rows of the keys alone, without the objects. */
+  /** As one text where that is possible, or as rows; `keys`: as text, of objects that show the sort's keys by their place. */
   readonly content: 'text' | 'rows' | 'keys';
 }
 
@@ -119,12 +119,20 @@ export function planList(
   const condition = planCondition(request, collection, grant, context);
   const keyed = keyCondition(request, collection);
   const segments = compileSegments(keys, shape.cursorNulls, collection, dialect);
-  const shownKeys = shape.content === 'text' && !request.versions ? keysShown(keys, selection) : null;
+  const bare = shape.content === 'keys';
+  const wantsText = shape.content !== 'rows' && !request.versions;
+  const shownKeys = wantsText ? keysShown(keys, bare ? null : selection) : null;
   const extra = [
     ...(shownKeys ? [] : segments.keys.map(({ key, value }) => dialect.scalar(key.field.type.storage!, value))),
     ...(request.versions ? [counterOf(collection)] : []),
   ];
-  const records = compilePage(selection, extra, segments, condition, keyed, shape, collection, dialect);
+  const object = bare
+    ? dialect.object(
+        segments.keys.map(({ key, value }, place) => dialect.member(String(place), key.field.type.storage!, value)),
+      )
+    : compileObject(selection, collection.table, dialect, segments.aliases);
+  const columns = join([sql`${object} AS j`, ...extra], ',');
+  const records = compilePage(columns, segments, condition, keyed, shape, collection, dialect);
   const page = shownKeys ? dialect.pageText(records) : records;
   const wantsCount = request.count !== 'none';
   const cap = request.count === 'estimated' ? 1000 : limits.exactCountMaximum;
@@ -192,10 +200,10 @@ function ordered(keys: readonly SortKey[], collection: Collection, dialect: Dial
 }
 
 /** A page's last record tells where the next one starts, if it shows all that it is sorted by. */
-function keysShown(keys: readonly SortKey[], { fields }: Selection): string[] | null {
-  const shown = keys.every(
-    ({ steps, field }) => steps.length === 0 && exactInJson.has(field.type.storage!) && fields.includes(field),
-  );
+function keysShown(keys: readonly SortKey[], selection: Selection | null): string[] | null {
+  if (!keys.every(({ field }) => exactInJson.has(field.type.storage!))) return null;
+  if (selection === null) return keys.map((_, place) => String(place));
+  const shown = keys.every(({ steps, field }) => steps.length === 0 && selection.fields.includes(field));
   return shown ? keys.map(({ field }) => field.name) : null;
 }
 
@@ -224,17 +232,14 @@ function compileSegments(
 }
 
 function compilePage(
-  selection: Selection,
-  extra: readonly Sql[],
+  columns: Sql,
   { segments, aliases }: CompiledOrder,
   condition: Predicate | null,
   keyed: ((dialect: Dialect) => Sql) | null,
-  { size, hasOffset, content }: PageShape,
+  { size, hasOffset }: PageShape,
   collection: Collection,
   dialect: Dialect,
 ): Sql {
-  const object = content === 'keys' ? sql`''` : compileObject(selection, collection.table, dialect, aliases);
-  const columns = join([sql`${object} AS j`, ...extra], ',');
   // A number in the text: SQLite looks at a bound LIMIT while it plans, and so plans anew at each run (25 µs).
   const range = hasOffset ? sql`LIMIT ${size + 1} OFFSET ${offset}` : sql`LIMIT ${size + 1}`;
   const table = identifier(collection.table);

@@ -3,13 +3,13 @@
  * size. Each piece is read as what the caller may do at that moment.
  */
 import { bind, StaleVersion } from '../database/database.ts';
+import { pageSeparator } from '../database/dialect.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { encodeCursor } from '../query/cursor.ts';
-import type { ListPlan } from '../query/read-plan.ts';
 import type { Collection } from '../schema/registry.ts';
-import { keysOfRow } from './list-page.ts';
+import { type ListPage, pageOf } from './list-page.ts';
 import { type PreparedList, preparedList, presentRows, requireGrant, requireTrashAsked } from './read-records.ts';
 import { run } from './read-statements.ts';
 import type { RecordContext } from './record-context.ts';
@@ -17,8 +17,8 @@ import type { RecordContext } from './record-context.ts';
 /** What the caller may do now. @throws ApiError 401 when the credential has come to its end. */
 export type ContextNow = () => Promise<RecordContext>;
 
-/** JSON texts of records, without commas between pieces. */
-export type Pieces = AsyncGenerator<readonly string[]>;
+/** JSON texts of some records, {@link pageSeparator} between them. */
+export type Pieces = AsyncGenerator<string>;
 
 /** Times that a piece is read again because definitions or rights moved on meanwhile. */
 const attempts = 5;
@@ -44,8 +44,7 @@ class RecordStream {
 
   /** Where the order costs nothing: page after page. */
   async *inOrder(): Pieces {
-    const size = limits.streamChunk;
-    for await (const { rows, plan } of this.#pages({ size, content: 'rows' })) yield textsOf(rows, plan);
+    for await (const { text } of this.#pages({ size: limits.streamChunk, content: 'text' })) yield text;
   }
 
   /**
@@ -53,40 +52,37 @@ class RecordStream {
    * their records by key.
    */
   async *byKeys(): Pieces {
-    const size = limits.streamKeys;
-    for await (const { rows, plan } of this.#pages({ size, content: 'keys' })) {
-      const keys = rows.map((row) => keysOfRow(row, plan).at(-1));
-      for (let from = 0; from < keys.length; from += limits.streamChunk) {
-        const texts = await this.#recordsOf(keys.slice(from, from + limits.streamChunk));
-        if (texts.length > 0) yield texts;
+    for await (const { text, keys } of this.#pages({ size: limits.streamKeys, content: 'keys' })) {
+      const shown = text.split(pageSeparator);
+      for (let from = 0; from < shown.length; from += limits.streamChunk) {
+        const records = await this.#recordsOf(
+          shown.slice(from, from + limits.streamChunk).map((each) => keyIn(each, keys)),
+        );
+        if (records !== '') yield records;
       }
     }
   }
 
-  async *#pages(shape: { size: number; content: 'rows' | 'keys' }): AsyncGenerator<Page> {
+  /** Pages that hold something. `keys`: by how many they are sorted. */
+  async *#pages(shape: Shape): AsyncGenerator<{ text: string; keys: number }> {
     let asked: AskedRecordRequest = { ...this.#request, pageSize: shape.size };
     for (;;) {
-      const { rows, plan, mark } = await this.#read(asked, shape);
-      const shown = rows.slice(0, shape.size);
-      if (shown.length > 0) yield { rows: shown, plan };
-      if (rows.length <= shape.size) return;
-      const after = encodeCursor(mark(), keysOfRow(shown.at(-1)!, plan), plan.keys);
+      const { page, plan, mark } = await this.#read(asked, shape);
+      if (page.text !== '') yield { text: page.text, keys: plan.keys.length };
+      if (!page.hasNext) return;
+      const after = encodeCursor(mark(), page.lastKeys(), plan.keys);
       asked = { ...asked, after, shape: `${this.#request.shape} stream` };
     }
   }
 
   /** The records of some keys that still match, in the order of the list. */
-  async #recordsOf(keys: readonly unknown[]): Promise<readonly string[]> {
+  async #recordsOf(keys: readonly unknown[]): Promise<string> {
     const asked = { ...this.#request, filterByTk: [], after: null, shape: `${this.#request.shape} keyed` };
-    const { rows, plan } = await this.#read(asked, { size: limits.streamChunk, content: 'rows' }, keys);
-    return textsOf(rows, plan);
+    const { page } = await this.#read(asked, { size: limits.streamChunk, content: 'text' }, keys);
+    return page.text;
   }
 
-  async #read(
-    asked: AskedRecordRequest,
-    shape: { size: number; content: 'rows' | 'keys' },
-    keys?: readonly unknown[],
-  ): Promise<Page & Pick<PreparedList, 'mark'>> {
+  async #read(asked: AskedRecordRequest, shape: Shape, keys?: readonly unknown[]): Promise<Read> {
     for (let attempt = 1; ; attempt += 1) {
       const context = await this.#now();
       this.#requireUnchanged(context);
@@ -95,7 +91,7 @@ class RecordStream {
       const { plan, environment, mark } = preparedList(context, this.#collection, grant, asked, shape, keys);
       try {
         const [rows] = await run(context, [bind(context.database.dialect, plan.page, environment)]);
-        return { rows: presentRows(rows!, plan), plan, mark };
+        return { page: pageOf(presentRows(rows!, plan), plan, shape.size), plan, mark };
       } catch (error) {
         if (!(error instanceof StaleVersion) || attempt === attempts) throw error;
         await context.refresh();
@@ -111,13 +107,18 @@ class RecordStream {
   }
 }
 
-interface Page {
-  readonly rows: ReturnType<typeof presentRows>;
-  readonly plan: ListPlan;
+interface Shape {
+  readonly size: number;
+  readonly content: 'text' | 'keys';
 }
 
-function textsOf(rows: Page['rows'], plan: ListPlan): string[] {
-  return rows.map((row) => row[plan.lead] as string);
+interface Read extends Omit<PreparedList, 'environment'> {
+  readonly page: ListPage;
+}
+
+/** The primary key is the last one of every sort. */
+function keyIn(shown: string, keys: number): unknown {
+  return (JSON.parse(shown) as Record<string, unknown>)[keys - 1];
 }
 
 /** What the records of a collection look like, and where they lie. */
