@@ -34,6 +34,17 @@ export function makeCases({ admin, reader }: Prepared, cursor: string): Case[] {
       `posts:list?${query({ filter: JSON.stringify({ published: true, views: { $lt: most } }), ...newest, ...extra })}`,
       token,
     );
+  const withAuthor = (token: string): string =>
+    list(
+      {
+        count: 'none',
+        appends: 'author',
+        fields:
+          'id,title,body,views,published,authorId,createdAt,updatedAt,author.id,author.name,author.email,author.nickname',
+      },
+      views(),
+      token,
+    );
   const published = (token: string): string =>
     get(`posts:list?${query({ filter: JSON.stringify({ published: true }), ...newest, count: 'none' })}`, token);
   const post = (): object => ({
@@ -81,17 +92,7 @@ export function makeCases({ admin, reader }: Prepared, cursor: string): Case[] {
     {
       name: 'list 20 with author',
       clients: 8,
-      server: repeat(many, () =>
-        list(
-          {
-            count: 'none',
-            appends: 'author',
-            fields:
-              'id,title,body,views,published,authorId,createdAt,updatedAt,author.id,author.name,author.email,author.nickname',
-          },
-          views(),
-        ),
-      ),
+      server: repeat(many, () => withAuthor(admin)),
       yardstick: repeat(many, () => bare(`/author?views=${views()}`)),
       target: { sqlite: 0.75, postgres: 0.75 },
     },
@@ -142,6 +143,41 @@ export function makeCases({ admin, reader }: Prepared, cursor: string): Case[] {
       server: repeat(1, () => published(reader)),
       yardstick: { sameAs: 'list of published, admin' },
       target: { sqlite: 0.9, postgres: 0.9 },
+    },
+    {
+      name: 'list 20 with author, restricted (against admin)',
+      clients: 8,
+      server: repeat(many, () => withAuthor(reader)),
+      yardstick: { sameAs: 'list 20 with author' },
+      target: { sqlite: 0.9, postgres: 0.9 },
+    },
+    {
+      name: 'search in 1,000 users',
+      clients: 8,
+      server: repeat(many, () =>
+        get(
+          `users:list?${query({ search: `User ${1 + random(userCount)}`, searchFields: 'name,email', fields: 'id,name,email', count: 'none' })}`,
+        ),
+      ),
+      yardstick: repeat(many, () => bare(`/search?${query({ word: `user ${1 + random(userCount)}` })}`)),
+      target: {},
+    },
+    {
+      name: 'query: count and sum by group',
+      clients: 8,
+      server: repeat(many, () =>
+        requestText('POST', '/api/posts:query', admin, {
+          measures: [
+            { field: 'id', aggregation: 'count', alias: 'count' },
+            { field: 'views', aggregation: 'sum', alias: 'views' },
+          ],
+          dimensions: [{ field: 'published' }],
+          filter: { authorId: 2 + random(userCount) },
+          orders: [{ field: 'published' }],
+        }),
+      ),
+      yardstick: repeat(many, () => bare(`/groups?author=${1 + random(userCount)}`)),
+      target: {},
     },
     {
       name: 'create, 1 client',

@@ -13,6 +13,7 @@ import { inBatches } from './api.ts';
 import { type Case, makeCases } from './cases.ts';
 import { cpuMicroseconds, residentMegabytes, type Served, serve } from './child.ts';
 import { type LoadResult, requestText, runLoad } from './load.ts';
+import { postCount } from './seed-data.ts';
 import { type Prepared, prepare, startServer } from './server-under-test.ts';
 
 type Engine = 'sqlite' | 'postgres';
@@ -202,6 +203,30 @@ async function underScans({ api, admin, served }: Prepared): Promise<object> {
   return { rows, ...result, scans, refused };
 }
 
+/** Lines a second of all posts, without pages: neighbouring turns of the server and the bare program. */
+async function streams({ served, admin }: Prepared, yardstick: Served): Promise<object> {
+  const perSecond = async (port: number, path: string): Promise<number> => {
+    const from = performance.now();
+    const reply = await fetch(`http://127.0.0.1:${port}${path}`, {
+      headers: { authorization: `Bearer ${admin}`, accept: 'application/x-ndjson' },
+    });
+    let lines = 0;
+    for await (const piece of reply.body!) for (const byte of piece) if (byte === 10) lines += 1;
+    return lines / ((performance.now() - from) / 1000);
+  };
+  const own: number[] = [];
+  const bare: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    bare.push(await perSecond(yardstick.port, '/lines'));
+    own.push(await perSecond(served.port, '/api/posts:list?paginate=false'));
+  }
+  const ratio = median(own.map((figure, round) => figure / bare[round]!));
+  console.log(
+    `NDJSON of ${postCount} posts: ${median(own).toFixed(0)} lines/s, bare ${median(bare).toFixed(0)}, ratio ${ratio.toFixed(2)}`,
+  );
+  return { perSecond: median(own), bare: median(bare), ratio };
+}
+
 async function coldStarts(place: Places): Promise<object> {
   const times: number[] = [];
   let idle: number | null = null;
@@ -242,6 +267,7 @@ async function bench(engine: Engine): Promise<object | null> {
       figures.push(figure);
       print(figure);
     }
+    const lines = !options.only || 'ndjson'.includes(options.only) ? await streams(prepared, yardstick) : null;
     const scans =
       engine === 'sqlite' && (!options.only || 'scans'.includes(options.only)) ? await underScans(prepared) : null;
     const loadedMegabytes = residentMegabytes(served.child);
@@ -249,7 +275,7 @@ async function bench(engine: Engine): Promise<object | null> {
     await yardstick.stop();
     await served.stop();
     const starts = await coldStarts(place);
-    return { engine, figures, scans, loadedMegabytes, ...starts };
+    return { engine, figures, lines, scans, loadedMegabytes, ...starts };
   } finally {
     await place.remove();
   }

@@ -52,13 +52,19 @@ export async function prepare(served: Served): Promise<Prepared> {
   };
   await inBatches(postCount, post, (posts) => api.post('posts:create', posts));
   await api.post('roles:create', { name: 'reader', title: 'Reader' });
-  const fields = ['id', 'title', 'body', 'views', 'published', 'authorId', 'createdAt', 'updatedAt'];
+  const fields = ['id', 'title', 'body', 'views', 'published', 'authorId', 'createdAt', 'updatedAt', 'author'];
   await api.post('permissions:create', {
     role: 'reader',
     resource: 'posts',
     actions: ['list', 'get'],
     filter: { published: true },
     fields,
+  });
+  await api.post('permissions:create', {
+    role: 'reader',
+    resource: 'users',
+    actions: ['get'],
+    fields: ['id', 'name', 'email', 'nickname'],
   });
   const key = async (role: string): Promise<string> =>
     ((await api.post('apiKeys:create', { role: { name: role } })).data as { token: string }).token;

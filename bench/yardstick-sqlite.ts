@@ -2,6 +2,7 @@
  * What SQLite under Node can do: bare node:http, hand-written statements that render JSON, no access control, no
  * validation, no events. Writes are as durable as the server's: one shared asynchronous fdatasync of the log.
  */
+import { once } from 'node:events';
 import { open } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
@@ -35,6 +36,15 @@ const page = list('', '1=1', 'LIMIT 20 OFFSET ?');
 const published = list('', 'p.published=1', 'LIMIT 20');
 const first = list('', '1=1', 'LIMIT 20');
 const after = list('', '(p.createdAt,p.id)<(?,?)', 'LIMIT 20');
+const search = one(
+  `SELECT json_group_array(json_object('id',u.id,'name',u.name,'email',u.email)) FROM (SELECT * FROM users u WHERE instr(lower(u.name),?1) OR instr(lower(u.email),?1) ORDER BY u.id LIMIT 20) u`,
+);
+const groups = one(
+  `SELECT json_group_array(json_object('published',json(iif(g,'true','false')),'count',n,'views',s)) FROM (SELECT published AS g,count(id) AS n,sum(views) AS s FROM posts WHERE authorId=? GROUP BY published ORDER BY published)`,
+);
+const piece = one(
+  `SELECT group_concat(j,char(10)),max(id) FROM (SELECT p.id,json_object(${members}) AS j FROM posts p WHERE p.id>? ORDER BY p.id LIMIT 1000)`,
+);
 const insert = one(
   `INSERT INTO posts AS p (title,body,views,published,authorId,createdAt,updatedAt) VALUES (?,?,?,?,?,?,?) RETURNING json_object('id',id,'title',title,'body',body,'views',views,'published',json(iif(published,'true','false')),'authorId',authorId,'createdAt',createdAt,'updatedAt',updatedAt)`.replace(
     ' AS p',
@@ -92,6 +102,9 @@ createServer((request, response) => {
   if (url.startsWith('/published')) return page20(text(published));
   if (url.startsWith('/first')) return page20(text(first));
   if (url.startsWith('/after')) return page20(text(after, value('at'), BigInt(value('id'))));
+  if (url.startsWith('/search')) return page20(text(search, value('word').toLowerCase()));
+  if (url.startsWith('/groups')) return reply(response, `{"data":${text(groups, BigInt(value('author')))}}`);
+  if (url.startsWith('/lines')) return void lines(response);
   if (url.startsWith('/ready')) return reply(response, '{"data":1}');
   let body = '';
   request.on('data', (chunk) => {
@@ -121,6 +134,17 @@ createServer((request, response) => {
     void durable().then(() => reply(response, `{"data":${data}}`));
   });
 }).listen(Number(process.env['PORT']), '127.0.0.1');
+
+async function lines(response: ServerResponse): Promise<void> {
+  response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+  for (let from = 0; ; ) {
+    const [shown, last] = piece.get(BigInt(from)) as unknown as [string | null, number];
+    if (shown === null) break;
+    if (!response.write(`${shown}\n`)) await once(response, 'drain');
+    from = last;
+  }
+  response.end();
+}
 
 function seed(): void {
   database.exec(`CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, email TEXT, nickname TEXT);
