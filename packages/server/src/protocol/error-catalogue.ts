@@ -116,7 +116,7 @@ export const errorCatalogue = {
   INTERNAL: entry('Internal Server Error', 'An unexpected fault; the log has it under the requestId.'),
   QUERY_TIMEOUT: entry(
     'Service Unavailable',
-    'The read took longer than 5 seconds and was ended; narrow it or add an index.',
+    'The read, or the look for what to write, took longer than 5 seconds and was ended; narrow it or add an index.',
   ),
   BUSY: entry('Service Unavailable', 'Too many writes collide or wait; try again.'),
   APPLICATION_STOPPED: entry(
