@@ -51,12 +51,15 @@ export function planRows(
 
 function planRowFilter(rows: RowFilter | null, collection: Collection, registry: Registry): Predicate | null {
   if (rows === null) return null;
-  const operandOf: OperandOf = (operand, field, operator) => ruleOperand(rows, operand, field, operator);
+  const variables: Operand[] = [];
+  const operandOf: OperandOf = (operand, field, operator) => {
+    const planned = ruleOperand(rows, operand, field, operator);
+    if (rows.variables.has(operand.slot)) variables.push(planned);
+    return planned;
+  };
   try {
     const resolved = resolve(rows.filter, collection, null, { registry, grantOf: null, operandOf }, 0);
-    return rows.variables.size === 0
-      ? resolved
-      : { kind: 'variables', names: [...new Set(rows.variables.values())], of: resolved };
+    return variables.length === 0 ? resolved : { kind: 'variables', variables, of: resolved };
   } catch (error) {
     if (error instanceof ApiError) return { kind: 'never' };
     throw error;
@@ -233,29 +236,43 @@ function valueFor(
   { now }: Pick<BindEnvironment, 'now'>,
   zone: string,
 ): unknown {
-  const { family } = operators[operator]!;
+  const { family, operand } = operators[operator]!;
   if (family === 'date') return rangeBetween(value, field.type.storage === 'text', { now, zone });
+  if (operand === 'list' && !Array.isArray(value))
+    throw new ApiError('FILTER_INVALID', `${operator} on "${field.name}" takes a list of values.`);
   if (family === 'array') return (value as unknown[]).map((each) => JSON.stringify(each));
   return typed(value, isText, field, operator);
 }
 
-/** The caller's value, which may be absent; days count from the start of theirs. */
+/**
+ * The caller's value; days count from the start of theirs.
+ *
+ * @returns null where there is none, and where it is none that the operator takes on this field.
+ */
 function ofVariable(name: string, field: Field, operator: string, environment: BindEnvironment, zone: string): unknown {
-  const day = datePeriod(name);
-  if (day !== null) {
-    const range = rangeOf({ type: day }, field.type.storage === 'text', { now: environment.now, zone });
-    return operators[operator]!.family === 'date' ? range : range[0];
+  const value = variableValue(name, field, operator, environment, zone);
+  const takesList = operators[operator]!.operand === 'list';
+  const whole = takesList && !Array.isArray(value) ? [value] : value;
+  if (value === null || (Array.isArray(whole) && whole.length === 0)) return null;
+  try {
+    return valueFor(whole, false, field, operator, environment, zone);
+  } catch (error) {
+    if (error instanceof ApiError) return null;
+    throw error;
   }
-  const value = environment.variables()[name] ?? null;
-  if (value === null) return null;
-  if (operators[operator]!.family === 'array')
-    return (Array.isArray(value) ? value : [value]).map((each) => JSON.stringify(each));
-  if (operators[operator]!.family === 'date')
-    return typeof value === 'string'
-      ? rangeOf(value, field.type.storage === 'text', { now: environment.now, zone })
-      : null;
-  const canonical = Array.isArray(value) ? value : field.type.readOperand(value, false);
-  return canonical === misfit ? null : canonical;
+}
+
+function variableValue(
+  name: string,
+  { type }: Field,
+  operator: string,
+  { now, variables }: BindEnvironment,
+  zone: string,
+): unknown {
+  const day = datePeriod(name);
+  if (day === null) return variables()[name] ?? null;
+  const period = { type: day };
+  return operators[operator]!.family === 'date' ? period : rangeOf(period, type.storage === 'text', { now, zone })[0];
 }
 
 /** A permission's value: fixed and checked once, or a variable of the caller. */

@@ -3,7 +3,7 @@ import { type PlainStorage, type Storage, scaleOf } from '../../schema/field-typ
 import { type ColumnDefinition, type Dialect, type JsonMember, pageSeparator } from '../dialect.ts';
 import { createIndex } from '../index-statement.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
-import { foldText } from '../text-fold.ts';
+import { foldedOrNull } from '../text-fold.ts';
 
 const columnTypes: Readonly<Record<PlainStorage, string>> = {
   // Text sorts and compares by code point, whatever the database's locale.
@@ -78,7 +78,7 @@ const localTime = (moment: Sql, zone: Param): Sql =>
 
 const folded = (param: Param): Param => ({
   ...param,
-  read: (environment) => foldText(param.read(environment) as string),
+  read: (environment) => foldedOrNull(param.read(environment) as string | null),
 });
 
 export const postgresDialect: Dialect = {
