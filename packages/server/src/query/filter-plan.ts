@@ -146,7 +146,7 @@ export function relatedAccess(
   const action = field.relation!.many ? 'list' : 'get';
   const grant = grantOf(target.name, action);
   if (!grant) throw denied(target.name, action);
-  const foreignKey = field.relation!.kind === 'belongsTo' ? undefined : target.byName.get(field.relation!.targetField);
+  const foreignKey = foreignKeyAbroad(field, target);
   if (foreignKey && !grant.may(foreignKey))
     throw new ApiError('FIELD_DENIED', `The role may not read "${field.name}" of ${source.name}.`);
   return {
@@ -154,6 +154,12 @@ export function relatedAccess(
     parent: planRows(parent.rows, source, registry, 'with'), // whether the row itself is there is asked where it is read
     target: planRows(grant.rows, target, registry),
   };
+}
+
+/** The foreign key of a relation where it lies in the target; that of a join is not the target's to show. */
+function foreignKeyAbroad({ relation }: Field, target: Collection): Field | undefined {
+  const { kind, targetField } = relation!;
+  return kind === 'hasMany' || kind === 'hasOne' ? target.byName.get(targetField) : undefined;
 }
 
 function hasBareTest(filter: AskedFilter): boolean {
@@ -241,7 +247,8 @@ function valueFor(
   if (operand === 'list' && !Array.isArray(value))
     throw new ApiError('FILTER_INVALID', `${operator} on "${field.name}" takes a list of values.`);
   if (family === 'array') return (value as unknown[]).map((each) => JSON.stringify(each));
-  return typed(value, isText, field, operator);
+  const one = (each: unknown): unknown => typedOne(each, isText, field, operator);
+  return operand === 'one' ? one(value) : (value as unknown[]).filter((each) => each !== null).map(one);
 }
 
 /**
@@ -285,12 +292,6 @@ function ruleOperand(rows: RowFilter, operand: AskedOperand, field: Field, opera
     return { form: operand.form, read: (environment) => valueFor(value, false, field, operator, environment, 'UTC') };
   const fixed = operand.slot < 0 ? null : valueFor(value, false, field, operator, { now: 0 }, 'UTC');
   return { form: operand.form, read: () => fixed };
-}
-
-function typed(value: unknown, isText: boolean, field: Field, operator: string): unknown {
-  if (Array.isArray(value))
-    return value.filter((each) => each !== null).map((each) => typedOne(each, isText, field, operator));
-  return typedOne(value, isText, field, operator);
 }
 
 function typedOne(value: unknown, isText: boolean, field: Field, operator: string): unknown {

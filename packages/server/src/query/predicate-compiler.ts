@@ -1,5 +1,5 @@
 import type { Dialect } from '../database/dialect.ts';
-import { type BindEnvironment, balanced, identifier, type Param, type Sql, sql } from '../database/sql.ts';
+import { balanced, identifier, type Param, type Sql, sql } from '../database/sql.ts';
 import type { Storage } from '../schema/field-type.ts';
 import { type Collection, fieldOf, type Join, type Relation } from '../schema/registry.ts';
 import { type Operand, type Predicate, testsIn } from './predicate.ts';

@@ -40,7 +40,7 @@ export function meaningOf(operand: unknown, operator: string, field: FieldModel,
   }
   const value = variableValue(variable, caller);
   if (value === null || value === undefined) return { value: undefined };
-  if (takesPeriod) return { value: typeof value === 'string' ? value : undefined };
+  if (takesPeriod) return { value: isPeriod(value) ? value : undefined };
   if (listTypes.has(field.type)) return { value: nonEmpty(Array.isArray(value) ? value : [value]) };
   if (operator === '$in' || operator === '$notIn') return { value: nonEmpty(fittingList(value, field)) };
   return { value: fitting(value, field) };
@@ -56,6 +56,11 @@ function startOfPeriod(type: string, field: FieldModel, { calendar }: Caller): u
   const [start] = relativeDays.get(type)!(calendar);
   if (field.type !== 'datetime') return start.toString();
   return new Date(start.toZonedDateTime(calendar.zone).epochMilliseconds).toISOString();
+}
+
+/** Users hold moments and days; other texts name no period. */
+function isPeriod(value: unknown): boolean {
+  return typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value);
 }
 
 function fittingList(value: unknown, field: FieldModel): unknown[] {

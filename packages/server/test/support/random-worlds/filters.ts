@@ -5,23 +5,22 @@ import { patterns, periods, pools, strangers, texts, variables } from './values.
 
 /** A filter on a collection, with relation paths up to five deep. Denied fields may be named, and secrets. */
 export function randomFilter(draw: Draw, collection: CollectionModel, world: World): Filter {
-  return new Filters(draw, world, 10).object(collection, 0, 0);
+  return new Filters(draw, world, false).object(collection, 0, 0);
 }
 
-/** The filter of a permission, which may name anything but secrets. */
+/** The filter of a permission, which may name anything but secrets, and whose braces are variables. */
 export function randomRowFilter(draw: Draw, collection: CollectionModel, world: World): Filter {
-  return new Filters(draw, world, 0).object(collection, 0, 0);
+  return new Filters(draw, world, true).object(collection, 0, 0);
 }
 
 /** Text and variables that stand for something else are seldom; most conditions are on what records hold. */
 class Filters {
   readonly #draw: Draw;
   readonly #world: World;
-  /** In how many of a hundred cases a secret may be named where there is one. */
-  readonly #secrets: number;
+  readonly #forPermission: boolean;
 
-  constructor(draw: Draw, world: World, secrets: number) {
-    this.#secrets = secrets;
+  constructor(draw: Draw, world: World, forPermission: boolean) {
+    this.#forPermission = forPermission;
     this.#draw = draw;
     this.#world = world;
   }
@@ -52,7 +51,9 @@ class Filters {
       const dotted = Object.keys(inner).length === 1 && !only!.startsWith('$') && draw.chance(60);
       return dotted ? { [`${relation.name}.${only}`]: inner[only!] } : { [relation.name]: inner };
     }
-    const field = draw.pick(collection.fields.filter(({ type }) => type !== 'password' || draw.chance(this.#secrets)));
+    const field = draw.pick(
+      collection.fields.filter(({ type }) => type !== 'password' || (!this.#forPermission && draw.chance(10))),
+    );
     return { [field.name]: this.#condition(field) };
   }
 
@@ -138,7 +139,9 @@ class Filters {
     if (draw.chance(40)) return { [draw.pick(['$like', '$notLike', '$ilike'])]: draw.pick(patterns) };
     const operators = ['$includes', '$startsWith', '$endsWith', '$endWith'];
     const negated = ['$notIncludes', '$notStartsWith', '$notEndsWith'];
-    return { [draw.pick([...operators, ...negated])]: draw.pick(draw.chance(10) ? variables : texts) };
+    return {
+      [draw.pick([...operators, ...negated])]: draw.chance(10) ? draw.pick(variables) : this.#allowed(draw.pick(texts)),
+    };
   }
 
   #dated(): unknown {
@@ -165,6 +168,10 @@ class Filters {
   }
 
   #stored({ type }: FieldModel): unknown {
-    return this.#draw.pick([...pools[type], ...(strangers[type] ?? [])]);
+    return this.#allowed(this.#draw.pick([...pools[type], ...(strangers[type] ?? [])]));
+  }
+
+  #allowed(value: unknown): unknown {
+    return this.#forPermission && value === '{{nobody}}' ? 'nobody' : value;
   }
 }
