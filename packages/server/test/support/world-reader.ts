@@ -8,7 +8,7 @@ import { Sight } from './oracle/sight.ts';
 import type { Draw } from './random-worlds/draw.ts';
 import { installRole, installWorld } from './random-worlds/install.ts';
 import type { RandomWorld } from './random-worlds/random-world.ts';
-import { randomList, randomQuery } from './random-worlds/requests.ts';
+import { randomList, randomQuery, wireOf } from './random-worlds/requests.ts';
 import { now, zones } from './random-worlds/values.ts';
 import type { Reply, TestServer } from './scenario.ts';
 
@@ -248,17 +248,6 @@ export class WorldReader {
 
 function expectDenied(reply: Reply, told: (reply: Reply) => string): void {
   expect(reply.status, told(reply)).toBe(403);
-}
-
-function wireOf({ trash, search, searchFields, fields, ...request }: ListRequest): Record<string, unknown> {
-  return {
-    ...request,
-    ...(fields !== null && { fields }),
-    ...(search !== null && { search }),
-    ...(searchFields !== null && { searchFields }),
-    ...(trash === 'with' && { withDeleted: true }),
-    ...(trash === 'only' && { onlyDeleted: true }),
-  };
 }
 
 /** Sums of floats and averages depend on the order of adding in their last digits. */

@@ -93,9 +93,12 @@ const dateForms: Readonly<Record<DateFormat, string>> = {
   'YYYY-MM-DD': 'YYYY-MM-DD',
   'YYYY-MM-DD HH': 'YYYY-MM-DD HH24',
 };
-/** A zone is a name, or an offset, which as a name would count the other way round. */
+/**
+ * A zone is a name, or an offset, which as a name would count the other way round. What lies outside of the years
+ * 0001–9999 in the zone belongs to their first or last day.
+ */
 const localTime = (moment: Sql, zone: Param): Sql =>
-  sql`CASE WHEN left(${zone},1) IN ('+','-') THEN (${moment} AT TIME ZONE 'UTC')+${zone}::interval ELSE ${moment} AT TIME ZONE ${zone} END`;
+  sql`CASE WHEN ${moment} IS NOT NULL THEN least(greatest(CASE WHEN left(${zone},1) IN ('+','-') THEN (${moment} AT TIME ZONE 'UTC')+${zone}::interval ELSE ${moment} AT TIME ZONE ${zone} END,'0001-01-01'::timestamp),'9999-12-31 23:59:59.999'::timestamp) END`;
 
 const folded = (param: Param): Param => ({
   ...param,

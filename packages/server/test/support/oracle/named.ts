@@ -1,3 +1,4 @@
+import { isEmpty } from './filter.ts';
 import { type CollectionModel, type Filter, relationNamed, split } from './model.ts';
 import type { ListRequest, QueryRequest } from './requests.ts';
 import { foreignKeyThere, type Grant, type ReadAction, type Sight } from './sight.ts';
@@ -56,6 +57,7 @@ function step(
 
 function filterAllowed(filter: Filter, collection: CollectionModel, grant: Grant, sight: Sight): boolean {
   return Object.entries(filter).every(([key, value]): boolean => {
+    if (isEmpty({ [key]: value })) return true;
     if (key === '$and' || key === '$or')
       return (value as Filter[]).every((each) => filterAllowed(each, collection, grant, sight));
     if (key === '$not') return filterAllowed(value as Filter, collection, grant, sight);

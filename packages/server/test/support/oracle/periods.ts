@@ -92,14 +92,16 @@ function length(unit: Unit, count: number): Temporal.DurationLike {
 
 const two = (number: number): string => String(number).padStart(2, '0');
 
-/** The period in which a day or moment lies, as a dimension's `format` writes it. */
+/** The period in which a day or moment lies, as a dimension's `format` writes it; of the years 0001–9999. */
 export function periodText(value: string, isMoment: boolean, format: string, { zone }: Calendar): string {
-  const at = isMoment
+  const local = isMoment
     ? Temporal.Instant.from(value).toZonedDateTimeISO(zone).toPlainDateTime()
-    : Temporal.PlainDate.from(value).toPlainDateTime();
-  const text = at.toString({ smallestUnit: 'minute' });
-  const year = String(at.year).padStart(4, '0');
-  if (format === 'YYYYQ') return `${year}Q${Math.ceil(at.month / 3)}`;
-  if (format === 'YYYYW') return `${String(at.yearOfWeek).padStart(4, '0')}W${two(at.weekOfYear!)}`;
-  return text.replace('T', ' ').slice(0, format.length);
+    : Temporal.PlainDateTime.from(value);
+  const outside = local.year < 1 ? '0001-01-01' : local.year > 9999 ? '9999-12-31T23:00' : null;
+  const at = outside === null ? local : Temporal.PlainDateTime.from(outside);
+  if (format === 'YYYYQ') return `${four(at.year)}Q${Math.ceil(at.month / 3)}`;
+  if (format === 'YYYYW') return `${four(at.yearOfWeek!)}W${two(at.weekOfYear!)}`;
+  return at.toString({ smallestUnit: 'minute' }).replace('T', ' ').slice(0, format.length);
 }
+
+const four = (number: number): string => String(number).padStart(4, '0');

@@ -17,6 +17,7 @@ export function compare(type: TypeName, a: unknown, b: unknown): number {
     return Math.sign(Number(a) - Number(b));
   if (type === 'bigInt') return compareExact(BigInt(a as string), BigInt(b as string));
   if (type === 'decimal') return compareExact(units(a), units(b));
+  if (type === 'uid') return compareText((a as string).toLowerCase(), (b as string).toLowerCase());
   return compareText(a as string, b as string);
 }
 

@@ -113,3 +113,15 @@ function endType(path: string, collection: CollectionModel, world: World) {
   const at = steps.length > 1 ? endOf(steps.slice(0, -1).join('.'), collection, world) : collection;
   return at.fields.find(({ name }) => name === steps.at(-1))!.type;
 }
+
+/** A list as the body of its request. */
+export function wireOf({ trash, search, searchFields, fields, ...request }: ListRequest): Record<string, unknown> {
+  return {
+    ...request,
+    ...(fields !== null && { fields }),
+    ...(search !== null && { search }),
+    ...(searchFields !== null && { searchFields }),
+    ...(trash === 'with' && { withDeleted: true }),
+    ...(trash === 'only' && { onlyDeleted: true }),
+  };
+}
