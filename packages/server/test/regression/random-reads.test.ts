@@ -40,6 +40,11 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 200, body: { data: [{ seen: '9999-12-31' }] } },
   },
   {
+    name: 'what is not true is falsy, null too',
+    request: 'GET /api/people:list?filter={"on":{"$isFalsy":true}}',
+    expect: { status: 200, body: { data: [{ id: 1 }, { id: 3 }], meta: { count: 2 } } },
+  },
+  {
     name: 'a variable may stand for a whole list',
     request: 'GET /api/people:list?filter={"name":{"$in":"{{$user.tags}}"}}',
     expect: { status: 200, body: { data: [{ name: 'ann' }], meta: { count: 1 } } },
@@ -112,6 +117,12 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 200, body: { meta: { count: 3 } }, absent: ['bossCode'] },
   },
   {
+    name: 'a condition without content names nothing, a denied field neither',
+    request: 'GET /api/people:list?filter={"bossCode":{"$or":[]},"boss":{}}',
+    as: 'bossless',
+    expect: { status: 200, body: { meta: { count: 3 } } },
+  },
+  {
     name: 'a denied key by which a join names records does not deny the relation',
     request: 'GET /api/people:get?filterByTk=1&appends=friends',
     as: 'codeless',
@@ -144,6 +155,7 @@ describeEngines('random reads', (engine) => {
         { name: 'code', type: 'integer', unique: true },
         { name: 'seen', type: 'datetime' },
         { name: 'tags', type: 'array' },
+        { name: 'on', type: 'boolean' },
         { name: 'boss', type: 'belongsTo', ...byCode },
         { name: 'chief', type: 'belongsTo', ...byCode },
         { name: 'friends', type: 'belongsToMany', target: 'people', through: 'friendships', ...friends },
@@ -152,7 +164,7 @@ describeEngines('random reads', (engine) => {
     });
     await post('people:create', [
       { name: 'ann', code: 10, seen: '0001-01-01T00:00:00.000Z' },
-      { name: 'bob', code: 20, seen: '9999-12-31T23:59:59.999Z' },
+      { name: 'bob', code: 20, on: true, seen: '9999-12-31T23:59:59.999Z' },
       { name: 'cas', code: 30, tags: ['x'] },
     ]);
     await post('people:update?filterByTk=2', { bossCode: 10 });

@@ -5,6 +5,7 @@ import { namesDenied, queryNamesDenied } from './oracle/named.ts';
 import { expectedGroups } from './oracle/query.ts';
 import type { ListRequest, QueryRequest } from './oracle/requests.ts';
 import { Sight } from './oracle/sight.ts';
+import { asSeen } from './random-worlds/as-seen.ts';
 import type { Draw } from './random-worlds/draw.ts';
 import { installRole, installWorld } from './random-worlds/install.ts';
 import type { RandomWorld } from './random-worlds/random-world.ts';
@@ -62,13 +63,16 @@ export class WorldReader {
       await this.#list(plain, collection, asking, draw);
     }
     for (let count = 0; count < 12; count += 1) {
-      const asking = this.#asking(draw.chance(65) ? this.#random.role : 'admin', draw.pick(zones));
+      const asking = this.#asking(draw.chance(75) ? this.#random.role : 'admin', draw.pick(zones));
       const collection = draw.pick(draw.chance(90) ? this.#random.schema.collections : this.#collections());
+      const named = draw.chance(75) ? asSeen(this.#random.world, asking.sight) : this.#random.world;
+      const naming = named.collections.get(collection.name)!;
+      const list = (): Promise<void> => this.#list(randomList(draw, naming, named), collection, asking, draw);
       await draw.pick([
-        () => this.#list(randomList(draw, collection, this.#random.world), collection, asking, draw),
-        () => this.#list(randomList(draw, collection, this.#random.world), collection, asking, draw),
-        () => this.#list(randomList(draw, collection, this.#random.world), collection, asking, draw),
-        () => this.#query(randomQuery(draw, collection, this.#random.world), collection, asking),
+        list,
+        list,
+        list,
+        () => this.#query(randomQuery(draw, naming, named), collection, asking),
         () => this.#gets(collection, asking),
         () => this.#relation(collection, asking, draw),
       ])();

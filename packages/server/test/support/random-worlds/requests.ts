@@ -6,7 +6,7 @@ import { randomFilter } from './filters.ts';
 import { texts } from './values.ts';
 
 export function randomList(draw: Draw, collection: CollectionModel, world: World): ListRequest {
-  const search = draw.chance(15) ? draw.pick(texts.filter((text) => text !== '')) : null;
+  const search = draw.chance(25) ? draw.pick(texts.filter((text) => text !== '')) : null;
   const searched = collection.fields.filter(({ type }) => textTypes.has(type)).map(({ name }) => name);
   const appends = draw.chance(55)
     ? draw.times(1, 3, () => relationPath(draw, collection, world)).filter((path) => path !== '')
