@@ -87,7 +87,7 @@ function allowedFields(row: Permission, collection: Collection, action: string):
   if (row.fields === null && row.exceptFields === null) return null;
   const allowed = new Set<number>();
   for (const field of collection.fields) {
-    const names = [field, ...partners(field, collection)].map((each) => each.name);
+    const names = toldTogether(field, collection).map((each) => each.name);
     const listed = row.fields === null || names.some((name) => row.fields!.has(name));
     const excepted = names.some((name) => row.exceptFields?.has(name));
     if ((listed && !excepted) || (field.primaryKey && isReadAction(action))) allowed.add(field.id);
@@ -95,14 +95,13 @@ function allowedFields(row: Permission, collection: Collection, action: string):
   return allowed;
 }
 
-/** The relation of a foreign key, or the foreign key of a relation, in the same collection. */
-function partners(field: Field, collection: Collection): Field[] {
-  if (field.relation) {
-    return field.relation.kind === 'belongsTo'
-      ? collection.fields.filter((each) => each.name === field.relation!.sourceField)
-      : [];
-  }
-  return collection.fields.filter(
-    (each) => each.relation?.kind === 'belongsTo' && each.relation.sourceField === field.name,
+/** A field with what tells the same: a foreign key and all relations that it carries, in the same collection. */
+function toldTogether(field: Field, collection: Collection): Field[] {
+  const { relation } = field;
+  const foreignKey = relation?.kind === 'belongsTo' ? relation.sourceField : field.name;
+  const carried = collection.fields.filter(
+    (each) => each.relation?.kind === 'belongsTo' && each.relation.sourceField === foreignKey,
   );
+  if (carried.length === 0) return [field];
+  return [...carried, ...collection.fields.filter((each) => each.name === foreignKey)];
 }

@@ -87,12 +87,7 @@ async function make(
   const collection = await store(context, transaction, definition, fields, birth);
   const grown = registry.with([collection], [], registry.version);
   const columns = columnsOf(collection).map((field) => columnDefinition(field, grown));
-  await runAll(context, transaction, dialect.createTable(collection.table, columns));
-  await runAll(
-    context,
-    transaction,
-    indexesOf(collection).map((index) => dialect.createIndex(collection.table, index)),
-  );
+  await runAll(context, transaction, dialect.createTable(collection.table, columns, indexesOf(collection)));
   return grown;
 }
 

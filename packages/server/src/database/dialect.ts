@@ -94,7 +94,8 @@ export interface Dialect {
   dateText(format: DateFormat, storage: Storage, value: Sql, zone: Param): Sql;
   nullsLast(term: Sql, descending: boolean): Sql;
 
-  createTable(table: string, columns: readonly ColumnDefinition[]): Sql[];
+  /** A table with its indexes. Its columns may refer to the table itself, by any column that one of the indexes keeps unique. */
+  createTable(table: string, columns: readonly ColumnDefinition[], indexes: readonly IndexPlan[]): Sql[];
   addColumn(table: string, column: ColumnDefinition): Sql[];
   /** Drops columns; `kept` and `indexes` describe the table as it will be, for engines that must build it anew. */
   dropColumns(

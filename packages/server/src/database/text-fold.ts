@@ -7,3 +7,8 @@ export function foldText(text: string): string {
   // Lower-casing a whole text differs from code point by code point in the final sigma alone.
   return text.toLowerCase().replaceAll('ς', 'σ');
 }
+
+/** The folded text, or null where a variable gives none. */
+export function foldedOrNull(text: string | null): string | null {
+  return text === null ? null : foldText(text);
+}

@@ -105,6 +105,8 @@ class FilterWalker {
   }
 
   #list(operator: string, shape: string, value: unknown): AskedOperand {
+    // A variable may stand for a whole list; which ones there are is asked where it is read.
+    if (shape === 'list' && isVariable(value)) return { slot: this.values.push(value) - 1, form: 'list' };
     if (!Array.isArray(value) || value.some((member) => member !== null && typeof member === 'object')) {
       throw new ApiError('FILTER_INVALID', `${operator} takes a list of values.`);
     }
@@ -115,6 +117,10 @@ class FilterWalker {
     }
     return { slot: this.values.push(value) - 1, form: 'list' };
   }
+}
+
+function isVariable(value: unknown): boolean {
+  return typeof value === 'string' && value.startsWith('{{') && value.endsWith('}}');
 }
 
 /** Presence operators take true (also as text, 1 or nothing at all) or false. */

@@ -51,12 +51,15 @@ export function planRows(
 
 function planRowFilter(rows: RowFilter | null, collection: Collection, registry: Registry): Predicate | null {
   if (rows === null) return null;
-  const operandOf: OperandOf = (operand, field, operator) => ruleOperand(rows, operand, field, operator);
+  const variables: Operand[] = [];
+  const operandOf: OperandOf = (operand, field, operator) => {
+    const planned = ruleOperand(rows, operand, field, operator);
+    if (rows.variables.has(operand.slot)) variables.push(planned);
+    return planned;
+  };
   try {
     const resolved = resolve(rows.filter, collection, null, { registry, grantOf: null, operandOf }, 0);
-    return rows.variables.size === 0
-      ? resolved
-      : { kind: 'variables', names: [...new Set(rows.variables.values())], of: resolved };
+    return variables.length === 0 ? resolved : { kind: 'variables', variables, of: resolved };
   } catch (error) {
     if (error instanceof ApiError) return { kind: 'never' };
     throw error;
@@ -143,7 +146,7 @@ export function relatedAccess(
   const action = field.relation!.many ? 'list' : 'get';
   const grant = grantOf(target.name, action);
   if (!grant) throw denied(target.name, action);
-  const foreignKey = field.relation!.kind === 'belongsTo' ? undefined : target.byName.get(field.relation!.targetField);
+  const foreignKey = foreignKeyAbroad(field, target);
   if (foreignKey && !grant.may(foreignKey))
     throw new ApiError('FIELD_DENIED', `The role may not read "${field.name}" of ${source.name}.`);
   return {
@@ -151,6 +154,12 @@ export function relatedAccess(
     parent: planRows(parent.rows, source, registry, 'with'), // whether the row itself is there is asked where it is read
     target: planRows(grant.rows, target, registry),
   };
+}
+
+/** The foreign key of a relation where it lies in the target; that of a join is not the target's to show. */
+function foreignKeyAbroad({ relation }: Field, target: Collection): Field | undefined {
+  const { kind, targetField } = relation!;
+  return kind === 'hasMany' || kind === 'hasOne' ? target.byName.get(targetField) : undefined;
 }
 
 function hasBareTest(filter: AskedFilter): boolean {
@@ -233,29 +242,44 @@ function valueFor(
   { now }: Pick<BindEnvironment, 'now'>,
   zone: string,
 ): unknown {
-  const { family } = operators[operator]!;
+  const { family, operand } = operators[operator]!;
   if (family === 'date') return rangeBetween(value, field.type.storage === 'text', { now, zone });
+  if (operand === 'list' && !Array.isArray(value))
+    throw new ApiError('FILTER_INVALID', `${operator} on "${field.name}" takes a list of values.`);
   if (family === 'array') return (value as unknown[]).map((each) => JSON.stringify(each));
-  return typed(value, isText, field, operator);
+  const one = (each: unknown): unknown => typedOne(each, isText, field, operator);
+  return operand === 'one' ? one(value) : (value as unknown[]).filter((each) => each !== null).map(one);
 }
 
-/** The caller's value, which may be absent; days count from the start of theirs. */
+/**
+ * The caller's value; days count from the start of theirs.
+ *
+ * @returns null where there is none, and where it is none that the operator takes on this field.
+ */
 function ofVariable(name: string, field: Field, operator: string, environment: BindEnvironment, zone: string): unknown {
-  const day = datePeriod(name);
-  if (day !== null) {
-    const range = rangeOf({ type: day }, field.type.storage === 'text', { now: environment.now, zone });
-    return operators[operator]!.family === 'date' ? range : range[0];
+  const value = variableValue(name, field, operator, environment, zone);
+  const takesList = operators[operator]!.operand === 'list';
+  const whole = takesList && !Array.isArray(value) ? [value] : value;
+  if (value === null || (Array.isArray(whole) && whole.length === 0)) return null;
+  try {
+    return valueFor(whole, false, field, operator, environment, zone);
+  } catch (error) {
+    if (error instanceof ApiError) return null;
+    throw error;
   }
-  const value = environment.variables()[name] ?? null;
-  if (value === null) return null;
-  if (operators[operator]!.family === 'array')
-    return (Array.isArray(value) ? value : [value]).map((each) => JSON.stringify(each));
-  if (operators[operator]!.family === 'date')
-    return typeof value === 'string'
-      ? rangeOf(value, field.type.storage === 'text', { now: environment.now, zone })
-      : null;
-  const canonical = Array.isArray(value) ? value : field.type.readOperand(value, false);
-  return canonical === misfit ? null : canonical;
+}
+
+function variableValue(
+  name: string,
+  { type }: Field,
+  operator: string,
+  { now, variables }: BindEnvironment,
+  zone: string,
+): unknown {
+  const day = datePeriod(name);
+  if (day === null) return variables()[name] ?? null;
+  const period = { type: day };
+  return operators[operator]!.family === 'date' ? period : rangeOf(period, type.storage === 'text', { now, zone })[0];
 }
 
 /** A permission's value: fixed and checked once, or a variable of the caller. */
@@ -268,12 +292,6 @@ function ruleOperand(rows: RowFilter, operand: AskedOperand, field: Field, opera
     return { form: operand.form, read: (environment) => valueFor(value, false, field, operator, environment, 'UTC') };
   const fixed = operand.slot < 0 ? null : valueFor(value, false, field, operator, { now: 0 }, 'UTC');
   return { form: operand.form, read: () => fixed };
-}
-
-function typed(value: unknown, isText: boolean, field: Field, operator: string): unknown {
-  if (Array.isArray(value))
-    return value.filter((each) => each !== null).map((each) => typedOne(each, isText, field, operator));
-  return typedOne(value, isText, field, operator);
 }
 
 function typedOne(value: unknown, isText: boolean, field: Field, operator: string): unknown {

@@ -59,7 +59,7 @@ export function rangeBetween(value: unknown, ofDays: boolean, calendar: Calendar
 }
 
 function momentRange(at: string, ofDays: boolean, { zone }: Calendar): readonly [string, string] {
-  if (!ofDays) return [at, new Date(Math.min(Date.parse(at) + 1, latest)).toISOString()];
+  if (!ofDays) return [at, momentText(Date.parse(at) + 1)];
   const day = Temporal.Instant.from(at).toZonedDateTimeISO(zone).toPlainDate();
   return [dayText(day), dayText(day.add({ days: 1 }))];
 }
@@ -160,6 +160,10 @@ function dayText(day: Temporal.PlainDate): string {
 }
 
 function startOf(day: Temporal.PlainDate, { zone }: Calendar): string {
-  const at = day.toZonedDateTime(zone).epochMilliseconds;
-  return new Date(Math.max(earliest, Math.min(latest, at))).toISOString();
+  return momentText(day.toZonedDateTime(zone).epochMilliseconds);
+}
+
+function momentText(at: number): string {
+  if (at > latest) return 'infinity'; // after every moment: PostgreSQL's word, and past every digit as text
+  return new Date(Math.max(earliest, at)).toISOString();
 }

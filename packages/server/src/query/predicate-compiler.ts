@@ -1,5 +1,5 @@
 import type { Dialect } from '../database/dialect.ts';
-import { type BindEnvironment, balanced, identifier, type Param, type Sql, sql } from '../database/sql.ts';
+import { balanced, identifier, type Param, type Sql, sql } from '../database/sql.ts';
 import type { Storage } from '../schema/field-type.ts';
 import { type Collection, fieldOf, type Join, type Relation } from '../schema/registry.ts';
 import { type Operand, type Predicate, testsIn } from './predicate.ts';
@@ -41,7 +41,7 @@ export function compilePredicate(
     case 'never':
       return sql`(1=0)`;
     case 'variables':
-      return sql`(${variablesPresent(predicate.names)} AND ${inner(predicate.of)})`;
+      return sql`(${variablesPresent(predicate.variables)} AND ${inner(predicate.of)})`;
     case 'test': {
       const column = sql`${identifier(alias)}.${identifier(predicate.field.column!)}`;
       return compileTest(predicate.operator, predicate.operand, predicate.field.type.storage!, column, dialect);
@@ -53,17 +53,12 @@ export function compilePredicate(
   }
 }
 
-function variablesPresent(names: readonly string[]): Param {
-  const present = ({ variables }: BindEnvironment): boolean =>
-    names.every((name) => {
-      const value = variables()[name];
-      return value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0);
-    });
-  return { storage: 'boolean', read: present };
+function variablesPresent(variables: readonly Operand[]): Param {
+  return { storage: 'boolean', read: (environment) => variables.every(({ read }) => read(environment) !== null) };
 }
 
 function compileTest(operator: string, operand: Operand, storage: Storage, column: Sql, dialect: Dialect): Sql {
-  const param: Param = { storage, read: operand.read, list: operand.form === 'list' };
+  const param: Param = { storage, read: operand.read };
   if (operand.form === 'null') return sql`${column} IS NULL`;
   switch (operator) {
     case '$eq':
@@ -79,7 +74,7 @@ function compileTest(operator: string, operand: Operand, storage: Storage, colum
     case '$between':
       return sql`${column} BETWEEN ${member(param, 0)} AND ${member(param, 1)}`;
     case '$in':
-      return dialect.isIn(column, param);
+      return dialect.isIn(column, listed(storage, operand));
     case '$like':
       return dialect.like(column, param, false);
     case '$ilike':
@@ -125,8 +120,13 @@ function end(range: Param, index: number): Param {
 }
 
 /** The elements of a list as JSON texts. */
-function elements({ read }: Operand): Param {
-  return { storage: 'text', list: true, read: (environment) => read(environment) ?? [] };
+function elements(operand: Operand): Param {
+  return listed('text', operand);
+}
+
+/** A list; empty, which holds for nothing, where a variable gives none. */
+function listed(storage: Storage, { read }: Operand): Param {
+  return { storage, list: true, read: (environment) => read(environment) ?? [] };
 }
 
 function member(list: Param, index: number): Param {

@@ -22,8 +22,8 @@ export type Predicate =
       readonly relation: Relation;
       readonly parent: Predicate | null;
     }
-  /** Holds unless one of the variables has no value: then the whole permission filter is false. */
-  | { readonly kind: 'variables'; readonly names: readonly string[]; readonly of: Predicate }
+  /** False as a whole where one of the variables has no value that its condition takes. */
+  | { readonly kind: 'variables'; readonly variables: readonly Operand[]; readonly of: Predicate }
   | { readonly kind: 'never' };
 
 export interface Operand {

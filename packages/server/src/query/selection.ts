@@ -65,21 +65,23 @@ function selectionAt(
   const relations = new Set([...(appends.own ?? []), ...appends.deeper.keys(), ...fields.deeper.keys()]);
   for (const name of except.own ?? []) if (!collection.byName.has(name)) throw unknown(collection, name);
   const hidden = new Set(except.own ?? []);
-  const appended = [...relations]
-    .filter((name) => !hidden.has(name))
-    .map((name) => {
-      const field = namedField(collection, name, grant);
-      const under: Names = {
-        fields: fields.deeper.get(name) ?? null,
-        except: except.deeper.get(name) ?? null,
-        appends: appends.deeper.get(name) ?? [],
-      };
-      return appendOf(field, path === '' ? name : `${path}.${name}`, under, collection, grant, registry, grantOf);
-    });
+  // What except takes away is named all the same, and so refused where it is denied.
+  const appended = [...relations].map((name) => {
+    const field = namedField(collection, name, grant);
+    const under: Names = {
+      fields: fields.deeper.get(name) ?? null,
+      except: except.deeper.get(name) ?? null,
+      appends: appends.deeper.get(name) ?? [],
+    };
+    return appendOf(field, path === '' ? name : `${path}.${name}`, under, collection, grant, registry, grantOf);
+  });
   return {
     collection,
     fields: ownFields(collection, fields.own === null ? null : chosen, hidden, grant),
-    appends: inFieldOrder(appended, collection),
+    appends: inFieldOrder(
+      appended.filter(({ field }) => !hidden.has(field.name)),
+      collection,
+    ),
   };
 }
 

@@ -1,9 +1,9 @@
 import type { DateFormat } from '../../protocol/query-request.ts';
 import { type PlainStorage, type Storage, scaleOf } from '../../schema/field-type.ts';
-import { type ColumnDefinition, type Dialect, type JsonMember, pageSeparator } from '../dialect.ts';
+import { type ColumnDefinition, type Dialect, type IndexPlan, type JsonMember, pageSeparator } from '../dialect.ts';
 import { createIndex } from '../index-statement.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
-import { foldText } from '../text-fold.ts';
+import { foldedOrNull } from '../text-fold.ts';
 
 const columnTypes: Readonly<Record<PlainStorage, string>> = {
   // Text sorts and compares by code point, whatever the database's locale.
@@ -17,7 +17,13 @@ const columnTypes: Readonly<Record<PlainStorage, string>> = {
   json: 'json',
   uuid: 'uuid',
 };
-const castTypes: Readonly<Record<PlainStorage, string>> = { ...columnTypes, text: 'text', datetime: 'timestamptz' };
+/** A condition may compare whole numbers with one that the column is too narrow for. */
+const castTypes: Readonly<Record<PlainStorage, string>> = {
+  ...columnTypes,
+  text: 'text',
+  datetime: 'timestamptz',
+  integer: 'int8',
+};
 const onDelete = { setNull: 'SET NULL', cascade: 'CASCADE', restrict: 'RESTRICT' } as const;
 
 function toEngine(storage: Storage, canonical: unknown): unknown {
@@ -59,6 +65,21 @@ function column(definition: ColumnDefinition): Sql {
 }
 
 /** ICU lower-cases by neighbours in the final sigma alone; see text-fold.ts. */
+function addReference(table: string, { name, references }: ColumnDefinition): Sql {
+  return sql`ALTER TABLE ${identifier(table)} ADD FOREIGN KEY (${identifier(name)}) ${referring(references!)}`;
+}
+
+/** What a table refers to must be known to be unique before: in itself, by its indexes. */
+function createTable(table: string, columns: readonly ColumnDefinition[], indexes: readonly IndexPlan[]): Sql[] {
+  const toItself = columns.filter(({ references }) => references?.table === table);
+  const plain = columns.map((each) => column(toItself.includes(each) ? { ...each, references: null } : each));
+  return [
+    sql`CREATE TABLE ${identifier(table)} (${join([...plain, sql`_v int8 NOT NULL DEFAULT 1`], ', ')})`,
+    ...indexes.map((index) => createIndex(table, index)),
+    ...toItself.map((each) => addReference(table, each)),
+  ];
+}
+
 const fold = (text: Sql): Sql => sql`translate(lower(${text} COLLATE "und-x-icu"),'ς','σ') COLLATE "C"`;
 /** JSON that is no list has no elements. */
 const listOf = (json: Sql): Sql => sql`CASE WHEN json_typeof(${json})='array' THEN ${json} ELSE '[]'::json END`;
@@ -72,13 +93,16 @@ const dateForms: Readonly<Record<DateFormat, string>> = {
   'YYYY-MM-DD': 'YYYY-MM-DD',
   'YYYY-MM-DD HH': 'YYYY-MM-DD HH24',
 };
-/** A zone is a name, or an offset, which as a name would count the other way round. */
+/**
+ * A zone is a name, or an offset, which as a name would count the other way round. What lies outside of the years
+ * 0001–9999 in the zone belongs to their first or last day.
+ */
 const localTime = (moment: Sql, zone: Param): Sql =>
-  sql`CASE WHEN left(${zone},1) IN ('+','-') THEN (${moment} AT TIME ZONE 'UTC')+${zone}::interval ELSE ${moment} AT TIME ZONE ${zone} END`;
+  sql`CASE WHEN ${moment} IS NOT NULL THEN least(greatest(CASE WHEN left(${zone},1) IN ('+','-') THEN (${moment} AT TIME ZONE 'UTC')+${zone}::interval ELSE ${moment} AT TIME ZONE ${zone} END,'0001-01-01'::timestamp),'9999-12-31 23:59:59.999'::timestamp) END`;
 
 const folded = (param: Param): Param => ({
   ...param,
-  read: (environment) => foldText(param.read(environment) as string),
+  read: (environment) => foldedOrNull(param.read(environment) as string | null),
 });
 
 export const postgresDialect: Dialect = {
@@ -137,18 +161,14 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
   },
   isTrue: (operand) => sql`${operand} IS TRUE`,
   nullsLast: (term, descending) => sql`${term}${descending ? ' DESC' : ''} NULLS LAST`,
-  createTable: (table, columns) => [
-    sql`CREATE TABLE ${identifier(table)} (${join([...columns.map(column), sql`_v int8 NOT NULL DEFAULT 1`], ', ')})`,
-  ],
+  createTable,
   addColumn: (table, definition) => [sql`ALTER TABLE ${identifier(table)} ADD COLUMN ${column(definition)}`],
   createIndex,
   dropIndex: (name) => sql`DROP INDEX ${identifier(name)}`,
   dropColumns: (table, dropped) =>
     dropped.map((each) => sql`ALTER TABLE ${identifier(table)} DROP COLUMN ${identifier(each)}`),
   dropNewColumn: (table, name) => sql`ALTER TABLE ${identifier(table)} DROP COLUMN ${identifier(name)}`,
-  addReference: (table, { name, references }) => [
-    sql`ALTER TABLE ${identifier(table)} ADD FOREIGN KEY (${identifier(name)}) ${referring(references!)}`,
-  ],
+  addReference: (table, definition) => [addReference(table, definition)],
   dropTable: (table) => sql`DROP TABLE ${identifier(table)}`,
   renameTable: (from, to) => sql`ALTER TABLE IF EXISTS ${identifier(from)} RENAME TO ${identifier(to)}`,
   lockTables: (tables, readable) =>

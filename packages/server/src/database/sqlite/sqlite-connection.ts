@@ -32,10 +32,12 @@ export class SqliteConnection {
       return foldText(text);
     };
     define('_fold', (text: string | null) => (text === null ? null : fold(text)));
-    define('_starts', (text: string | null, needle: string) =>
-      text === null ? 0 : Number(fold(text).startsWith(needle)),
+    define('_starts', (text: string | null, needle: string | null) =>
+      text === null || needle === null ? 0 : Number(fold(text).startsWith(needle)),
     );
-    define('_ends', (text: string | null, needle: string) => (text === null ? 0 : Number(fold(text).endsWith(needle))));
+    define('_ends', (text: string | null, needle: string | null) =>
+      text === null || needle === null ? 0 : Number(fold(text).endsWith(needle)),
+    );
     define('_date_text', (value: string | null, format: DateFormat, zone: string | null) => {
       this.#tick();
       return value === null ? null : dateText(value, format, zone);

@@ -2,7 +2,7 @@ import { type PlainStorage, type Storage, scaleOf } from '../../schema/field-typ
 import { type ColumnDefinition, type Dialect, type IndexPlan, type JsonMember, pageSeparator } from '../dialect.ts';
 import { createIndex } from '../index-statement.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
-import { foldText } from '../text-fold.ts';
+import { foldedOrNull } from '../text-fold.ts';
 
 const columnTypes: Readonly<Record<PlainStorage, string>> = {
   text: 'TEXT',
@@ -127,7 +127,7 @@ function listText(storage: Storage, list: readonly unknown[]): string {
 
 const folded = (param: Param): Param => ({
   ...param,
-  read: (environment) => foldText(param.read(environment) as string),
+  read: (environment) => foldedOrNull(param.read(environment) as string | null),
 });
 const foldCall = (text: Sql): Sql => sql`_fold(${text})`;
 
@@ -185,7 +185,10 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
       : sql`_date_text(${value},${literal(format)},${zone})`,
   isTrue: (operand) => sql`${operand}=1`,
   nullsLast: (term, descending) => sql`${term}${descending ? ' DESC' : ''} NULLS LAST`,
-  createTable: (table, columns) => [createTable(table, columns)],
+  createTable: (table, columns, indexes) => [
+    createTable(table, columns),
+    ...indexes.map((index) => createIndex(table, index)),
+  ],
   addColumn: (table, definition) => [sql`ALTER TABLE ${identifier(table)} ADD COLUMN ${column(definition)}`],
   createIndex,
   dropIndex: (name) => sql`DROP INDEX ${identifier(name)}`,

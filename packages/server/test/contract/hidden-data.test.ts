@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import type { Caller } from '../support/oracle/caller.ts';
+import type { CollectionModel, Row, World } from '../support/oracle/model.ts';
+import { Sight } from '../support/oracle/sight.ts';
+import { asSeen } from '../support/random-worlds/as-seen.ts';
+import { Draw } from '../support/random-worlds/draw.ts';
+import { changedWhereHidden } from '../support/random-worlds/hidden.ts';
+import { installRole, installUser, installWorld, type Place } from '../support/random-worlds/install.ts';
+import { type RandomWorld, randomWorld } from '../support/random-worlds/random-world.ts';
+import { randomList, randomQuery, wireOf } from '../support/random-worlds/requests.ts';
+import { now, zones } from '../support/random-worlds/values.ts';
+import { TestServer } from '../support/scenario.ts';
+
+const runs = Number(process.env['PROPERTY_RUNS'] ?? 25);
+const seed = Number(process.env['RANDOM_SEED'] ?? 20261121);
+const names = ['left', 'right'] as const;
+
+describeEngines('what a role may not see changes no reply', (engine) => {
+  let server: TestServer;
+  let user: Row;
+  let count = 0;
+  let compared = 0;
+  const places: Place[] = [];
+
+  beforeAll(async () => {
+    server = await TestServer.start(engine, { env: { LIMIT_COLLECTIONS: '100000' }, clock: { now: () => now } });
+    for (const name of names) {
+      await server.data('POST /api/applications:create', { body: { name, displayName: name } });
+      const { token } = await server.data(`POST /api/applications:enter?filterByTk=${name}`);
+      server.tokens.set(name, token);
+      const place = { server, as: name, headers: { 'x-app': name } };
+      places.push(place);
+      user = await installUser(place);
+    }
+  });
+  afterAll(() => server.stop());
+
+  const callerOf = (role: string): Caller => ({ role, user, calendar: { now, zone: 'UTC' } });
+
+  /** The same definitions and permissions in both applications, over data that differs where it is hidden. */
+  async function install(draw: Draw): Promise<RandomWorld | null> {
+    const random = randomWorld(draw, `h${count}`);
+    const { schema, world, role, permissions } = random;
+    const other = changedWhereHidden(draw, world, (each) => new Sight(each, callerOf(role), permissions));
+    if (other === null) return null;
+    for (const [index, place] of places.entries()) {
+      await installWorld(place, schema, index === 0 ? world : other);
+      server.tokens.set(`${role} ${place.as}`, await installRole(place, role, permissions));
+    }
+    return random;
+  }
+
+  async function compare(path: string, body: object, role: string, zone: string): Promise<void> {
+    const replies: unknown[] = [];
+    for (const { as, headers } of places) {
+      const sent = { ...headers, 'x-timezone': zone, 'x-request-id': 'same' };
+      const reply = await server.call(`POST /api/${path}`, { as: `${role} ${as}`, body, headers: sent });
+      replies.push({ status: reply.status, text: reply.text, etag: reply.headers.get('etag') });
+    }
+    expect(replies[1], `${path} ${JSON.stringify(body)}`).toEqual(replies[0]);
+    compared += 1;
+  }
+
+  async function ask(draw: Draw, collection: CollectionModel, role: string, world: World): Promise<void> {
+    const zone = draw.pick(zones);
+    const list = { ...wireOf(randomList(draw, collection, world)), pageSize: 1 + draw.below(5) };
+    const [row] = world.rows.get(collection.name) ?? [];
+    await draw.pick([
+      () => compare(`${collection.name}:list`, list, role, zone),
+      () => compare(`${collection.name}:list`, list, role, zone),
+      () => compare(`${collection.name}:query`, randomQuery(draw, collection, world), role, zone),
+      () => compare(`${collection.name}:get`, { filterByTk: row?.[collection.key] ?? 1 }, role, zone),
+    ])();
+  }
+
+  test('status, body and ETag are the same, byte for byte', { timeout: 3_600_000 }, async () => {
+    const property = fc.asyncProperty(fc.gen(), async (value) => {
+      count += 1;
+      const draw = new Draw(value);
+      const installed = await install(draw);
+      if (installed === null) return;
+      const { role, world, permissions } = installed;
+      const seen = asSeen(world, new Sight(world, callerOf(role), permissions));
+      for (let request = 0; request < 20; request += 1) {
+        const named = draw.chance(75) ? seen : world;
+        await ask(draw, draw.pick([...named.collections.values()]), role, named);
+      }
+    });
+    await fc.assert(property, { numRuns: runs, seed, endOnFailure: true });
+    expect(compared).toBeGreaterThan(runs * 5);
+  });
+});

@@ -1,0 +1,95 @@
+/** What the oracle knows of a schema and its data: plain values in the canonical form of the wire. */
+
+export type TypeName =
+  | 'string'
+  | 'text'
+  | 'email'
+  | 'integer'
+  | 'bigInt'
+  | 'float'
+  | 'double'
+  | 'decimal'
+  | 'boolean'
+  | 'date'
+  | 'time'
+  | 'datetime'
+  | 'json'
+  | 'array'
+  | 'select'
+  | 'selects'
+  | 'uid'
+  | 'password';
+
+export interface FieldModel {
+  readonly name: string;
+  readonly type: TypeName;
+}
+
+export interface RelationModel {
+  readonly name: string;
+  readonly kind: 'belongsTo' | 'hasOne' | 'hasMany' | 'belongsToMany';
+  readonly target: string;
+  /** The field here and the field there that hold the same value; with `through` by way of a record of the join. */
+  readonly sourceField: string;
+  readonly targetField: string;
+  readonly through: { readonly collection: string; readonly sourceField: string; readonly targetField: string } | null;
+}
+
+export interface CollectionModel {
+  readonly name: string;
+  /** Name of the primary key. */
+  readonly key: string;
+  readonly fields: readonly FieldModel[];
+  readonly relations: readonly RelationModel[];
+  readonly paranoid: boolean;
+}
+
+export type Row = Readonly<Record<string, unknown>>;
+export type Filter = Readonly<Record<string, unknown>>;
+
+export interface World {
+  readonly collections: ReadonlyMap<string, CollectionModel>;
+  /** Records by collection, those of joins and those in the trash among them. */
+  readonly rows: ReadonlyMap<string, readonly Row[]>;
+}
+
+export function collectionOf(world: World, name: string): CollectionModel {
+  return world.collections.get(name)!;
+}
+
+export function rowsOf(world: World, name: string): readonly Row[] {
+  return world.rows.get(name) ?? [];
+}
+
+export function fieldNamed(collection: CollectionModel, name: string): FieldModel | undefined {
+  return collection.fields.find((field) => field.name === name);
+}
+
+export function relationNamed(collection: CollectionModel, name: string): RelationModel | undefined {
+  return collection.relations.find((relation) => relation.name === name);
+}
+
+export function isMany({ kind }: RelationModel): boolean {
+  return kind === 'hasMany' || kind === 'belongsToMany';
+}
+
+export function isTrashed(row: Row): boolean {
+  return (row['deletedAt'] ?? null) !== null;
+}
+
+/** The records outside the trash that a relation names, whoever asks. */
+export function relatedRows(world: World, row: Row, relation: RelationModel): Row[] {
+  const own = row[relation.sourceField];
+  if (own === null || own === undefined) return [];
+  const { through, target, targetField } = relation;
+  const live = rowsOf(world, target).filter((each) => !isTrashed(each));
+  if (through === null) return live.filter((each) => each[targetField] === own);
+  const links = rowsOf(world, through.collection).filter((link) => link[through.sourceField] === own);
+  return live.filter((each) => links.some((link) => link[through.targetField] === each[targetField]));
+}
+
+/** First step of a dotted path, and the rest of it. */
+export function split(path: string): [first: string, rest: string | null] {
+  const dot = path.indexOf('.');
+  return dot < 0 ? [path, null] : [path.slice(0, dot), path.slice(dot + 1)];
+}

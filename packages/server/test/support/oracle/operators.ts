@@ -1,0 +1,102 @@
+import { type Caller, meaningOf } from './caller.ts';
+import type { FieldModel } from './model.ts';
+import { placeOf } from './periods.ts';
+import { compare, equal, fold, isLike, jsonText } from './values.ts';
+
+/** What holds for an operand and a value that are both there. */
+type Test = (value: unknown, operand: unknown, field: FieldModel, caller: Caller) => boolean;
+
+const ordered =
+  (holds: (order: number) => boolean): Test =>
+  (value, operand, { type }) =>
+    holds(compare(type, value, operand));
+
+const folded =
+  (holds: (text: string, part: string) => boolean): Test =>
+  (value, operand) =>
+    holds(fold(value as string), fold(operand as string));
+
+/** Where the value lies beside the first and the last period that an operand names. */
+const dated =
+  (holds: (besideFirst: number, besideLast: number) => boolean): Test =>
+  (value, operand, { type }, { calendar }) => {
+    const [first, last] = Array.isArray(operand) ? operand : [operand, operand];
+    const place = (period: unknown): number => placeOf(value as string, type === 'datetime', period, calendar);
+    return holds(place(first), place(last));
+  };
+
+const elements = (value: unknown): Set<string> => new Set((value as unknown[]).map(jsonText));
+
+const tests: Readonly<Record<string, Test>> = {
+  $eq: ordered((order) => order === 0),
+  $gt: ordered((order) => order > 0),
+  $gte: ordered((order) => order >= 0),
+  $lt: ordered((order) => order < 0),
+  $lte: ordered((order) => order <= 0),
+  $in: (value, operand, { type }) => (operand as unknown[]).some((each) => equal(type, value, each)),
+  $between: (value, operand, { type }) => {
+    const [low, high] = operand as [unknown, unknown];
+    return compare(type, value, low) >= 0 && compare(type, value, high) <= 0;
+  },
+  $like: (value, operand) => isLike(value as string, operand as string),
+  $ilike: (value, operand) => isLike(fold(value as string), fold(operand as string)),
+  $includes: folded((text, part) => text.includes(part)),
+  $startsWith: folded((text, part) => text.startsWith(part)),
+  $endsWith: folded((text, part) => text.endsWith(part)),
+  $endWith: folded((text, part) => text.endsWith(part)),
+  $isTruly: (value) => value === true,
+  $dateOn: dated((first) => first === 0),
+  $dateBefore: dated((first) => first < 0),
+  $dateAfter: dated((_, last) => last > 0),
+  $dateBetween: dated((first, last) => first >= 0 && last <= 0),
+  $anyOf: (value, operand) => [...elements(operand)].some((each) => elements(value).has(each)),
+  $match: (value, operand) => elements(value).symmetricDifference(elements(operand)).size === 0,
+};
+
+/** Operators that are the complement of another: they keep what is null. */
+const complements: Readonly<Record<string, string>> = {
+  $ne: '$eq',
+  $notIn: '$in',
+  $notLike: '$like',
+  $notIncludes: '$includes',
+  $notStartsWith: '$startsWith',
+  $notEndsWith: '$endsWith',
+  $isFalsy: '$isTruly',
+  $dateNotOn: '$dateOn',
+  $dateNotBefore: '$dateBefore',
+  $dateNotAfter: '$dateAfter',
+  $notMatch: '$match',
+  $noneOf: '$anyOf',
+};
+
+const isEmpty = (value: unknown): boolean =>
+  value === null || value === '' || (Array.isArray(value) && value.length === 0);
+
+/** Operators that look at presence alone, and take true or false. */
+const presence: Readonly<Record<string, (value: unknown) => boolean>> = {
+  $null: (value) => value === null,
+  $notNull: (value) => value !== null,
+  $empty: isEmpty,
+  $notEmpty: (value) => !isEmpty(value),
+  $arrayEmpty: isEmpty,
+  $arrayNotEmpty: (value) => !isEmpty(value),
+};
+
+/** Whether a condition `{operator: operand}` holds for the value of a field. Two-valued: null compares as false. */
+export function holdsFor(
+  operator: string,
+  operand: unknown,
+  value: unknown,
+  field: FieldModel,
+  caller: Caller,
+): boolean {
+  const present = presence[operator];
+  if (present) return present(value) === operand;
+  if (operator === '$isFalsy' || operator === '$isTruly')
+    return ((value === true) === (operator === '$isTruly')) === operand;
+  const positive = complements[operator];
+  if (positive !== undefined) return !holdsFor(positive, operand, value, field, caller);
+  if (operand === null) return value === null;
+  const meaning = meaningOf(operand, operator, field, caller);
+  return value !== null && meaning.value !== undefined && tests[operator]!(value, meaning.value, field, caller);
+}

@@ -1,0 +1,52 @@
+import { type CollectionModel, isMany, type Row, relationNamed, split } from './model.ts';
+import type { ListRequest } from './requests.ts';
+import type { Grant, Sight } from './sight.ts';
+import { compareNullable } from './values.ts';
+
+type Names = Pick<ListRequest, 'fields' | 'except' | 'appends'>;
+
+/** A record as it is shown: the fields chosen and allowed, with its appended relations. */
+export function present(row: Row, names: Names, collection: CollectionModel, grant: Grant, sight: Sight): Row {
+  const shown: Record<string, unknown> = {};
+  const chosen = here(names.fields);
+  for (const { name } of collection.fields) {
+    const wanted = chosen === null ? grant.may(name) : chosen.includes(name);
+    if (wanted && !names.except.includes(name) && grant.may(name)) shown[name] = row[name] ?? null;
+  }
+  for (const name of appended(names, collection)) shown[name] = presentRelated(name, row, names, collection, sight);
+  return shown;
+}
+
+/** Names of this level, or null where none are: then all fields are meant. */
+function here(fields: readonly string[] | null): string[] | null {
+  const own = fields?.filter((path) => !path.includes('.')) ?? [];
+  return own.length > 0 ? own : null;
+}
+
+function appended({ fields, except, appends }: Names, collection: CollectionModel): Set<string> {
+  const first = [...(fields ?? []), ...appends].map((path) => split(path)[0]);
+  return new Set(first.filter((name) => relationNamed(collection, name) && !except.includes(name)));
+}
+
+function presentRelated(name: string, row: Row, names: Names, collection: CollectionModel, sight: Sight): unknown {
+  const relation = relationNamed(collection, name)!;
+  const target = sight.collection(relation.target);
+  const below = {
+    fields: names.fields && under(name, names.fields),
+    except: under(name, names.except),
+    appends: under(name, names.appends),
+  };
+  const shown = sight
+    .related(collection, row, relation)
+    .toSorted((a, b) => compareNullable(keyType(target), a[target.key], b[target.key], false))
+    .map((each) => present(each, below, target, sight.targetGrant(relation)!, sight));
+  return isMany(relation) ? shown : (shown[0] ?? null);
+}
+
+function keyType({ fields, key }: CollectionModel) {
+  return fields.find(({ name }) => name === key)!.type;
+}
+
+function under(name: string, paths: readonly string[]): string[] {
+  return paths.filter((path) => path.startsWith(`${name}.`)).map((path) => path.slice(name.length + 1));
+}
