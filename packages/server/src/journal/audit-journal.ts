@@ -33,7 +33,7 @@ import { type Database, DatabaseFault, type Transaction } from '../database/data
 import { type ChainReport, extend, type NewEntry, prune, prunedAtOnce, verify, type Witness } from './chain.ts';
 import type { Seals } from './hash-chain.ts';
 import { endpointsCounted, KeyUse } from './key-use.ts';
-import { type Refusal, Refusals } from './refusals.ts';
+import { type Refusal, Refusals, refusalEntries } from './refusals.ts';
 
 export interface AuditJournalParts {
   /** Of the application: acts wait in it. */
@@ -232,26 +232,39 @@ export class AuditJournal {
         gone.flatMap(({ targets }) => targets.map(Number)),
       );
     if (entries.length === 0) return { count: 0, end: null };
-    const end = await extend(store, transaction, 'acts', entries, this.#parts.seals, witness);
+    const { end, whole } = await extend(store, transaction, 'acts', entries, this.#parts.seals, witness);
+    this.#look('acts', whole);
     return { count: entries.length, end };
   }
 
   async #writeRefusals(): Promise<void> {
-    await this.#chain(
-      'refusals',
-      this.#refusals.take().map((entry) => ({ ...entry, source: null })),
-    );
+    const counted = this.#refusals.take();
+    try {
+      await this.#chain('refusals', refusalEntries(counted));
+    } catch (error) {
+      this.#refusals.giveBack(counted);
+      throw error;
+    }
   }
 
   async #chain(chain: ChainName, entries: readonly NewEntry[]): Promise<void> {
     const { database, seals } = this.#parts;
     const store = await this.#opened();
     const witness = await readWitness(database, chain);
-    const end = await store.write((transaction) => extend(store, transaction, chain, entries, seals, witness), {
-      turn: auditTurn,
-    });
+    const { end, whole } = await store.write(
+      (transaction) => extend(store, transaction, chain, entries, seals, witness),
+      {
+        turn: auditTurn,
+      },
+    );
+    this.#look(chain, whole);
     this.#entriesSincePrune += entries.length;
     if (store !== database) await database.write((transaction) => noteWitness(database, transaction, chain, end));
+  }
+
+  #look(chain: ChainName, whole: boolean): void {
+    const what = 'the audit journal is not as this server left it, or APP_KEY is another one; audit:verify says more';
+    if (!whole) this.#parts.logger.error({ chain }, what);
   }
 
   async #writeKeyUse(): Promise<void> {

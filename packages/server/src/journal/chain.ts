@@ -27,7 +27,16 @@ export const prunedAtOnce = 5000;
 /** How far a chain had come once, as the application's own store remembers it. */
 export type Witness = { readonly place: number; readonly hash: string } | null;
 
-/** Chains entries after the newest one; returns the new end. */
+/** Where a chain ends after it was extended, and whether it was whole before. */
+export interface Extended {
+  readonly end: ChainEnds;
+  readonly whole: boolean;
+}
+
+/**
+ * Chains entries after the newest one. Where the chain's end is not as it was left, it goes on from a hash that fits
+ * nothing, so that it can never be taken for whole again.
+ */
 export async function extend(
   journal: Database,
   transaction: Transaction,
@@ -35,7 +44,7 @@ export async function extend(
   entries: readonly NewEntry[],
   seals: Seals,
   witness: Witness,
-): Promise<ChainEnds> {
+): Promise<Extended> {
   const known = await readEnds(journal, chain, transaction);
   const rows = await highest(journal, transaction, chain);
   const ends = known ?? seals.sealed(chain, emptyEnds);
@@ -55,7 +64,7 @@ export async function extend(
   // A beginning that somebody moved is not made good by signing it again.
   const next = seals.anchorHolds(chain, ends) ? sealed : { ...sealed, anchorSeal: ends.anchorSeal };
   await writeEnds(journal, transaction, chain, next);
-  return next;
+  return { end: next, whole };
 }
 
 function reaches({ place, hash }: ChainEnds, witness: Witness): boolean {
@@ -84,7 +93,12 @@ export async function prune(
   const ends = await readEnds(journal, chain, transaction);
   if (!ends || !seals.anchorHolds(chain, ends) || !seals.endHolds(chain, ends)) return 0;
   const last = await prunable(journal, transaction, chain, { before: after, upTo: ends.place - most }, prunedAtOnce);
-  if (!last) return 0;
+  if (!last) {
+    // Sealed under the former APP_KEY: signed anew while that one is still known.
+    const sealed = seals.sealed(chain, ends);
+    if (sealed.seal !== ends.seal) await writeEnds(journal, transaction, chain, sealed);
+    return 0;
+  }
   const count = await deleteEntries(journal, transaction, chain, last.place);
   const anchored = { ...ends, anchorPlace: last.place, anchorHash: last.hash };
   await writeEnds(journal, transaction, chain, seals.sealed(chain, anchored));

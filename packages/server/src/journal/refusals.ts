@@ -1,4 +1,5 @@
 import type { AuditContent } from '../database/audit-rows.ts';
+import type { NewEntry } from './chain.ts';
 
 /** A refused request: 401, 403 or 429. What it asked for in detail (keys, filters, bodies) never comes here. */
 export type Refusal = Omit<AuditContent, 'outcome' | 'count' | 'target'> & {
@@ -8,7 +9,10 @@ export type Refusal = Omit<AuditContent, 'outcome' | 'count' | 'target'> & {
   readonly network: string;
 };
 
-interface Counted {
+/** Equal refusals, by what makes them equal. */
+type Counted = ReadonlyMap<string, Count>;
+
+interface Count {
   readonly refusal: Refusal;
   count: number;
 }
@@ -21,37 +25,49 @@ const mostDistinct = 200;
  * beyond a bound.
  */
 export class Refusals {
-  #counted = new Map<string, Counted>();
+  #counted = new Map<string, Count>();
 
   get size(): number {
     return this.#counted.size;
   }
 
-  note(refusal: Refusal): void {
+  note(refusal: Refusal, times = 1): void {
     const { actor, credential, role, action, target, code, network } = refusal;
     const key = `${code} ${action} ${actor} ${credential} ${role} ${target} ${network}`;
     const known = this.#counted.get(key);
-    if (known) known.count += 1;
-    else if (this.#counted.size < mostDistinct) this.#counted.set(key, { refusal, count: 1 });
-    else this.#noteRest(refusal);
+    if (known) known.count += times;
+    else if (this.#counted.size < mostDistinct) this.#counted.set(key, { refusal, count: times });
+    else this.#noteRest(refusal, times);
   }
 
-  /** The entries to be written, and begins anew. */
-  take(): AuditContent[] {
+  /** What is to be written; begins anew. */
+  take(): Counted {
     const counted = this.#counted;
     this.#counted = new Map();
-    return [...counted.values()].map(({ refusal: { network: _, ...refusal }, count }) => ({
-      ...refusal,
-      outcome: 'refused',
-      count,
-    }));
+    return counted;
   }
 
-  #noteRest({ at, code }: Refusal): void {
+  /** They could not be written: they are counted on. */
+  giveBack(counted: Counted): void {
+    const since = this.#counted;
+    this.#counted = new Map(counted);
+    for (const { refusal, count } of since.values()) this.note(refusal, count);
+  }
+
+  #noteRest({ at, code }: Refusal, times: number): void {
     const key = `${code}`;
     const known = this.#counted.get(key);
     const nobody = { actor: null, credential: null, role: null, action: null, target: null, address: null };
-    if (known) known.count += 1;
-    else this.#counted.set(key, { refusal: { ...nobody, at, code, requestId: null, network: '' }, count: 1 });
+    if (known) known.count += times;
+    else this.#counted.set(key, { refusal: { ...nobody, at, code, requestId: null, network: '' }, count: times });
   }
+}
+
+export function refusalEntries(counted: Counted): NewEntry[] {
+  return [...counted.values()].map(({ refusal: { network: _, ...refusal }, count }) => ({
+    ...refusal,
+    outcome: 'refused',
+    count,
+    source: null,
+  }));
 }

@@ -296,6 +296,22 @@ describeEngines('the audit journal', (engine) => {
   });
 });
 
+describeEngines('the audit journal of limited callers', (engine) => {
+  test('requests over the limit are counted', async () => {
+    const server = await TestServer.start(engine, { env: { RATE_LIMIT_CREDENTIAL: '20/600s' } });
+    const key = await server.data('POST /api/apiKeys:create', { body: { role: { name: 'viewer' } } });
+    const replies = await Promise.all(
+      Array.from({ length: 30 }, () => server.call('GET /api/auth:check', { as: key.token })),
+    );
+    expect(replies.filter(({ status }) => status === 429)).toHaveLength(10);
+    const [entry] = (await entriesOf(server)).filter(({ code }) => code === 'RATE_LIMITED');
+    expect(entry).toMatchObject({ action: 'auth:check', actor: `apiKey:${key.id}`, count: 10, outcome: 'refused' });
+    const stats = await server.data(`GET /api/apiKeys:stats?filterByTk=${key.id}`);
+    expect(stats).toMatchObject({ requests: 30, failedAttempts: 10 });
+    await server.stop();
+  });
+});
+
 describeEngines('the audit journals of applications', (engine) => {
   let server: TestServer;
   beforeAll(async () => {
