@@ -26,7 +26,7 @@ import { authActions } from './auth-actions.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
 import { definitionActions } from './definition-actions.ts';
 import { errorReply, mediaTypeUnsupported } from './error-reply.ts';
-import { endpointOf, noteAnswer, noteFailure, noteSilentAct } from './journaling.ts';
+import { addressOf, endpointOf, noteAnswer, noteFailure, noteSilentAct } from './journaling.ts';
 import { RateLimits } from './rate-limits.ts';
 import { runRecordAction } from './record-actions.ts';
 import { relationReads, relationWrites, runRelationAction } from './relation-actions.ts';
@@ -201,7 +201,7 @@ export class HttpServer {
     return application.current(async () => {
       if (action || unusable) await application.ensureCurrent();
       const found = await this.#caller(lease, asked);
-      const caller = reads ? found : { ...found, origin: { address, action: endpointOf(route) } };
+      const caller = reads ? found : { ...found, origin: { address: addressOf(address), action: endpointOf(route) } };
       asked.caller = caller;
       if (!counted) await this.#count(application, caller, address);
       counted = true;

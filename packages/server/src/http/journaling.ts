@@ -1,4 +1,5 @@
 /** What the door tells the audit journal and the key statistics of each request. */
+import { isIP } from 'node:net';
 import type { Application } from '../applications/application.ts';
 import { isoTime } from '../base/clock.ts';
 import { doerOf } from '../changes/acts.ts';
@@ -21,7 +22,6 @@ export interface Seen {
   readonly known: (application: Application) => boolean;
 }
 
-const longestAddress = 60;
 /** Refusals for who asked, and not for what was asked: 401, 403 and 429. */
 const refused: ReadonlySet<ErrorLabel> = new Set<ErrorLabel>([
   'Unauthorized',
@@ -33,6 +33,11 @@ const refused: ReadonlySet<ErrorLabel> = new Set<ErrorLabel>([
 /** `<resource>:<action>`, or `<collection>/<relation>:<action>`. */
 export function endpointOf({ resource, action, of }: Route): string {
   return of === null ? `${resource}:${action}` : `${of.collection}/${resource}:${action}`;
+}
+
+/** An address that is one: behind a proxy that passes on whatever it gets, it may be any text. */
+export function addressOf(text: string): string | null {
+  return isIP(text) === 0 ? null : text;
 }
 
 /** Every answered request by a key is counted. */
@@ -57,7 +62,7 @@ export function noteFailure(application: Application, seen: Seen, error: unknown
     action: seen.known(application) ? endpointOf(seen.route) : null,
     target: error.about ?? null,
     code: error.code,
-    address: seen.address.slice(0, longestAddress),
+    address: addressOf(seen.address),
     network: networkOf(seen.address),
   });
 }

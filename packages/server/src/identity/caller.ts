@@ -18,7 +18,8 @@ export interface Caller {
 
 /** What the audit journal says of a request besides who sent it. */
 export interface Origin {
-  readonly address: string;
+  /** Null where it is not known. */
+  readonly address: string | null;
   /** `<resource>:<action>` as it was asked for. */
   readonly action: string;
 }

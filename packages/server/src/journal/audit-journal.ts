@@ -11,25 +11,27 @@ import type { Logger } from '../base/logger.ts';
 import { type Act, noteAct } from '../changes/acts.ts';
 import {
   type AuditContent,
-  addKeyUse,
   auditTurn,
   type ChainEnds,
   type ChainName,
   deleteActs,
-  deleteKeyUse,
-  existingKeys,
   hasActs,
-  keysWithUse,
   knownSources,
   makeAuditTables,
   noteWitness,
   readActs,
-  readKeyUse,
   readWitness,
   type StoredAct,
-  type StoredKeyUse,
 } from '../database/audit-rows.ts';
 import { type Database, DatabaseFault, type Transaction } from '../database/database.ts';
+import {
+  addKeyUse,
+  deleteKeyUse,
+  existingKeys,
+  keysWithUse,
+  readKeyUse,
+  type StoredKeyUse,
+} from '../database/key-use-rows.ts';
 import { type ChainReport, extend, type NewEntry, prune, prunedAtOnce, verify, type Witness } from './chain.ts';
 import type { Seals } from './hash-chain.ts';
 import { endpointsCounted, KeyUse } from './key-use.ts';

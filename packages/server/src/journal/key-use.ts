@@ -1,5 +1,5 @@
 import { isoTime } from '../base/clock.ts';
-import type { KeyUseDelta } from '../database/audit-rows.ts';
+import type { KeyUseDelta } from '../database/key-use-rows.ts';
 
 interface Use {
   requests: number;
