@@ -104,7 +104,6 @@ export class AuditJournal {
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer) clearInterval(this.#timer);
-    if (this.#gathering) clearTimeout(this.#gathering);
     await this.#quietly(() => this.#flush(true));
     const { database } = this.#parts;
     const store = await this.#store?.catch(() => null);
@@ -164,6 +163,7 @@ export class AuditJournal {
   }
 
   #flush(all: boolean): Promise<void> {
+    this.#gatherNoMore();
     return this.#turn.run(async () => {
       await this.#takeOver();
       const now = this.#parts.clock.now();
@@ -172,6 +172,12 @@ export class AuditJournal {
       if (this.#keyUse.size > 0) await this.#writeKeyUse();
       await this.#considerPruning(now);
     });
+  }
+
+  /** What was to be taken over soon is taken over now. */
+  #gatherNoMore(): void {
+    if (this.#gathering) clearTimeout(this.#gathering);
+    this.#gathering = null;
   }
 
   /** Chains the acts that wait beside the data. */
