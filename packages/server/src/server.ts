@@ -7,6 +7,7 @@ import { addFirstAdmin, completeBirth, hasUsers, prepareStore } from './applicat
 import { type Clock, systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import { type Logger, makeLogger } from './base/logger.ts';
+import type { Database } from './database/database.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
 import { HttpServer } from './http/http-server.ts';
 import { hashPassword } from './identity/password.ts';
@@ -39,8 +40,10 @@ export async function startServer({
   const stores = await openStores(config, syncFile);
   const database = await stores.open(mainStore, true);
   const { appKey, appKeyPrevious, maximumFields, maximumCollections } = config;
-  const common = { clock, logger: log, appKey, appKeyPrevious, maximumFields, maximumCollections };
-  const main = new Application({ ...common, name: mainName, database, requireServed: null });
+  const audit = { days: config.auditDays, entries: config.auditEntries };
+  const common = { clock, logger: log, appKey, appKeyPrevious, maximumFields, maximumCollections, audit };
+  const openJournal = (): ReturnType<ApplicationStores['openJournal']> => stores.openJournal(mainStore);
+  const main = new Application({ ...common, name: mainName, database, openJournal, requireServed: null });
   await database.alone(async () => {
     await prepareStore(database, mainName, true);
     await main.open();
@@ -76,12 +79,17 @@ async function openStores(config: Config, syncFile: SyncFile | undefined): Promi
   if (config.databaseUrl !== null) return postgresStores(config, config.databaseUrl);
   const { SqliteDatabase, removeSqlite } = await import('./database/sqlite/sqlite-database.ts');
   const pathOf = (store: string): string => join(config.dataDir, 'applications', `${store}.db`);
+  const journalPathOf = (store: string): string => join(config.dataDir, 'applications', `${store}.audit.db`);
+  const opened = (path: string, mayMake: boolean): Database => {
+    const options = { path, readerThreads: config.readerThreads, mayMake };
+    return new SqliteDatabase({ ...options, ...(syncFile && { syncFile }) });
+  };
   return {
-    open: async (store, mayMake) => {
-      const options = { path: pathOf(store), readerThreads: config.readerThreads, mayMake };
-      return new SqliteDatabase({ ...options, ...(syncFile && { syncFile }) });
+    open: async (store, mayMake) => opened(pathOf(store), mayMake),
+    openJournal: async (store) => opened(journalPathOf(store), true),
+    remove: async (store) => {
+      for (const path of [pathOf(store), journalPathOf(store)]) removeSqlite(path);
     },
-    remove: async (store) => removeSqlite(pathOf(store)),
   };
 }
 
@@ -98,6 +106,7 @@ async function postgresStores(config: Config, url: string): Promise<ApplicationS
         : { poolSize: Math.min(config.poolSize, smallPool), idleMilliseconds };
       return openPostgres({ url, schema: schemaOf(store), budget, ...pool }, mayMake);
     },
+    openJournal: async () => null,
     remove: (store) => dropPostgres(url, schemaOf(store)),
   };
 }

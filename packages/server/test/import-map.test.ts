@@ -14,6 +14,7 @@ const rooms = [
   'access',
   'identity',
   'changes',
+  'journal',
   'records',
   'collections',
   'applications',

@@ -58,6 +58,7 @@ export class ApplicationList {
         actor: asker && actorOf(asker.caller),
         requestId: asker?.requestId ?? null,
         changed: verb === 'updated' ? ['status'] : [],
+        by: asker?.caller ?? null,
       };
       await changes.append(transaction, events, at);
     });

@@ -17,6 +17,9 @@ import { readPermissions, readRoles } from '../database/identity-store.ts';
 import { Authenticator } from '../identity/authenticator.ts';
 import { actorOf, type Caller } from '../identity/caller.ts';
 import type { SignInContext } from '../identity/sign-in.ts';
+import { auditRegistry } from '../journal/audit-collection.ts';
+import { AuditJournal } from '../journal/audit-journal.ts';
+import { Seals } from '../journal/hash-chain.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { GrantOf } from '../query/grant.ts';
 import { variableValues } from '../query/variables.ts';
@@ -36,6 +39,10 @@ export interface ApplicationParts {
   readonly appKeyPrevious: string | null;
   readonly maximumFields: number;
   readonly maximumCollections: number;
+  /** How long entries of the audit journal are kept, and how many. */
+  readonly audit: { readonly days: number; readonly entries: number };
+  /** Opens the store of the audit journal; null where its tables lie beside the application's. */
+  readonly openJournal: () => Promise<Database | null>;
   /** Asked where other servers may have stopped or destroyed it meanwhile. @throws ApiError when it is not served now. */
   readonly requireServed: (() => Promise<void>) | null;
 }
@@ -58,6 +65,7 @@ export class Application {
   readonly database: Database;
   readonly changes: ChangeLog;
   readonly authenticator: Authenticator;
+  readonly journal: AuditJournal;
   readonly clock: Clock;
   readonly #parts: ApplicationParts;
   readonly #hashers: readonly TokenHasher[];
@@ -70,7 +78,8 @@ export class Application {
     this.name = parts.name;
     this.database = parts.database;
     this.clock = parts.clock;
-    this.changes = new ChangeLog(parts.database);
+    this.journal = journalOf(parts);
+    this.changes = new ChangeLog(parts.database, () => this.journal.wake());
     const former = parts.appKeyPrevious === null ? [] : [new TokenHasher(parts.appKeyPrevious)];
     this.#hashers = [new TokenHasher(parts.appKey), ...former];
     this.authenticator = new Authenticator(parts.database, this.#hashers, parts.clock, () =>
@@ -87,6 +96,7 @@ export class Application {
   async open(): Promise<void> {
     await this.refresh();
     await this.changes.open();
+    this.journal.begin();
     this.#timer = setInterval(() => void this.#flushUse(), useFlushMilliseconds);
     this.#timer.unref();
   }
@@ -95,6 +105,7 @@ export class Application {
   async close(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer);
     await this.#flushUse();
+    await this.journal.close();
     await this.database.close();
   }
 
@@ -182,6 +193,12 @@ export class Application {
     };
   }
 
+  /** A context in which the audit journal is read like a collection. */
+  async auditContext(caller: Caller, requestId: string | null, zone: string): Promise<RecordContext> {
+    const database = await this.journal.settled();
+    return { ...this.recordContext(caller, requestId, zone), database, registry: auditRegistry };
+  }
+
   /** What logins are made with. */
   get signInContext(): SignInContext {
     const { database, clock } = this;
@@ -197,6 +214,7 @@ export class Application {
       changes: this.changes,
       clock: this.clock,
       actor: caller && actorOf(caller),
+      by: caller,
       requestId,
       maximumFields: this.#parts.maximumFields,
       maximumCollections: this.#parts.maximumCollections,
@@ -247,6 +265,12 @@ export class Application {
       this.#parts.logger.warn({ err: error }, 'the last use of API keys could not be noted');
     }
   }
+}
+
+function journalOf(parts: ApplicationParts): AuditJournal {
+  const { name, database, openJournal, clock, logger, appKey, appKeyPrevious, audit } = parts;
+  const seals = new Seals(name, appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious]);
+  return new AuditJournal({ database, openStore: openJournal, seals, clock, logger, ...audit });
 }
 
 function aside(attempt: number): Promise<void> {

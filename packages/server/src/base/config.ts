@@ -30,6 +30,8 @@ export interface Config {
   readonly applicationIdleSeconds: number;
   readonly applicationsOpen: number;
   readonly databaseConnections: number;
+  readonly auditDays: number;
+  readonly auditEntries: number;
 }
 
 /** A setting as docs/operations.md lists it. Secrets are also read from the file that `<NAME>_FILE` names. */
@@ -69,6 +71,12 @@ export const settings: readonly Setting[] = [
   setting('APPLICATION_IDLE_SECONDS', '300', 'After so long without a request an application is closed.'),
   setting('APPLICATIONS_OPEN', '100', 'Applications open at once; past it those longest unused are closed.'),
   setting('DATABASE_CONNECTIONS', '80', 'Connections to PostgreSQL of all applications together.'),
+  setting('AUDIT_DAYS', '365', 'Days that an entry of the audit journal is kept.'),
+  setting(
+    'AUDIT_ENTRIES',
+    '1000000',
+    'Administrative acts that the audit journal of an application keeps; of refusals a quarter.',
+  ),
 ];
 
 export class ConfigError extends Error {}
@@ -108,6 +116,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     applicationIdleSeconds: whole('APPLICATION_IDLE_SECONDS', read('APPLICATION_IDLE_SECONDS'), 1, 86_400),
     applicationsOpen: whole('APPLICATIONS_OPEN', read('APPLICATIONS_OPEN'), 1, 10_000),
     databaseConnections: whole('DATABASE_CONNECTIONS', read('DATABASE_CONNECTIONS'), 2, 10_000),
+    auditDays: whole('AUDIT_DAYS', read('AUDIT_DAYS'), 1, 36_500),
+    auditEntries: whole('AUDIT_ENTRIES', read('AUDIT_ENTRIES'), 100, 1_000_000_000),
   };
 }
 

@@ -4,7 +4,9 @@
  */
 import { type Database, fixed, type Transaction } from '../database/database.ts';
 import { type BindEnvironment, listValue, literal, type Param, type Sql, sql, value } from '../database/sql.ts';
+import type { Caller } from '../identity/caller.ts';
 import type { Storage } from '../schema/field-type.ts';
+import { actOf, noteAct } from './acts.ts';
 
 /** What happened to one record or definition, about to be logged. */
 export interface NewEvents {
@@ -15,6 +17,8 @@ export interface NewEvents {
   readonly actor: string | null;
   readonly requestId: string | null;
   readonly changed: readonly string[];
+  /** Who did it, where it is an administrative act: then it enters the audit journal too. Null for records of users. */
+  readonly by: Caller | null;
 }
 
 export interface ChangeEvent {
@@ -30,12 +34,15 @@ export interface ChangeEvent {
 
 export class ChangeLog {
   readonly #database: Database;
+  readonly #acted: () => void;
   readonly #listeners = new Set<() => void>();
   /** Position of the last durable event of this process; only where one process writes. */
   #durable = 0;
 
-  constructor(database: Database) {
+  /** @param acted is called when administrative acts are durable and wait for the audit journal. */
+  constructor(database: Database, acted: () => void) {
     this.#database = database;
+    this.#acted = acted;
   }
 
   /** Everything that an earlier run left is durable once the database is open. */
@@ -54,6 +61,9 @@ export class ChangeLog {
     );
     const position = rows.at(-1)![0] as number;
     transaction.afterDurable(() => this.advance(position));
+    if (events.by === null) return;
+    await noteAct(this.#database, transaction, actOf(events, events.by, at));
+    transaction.afterDurable(this.#acted);
   }
 
   /** Tells listeners that there is more to read. */

@@ -134,8 +134,8 @@ export async function logged(
 ): Promise<void> {
   context.trial?.changes.push({ name, tk });
   context.noted?.push({ name, tk });
-  const { actor, requestId } = context;
-  const events = { name, resource: name.split('.')[0]!, tks: [tk], actor, requestId, changed: [] };
+  const { actor, requestId, by } = context;
+  const events = { name, resource: name.split('.')[0]!, tks: [tk], actor, requestId, changed: [], by };
   await context.changes.append(transaction, events, isoTime(context.clock.now()));
 }
 

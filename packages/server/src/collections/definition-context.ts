@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { ChangeLog } from '../changes/change-log.ts';
 import type { Database, Transaction } from '../database/database.ts';
+import type { Caller } from '../identity/caller.ts';
 import type { Registry } from '../schema/registry.ts';
 
 /** An event that a change of definitions causes. */
@@ -42,6 +43,8 @@ export interface DefinitionContext {
   readonly changes: ChangeLog;
   readonly clock: Clock;
   readonly actor: string | null;
+  /** Who changes the definitions; null: the server. */
+  readonly by: Caller | null;
   readonly requestId: string | null;
   readonly maximumFields: number;
   readonly maximumCollections: number;

@@ -6,6 +6,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { denied } from '../query/read-access.ts';
 import type { Action, Answer, Call, SystemAction } from './call.ts';
+import { noteEntrance } from './journaling.ts';
 import { knownParameters } from './known-parameters.ts';
 import { runRecordAction } from './record-actions.ts';
 import { readRecordRequest } from './request-reader.ts';
@@ -19,7 +20,7 @@ export const applicationActions: Readonly<Record<string, SystemAction>> = {
   'applications:start': { reads: false, run: inMain(startApplication) },
   'applications:stop': { reads: false, run: inMain(stopApplication) },
   'applications:destroy': { reads: false, run: inMain(destroyApplication) },
-  'applications:enter': { reads: false, run: inMain(enterApplication) },
+  'applications:enter': { reads: false, journaled: true, run: inMain(enterApplication) },
 };
 
 function inMain(work: Action): Action {
@@ -83,7 +84,9 @@ async function enterApplication(call: Call): Promise<Answer> {
   try {
     if (lease.error) throw lease.error;
     const userId = (call.caller.user?.['id'] as number | undefined) ?? null;
-    return { data: JSON.stringify(await enter(call.applications.main, lease.application, userId)) };
+    const entered = await enter(call.applications.main, lease.application, userId);
+    await noteEntrance(lease.application, call);
+    return { data: JSON.stringify(entered), act: { target: name } };
   } finally {
     lease.release();
   }

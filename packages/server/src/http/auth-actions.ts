@@ -8,8 +8,8 @@ import { knownParameters } from './known-parameters.ts';
 
 /** `auth:` and the creation of keys. */
 export const authActions: Readonly<Record<string, SystemAction>> = {
-  'auth:signIn': { reads: false, public: true, run: runSignIn },
-  'auth:signOut': { reads: false, run: runSignOut },
+  'auth:signIn': { reads: false, public: true, journaled: true, run: runSignIn },
+  'auth:signOut': { reads: false, journaled: true, run: runSignOut },
   'auth:check': { reads: true, run: runCheck },
   'apiKeys:create': { reads: false, run: runCreateKey },
 };
@@ -19,7 +19,8 @@ async function runSignIn(call: Call): Promise<Answer> {
   const credentials = credentialsOf(call.body);
   await limits.checkSignIn(address, credentials.account);
   try {
-    return { data: JSON.stringify(await signIn(application.signInContext, credentials)) };
+    const signedIn = await signIn(application.signInContext, credentials);
+    return { data: JSON.stringify(signedIn), act: { userId: signedIn.user['id'] as number } };
   } catch (error) {
     if (error instanceof ApiError && error.code === 'SIGN_IN_FAILED')
       await limits.failedSignIn(address, credentials.account);

@@ -29,6 +29,13 @@ export interface Call {
   readonly limits: RateLimits;
 }
 
+/** What only the action itself knows of an act. */
+export interface ActDetail {
+  /** The user who did it, where the caller was nobody yet. */
+  readonly userId?: number;
+  readonly target?: string;
+}
+
 /** What an action answers. */
 export type Answer =
   | {
@@ -37,6 +44,8 @@ export type Answer =
       readonly meta?: object;
       /** The record's counter for the ETag of one record, 0 for lists; absent: no ETag. */
       readonly counter?: number;
+      /** What the audit journal says of a {@link SystemAction.journaled} act. */
+      readonly act?: ActDetail;
     }
   | { readonly stream: AsyncGenerator<string>; readonly contentType: string };
 
@@ -46,5 +55,7 @@ export type Action = (call: Call) => Promise<Answer>;
 export interface SystemAction {
   readonly reads: boolean;
   readonly public?: boolean;
+  /** An administrative act that leaves no event: the audit journal is told of it at the door. */
+  readonly journaled?: boolean;
   readonly run: Action;
 }

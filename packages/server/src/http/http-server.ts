@@ -21,10 +21,12 @@ import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { knownZone } from '../query/period.ts';
 import { applicationActions } from './application-actions.ts';
+import { auditActions } from './audit-actions.ts';
 import { authActions } from './auth-actions.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
 import { definitionActions } from './definition-actions.ts';
 import { errorReply, mediaTypeUnsupported } from './error-reply.ts';
+import { addressOf, endpointOf, noteAnswer, noteFailure, noteSilentAct } from './journaling.ts';
 import { RateLimits } from './rate-limits.ts';
 import { runRecordAction } from './record-actions.ts';
 import { relationReads, relationWrites, runRelationAction } from './relation-actions.ts';
@@ -42,9 +44,10 @@ const systemActions: Readonly<Record<string, SystemAction>> = {
   ...authActions,
   ...definitionActions,
   ...applicationActions,
+  ...auditActions,
 };
 /** Resources that have no generated actions. */
-const actionOnly = new Set(['auth', 'collections', 'fields', 'applications']);
+const actionOnly = new Set(['auth', 'collections', 'fields', 'applications', 'audit']);
 const jsonType = 'application/json; charset=utf-8';
 const commonHeaders = {
   'cache-control': 'private, no-cache',
@@ -62,6 +65,10 @@ interface Asked {
   readonly header: string | undefined;
   readonly request: FastifyRequest;
   readonly requestId: string;
+  readonly address: string;
+  readonly known: (application: Application) => boolean;
+  /** Null until the credential has been looked at. */
+  caller: Caller | null;
 }
 
 export class HttpServer {
@@ -160,9 +167,28 @@ export class HttpServer {
     const wanted = request.headers['x-app'] as string | undefined;
     const found = this.#parts.applications.find(wanted);
     const lease = found instanceof Promise ? await found : found;
+    const address = request.ip;
+    const known = (application: Application): boolean => isNamed(application, route);
+    const asked: Asked = {
+      action,
+      route,
+      reads,
+      query,
+      wanted,
+      header,
+      request,
+      requestId,
+      address,
+      known,
+      caller: null,
+    };
     try {
-      const answer = await this.#run(lease, { action, route, reads, query, wanted, header, request, requestId });
+      const answer = await this.#run(lease, asked);
+      noteAnswer(lease.application, asked);
       return 'stream' in answer ? streamedUnder(lease, answer) : answer;
+    } catch (error) {
+      noteFailure(lease.application, asked, error);
+      throw error;
     } finally {
       lease.release();
     }
@@ -170,12 +196,14 @@ export class HttpServer {
 
   #run(lease: Lease, asked: Asked): Promise<Answer> {
     const { application, error: unusable } = lease;
-    const { action, route, reads, query, request, requestId } = asked;
+    const { action, route, reads, query, request, requestId, address } = asked;
     let counted = false;
     return application.current(async () => {
       if (action || unusable) await application.ensureCurrent();
-      const caller = await this.#caller(lease, asked);
-      if (!counted) await this.#count(application, caller, request.ip);
+      const found = await this.#caller(lease, asked);
+      const caller = reads ? found : { ...found, origin: { address: addressOf(address), action: endpointOf(route) } };
+      asked.caller = caller;
+      if (!counted) await this.#count(application, caller, address);
       counted = true;
       if (unusable) throw caller.type === 'anonymous' && !action?.public ? tokenMissing() : unusable;
       const readByPost = reads && request.method === 'POST';
@@ -194,7 +222,7 @@ export class HttpServer {
         ifMatch: request.headers['if-match'],
         zone,
         accept: request.headers.accept,
-        address: request.ip,
+        address,
         requestId,
         limits: this.#limits,
       };
@@ -317,6 +345,14 @@ function systemActionOf({ resource, action, of }: Route): SystemAction | undefin
   return systemActions[of ? `collections/fields:${action}` : `${resource}:${action}`];
 }
 
+/** Whether a path names what the application has; other names are the caller's own invention. */
+function isNamed({ registry }: Application, route: Route): boolean {
+  if (systemActionOf(route)) return true;
+  if (!isKnownAction(route)) return false;
+  const collection = registry.find(route.of?.collection ?? route.resource);
+  return collection !== null && (route.of === null || collection.byName.get(route.resource)?.relation != null);
+}
+
 function isKnownAction({ action, of }: Route): boolean {
   return of === null ? isRecordAction(action) : relationReads.has(action) || relationWrites.has(action);
 }
@@ -353,6 +389,7 @@ function zoneOf(header: string | string[] | undefined): string {
 /** Runs an action; what a caller without a credential may not do is 401, not 403. */
 async function run(action: SystemAction | undefined, call: Call): Promise<Answer> {
   try {
+    if (action?.journaled) return await journaled(action, call);
     if (action) return await action.run(call);
     if (call.route.of) return await runRelationAction(call);
     if (actionOnly.has(call.route.resource)) throw unknownRoute();
@@ -362,6 +399,13 @@ async function run(action: SystemAction | undefined, call: Call): Promise<Answer
     if (refusal && call.caller.type === 'anonymous') throw tokenMissing();
     throw error;
   }
+}
+
+/** An act that leaves no event is told of before its reply leaves. */
+async function journaled(action: SystemAction, call: Call): Promise<Answer> {
+  const answer = await action.run(call);
+  await noteSilentAct(call, answer);
+  return answer;
 }
 
 function checkMethod(method: string, reads: boolean, known: boolean): void {

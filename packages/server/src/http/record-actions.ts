@@ -35,7 +35,7 @@ export async function runRecordAction(call: Call): Promise<Answer> {
   const context = call.application.recordContext(call.caller, call.requestId, call.zone);
   const collection = namedCollection(context, call.route.resource, action);
   for (const needed of grantsOfAction(action)) requireGrant(context, collection, needed); // before the parameters: 401 and 403 come before 400
-  return isReadAction(action) ? read(action, call, context, collection) : write(action, call, context, collection);
+  return isReadAction(action) ? runRead(action, call, context, collection) : write(action, call, context, collection);
 }
 
 /** A role without any grant on a name gets the same answer whether the collection exists or not. */
@@ -49,7 +49,13 @@ export function namedCollection(context: RecordContext, name: string, action: st
   throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${name.slice(0, 60)}".`);
 }
 
-async function read(action: ReadAction, call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
+/** A read that its caller is granted. */
+export async function runRead(
+  action: ReadAction,
+  call: Call,
+  context: RecordContext,
+  collection: Collection,
+): Promise<Answer> {
   if (action === 'query')
     return { data: await queryRecords(context, collection, normaliseQuery(call.parameters())), counter: 0 };
   const request = call.request();

@@ -11,7 +11,7 @@ import type { Database } from '../database/database.ts';
 import { extendLogin, findKey, findLogin, loadUser, touchKeys } from '../database/identity-store.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { Collection } from '../schema/registry.ts';
-import type { Caller } from './caller.ts';
+import { actorOf, type Caller } from './caller.ts';
 
 const day = 24 * 3_600_000;
 /** How long a login lasts without use. */
@@ -62,7 +62,7 @@ export class Authenticator {
   }
 
   #inUse(caller: Caller, now: number): Caller {
-    if (caller.expiresAt !== null && now >= caller.expiresAt) throw expired();
+    if (caller.expiresAt !== null && now >= caller.expiresAt) throw expired(caller);
     if (caller.type === 'apiKey') this.#used.set(caller.credentialId!, now);
     return caller;
   }
@@ -85,7 +85,7 @@ export class Authenticator {
     if (kind === null) throw refused('The token is malformed.');
     const hashes = this.#hashers.map((hasher) => hasher.hash(token));
     const caller = kind === 'tbk' ? await this.#keyCaller(hashes) : await this.#loginCaller(hashes, now);
-    if (!caller) throw refused('The token is unknown, revoked, or was made under another APP_KEY.');
+    if (!caller) throw unknown();
     this.#callers.set(token, caller);
     return caller;
   }
@@ -94,7 +94,7 @@ export class Authenticator {
     const key = await findKey(this.#database, hashes);
     if (!key) return null;
     const user = key.creatorId === null ? null : await loadUser(this.#database, this.#users(), key.creatorId);
-    if (user && user['status'] !== 'active') return null;
+    if (user && user['status'] !== 'active') throw unknown(`apiKey:${key.id}`);
     return {
       type: 'apiKey',
       credentialId: key.id,
@@ -133,10 +133,16 @@ export function tokenMissing(): ApiError {
   return new ApiError('TOKEN_MISSING', 'Unauthorized: invalid or missing token. Send "Authorization: Bearer <token>".');
 }
 
-function refused(why: string): ApiError {
-  return new ApiError('TOKEN_INVALID', `Unauthorized: invalid or missing token. ${why}`);
+function refused(why: string, about?: string): ApiError {
+  return new ApiError('TOKEN_INVALID', `Unauthorized: invalid or missing token. ${why}`, { ...(about && { about }) });
 }
 
-function expired(): ApiError {
-  return new ApiError('TOKEN_EXPIRED', 'Unauthorized: invalid or missing token. It has expired; make a new one.');
+/** @param about the key, where it is known and yet does not hold. */
+function unknown(about?: string): ApiError {
+  return refused('The token is unknown, revoked, or was made under another APP_KEY.', about);
+}
+
+function expired(caller: Caller): ApiError {
+  const message = 'Unauthorized: invalid or missing token. It has expired; make a new one.';
+  return new ApiError('TOKEN_EXPIRED', message, { about: actorOf(caller) ?? '' });
 }

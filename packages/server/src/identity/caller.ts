@@ -12,6 +12,16 @@ export interface Caller {
   readonly roles: readonly string[];
   /** The user who signed in or created the key; `password` is never in it. */
   readonly user: Readonly<Record<string, unknown>> | null;
+  /** How the request came, where it is one that writes. */
+  readonly origin?: Origin;
+}
+
+/** What the audit journal says of a request besides who sent it. */
+export interface Origin {
+  /** Null where it is not known. */
+  readonly address: string | null;
+  /** `<resource>:<action>` as it was asked for. */
+  readonly action: string;
 }
 
 /** How events name who did it: `user:3`, `apiKey:7`, or null. */

@@ -48,7 +48,9 @@ export async function signIn(
   const found = byEmail ?? (await findForSignIn(database, { username: account }));
   const fits = await verifyPassword(password, found?.passwordHash ?? null);
   if (!found || !fits || found.status !== 'active') {
-    throw new ApiError('SIGN_IN_FAILED', 'Unauthorized: invalid or missing token. The account or password is wrong.');
+    throw new ApiError('SIGN_IN_FAILED', 'Unauthorized: invalid or missing token. The account or password is wrong.', {
+      ...(found && { about: `user:${found.id}` }),
+    });
   }
   return startLogin(context, found.id);
 }

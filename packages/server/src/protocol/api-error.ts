@@ -10,11 +10,13 @@ export class ApiError extends Error {
   readonly retryAfter: number | undefined;
   /** Methods that the route does answer; sent as Allow. */
   readonly allow: string | undefined;
+  /** The account or key that it is about (`user:3`, `apiKey:7`), for the audit journal alone: it is never sent. */
+  readonly about: string | undefined;
 
   constructor(
     code: ErrorCode,
     message: string,
-    more: { details?: ErrorDetails; retryAfter?: number; allow?: string } = {},
+    more: { details?: ErrorDetails; retryAfter?: number; allow?: string; about?: string } = {},
   ) {
     super(message);
     this.name = 'ApiError';
@@ -22,6 +24,7 @@ export class ApiError extends Error {
     this.details = more.details;
     this.retryAfter = more.retryAfter;
     this.allow = more.allow;
+    this.about = more.about;
   }
 
   get label(): ErrorLabel {

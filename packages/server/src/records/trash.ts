@@ -145,6 +145,7 @@ async function follow(
     actor: actorOf(caller),
     requestId,
     changed: [],
+    by: null,
   };
   await changes.append(transaction, event, isoTime(clock.now()));
   await writeHistory({ context, collection: child }, transaction, verb, keys, null);

@@ -177,6 +177,7 @@ export async function finish(
     actor: actorOf(context.caller),
     requestId: context.requestId,
     changed,
+    by: collection.system ? context.caller : null,
   };
   await context.changes.append(transaction, events, isoTime(context.clock.now()));
   if (!rules?.access) return;

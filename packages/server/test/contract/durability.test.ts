@@ -23,7 +23,8 @@ describe('durability (sqlite)', () => {
     const server = await TestServer.start(sqlite, { syncFile });
     await server.data('POST /api/collections:create', { body: definition });
     const since = await server.lastCursor();
-    const { changes } = server.running.applications.main;
+    const { changes, journal } = server.running.applications.main;
+    await journal.settled(); // what it still had to write would stand among the syncs
     const end = changes.subscribe(() => log.push('event'));
     log.length = 0;
     hold = true;

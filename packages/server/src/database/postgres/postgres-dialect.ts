@@ -189,6 +189,10 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
     _events: [
       sql`CREATE TABLE _events (xid xid8 NOT NULL DEFAULT pg_current_xact_id(), id int8 GENERATED ALWAYS AS IDENTITY, at timestamptz(3) NOT NULL, name text NOT NULL, resource text NOT NULL, tk text, actor text, request_id text, changed json NOT NULL, PRIMARY KEY (xid, id))`,
     ],
+    _acts: [sql`CREATE TABLE _acts (id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, act json NOT NULL)`],
+    _audit_witness: [
+      sql`CREATE TABLE _audit_witness (chain text PRIMARY KEY, place int8 NOT NULL, hash text NOT NULL)`,
+    ],
     _history: [
       sql`CREATE TABLE _history (id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, collection_id int4 NOT NULL, tk text NOT NULL, at timestamptz(3) NOT NULL, action text NOT NULL, actor text, request_id text, changes json NOT NULL)`,
       sql`CREATE INDEX i_history ON _history (collection_id, tk, id)`,

@@ -52,6 +52,7 @@ export async function createKey(context: RecordContext, body: unknown): Promise<
       actor: actorOf(context.caller),
       requestId: context.requestId,
       changed: [],
+      by: context.caller,
     };
     await context.changes.append(transaction, event, key.createdAt);
     return made;

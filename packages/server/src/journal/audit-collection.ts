@@ -1,0 +1,54 @@
+import { auditTable } from '../database/audit-rows.ts';
+import type { FieldDefinition } from '../schema/definition.ts';
+import { collectionOf } from '../schema/load-registry.ts';
+import { type Collection, Registry } from '../schema/registry.ts';
+
+const text = (name: string, maxLength: number): FieldDefinition => ({ name, type: 'string', maxLength });
+
+/** What readers of the journal see; how the entries hang together stays inside. */
+const fields: readonly FieldDefinition[] = [
+  { name: 'id', type: 'integer', primaryKey: true, required: true },
+  { name: 'at', type: 'datetime', required: true },
+  text('actor', 100),
+  { name: 'credential', type: 'json' },
+  text('role', 60),
+  text('action', 200),
+  text('target', 255),
+  { name: 'outcome', type: 'string', required: true },
+  text('code', 60),
+  text('address', 60),
+  text('requestId', 128),
+  { name: 'count', type: 'integer', required: true },
+  { name: 'hash', type: 'string', required: true },
+];
+
+/** The journal as a collection, so that its lists are compiled, refused and paged like all others. It stands in no registry: nothing writes it, and nothing refers to it. */
+export const auditCollection: Collection = collectionOf(
+  {
+    id: 0,
+    name: 'audit',
+    title: 'Audit journal',
+    description: null,
+    options: { timestamps: false, paranoid: false, logging: false, authors: false },
+    table: auditTable,
+    system: true,
+    internal: false,
+  },
+  fields.map((definition, index) => ({
+    id: index + 1,
+    collectionId: 0,
+    name: definition.name,
+    definition,
+    facts: {
+      base: definition.name,
+      notNull: definition.required ?? false,
+      kept: false,
+      hidden: false,
+      core: true,
+      references: null,
+      relation: null,
+    },
+  })),
+);
+
+export const auditRegistry = new Registry(0, new Map([[auditCollection.name, auditCollection]]));

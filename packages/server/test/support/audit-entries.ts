@@ -1,0 +1,40 @@
+import type { Row } from '../../src/database/database.ts';
+import type { Reply, TestServer } from './scenario.ts';
+
+export interface Entry {
+  readonly id: number;
+  readonly at: string;
+  readonly actor: string | null;
+  readonly credential: { type: string; id: number } | null;
+  readonly role: string | null;
+  readonly action: string | null;
+  readonly target: string | null;
+  readonly outcome: string;
+  readonly code: string | null;
+  readonly address: string | null;
+  readonly requestId: string | null;
+  readonly count: number;
+  readonly hash: string;
+}
+
+/** Every entry of the journal of `main`, or of another application. */
+export async function entriesOf(server: TestServer, more: Parameters<TestServer['call']>[1] = {}): Promise<Entry[]> {
+  const reply: Reply = await server.call('GET /api/audit:list?paginate=false', more);
+  if (reply.status !== 200) throw new Error(reply.text);
+  return reply.body.data as Entry[];
+}
+
+/** Runs a statement on the journal's store behind the server's back. */
+export async function behind(server: TestServer, text: string): Promise<Row[]> {
+  const store = await server.running.applications.main.journal.settled();
+  return store.write(async (transaction) => {
+    transaction.touch('*');
+    return transaction.run({ text, values: [] });
+  });
+}
+
+/** What `audit:verify` finds. */
+export const verified = (
+  server: TestServer,
+): Promise<{ entries: number; from: string; to: string; valid: boolean; firstBroken: number | null }> =>
+  server.data('GET /api/audit:verify');
