@@ -173,6 +173,7 @@ export class Application {
       requestId,
       grants: caller.role,
       inside: null,
+      secrets: null,
       zone,
       requireCurrent: () => {
         if (this.#snapshot.versions.schema !== versions.schema) throw new StaleVersion();

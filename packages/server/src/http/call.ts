@@ -2,6 +2,7 @@ import type { Application } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import type { AccountSettings } from './account-settings.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { Route } from './route.ts';
 
@@ -24,6 +25,7 @@ export interface Call {
   readonly address: string;
   readonly requestId: string;
   readonly limits: RateLimits;
+  readonly accounts: AccountSettings;
 }
 
 /** What an action answers. */

@@ -40,6 +40,8 @@ export class Authenticator {
   readonly #clock: Clock;
   readonly #users: () => Collection;
   readonly #callers = new LruMap<Caller>(10_000);
+  /** Counts the times that all was forgotten: what was read before such a moment is not kept after it. */
+  #generation = 0;
   #used = new Map<number, number>();
 
   /** @param hashers of the current APP_KEY, then of the former one where a rotation runs. */
@@ -58,7 +60,9 @@ export class Authenticator {
   authenticate(token: string): Caller | Promise<Caller> {
     const now = this.#clock.now();
     const kept = this.#callers.get(token);
-    return kept ? this.#inUse(kept, now) : this.#verified(token, now).then((caller) => this.#inUse(caller, now));
+    return kept && !isToBeExtended(kept, now)
+      ? this.#inUse(kept, now)
+      : this.#verified(token, now).then((caller) => this.#inUse(caller, now));
   }
 
   #inUse(caller: Caller, now: number): Caller {
@@ -69,6 +73,7 @@ export class Authenticator {
 
   /** The version has moved on. */
   forget(): void {
+    this.#generation += 1;
     this.#callers.clear();
   }
 
@@ -82,11 +87,12 @@ export class Authenticator {
 
   async #verified(token: string, now: number): Promise<Caller> {
     const kind = tokenKind(token);
-    if (kind === null) throw refused('The token is malformed.');
+    if (kind !== 'tbk' && kind !== 'tbs') throw refused('The token is malformed.');
+    const generation = this.#generation;
     const hashes = this.#hashers.map((hasher) => hasher.hash(token));
     const caller = kind === 'tbk' ? await this.#keyCaller(hashes) : await this.#loginCaller(hashes, now);
     if (!caller) throw refused('The token is unknown, revoked, or was made under another APP_KEY.');
-    this.#callers.set(token, caller);
+    if (generation === this.#generation) this.#callers.set(token, caller);
     return caller;
   }
 
@@ -120,6 +126,11 @@ export class Authenticator {
     const role = preferred !== null && roles.includes(preferred) ? preferred : (roles[0] ?? publicRole);
     return { type: 'session', credentialId: login.id, credentialName: null, expiresAt, role, roles, user };
   }
+}
+
+/** A login slides once a day, also while it is kept here. */
+function isToBeExtended({ type, expiresAt }: Caller, now: number): boolean {
+  return type === 'session' && expiresAt! - now < loginLifetime - day;
 }
 
 /** The caller in the role that X-Role asks for. Keys have one role and ignore it. */

@@ -2,19 +2,28 @@ import { type ErrorCode, type ErrorLabel, errorCatalogue } from './error-catalog
 
 export type ErrorDetails = Readonly<Record<string, string>>;
 
+/** A limit by name: so many points in so many seconds. */
+export interface RateReached {
+  readonly policy: string;
+  readonly points: number;
+  readonly seconds: number;
+}
+
 /** A refusal that the caller may read: message and details hold no SQL, path, stack or foreign value. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails | undefined;
   /** Seconds after which a retry makes sense; sent as Retry-After. */
   readonly retryAfter: number | undefined;
+  /** The limit that was reached; sent as RateLimit and RateLimit-Policy. */
+  readonly rate: RateReached | undefined;
   /** Methods that the route does answer; sent as Allow. */
   readonly allow: string | undefined;
 
   constructor(
     code: ErrorCode,
     message: string,
-    more: { details?: ErrorDetails; retryAfter?: number; allow?: string } = {},
+    more: { details?: ErrorDetails; retryAfter?: number; allow?: string; rate?: RateReached } = {},
   ) {
     super(message);
     this.name = 'ApiError';
@@ -22,6 +31,7 @@ export class ApiError extends Error {
     this.details = more.details;
     this.retryAfter = more.retryAfter;
     this.allow = more.allow;
+    this.rate = more.rate;
   }
 
   get label(): ErrorLabel {

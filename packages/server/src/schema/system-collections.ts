@@ -131,6 +131,19 @@ export const systemCollections: readonly SystemCollection[] = [
     ],
   },
   {
+    name: 'oneTimeTokens',
+    title: 'Links that work once',
+    internal: true,
+    timestamps: false,
+    fields: [
+      id,
+      { name: 'purpose', type: 'string', maxLength: 20 },
+      { name: 'user', type: 'belongsTo', target: 'users', foreignKey: 'userId', onDelete: 'cascade' },
+      { name: 'tokenHash', type: 'string', unique: true },
+      { name: 'expiresAt', type: 'datetime', index: true },
+    ],
+  },
+  {
     name: 'applications',
     title: 'Applications',
     mainOnly: true,
