@@ -56,18 +56,17 @@ async function keyWhere(database: Database, condition: Sql): Promise<StoredKey |
   };
 }
 
-/** Moves the end of a key that still ends when it is said to; whether it did. */
+/** Names the successor of a key, and when the key ends; false where it has one already, or is gone. */
 export async function endKey(
   database: Database,
   transaction: Transaction,
-  { id, end, former }: { readonly id: number; readonly end: string; readonly former: string | null },
+  { id, end, successorId }: { readonly id: number; readonly end: string; readonly successorId: number },
 ): Promise<boolean> {
-  const present = former === null ? sql`"expiresAt" IS NULL` : sql`"expiresAt"=${value('datetime', former)}`;
   const rows = await writing(
     database,
     transaction,
   )(
-    sql`UPDATE "apiKeys" SET "expiresAt"=${value('datetime', end)},_v=_v+1 WHERE id=${value('integer', id)} AND ${present} RETURNING id`,
+    sql`UPDATE "apiKeys" SET "expiresAt"=${value('datetime', end)},"successorId"=${value('integer', successorId)},_v=_v+1 WHERE id=${value('integer', id)} AND "successorId" IS NULL RETURNING id`,
   );
   return rows.length > 0;
 }
@@ -174,13 +173,18 @@ export async function insertKey(
   return Number(row![0]);
 }
 
-/** Notes when keys were last used. */
-export async function touchKeys(database: Database, used: ReadonlyMap<number, string>): Promise<void> {
+/** Notes when keys, or logins, were last used. */
+export async function touchUsed(
+  database: Database,
+  table: 'apiKeys' | 'logins',
+  used: ReadonlyMap<number, string>,
+): Promise<void> {
+  if (used.size === 0) return;
   await database.write(async (transaction) => {
-    transaction.touch('apiKeys');
+    transaction.touch(table);
     for (const [id, moment] of used) {
       const set = sql`"lastUsedAt"=${value('datetime', moment)}`;
-      await writing(database, transaction)(sql`UPDATE "apiKeys" SET ${set} WHERE id=${value('integer', id)}`);
+      await writing(database, transaction)(sql`UPDATE ${`"${table}"`} SET ${set} WHERE id=${value('integer', id)}`);
     }
   });
 }

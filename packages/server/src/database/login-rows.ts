@@ -7,6 +7,8 @@ export interface LoginRow {
   readonly id: number;
   readonly createdAt: string;
   readonly expiresAt: string;
+  /** At most a minute behind; null until then. */
+  readonly lastUsedAt: string | null;
 }
 
 /** A user's logins that still hold at a moment, the newest first. */
@@ -14,12 +16,13 @@ export async function loginsOf(database: Database, userId: number, now: string):
   const { dialect } = database;
   const moment = (name: string): ReturnType<typeof sql> => dialect.scalar('datetime', sql`${`"${name}"`}`);
   const rows = await reading(database)(
-    sql`SELECT id,${moment('createdAt')},${moment('expiresAt')} FROM logins WHERE "userId"=${value('integer', userId)} AND "expiresAt">${value('datetime', now)} ORDER BY id DESC`,
+    sql`SELECT id,${moment('createdAt')},${moment('expiresAt')},${moment('lastUsedAt')} FROM logins WHERE "userId"=${value('integer', userId)} AND "expiresAt">${value('datetime', now)} ORDER BY id DESC`,
   );
-  return rows.map(([id, createdAt, expiresAt]) => ({
+  return rows.map(([id, createdAt, expiresAt, lastUsedAt]) => ({
     id: Number(id),
     createdAt: createdAt as string,
     expiresAt: expiresAt as string,
+    lastUsedAt: lastUsedAt as string | null,
   }));
 }
 

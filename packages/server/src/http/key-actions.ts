@@ -25,7 +25,7 @@ async function runRotate(call: Call): Promise<Answer> {
 }
 
 /** Another application can tell the key from an unknown one. */
-async function told({ application, applications }: Call, key: Record<string, unknown>): Promise<Answer> {
-  await applications.noteKey(key['token'] as string, application.name);
+async function told({ application, applications }: Call, key: { readonly token: string }): Promise<Answer> {
+  await applications.noteKey(key.token, application.name);
   return { data: JSON.stringify(key) };
 }

@@ -8,14 +8,16 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { LruMap } from '../base/lru-map.ts';
 import { type TokenHasher, tokenKind } from '../base/token.ts';
 import type { Database } from '../database/database.ts';
-import { extendLogin, findKey, findLogin, loadUser, touchKeys } from '../database/identity-store.ts';
+import { extendLogin, findKey, findLogin, loadUser, touchUsed } from '../database/identity-store.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { Collection } from '../schema/registry.ts';
 import type { Caller } from './caller.ts';
 
-const day = 24 * 3_600_000;
+const hour = 3_600_000;
 /** How long a login lasts without use. */
-export const loginLifetime = 7 * day;
+export const loginLifetime = 7 * 24 * hour;
+/** It slides in steps of this length: a write an hour, not one a request. */
+const loginStep = hour;
 
 export const anonymous: Caller = {
   type: 'anonymous',
@@ -42,7 +44,8 @@ export class Authenticator {
   readonly #callers = new LruMap<Caller>(10_000);
   /** Counts the times that all was forgotten: what was read before such a moment is not kept after it. */
   #generation = 0;
-  #used = new Map<number, number>();
+  #usedKeys = new Map<number, number>();
+  #usedLogins = new Map<number, number>();
 
   /** @param hashers of the current APP_KEY, then of the former one where a rotation runs. */
   constructor(database: Database, hashers: readonly TokenHasher[], clock: Clock, users: () => Collection) {
@@ -67,7 +70,7 @@ export class Authenticator {
 
   #inUse(caller: Caller, now: number): Caller {
     if (caller.expiresAt !== null && now >= caller.expiresAt) throw expired();
-    if (caller.type === 'apiKey') this.#used.set(caller.credentialId!, now);
+    (caller.type === 'apiKey' ? this.#usedKeys : this.#usedLogins).set(caller.credentialId!, now);
     return caller;
   }
 
@@ -77,12 +80,13 @@ export class Authenticator {
     this.#callers.clear();
   }
 
-  /** Writes down when keys were last used; at most a minute behind. */
+  /** Writes down when keys and logins were last used; at most a minute behind. */
   async flushUse(): Promise<void> {
-    if (this.#used.size === 0) return;
-    const used = this.#used;
-    this.#used = new Map();
-    await touchKeys(this.#database, new Map([...used].map(([id, moment]) => [id, isoTime(moment)])));
+    const [keys, logins] = [this.#usedKeys, this.#usedLogins];
+    this.#usedKeys = new Map();
+    this.#usedLogins = new Map();
+    await touchUsed(this.#database, 'apiKeys', times(keys));
+    await touchUsed(this.#database, 'logins', times(logins));
   }
 
   async #verified(token: string, now: number): Promise<Caller> {
@@ -117,7 +121,7 @@ export class Authenticator {
     const user = login && (await loadUser(this.#database, this.#users(), login.userId));
     if (!login || !user || user['status'] !== 'active') return null;
     let expiresAt = Date.parse(login.expiresAt);
-    if (now < expiresAt && expiresAt - now < loginLifetime - day) {
+    if (now < expiresAt && expiresAt - now < loginLifetime - loginStep) {
       expiresAt = now + loginLifetime;
       await extendLogin(this.#database, login.id, isoTime(expiresAt));
     }
@@ -128,9 +132,13 @@ export class Authenticator {
   }
 }
 
-/** A login slides once a day, also while it is kept here. */
+function times(used: ReadonlyMap<number, number>): Map<number, string> {
+  return new Map([...used].map(([id, moment]) => [id, isoTime(moment)]));
+}
+
+/** A login slides also while it is kept here. */
 function isToBeExtended({ type, expiresAt }: Caller, now: number): boolean {
-  return type === 'session' && expiresAt! - now < loginLifetime - day;
+  return type === 'session' && expiresAt! - now < loginLifetime - loginStep;
 }
 
 /** The caller in the role that X-Role asks for. Keys have one role and ignore it. */

@@ -99,7 +99,7 @@ export const errorCatalogue = {
   FIELD_EXISTS: entry('Conflict', 'The collection has a field of that name.'),
   PERMISSION_EXISTS: entry('Conflict', 'The role already has a permission row on that resource and action.'),
   DEPENDANTS_EXIST: entry('Conflict', 'Other collections, records, users or keys depend on what would be destroyed.'),
-  KEY_ENDED: entry('Conflict', 'The API key is over, or was changed at the same moment; make a new one.'),
+  KEY_ENDED: entry('Conflict', 'The API key is over, or has a successor already; rotate that one, or make a new key.'),
   VERSION_STALE: entry(
     'Precondition Failed',
     'If-Match names another version of the record; read it again. Nothing was written.',

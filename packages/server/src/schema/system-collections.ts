@@ -115,6 +115,7 @@ export const systemCollections: readonly SystemCollection[] = [
         hidden: true,
       },
       { name: 'tokenHash', type: 'string', unique: true, hidden: true },
+      { name: 'successorId', type: 'integer', hidden: true },
     ],
   },
   {
@@ -128,6 +129,7 @@ export const systemCollections: readonly SystemCollection[] = [
       { name: 'tokenHash', type: 'string', unique: true },
       { name: 'createdAt', type: 'datetime' },
       { name: 'expiresAt', type: 'datetime', index: true },
+      { name: 'lastUsedAt', type: 'datetime' },
     ],
   },
   {

@@ -44,7 +44,7 @@ const defaultLifetime = '30d';
  *
  * @throws ApiError 403 when the caller may not, 422 for a bad role, name or expiresIn.
  */
-export async function createKey(context: RecordContext, body: unknown): Promise<Record<string, unknown>> {
+export async function createKey(context: RecordContext, body: unknown): Promise<MadeKey> {
   const input = keyInput(body, ['name', 'role', 'expiresIn']);
   const role = roleName(input['role'], 'role', context);
   checkMayCreate(role, context);
@@ -73,7 +73,7 @@ const defaultOverlap = '1h';
  *   was made for.
  * @throws ApiError 403 when the caller may not, 404 for an unknown key, 409 for one that is over.
  */
-export async function rotateKey(context: RecordContext, id: number, body: unknown): Promise<Record<string, unknown>> {
+export async function rotateKey(context: RecordContext, id: number, body: unknown): Promise<MadeKey> {
   const input = keyInput(body ?? {}, ['name', 'overlap', 'expiresIn']);
   const now = context.clock.now();
   const former = await findKeyById(context.database, id);
@@ -92,18 +92,22 @@ export async function rotateKey(context: RecordContext, id: number, body: unknow
     creatorId: former.creatorId,
   };
   const shown = await context.database.write(async (transaction) => {
+    const successor = await addKey(context, transaction, key);
     const end = isoTime(ends === null ? overlap : Math.min(ends, overlap));
-    if (!(await endKey(context.database, transaction, { id, end, former: former.expiresAt }))) throw keyEnded();
+    if (!(await endKey(context.database, transaction, { id, end, successorId: successor.id }))) throw keyEnded();
     await logKey(context, transaction, 'apiKeys.updated', id, ['expiresAt']);
     await bumpVersion(transaction);
-    return addKey(context, transaction, key);
+    return successor;
   });
   await context.refresh();
   return shown;
 }
 
 function keyEnded(): ApiError {
-  return new ApiError('KEY_ENDED', 'The API key is over, or was changed at the same moment; make a new one.');
+  return new ApiError(
+    'KEY_ENDED',
+    'The API key is over, or has a successor already; rotate that one, or make a new key.',
+  );
 }
 
 function overlapEnd(overlap: unknown, now: number): number {
@@ -119,10 +123,12 @@ function sameLife({ createdAt, expiresAt }: StoredKey, now: number): number | nu
   return expiresAt === null ? null : Math.min(now + Date.parse(expiresAt) - Date.parse(createdAt), lastMoment);
 }
 
+/** A key as it is told once. */
+type MadeKey = Omit<NewKey, 'creatorId'> & { readonly id: number; readonly token: string };
 type NewKey = Omit<Parameters<typeof insertKey>[2], 'tokenHash'>;
 
 /** Stores a key and logs it; returns what is told of it once. */
-async function addKey(context: RecordContext, transaction: Transaction, key: NewKey): Promise<Record<string, unknown>> {
+async function addKey(context: RecordContext, transaction: Transaction, key: NewKey): Promise<MadeKey> {
   const token = makeToken('tbk');
   transaction.touch('apiKeys');
   const id = await insertKey(context.database, transaction, { ...key, tokenHash: context.hashToken(token) });
