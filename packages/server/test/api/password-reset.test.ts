@@ -215,9 +215,9 @@ describeEngines('lost passwords', (engine) => {
     ['auth:lostPassword', { email: 'a@b.de', url: 'https://evil.example.com' }],
     ['auth:resetPassword', { token: 'x' }],
     ['auth:resetPassword', { token: 'x', password: 'long enough', userId: 1 }],
-  ])('%s with %o is 422', (action, body) =>
-    server.play({ name: '', request: `POST /api/${action}`, as: 'nobody', body, expect: { status: 422 } }),
-  );
+  ])('%s with %o is 422', async (action, body) => {
+    await server.play({ name: '', request: `POST /api/${action}`, as: 'nobody', body, expect: { status: 422 } });
+  });
 
   test('nothing of it is stored in clear', async () => {
     const token = await mailed((await person()).email);

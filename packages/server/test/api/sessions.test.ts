@@ -76,8 +76,10 @@ describeEngines('sessions', (engine) => {
 
   test.each(['GET /api/auth:sessions', 'POST /api/auth:endSession?filterByTk=1', 'POST /api/auth:endOtherSessions'])(
     'a key has no sessions, and touches none: %s',
-    (request) =>
-      server.play({ name: '', request, as: 'viewer', expect: { status: 403, body: { code: 'SESSION_NEEDED' } } }),
+    async (request) => {
+      const expect = { status: 403, body: { code: 'SESSION_NEEDED' } };
+      await server.play({ name: '', request, as: 'viewer', expect });
+    },
   );
 
   test.each([
@@ -85,10 +87,15 @@ describeEngines('sessions', (engine) => {
     'auth:endSession',
     'auth:endSession?filterByTk=[1]',
     'auth:endSession?id=1',
-  ])('%s is 400', (path) => server.play({ name: '', request: `POST /api/${path}`, expect: { status: 400 } }));
+  ])('%s is 400', async (path) => {
+    await server.play({ name: '', request: `POST /api/${path}`, expect: { status: 400 } });
+  });
 
-  test.each(['sessions', 'endSession', 'endOtherSessions', 'changePassword'])('auth:%s needs a credential', (action) =>
-    server.play({ name: '', request: `POST /api/auth:${action}`, as: 'nobody', expect: { status: 401 } }),
+  test.each(['sessions', 'endSession', 'endOtherSessions', 'changePassword'])(
+    'auth:%s needs a credential',
+    async (action) => {
+      await server.play({ name: '', request: `POST /api/auth:${action}`, as: 'nobody', expect: { status: 401 } });
+    },
   );
 
   describe('in time', () => {

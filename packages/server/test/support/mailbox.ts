@@ -17,6 +17,7 @@ export class Mailbox {
   private constructor() {
     this.#server = new SMTPServer({
       authOptional: true,
+      closeTimeout: 50,
       disabledCommands: ['STARTTLS', 'AUTH'],
       onData: (stream, session, done) => {
         const chunks: Buffer[] = [];
