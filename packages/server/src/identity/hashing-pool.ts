@@ -4,8 +4,8 @@ import { ApiError } from '../protocol/api-error.ts';
 /** Who waits: strangers who try to sign in, or callers whose credential was verified. Neither line holds up the other. */
 export type Line = 'strangers' | 'callers';
 
-/** How many may wait in a line: at 30 ms each the last one waits two seconds. */
-const longestLine = 64;
+/** How many may wait in a line: at 30 ms each the last one waits a second. */
+const longestLine = 32;
 
 /**
  * Runs costly work on the threads beside the event loop, a few at once, the two lines in turns. Those threads also make
