@@ -130,7 +130,7 @@ function systemField(definition: FieldDefinition): NewField {
 }
 
 function plainField({ hidden = false, ...definition }: SystemField): NewField {
-  return { definition, facts: { ...coreFacts, hidden, relation: null } };
+  return { definition, facts: { ...coreFacts, base: definition.name, hidden, relation: null } };
 }
 
 /** The first admin, where nobody is there yet. */

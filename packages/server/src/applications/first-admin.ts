@@ -11,7 +11,7 @@ import {
   takeOneTimeToken,
 } from '../database/one-time-tokens.ts';
 import { hashPassword } from '../identity/password.ts';
-import { emailForm, type SignedIn, startLogin } from '../identity/sign-in.ts';
+import { emailForm, isEmail, type SignedIn, startLogin } from '../identity/sign-in.ts';
 import { invalidValues } from '../protocol/api-error.ts';
 import { checkNewPassword, linkInvalid, textsOf } from '../records/system/own-account.ts';
 import type { Application } from './application.ts';
@@ -39,8 +39,7 @@ export async function makeFirstAdmin(application: Application, body: unknown): P
   const hashes = application.hashesOf(token);
   const now = isoTime(clock.now());
   if (tokenKind(token) !== 'tbi' || !(await findOneTimeToken(database, 'setup', hashes, now))) throw linkInvalid();
-  if (!/^[^\s@]+@[^\s@]+$/.test(emailForm(email)) || email.length > 320)
-    throw invalidValues({ email: 'Give an e-mail address.' });
+  if (!isEmail(emailForm(email)) || email.length > 320) throw invalidValues({ email: 'Give an e-mail address.' });
   if (nickname && nickname.length > 255) throw invalidValues({ nickname: 'Give at most 255 characters.' });
   checkNewPassword(password, { email }, 'password');
   const passwordHash = await hashPassword(password);

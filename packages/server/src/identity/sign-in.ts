@@ -48,6 +48,11 @@ export function accountOf(
   return findAccount(database, emailForm(account), account);
 }
 
+/** Whether a text can be an e-mail address: what is mailed to it shows the rest. */
+export function isEmail(text: string): boolean {
+  return /^[^\s@]+@[^\s@]+$/.test(text);
+}
+
 /** E-mail addresses are compared without case, so they are kept in lower case. */
 export function emailForm(text: string): string {
   return text.trim().toLowerCase();

@@ -210,6 +210,35 @@ describeEngines('API keys', (engine) => {
     });
   });
 
+  test('one that is revoked while it is looked up is not kept', async () => {
+    const { id, token } = await make({ role: 'viewer' });
+    const { database } = server.running.applications.main;
+    const { read } = database;
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let looked = (): void => {};
+    const looking = new Promise<void>((resolve) => {
+      looked = resolve;
+    });
+    database.read = async (statements) => {
+      const rows = await read.call(database, statements);
+      if (/FROM "apiKeys" WHERE.*tokenHash/.test(statements[0]!.text)) {
+        looked();
+        await held;
+      }
+      return rows;
+    };
+    const before = status(token);
+    await looking;
+    database.read = read;
+    await server.data(`POST /api/apiKeys:destroy?filterByTk=${id}`);
+    release();
+    await before;
+    expect(await status(token)).toBe(401);
+  });
+
   describe('speaks for its creator', () => {
     test('whose suspension and destruction end it at the next request', async () => {
       const person = { email: 'brief@example.com', password: 'correct horse', roles: ['writer'] };

@@ -219,6 +219,19 @@ describeEngines('lost passwords', (engine) => {
     await server.play({ name: '', request: `POST /api/${action}`, as: 'nobody', body, expect: { status: 422 } });
   });
 
+  test('in another application the link names it, and works there alone', async () => {
+    await server.data('POST /api/applications:create', { body: { name: 'shop' } });
+    const headers = { 'x-app': 'shop' };
+    const body = { email: 'root@example.com' };
+    await server.call('POST /api/auth:lostPassword', { as: 'nobody', body, headers });
+    await box.until(1);
+    const [, token] = /#token=(tbr_[A-Za-z0-9]+)&app=shop\s/.exec(box.texts[0]!)!;
+    const set = { as: 'nobody', body: { token, password: second } };
+    expect((await server.call('POST /api/auth:resetPassword', set)).body).toMatchObject(linkInvalid);
+    expect((await server.call('POST /api/auth:resetPassword', { ...set, headers })).status).toBe(200);
+    expect(await canEnter('root@example.com', first)).toBe(true);
+  });
+
   test('nothing of it is stored in clear', async () => {
     const token = await mailed((await person()).email);
     const { database } = server.running.applications.main;

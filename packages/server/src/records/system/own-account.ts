@@ -25,6 +25,7 @@ import { isObject } from '../../protocol/json-text.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import type { Grant } from '../../query/grant.ts';
 import { type RecordContext, together } from '../record-context.ts';
+import { HashedSecrets } from '../secrets.ts';
 import { createRecords } from '../write-records.ts';
 import { userRules } from './user-rules.ts';
 
@@ -174,7 +175,9 @@ export async function signUp(context: RecordContext, body: unknown): Promise<num
   const grantOf: RecordContext['grantOf'] = (resource, action) =>
     resource === 'users' && action === 'create' ? signUpGrant : null;
   checkNewPassword(given.password, given, 'password');
-  const own = { ...context, grantOf, grants: 'sign-up' };
+  // A stranger's password waits among those of strangers.
+  const secrets = new HashedSecrets(new Map([[given.password, [await hashPassword(given.password, 'strangers')]]]));
+  const own = { ...context, grantOf, grants: 'sign-up', secrets };
   const request = normaliseRequest('create', {}, false);
   const { keys } = await createRecords(own, context.registry.get('users'), request, given, userRules);
   return keys[0] as number;

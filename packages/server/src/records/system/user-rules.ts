@@ -5,7 +5,7 @@ import { deleteLoginsOf } from '../../database/login-rows.ts';
 import { deleteOneTimeTokensOf } from '../../database/one-time-tokens.ts';
 import { passwordIn } from '../../database/password-rows.ts';
 import { passwordProblem } from '../../identity/password-rules.ts';
-import { emailForm } from '../../identity/sign-in.ts';
+import { emailForm, isEmail } from '../../identity/sign-in.ts';
 import { ApiError, invalidDefinition, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import type { RecordContext } from '../record-context.ts';
@@ -112,10 +112,10 @@ function mayLockOut(changed: Body, roles: readonly string[] | null): boolean {
   return ['status', 'password', 'email', 'username'].some((name) => name in changed);
 }
 
-/** E-mail addresses are compared without case, so they are kept in lower case. */
+/** @throws ApiError 422 for what is none. */
 function emailOf(text: string): string {
   const email = emailForm(text);
-  if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw invalidValues({ email: 'Give an e-mail address.' });
+  if (!isEmail(email)) throw invalidValues({ email: 'Give an e-mail address.' });
   return email;
 }
 
