@@ -11,6 +11,8 @@ export interface Received {
 /** A mail server on loopback that keeps what it is given. */
 export class Mailbox {
   readonly received: Received[] = [];
+  /** How long it takes to accept a mail, in milliseconds. */
+  delay = 0;
   readonly #server: SMTPServer;
   url = '';
 
@@ -26,7 +28,7 @@ export class Mailbox {
           const { mailFrom, rcptTo } = session.envelope;
           const to = rcptTo.map((each) => each.address);
           this.received.push({ from: mailFrom ? mailFrom.address : '', to, raw: Buffer.concat(chunks).toString() });
-          done();
+          setTimeout(done, this.delay);
         });
       },
     });
