@@ -25,10 +25,15 @@ async function start(): Promise<void> {
       'APP_KEY is not set: API keys and logins made now die at the next restart. Set a long random text to keep them.',
     );
   } else if (config.appKey.length < 32) console.log('APP_KEY is shorter than 32 characters; a longer one is safer.');
-  if (!server.hasUsers)
-    console.log(
-      'There is no user yet: set INIT_ROOT_EMAIL and INIT_ROOT_PASSWORD and start again to make the first admin.',
-    );
+  if (server.setupToken) sayHowToBegin(config.publicUrl ?? server.url, server.setupToken);
+}
+
+/** The one place where a secret is printed: whoever reads it is at the machine. */
+function sayHowToBegin(url: string, token: string): void {
+  console.log(`There is no user yet. This link makes the first admin, once, within a day:
+  ${url}/setup#token=${token}
+or: curl ${url}/api/auth:setup -H 'content-type: application/json' -d '{"token":"${token}","email":"…","password":"…"}'
+or set INIT_ROOT_EMAIL and INIT_ROOT_PASSWORD and start again.`);
 }
 
 async function stop(server: { stop(): Promise<void> }): Promise<void> {

@@ -4,11 +4,15 @@ import { Application, mainName } from './applications/application.ts';
 import type { ApplicationStores } from './applications/application-stores.ts';
 import { Applications } from './applications/applications.ts';
 import { addFirstAdmin, completeBirth, hasUsers, prepareStore } from './applications/birth.ts';
+import { makeSetupToken } from './applications/first-admin.ts';
+import { BoundedQueue } from './base/bounded-queue.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import { type Logger, makeLogger } from './base/logger.ts';
+import { smtpMailer } from './base/mailer.ts';
 import type { Database } from './database/database.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
+import type { MailSettings } from './http/account-settings.ts';
 import { HttpServer } from './http/http-server.ts';
 import { hashPassword } from './identity/password.ts';
 
@@ -23,8 +27,8 @@ export interface ServerOptions {
 export interface RunningServer {
   readonly url: string;
   readonly engine: string;
-  /** False until somebody could sign in. */
-  readonly hasUsers: boolean;
+  /** Makes the first admin, once, where nobody is there yet; to be shown to whoever started the server, and nobody else. */
+  readonly setupToken: string | null;
   readonly applications: Applications;
   /** Lets requests under way finish, then closes the stores. */
   stop(): Promise<void>;
@@ -58,15 +62,33 @@ export async function startServer({
     idleMilliseconds: config.applicationIdleSeconds * 1000,
     mostOpen: config.applicationsOpen,
   });
-  const http = new HttpServer({ applications, config, logger: log });
+  const mail = mailOf(config, log);
+  const accounts = { signUpApplications: config.signUpApplications, mail };
+  const http = new HttpServer({ applications, config, logger: log, accounts });
   const url = await http.listen();
   const begun = applications.begin().catch((error: unknown) => log.error({ err: error }, 'applications did not start'));
   const stop = async (): Promise<void> => {
     await http.close();
+    await mail?.queue.close(mailPatienceMilliseconds);
+    mail?.mailer.close();
     await applications.close();
     await begun;
   };
-  return { url, engine: database.dialect.name, hasUsers: await hasUsers(main), applications, stop };
+  const setupToken = (await hasUsers(main)) ? null : await makeSetupToken(main);
+  return { url, engine: database.dialect.name, setupToken, applications, stop };
+}
+
+/** Mails that wait at most, and how long a stop waits for them. */
+const mostMails = 200;
+const mailPatienceMilliseconds = 5000;
+
+function mailOf({ smtp, publicUrl }: Config, logger: Logger): MailSettings | null {
+  if (!smtp || !publicUrl) return null;
+  const mailer = smtpMailer(smtp.url, smtp.from);
+  // What a mail server says may hold addresses: its code is enough.
+  const failed = (error: unknown): void =>
+    logger.warn({ code: (error as { code?: unknown }).code }, 'a mail could not be sent');
+  return { mailer, queue: new BoundedQueue(mostMails, failed), publicUrl };
 }
 
 const mainStore = '1';

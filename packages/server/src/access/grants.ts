@@ -22,6 +22,33 @@ export function grantsOf(roleName: string, table: AccessTable, registry: Registr
   };
 }
 
+/** What decides over an action: the role's own power, a row of the role or of `public`, or nothing. */
+export type Decision =
+  | { readonly by: 'admin' | 'configure' | 'nothing'; readonly row: null }
+  | { readonly by: 'role' | 'public'; readonly row: Permission };
+
+/** What decides; {@link grantsOf} makes the grant from it, so the two cannot differ. */
+export function decide(
+  roleName: string,
+  resource: string,
+  action: string,
+  table: AccessTable,
+  registry: Registry,
+): Decision {
+  const collection = registry.find(resource);
+  const role = table.roles.get(roleName);
+  if (!role) return nothing;
+  if (role.name === adminRole) return { by: 'admin', row: null };
+  if (role.allowConfigure && (!collection || collection.system)) return { by: 'configure', row: null };
+  const userDefined = collection !== null && !collection.system;
+  const own = decidingPermission(role, resource, action, userDefined);
+  if (own) return { by: 'role', row: own };
+  const open = decidingPermission(table.roles.get(publicRole), resource, action, userDefined);
+  return open ? { by: 'public', row: open } : nothing;
+}
+
+const nothing: Decision = { by: 'nothing', row: null };
+
 /** The row that decides, or null. */
 function decidingPermission(
   role: Role | undefined,
@@ -48,19 +75,11 @@ function makeGrant(
   table: AccessTable,
   registry: Registry,
 ): Grant | null {
+  const { by, row } = decide(roleName, resource, action, table, registry);
+  if (by === 'nothing') return null;
+  if (row === null) return { identity: by, rows: null, may: (field) => !field.hidden };
   const collection = registry.find(resource);
-  const role = table.roles.get(roleName);
-  if (!role) return null;
-  if (role.name === adminRole || (role.allowConfigure && (!collection || collection.system))) {
-    return { identity: role.name === adminRole ? 'admin' : 'configure', rows: null, may: (field) => !field.hidden };
-  }
-  const userDefined = collection !== null && !collection.system;
-  const row =
-    decidingPermission(role, resource, action, userDefined) ??
-    decidingPermission(table.roles.get(publicRole), resource, action, userDefined);
-  return row && collection
-    ? grantOfRow(row, collection, action)
-    : row && { identity: `row ${row.id}`, rows: null, may: () => true };
+  return collection ? grantOfRow(row, collection, action) : { identity: `row ${row.id}`, rows: null, may: () => true };
 }
 
 function grantOfRow(row: Permission, collection: Collection, action: string): Grant {

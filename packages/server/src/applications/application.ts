@@ -184,6 +184,7 @@ export class Application {
       requestId,
       grants: caller.role,
       inside: null,
+      secrets: null,
       zone,
       requireCurrent: () => {
         if (this.#snapshot.versions.schema !== versions.schema) throw new StaleVersion();

@@ -20,7 +20,12 @@ import {
 } from '../database/identity-store.ts';
 import type { CollectionDefinition, FieldDefinition } from '../schema/definition.ts';
 import type { StoredRelation } from '../schema/load-registry.ts';
-import { type SystemCollection, systemCollections, systemRelations } from '../schema/system-collections.ts';
+import {
+  type SystemCollection,
+  type SystemField,
+  systemCollections,
+  systemRelations,
+} from '../schema/system-collections.ts';
 import { type Application, mainName } from './application.ts';
 
 const everyAction = ['list', 'get', 'create', 'update', 'destroy', 'export', 'import', 'history'];
@@ -79,10 +84,16 @@ export async function completeBirth(application: Application): Promise<void> {
       wanted.some((each) => each.name === collection) &&
       !(there.has(collection) && registry.get(collection).byName.has(field.name)),
   );
-  if (collections.length + relations.length > 0) {
+  const fields = wanted
+    .filter((each) => there.has(each.name))
+    .flatMap((each) => each.fields.map((field) => ({ collection: each.name, field })))
+    .filter(({ collection, field }) => !registry.get(collection).byName.has(field.name));
+  if (collections.length + relations.length + fields.length > 0) {
     const context = application.definitionContext(null, null);
     await changingTogether(context, { subject: name, tables: [] }, async (step) => {
       for (const each of collections) await step((inside) => defineSystemCollection(inside, each));
+      for (const { collection, field } of fields)
+        await step((inside) => addSystemField(inside, collection, plainField(field)));
       for (const { collection, field } of relations)
         await step((inside) => addSystemField(inside, collection, systemField(field)));
     });
@@ -112,17 +123,14 @@ async function defineSystemCollection(context: DefinitionContext, system: System
   });
 }
 
+const coreFacts = { base: null, notNull: false, kept: false, hidden: false, core: true, references: null };
+
 function systemField(definition: FieldDefinition): NewField {
-  const facts = {
-    base: null,
-    notNull: false,
-    kept: false,
-    hidden: false,
-    core: true,
-    references: null,
-    relation: systemRelation(definition),
-  };
-  return { definition, facts };
+  return { definition, facts: { ...coreFacts, relation: systemRelation(definition) } };
+}
+
+function plainField({ hidden = false, ...definition }: SystemField): NewField {
+  return { definition, facts: { ...coreFacts, base: definition.name, hidden, relation: null } };
 }
 
 /** The first admin, where nobody is there yet. */

@@ -3,7 +3,7 @@ import { isoTime } from '../base/clock.ts';
 import { bumpVersion } from '../database/catalogue.ts';
 import {
   activateUser,
-  findForSignIn,
+  findAccount,
   insertUser,
   readUser,
   setUserRoles,
@@ -27,8 +27,7 @@ export async function enter(
   const user = userId === null ? null : await readUser(main.database, userId);
   if (!user) throw new ApiError('ROLE_NOT_HELD', 'Only a user who is admin of "main" enters an application.');
   const { database, clock } = application;
-  const byEmail = user.email === null ? null : await findForSignIn(database, { email: user.email });
-  const found = byEmail ?? (user.username === null ? null : await findForSignIn(database, { username: user.username }));
+  const found = await findAccount(database, user.email, user.username);
   const id = await database.write(async (transaction) => {
     const at = isoTime(clock.now());
     const own = found?.id ?? (await insertUser(database, transaction, { ...user, at }));

@@ -37,6 +37,14 @@ describe('configuration', () => {
     [{ RATE_LIMIT_ANONYMOUS: '100' }, /^RATE_LIMIT_ANONYMOUS must look like/],
     [{ RATE_LIMIT_CREDENTIAL: '0/10s' }, /^RATE_LIMIT_CREDENTIAL must look like/],
     [{ READER_THREADS: '0' }, /^READER_THREADS must be/],
+    [{ SMTP_URL: 'http://x' }, /^SMTP_URL must look like/],
+    [{ SMTP_URL: 'smtp://x' }, /^SMTP_FROM is missing/],
+    [{ SMTP_URL: 'smtp://x', SMTP_FROM: 'a@b.de' }, /^PUBLIC_URL is missing/],
+    [{ PUBLIC_URL: 'javascript:x' }, /^PUBLIC_URL must look like/],
+    [{ CORS_ORIGINS: 'https://a.de/path' }, /^CORS_ORIGINS holds "https:\/\/a.de\/path"/],
+    [{ CORS_ORIGINS: 'a.de' }, /^CORS_ORIGINS holds/],
+    [{ TRUSTED_PROXIES: '10.0.0.0/33' }, /^TRUSTED_PROXIES holds/],
+    [{ TRUSTED_PROXIES: 'proxy.example.com' }, /^TRUSTED_PROXIES holds/],
     [{ APP_KEY: 'changeme' }, /^APP_KEY holds a well-known example/],
   ])('a bad value names its setting: %o', (env, message) => {
     expect(() => readConfig(env as Record<string, string>)).toThrow(message);

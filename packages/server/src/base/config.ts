@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 
 /** A bucket of the rate limiter: so many points in so many seconds, or null for no limit. */
 export interface RateLimit {
@@ -32,6 +33,13 @@ export interface Config {
   readonly databaseConnections: number;
   readonly auditDays: number;
   readonly auditEntries: number;
+  /** Applications in which anyone may sign up; null for all. */
+  readonly signUpApplications: ReadonlySet<string> | null;
+  readonly smtp: { readonly url: string; readonly from: string } | null;
+  /** Where people reach this server, without a slash at the end; null where it was not said. */
+  readonly publicUrl: string | null;
+  /** Origins whose pages may call the server; null for any. */
+  readonly corsOrigins: ReadonlySet<string> | null;
 }
 
 /** A setting as docs/operations.md lists it. Secrets are also read from the file that `<NAME>_FILE` names. */
@@ -77,6 +85,11 @@ export const settings: readonly Setting[] = [
     '1000000',
     'Administrative acts that the audit journal of an application keeps; of refusals a quarter.',
   ),
+  setting('ALLOW_SIGN_UP', '', 'Applications in which anyone may sign up, with commas, or `*`; empty: none.'),
+  setting('SMTP_URL', '', 'Mail server for password resets, smtp:// or smtps://; empty: none are sent.', true),
+  setting('SMTP_FROM', '', 'Sender of these mails.'),
+  setting('PUBLIC_URL', '', 'Where people reach the server, for links in mails.'),
+  setting('CORS_ORIGINS', '', 'Origins whose pages may call the server, with commas, or `*`; empty: none.'),
 ];
 
 export class ConfigError extends Error {}
@@ -108,7 +121,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     rateLimitCredential: rateLimit('RATE_LIMIT_CREDENTIAL', read('RATE_LIMIT_CREDENTIAL')),
     rateLimitAnonymous: rateLimit('RATE_LIMIT_ANONYMOUS', read('RATE_LIMIT_ANONYMOUS')),
     rateLimitSignIn: rateLimit('RATE_LIMIT_SIGN_IN', read('RATE_LIMIT_SIGN_IN')),
-    trustedProxies: optional('TRUSTED_PROXIES'),
+    trustedProxies: trustedProxies(optional('TRUSTED_PROXIES')),
     readerThreads: whole('READER_THREADS', read('READER_THREADS'), 1, 16),
     poolSize: whole('DATABASE_POOL', read('DATABASE_POOL'), 2, 500),
     maximumFields: whole('LIMIT_FIELDS', read('LIMIT_FIELDS'), 1, 900),
@@ -118,6 +131,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     databaseConnections: whole('DATABASE_CONNECTIONS', read('DATABASE_CONNECTIONS'), 2, 10_000),
     auditDays: whole('AUDIT_DAYS', read('AUDIT_DAYS'), 1, 36_500),
     auditEntries: whole('AUDIT_ENTRIES', read('AUDIT_ENTRIES'), 100, 1_000_000_000),
+    signUpApplications: signUpApplications(read('ALLOW_SIGN_UP')),
+    smtp: smtp(optional('SMTP_URL'), optional('SMTP_FROM'), optional('PUBLIC_URL')),
+    publicUrl: publicUrl(optional('PUBLIC_URL')),
+    corsOrigins: corsOrigins(read('CORS_ORIGINS')),
   };
 }
 
@@ -158,4 +175,57 @@ function rateLimit(name: string, text: string): RateLimit | null {
   const match = /^([1-9]\d{0,9})\/([1-9]\d{0,4})s$/.exec(text);
   if (!match) throw new ConfigError(`${name} must look like 6000/10s, or be off.`);
   return { points: Number(match[1]), seconds: Number(match[2]) };
+}
+
+function listed(text: string): string[] {
+  return text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+}
+
+/** `true` and `false` are taken for all and none: nobody should have to guess. */
+function signUpApplications(text: string): ReadonlySet<string> | null {
+  const names = text === 'false' || text === 'off' ? [] : listed(text);
+  return names.some((name) => name === '*' || name === 'true') ? null : new Set(names);
+}
+
+function smtp(url: string | null, from: string | null, address: string | null): Config['smtp'] {
+  if (url === null) return null;
+  if (!/^smtps?:\/\/[^\s/]+/.test(url)) throw new ConfigError('SMTP_URL must look like smtp://user:password@host:587.');
+  if (from === null)
+    throw new ConfigError('SMTP_FROM is missing: SMTP_URL needs a sender, such as no-reply@example.com.');
+  if (address === null)
+    throw new ConfigError('PUBLIC_URL is missing: links in mails need it, never the address that a request claims.');
+  return { url, from };
+}
+
+function publicUrl(text: string | null): string | null {
+  if (text === null) return null;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
+    throw new ConfigError('PUBLIC_URL must look like https://data.example.com.');
+  return url.href.replace(/\/+$/, '');
+}
+
+function corsOrigins(text: string): ReadonlySet<string> | null {
+  const origins = listed(text);
+  if (origins.includes('*')) return null;
+  for (const origin of origins)
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin)
+      throw new ConfigError(`CORS_ORIGINS holds "${origin}"; write origins such as https://app.example.com, or *.`);
+  return new Set(origins);
+}
+
+/** Addresses and ranges, so that nobody trusts a proxy by a mistyped name. */
+function trustedProxies(text: string | null): string | null {
+  for (const each of text === null ? [] : listed(text)) {
+    const [address = '', range, more] = each.split('/');
+    const bits = isIP(address) === 6 ? 128 : 32;
+    const fits = range === undefined || (/^\d{1,3}$/.test(range) && Number(range) <= bits);
+    const named = ['loopback', 'linklocal', 'uniquelocal'].includes(each);
+    if (!named && (isIP(address) === 0 || !fits || more !== undefined))
+      throw new ConfigError(`TRUSTED_PROXIES holds "${each}"; write addresses or ranges such as 10.0.0.0/8.`);
+  }
+  return text;
 }

@@ -1,7 +1,8 @@
 import { invalidDefinition } from '../protocol/api-error.ts';
 
 const form = /^([1-9]\d{0,3})([hdwmy])$/;
-const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+/** The last millisecond that a key may end at. */
+export const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const hour = 3_600_000;
 
 /**
@@ -11,20 +12,21 @@ const hour = 3_600_000;
  *
  * @param expiresIn `<n>h|d|w|m|y` with n from 1 to 9999, or `never`. `m` is months, not minutes.
  * @param now milliseconds since the Unix epoch.
+ * @param member of the body that an error names.
  * @returns milliseconds since the Unix epoch, or null for `never`.
  * @throws ApiError `DEFINITION_INVALID` with `details.expiresIn` for another form, or a moment past the year 9999.
  * Source: specification, "Authentication" item 8.
  */
-export function expiryOf(expiresIn: unknown, now: number): number | null {
+export function expiryOf(expiresIn: unknown, now: number, member = 'expiresIn'): number | null {
   if (expiresIn === 'never') return null;
   const match = typeof expiresIn === 'string' ? form.exec(expiresIn) : null;
   if (!match) {
-    throw invalidDefinition({ expiresIn: 'Give <n>h, <n>d, <n>w, <n>m, <n>y with n from 1 to 9999, or never.' });
+    throw invalidDefinition({ [member]: 'Give <n>h, <n>d, <n>w, <n>m, <n>y with n from 1 to 9999, or never.' });
   }
   const count = Number(match[1]);
   const end = advance(now, count, match[2]!);
   if (!(end <= lastMoment))
-    throw invalidDefinition({ expiresIn: 'The key would end after the year 9999; give a shorter time or never.' });
+    throw invalidDefinition({ [member]: 'The key would end after the year 9999; give a shorter time or never.' });
   return end;
 }
 

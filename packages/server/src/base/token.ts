@@ -4,7 +4,9 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const bodyLength = 43; // ceil(256 / log2(62))
 const checkLength = 6;
 
-export type TokenKind = 'tbk' | 'tbs';
+/** API keys, sessions (logins), password resets by mail, and the making of the first admin. */
+export type TokenKind = 'tbk' | 'tbs' | 'tbr' | 'tbi';
+const kinds: ReadonlySet<string> = new Set<TokenKind>(['tbk', 'tbs', 'tbr', 'tbi']);
 
 /** A fresh secret: prefix, 256 random bits in base62, and a checksum that catches truncation and typing errors. */
 export function makeToken(kind: TokenKind): string {
@@ -15,10 +17,10 @@ export function makeToken(kind: TokenKind): string {
 /** The kind of a well-formed token with a right checksum, else null. Costs no database work. */
 export function tokenKind(token: string): TokenKind | null {
   if (token.length !== 4 + bodyLength + checkLength) return null;
-  const kind = token.slice(0, 4);
-  if (kind !== 'tbk_' && kind !== 'tbs_') return null;
+  const kind = token.slice(0, 3);
+  if (token[3] !== '_' || !kinds.has(kind)) return null;
   const end = token.length - checkLength;
-  return checksum(token.slice(0, end)) === token.slice(end) ? (kind.slice(0, 3) as TokenKind) : null;
+  return checksum(token.slice(0, end)) === token.slice(end) ? (kind as TokenKind) : null;
 }
 
 /** Hashes tokens under a key derived from APP_KEY, so that a stolen database holds nothing that signs in. */

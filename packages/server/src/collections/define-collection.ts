@@ -140,22 +140,18 @@ export async function addField(
   });
 }
 
-/** Adds a field to a system collection while an application is born. */
+/** Adds a field to a system collection while an application is born, or after the server has learned of it. */
 export async function addSystemField(
   context: DefinitionContext,
   collectionName: string,
   field: NewField,
 ): Promise<void> {
-  await changing(context, { subject: collectionName, tables: [] }, async (transaction) => {
-    const collection = context.registry.get(collectionName);
-    await markChanged(context.database, transaction, collection.id);
-    await insertField(context.database, transaction, {
-      collectionId: collection.id,
-      name: field.definition.name,
-      definition: field.definition,
-      facts: field.facts,
-    });
-  });
+  const { registry } = context;
+  const collection = registry.get(collectionName);
+  const tables = field.facts.relation ? [] : [collection.table];
+  await changing(context, { subject: collectionName, tables }, (transaction) =>
+    growCollection(context, transaction, collection, [field], registry),
+  );
 }
 
 async function store(

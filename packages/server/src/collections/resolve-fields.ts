@@ -112,9 +112,22 @@ class Resolver {
   }
 
   #resolved(definition: FieldDefinition, at: string, target: readonly NewField[]): StoredRelation | null {
+    if (this.#takesSystemAlong(definition)) {
+      this.#details[`${at}onDelete`] =
+        'Records of the system do not fall with others: their rules would not be asked. Give setNull or restrict.';
+      return null;
+    }
     if (definition.type === 'belongsTo') return this.#belongsTo(definition, at, target);
     if (definition.type === 'belongsToMany') return this.#belongsToMany(definition, at, target);
     return this.#hasMany(definition, at, target);
+  }
+
+  /** Else users, down to the last admin, or permissions would go without a look at who may destroy them. */
+  #takesSystemAlong({ type, target, onDelete }: FieldDefinition): boolean {
+    const { core, collection, registry } = this.#input;
+    if (core || onDelete !== 'cascade' || type === 'belongsToMany') return false;
+    const holder = type === 'belongsTo' ? collection : target;
+    return registry.all().some((each) => each.name === holder && each.system);
   }
 
   #belongsTo(definition: FieldDefinition, at: string, target: readonly NewField[]): StoredRelation | null {

@@ -126,7 +126,7 @@ export async function makeAuditTables(journal: Database): Promise<void> {
     async (transaction) => {
       if (await there((text) => transaction.run({ text, values: [] }))) return;
       const made = [
-        ...Object.entries(tables).flatMap(([table, columns]) => dialect.createTable(table, columns)),
+        ...Object.entries(tables).flatMap(([table, columns]) => dialect.createTable(table, columns, [])),
         ...indexes.map(({ table, ...index }) => dialect.createIndex(table, { ...index, where: null })),
       ];
       for (const statement of made) await run(journal, transaction, statement);

@@ -9,6 +9,7 @@ export interface StoredKey {
   readonly role: string;
   readonly expiresAt: string | null;
   readonly creatorId: number | null;
+  readonly createdAt: string;
 }
 
 export interface StoredLogin {
@@ -19,29 +20,55 @@ export interface StoredLogin {
 
 type Run = (statement: Sql) => Promise<Row[]>;
 
-const reading =
+/** Runs a statement outside of any transaction. */
+export const reading =
   (database: Database): Run =>
   async (statement) =>
     (await database.read([fixed(database.dialect, statement)]))[0]!;
-const writing =
+export const writing =
   (database: Database, transaction: Transaction): Run =>
   (statement) =>
     transaction.run(fixed(database.dialect, statement));
 
-export async function findKey(database: Database, tokenHashes: readonly string[]): Promise<StoredKey | null> {
+export function findKey(database: Database, tokenHashes: readonly string[]): Promise<StoredKey | null> {
+  return keyWhere(database, database.dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes)));
+}
+
+export function findKeyById(database: Database, id: number): Promise<StoredKey | null> {
+  return keyWhere(database, sql`id=${value('integer', id)}`);
+}
+
+async function keyWhere(database: Database, condition: Sql): Promise<StoredKey | null> {
   const { dialect } = database;
-  const moment = dialect.scalar('datetime', sql`"expiresAt"`);
-  const wanted = dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes));
-  const [row] = await reading(database)(sql`SELECT id,name,role,${moment},"creatorId" FROM "apiKeys" WHERE ${wanted}`);
+  const moment = (column: string): Sql => dialect.scalar('datetime', sql`${`"${column}"`}`);
+  const [row] = await reading(database)(
+    sql`SELECT id,name,role,${moment('expiresAt')},"creatorId",${moment('createdAt')} FROM "apiKeys" WHERE ${condition}`,
+  );
   if (!row) return null;
-  const [id, name, role, expiresAt, creatorId] = row;
+  const [id, name, role, expiresAt, creatorId, createdAt] = row;
   return {
     id: Number(id),
     name: name as string | null,
     role: role as string,
     expiresAt: expiresAt as string | null,
-    creatorId: creatorId as number | null,
+    creatorId: creatorId === null ? null : Number(creatorId),
+    createdAt: createdAt as string,
   };
+}
+
+/** Names the successor of a key, and when the key ends; false where it has one already, or is gone. */
+export async function endKey(
+  database: Database,
+  transaction: Transaction,
+  { id, end, successorId }: { readonly id: number; readonly end: string; readonly successorId: number },
+): Promise<boolean> {
+  const rows = await writing(
+    database,
+    transaction,
+  )(
+    sql`UPDATE "apiKeys" SET "expiresAt"=${value('datetime', end)},"successorId"=${value('integer', successorId)},_v=_v+1 WHERE id=${value('integer', id)} AND "successorId" IS NULL RETURNING id`,
+  );
+  return rows.length > 0;
 }
 
 export async function findLogin(database: Database, tokenHashes: readonly string[]): Promise<StoredLogin | null> {
@@ -73,13 +100,23 @@ export async function loadUser(
   return { ...(JSON.parse(row[0] as string) as Record<string, unknown>), roles: roles.map(([role]) => role as string) };
 }
 
-export async function findForSignIn(
+/** What sign-in looks at. */
+export interface StoredAccount {
+  readonly id: number;
+  readonly passwordHash: string | null;
+  readonly status: string;
+}
+
+/** The user with this e-mail address, else the one with this user name; one statement, whatever it finds. */
+export async function findAccount(
   database: Database,
-  by: { readonly email?: string; readonly username?: string },
-): Promise<{ id: number; passwordHash: string | null; status: string } | null> {
-  const condition =
-    by.email !== undefined ? sql`email=${value('text', by.email)}` : sql`username=${value('text', by.username)}`;
-  const [row] = await reading(database)(sql`SELECT id,password,status FROM users WHERE ${condition}`);
+  email: string | null,
+  username: string | null,
+): Promise<StoredAccount | null> {
+  const byEmail = sql`email=${value('text', email)}`;
+  const [row] = await reading(database)(
+    sql`SELECT id,password,status FROM users WHERE ${byEmail} OR username=${value('text', username)} ORDER BY CASE WHEN ${byEmail} THEN 0 ELSE 1 END LIMIT 1`,
+  );
   return row ? { id: Number(row[0]), passwordHash: row[1] as string | null, status: row[2] as string } : null;
 }
 
@@ -115,11 +152,6 @@ export async function deleteLogin(database: Database, transaction: Transaction, 
   await writing(database, transaction)(sql`DELETE FROM logins WHERE id=${value('integer', id)}`);
 }
 
-/** Ends every login of a user, except one. */
-export async function deleteLoginsOf(database: Database, transaction: Transaction, userId: number): Promise<void> {
-  await writing(database, transaction)(sql`DELETE FROM logins WHERE "userId"=${value('integer', userId)}`);
-}
-
 export async function insertKey(
   database: Database,
   transaction: Transaction,
@@ -141,13 +173,18 @@ export async function insertKey(
   return Number(row![0]);
 }
 
-/** Notes when keys were last used. */
-export async function touchKeys(database: Database, used: ReadonlyMap<number, string>): Promise<void> {
+/** Notes when keys, or logins, were last used. */
+export async function touchUsed(
+  database: Database,
+  table: 'apiKeys' | 'logins',
+  used: ReadonlyMap<number, string>,
+): Promise<void> {
+  if (used.size === 0) return;
   await database.write(async (transaction) => {
-    transaction.touch('apiKeys');
+    transaction.touch(table);
     for (const [id, moment] of used) {
       const set = sql`"lastUsedAt"=${value('datetime', moment)}`;
-      await writing(database, transaction)(sql`UPDATE "apiKeys" SET ${set} WHERE id=${value('integer', id)}`);
+      await writing(database, transaction)(sql`UPDATE ${`"${table}"`} SET ${set} WHERE id=${value('integer', id)}`);
     }
   });
 }
@@ -251,13 +288,31 @@ export async function defaultRoles(database: Database, transaction: Transaction)
   return rows.map(([name]) => name as string);
 }
 
-/** How many active users hold the admin role, as the transaction sees it. */
-export async function countAdmins(database: Database, transaction: Transaction, role: string): Promise<number> {
+/** Whether a role of those named, or one that may configure, is given by default. */
+export async function strongDefaults(
+  database: Database,
+  transaction: Transaction,
+  roles: readonly string[],
+): Promise<boolean> {
+  const yes = value('boolean', true);
+  const strong = sql`"allowConfigure"=${yes} OR ${database.dialect.isIn(sql`name`, listValue('text', roles))}`;
+  const rows = await writing(database, transaction)(sql`SELECT name FROM roles WHERE "default"=${yes} AND (${strong})`);
+  return rows.length > 0;
+}
+
+/** How many other users hold the role and can sign in, as the transaction sees it. */
+export async function countAble(
+  database: Database,
+  transaction: Transaction,
+  role: string,
+  except: readonly unknown[] = [],
+): Promise<number> {
+  const others = sql`NOT ${database.dialect.isIn(sql`u.id`, listValue('integer', except))}`;
   const [row] = await writing(
     database,
     transaction,
   )(
-    sql`SELECT count(*) FROM "usersRoles" r JOIN users u ON u.id=r."userId" WHERE r.role=${value('text', role)} AND u.status='active'`,
+    sql`SELECT count(*) FROM "usersRoles" r JOIN users u ON u.id=r."userId" WHERE r.role=${value('text', role)} AND u.status='active' AND u.password IS NOT NULL AND (u.email IS NOT NULL OR u.username IS NOT NULL) AND ${others}`,
   );
   return Number(row![0]);
 }

@@ -3,6 +3,7 @@ import type { Applications } from '../applications/applications.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import type { ContextNow } from '../records/stream-records.ts';
+import type { AccountSettings } from './account-settings.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { Route } from './route.ts';
 
@@ -27,6 +28,7 @@ export interface Call {
   readonly address: string;
   readonly requestId: string;
   readonly limits: RateLimits;
+  readonly accounts: AccountSettings;
 }
 
 /** What only the action itself knows of an act. */

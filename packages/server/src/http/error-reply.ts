@@ -34,7 +34,7 @@ export function errorReply(thrown: unknown, requestId: string, logger: Logger): 
   const error = asApiError(thrown);
   if (error.code === 'INTERNAL' || error.code === 'APPLICATION_FAILED')
     logger.error({ err: thrown, requestId }, 'request failed');
-  const { label, message, details, code, retryAfter, allow } = error;
+  const { label, message, details, code, retryAfter, allow, rate } = error;
   const body = JSON.stringify({
     error: label,
     message,
@@ -45,6 +45,10 @@ export function errorReply(thrown: unknown, requestId: string, logger: Logger): 
   });
   const headers: Record<string, string> = {};
   if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter);
+  if (rate) {
+    headers['ratelimit'] = `"${rate.policy}";r=0;t=${retryAfter}`;
+    headers['ratelimit-policy'] = `"${rate.policy}";q=${rate.points};w=${rate.seconds}`;
+  }
   if (allow !== undefined) headers['allow'] = allow;
   if (label === 'Unauthorized') headers['www-authenticate'] = 'Bearer';
   return { status: statusOf[label], body, headers };

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { OutgoingHttpHeaders } from 'node:http';
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { type Application, mainName } from '../applications/application.ts';
@@ -20,28 +20,35 @@ import { isReadAction, isRecordAction } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { knownZone } from '../query/period.ts';
+import type { AccountSettings } from './account-settings.ts';
 import { applicationActions } from './application-actions.ts';
 import { auditActions } from './audit-actions.ts';
 import { authActions } from './auth-actions.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
+import { corsHeaders, corsVary, preflight } from './cors.ts';
 import { definitionActions } from './definition-actions.ts';
 import { errorReply, mediaTypeUnsupported } from './error-reply.ts';
 import { addressOf, endpointOf, noteAnswer, noteFailure, noteSilentAct } from './journaling.ts';
+import { keyActions } from './key-actions.ts';
+import { permissionActions } from './permission-actions.ts';
 import { RateLimits } from './rate-limits.ts';
 import { runRecordAction } from './record-actions.ts';
 import { relationReads, relationWrites, runRelationAction } from './relation-actions.ts';
 import { parseBody, readParameters, readRecordRequest } from './request-reader.ts';
 import { parseRoute, type Route, unknownRoute } from './route.ts';
-import { notModified } from './status.ts';
+import { noContent, notModified } from './status.ts';
 
 export interface HttpParts {
   readonly applications: Applications;
   readonly config: Config;
   readonly logger: Logger;
+  readonly accounts: AccountSettings;
 }
 
 const systemActions: Readonly<Record<string, SystemAction>> = {
   ...authActions,
+  ...keyActions,
+  ...permissionActions,
   ...definitionActions,
   ...applicationActions,
   ...auditActions,
@@ -75,6 +82,7 @@ export class HttpServer {
   readonly #parts: HttpParts;
   readonly #fastify: FastifyInstance;
   readonly #limits: RateLimits;
+  readonly #common: typeof commonHeaders;
   readonly #routes = new LruMap<Route>(2000);
   readonly #startedAt = performance.now();
   #stopping = false;
@@ -82,6 +90,7 @@ export class HttpServer {
   constructor(parts: HttpParts) {
     this.#parts = parts;
     this.#limits = new RateLimits(parts.config);
+    this.#common = isClosed(parts.config.corsOrigins) ? commonHeaders : { ...commonHeaders, vary: corsVary };
     this.#fastify = Fastify({
       logger: false,
       bodyLimit: limits.bodyBytes,
@@ -115,6 +124,7 @@ export class HttpServer {
 
   #register(): void {
     const fastify = this.#fastify;
+    this.#openToPages(this.#parts.config.corsOrigins);
     fastify.removeAllContentTypeParsers();
     fastify.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body));
     // Clients name some type for a body that is empty: then it does not matter.
@@ -129,6 +139,20 @@ export class HttpServer {
       method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       url: '/api/*',
       handler: (request, reply) => this.#handle(request, reply),
+    });
+  }
+
+  /** Set on the socket's own reply, whoever writes it. */
+  #openToPages(origins: ReadonlySet<string> | null): void {
+    if (isClosed(origins)) return;
+    this.#fastify.addHook('onRequest', (request, reply, done) => {
+      for (const [name, value] of Object.entries(corsHeaders(origins, request.headers)))
+        reply.raw.setHeader(name, value);
+      done();
+    });
+    this.#fastify.options('/api/*', (request, reply) => {
+      const headers = preflight(origins, request.headers);
+      return headers ? reply.code(noContent).headers(headers).send() : this.#refuse(unknownRoute(), request, reply);
     });
   }
 
@@ -167,7 +191,7 @@ export class HttpServer {
     const wanted = request.headers['x-app'] as string | undefined;
     const found = this.#parts.applications.find(wanted);
     const lease = found instanceof Promise ? await found : found;
-    const address = request.ip;
+    const address = this.#addressOf(request);
     const known = (application: Application): boolean => isNamed(application, route);
     const asked: Asked = {
       action,
@@ -203,7 +227,7 @@ export class HttpServer {
       const found = await this.#caller(lease, asked);
       const caller = reads ? found : { ...found, origin: { address: addressOf(address), action: endpointOf(route) } };
       asked.caller = caller;
-      if (!counted) await this.#count(application, caller, address);
+      if (!counted) this.#count(application, caller, address);
       counted = true;
       if (unusable) throw caller.type === 'anonymous' && !action?.public ? tokenMissing() : unusable;
       const readByPost = reads && request.method === 'POST';
@@ -225,6 +249,7 @@ export class HttpServer {
         address,
         requestId,
         limits: this.#limits,
+        accounts: this.#parts.accounts,
       };
       return run(action, call);
     });
@@ -252,10 +277,10 @@ export class HttpServer {
   }
 
   /** A credential that holds in another application is told apart from one that holds nowhere. */
-  async #refusal(error: unknown, lease: Lease, { header, request, wanted }: Asked): Promise<unknown> {
+  async #refusal(error: unknown, lease: Lease, { header, wanted, address }: Asked): Promise<unknown> {
     if (!(error instanceof ApiError) || error.label !== 'Unauthorized') return error;
     // Guessing at tokens is held to the limit of callers without one.
-    await this.#limits.anonymous(request.ip);
+    this.#limits.anonymous(address);
     if (error.code !== 'TOKEN_INVALID' || !/^Bearer \S+$/.test(header!)) return error;
     const { applications } = this.#parts;
     const token = bearerToken(header!);
@@ -271,16 +296,22 @@ export class HttpServer {
     );
   }
 
-  #count(application: Application, caller: Caller, address: string): Promise<void> {
-    if (caller.type === 'anonymous') return this.#limits.anonymous(address);
-    return this.#limits.credential(application.name, caller.type, caller.credentialId!);
+  #count(application: Application, caller: Caller, address: string): void {
+    if (caller.type === 'anonymous') this.#limits.anonymous(address);
+    else this.#limits.credential(application.name, caller.type, caller.credentialId!);
+  }
+
+  /** Who asks; what a trusted proxy passes on counts where it is an address at all. */
+  #addressOf({ ip, socket }: FastifyRequest): string {
+    if (this.#parts.config.trustedProxies === null || isIP(ip) !== 0) return ip;
+    return socket.remoteAddress ?? ip;
   }
 
   /** Written to the socket directly: nothing of the library's own reply is needed, and it costs as much as a keyed read. */
   #reply(answer: Answer, request: FastifyRequest, reply: FastifyReply, requestId: string): FastifyReply {
     if ('stream' in answer) {
       return reply
-        .headers({ ...commonHeaders, 'x-request-id': requestId, 'content-type': answer.contentType })
+        .headers({ ...this.#common, 'x-request-id': requestId, 'content-type': answer.contentType })
         .send(Readable.from(answer.stream, { objectMode: false }));
     }
     const body =
@@ -291,11 +322,12 @@ export class HttpServer {
     const tag = answer.counter === undefined ? undefined : `"${answer.counter}.${bodyHash(body)}"`;
     const asked = request.method === 'POST' ? undefined : request.headers['if-none-match'];
     if (tag !== undefined && asked !== undefined && matches(asked, tag)) {
-      reply.raw.writeHead(notModified, { ...commonHeaders, 'x-request-id': requestId, etag: tag }).end();
+      reply.raw.writeHead(notModified, { ...this.#common, 'x-request-id': requestId, etag: tag }).end();
       return reply;
     }
+    const headers = bodyHeaders(this.#common, requestId, body);
     reply.raw
-      .writeHead(200, tag === undefined ? bodyHeaders(requestId, body) : { ...bodyHeaders(requestId, body), etag: tag })
+      .writeHead(200, tag === undefined ? headers : { ...headers, etag: tag })
       .end(request.method === 'HEAD' ? undefined : body);
     return reply;
   }
@@ -330,9 +362,14 @@ export class HttpServer {
   }
 }
 
-function bodyHeaders(requestId: string, body: string): OutgoingHttpHeaders {
+/** No page of another origin may call. */
+function isClosed(origins: ReadonlySet<string> | null): boolean {
+  return origins?.size === 0;
+}
+
+function bodyHeaders(common: typeof commonHeaders, requestId: string, body: string): OutgoingHttpHeaders {
   return {
-    ...commonHeaders,
+    ...common,
     'x-request-id': requestId,
     'content-type': jsonType,
     'content-length': Buffer.byteLength(body),

@@ -8,7 +8,7 @@ import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { ErrorLabel } from '../protocol/error-catalogue.ts';
 import type { ActDetail, Answer, Call } from './call.ts';
-import { networkOf } from './rate-limits.ts';
+import { networkOf } from './network.ts';
 import type { Route } from './route.ts';
 
 /** A request as the journal sees it. */

@@ -1,77 +1,94 @@
-import { isIPv6 } from 'node:net';
-import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 import type { Config, RateLimit } from '../base/config.ts';
+import { LruMap } from '../base/lru-map.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { FixedWindow } from './fixed-window.ts';
+import { networkOf } from './network.ts';
+
+/** A sign-in under way: its point is taken before the password is looked at, so that parallel guesses count too. */
+export interface Attempt {
+  /** The password was right: it was no guess, and this network is known to the account from now on. */
+  succeeded(): void;
+  /** It came to nothing for another reason. */
+  withdraw(): void;
+}
+
+/** How many pairs of account and network are remembered. */
+const knownPairs = 20_000;
 
 /** The buckets of this node. Keys are credentials that were verified, and addresses; never what a client chooses. */
 export class RateLimits {
-  readonly #credential: RateLimiterMemory | null;
-  readonly #anonymous: RateLimiterMemory | null;
-  readonly #signIn: RateLimiterMemory | null;
+  readonly #credential: FixedWindow | null;
+  readonly #anonymous: FixedWindow | null;
+  readonly #signIn: FixedWindow | null;
+  readonly #known = new LruMap<true>(knownPairs);
 
   constructor(config: Pick<Config, 'rateLimitCredential' | 'rateLimitAnonymous' | 'rateLimitSignIn'>) {
-    this.#credential = limiter(config.rateLimitCredential);
-    this.#anonymous = limiter(config.rateLimitAnonymous);
-    this.#signIn = limiter(config.rateLimitSignIn);
+    this.#credential = windows(config.rateLimitCredential);
+    this.#anonymous = windows(config.rateLimitAnonymous);
+    this.#signIn = windows(config.rateLimitSignIn);
   }
 
   /** @throws ApiError 429 when the bucket is empty. */
-  async credential(application: string, type: string, id: number): Promise<void> {
-    if (this.#credential) await take(this.#credential, `${application} ${type} ${id}`);
+  credential(application: string, type: string, id: number): void {
+    if (this.#credential) take(this.#credential, `${application} ${type} ${id}`, 'credential');
   }
 
-  async anonymous(address: string): Promise<void> {
-    if (this.#anonymous) await take(this.#anonymous, networkOf(address));
+  anonymous(address: string): void {
+    if (this.#anonymous) take(this.#anonymous, networkOf(address), 'anonymous');
   }
 
-  /** Before a sign-in: refuses where too many have failed. */
-  async checkSignIn(address: string, account: string): Promise<void> {
-    if (!this.#signIn) return;
-    for (const key of signInKeys(address, account)) {
-      const state = await this.#signIn.get(key);
-      if (state && state.consumedPoints >= this.#signIn.points) throw limited(state);
-    }
+  /**
+   * Before a sign-in. Failed ones count for the network they come from and for the account that they name; a network from
+   * which the account's owner has signed in has a count of its own, so that guesses from elsewhere do not lock it out.
+   *
+   * @param account of the user who would be signed in, in whatever spelling; or the name of nobody.
+   * @throws ApiError 429 where too many have failed.
+   */
+  signIn(address: string, application: string, account: string): Attempt {
+    const bucket = this.#signIn;
+    if (!bucket) return { succeeded: nothing, withdraw: nothing };
+    const network = networkOf(address);
+    const pair = `pair ${application} ${account} ${network}`;
+    const keys = [`address ${network}`, this.#known.get(pair) ? pair : `account ${application} ${account}`];
+    takeAll(bucket, keys);
+    const withdraw = (): void => {
+      for (const key of keys) bucket.giveBack(key);
+    };
+    const succeeded = (): void => {
+      withdraw();
+      this.#known.set(pair, true);
+    };
+    return { succeeded, withdraw };
   }
 
-  /** After a failed sign-in. */
-  async failedSignIn(address: string, account: string): Promise<void> {
-    if (!this.#signIn) return;
-    for (const key of signInKeys(address, account)) await this.#signIn.penalty(key, 1);
-  }
-}
-
-function signInKeys(address: string, account: string): string[] {
-  return [`address ${networkOf(address)}`, `account ${account.trim().toLowerCase().slice(0, 320)}`];
-}
-
-function limiter(limit: RateLimit | null): RateLimiterMemory | null {
-  return limit && new RateLimiterMemory({ points: limit.points, duration: limit.seconds });
-}
-
-async function take(bucket: RateLimiterMemory, key: string): Promise<void> {
-  try {
-    await bucket.consume(key, 1);
-  } catch (state) {
-    throw limited(state as RateLimiterRes);
+  /** What sends mail, tells whether an address is taken, or tries a token from a mail: held to the pace of failed sign-ins. */
+  guess(address: string, what: string): void {
+    if (this.#signIn) takeAll(this.#signIn, [`${what} ${networkOf(address)}`]);
   }
 }
 
-function limited(state: RateLimiterRes): ApiError {
-  const retryAfter = Math.max(1, Math.ceil(state.msBeforeNext / 1000));
-  return new ApiError('RATE_LIMITED', `Too many requests; try again in ${retryAfter} seconds.`, { retryAfter });
+function nothing(): void {}
+
+function windows(limit: RateLimit | null): FixedWindow | null {
+  return limit && new FixedWindow(limit);
 }
 
-/** One household: an IPv4 address, or the /64 of an IPv6 one. */
-export function networkOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
-  if (mapped) return mapped[1]!;
-  if (!isIPv6(address)) return address;
-  const [head = '', tail = ''] = address.split('%')[0]!.split('::');
-  const left = head === '' ? [] : head.split(':');
-  const right = tail === '' ? [] : tail.split(':');
-  const middle = address.includes('::') ? new Array<string>(8 - left.length - right.length).fill('0') : [];
-  return [...left, ...middle, ...right]
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':');
+function take(bucket: FixedWindow, key: string, policy: string): void {
+  const wait = bucket.take(key);
+  if (wait > 0) throw limited(bucket, wait, policy);
+}
+
+/** A point of each, or of none. */
+function takeAll(bucket: FixedWindow, keys: readonly string[]): void {
+  const wait = Math.max(...keys.map((key) => bucket.wait(key)));
+  if (wait > 0) throw limited(bucket, wait, 'sign-in');
+  for (const key of keys) bucket.take(key);
+}
+
+function limited({ limit }: FixedWindow, wait: number, policy: string): ApiError {
+  const retryAfter = Math.max(1, Math.ceil(wait / 1000));
+  return new ApiError('RATE_LIMITED', `Too many requests; try again in ${retryAfter} seconds.`, {
+    retryAfter,
+    rate: { policy, ...limit },
+  });
 }

@@ -15,6 +15,7 @@ import { createWithNested, updateWithNested } from '../records/nested-values.ts'
 import { queryRecords } from '../records/query-records.ts';
 import { getRecord, listRecords, requireGrant } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
+import { withSecretsOf } from '../records/secrets.ts';
 import { rulesOf } from '../records/system/rules-of.ts';
 import { tried } from '../records/trial.ts';
 import { destroyRecords, type Match, restoreRecords, type WriteResult } from '../records/write-records.ts';
@@ -73,8 +74,9 @@ export async function runRead(
 async function write(action: WriteAction, call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
   if (action === 'move') return move(call, context, collection);
   const request = call.request();
-  if (!request.dryRun) return written(action, call, context, collection, request);
-  const trial = await tried(context, (inside) => written(action, call, inside, collection, request));
+  const ready = await withSecretsOf(context, collection, call.body);
+  if (!request.dryRun) return written(action, call, ready, collection, request);
+  const trial = await tried(ready, (inside) => written(action, call, inside, collection, request));
   return 'stream' in trial ? trial : { data: trial.data, meta: { dryRun: true } };
 }
 

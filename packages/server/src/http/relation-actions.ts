@@ -7,6 +7,7 @@ import { allowed, createWithNested, updateWithNested } from '../records/nested-v
 import { getRecord, listRecords, requireGrant } from '../records/read-records.ts';
 import { type RecordContext, together } from '../records/record-context.ts';
 import { type Related, relatedOf, sourceValue } from '../records/related-parent.ts';
+import { withSecretsOf } from '../records/secrets.ts';
 import { rulesOf } from '../records/system/rules-of.ts';
 import { tried } from '../records/trial.ts';
 import { destroyRecords, type WriteResult } from '../records/write-records.ts';
@@ -99,7 +100,8 @@ async function create(call: Call, context: RecordContext, related: Related): Pro
   const body = allowed(call.body, request);
   // What the relation itself sets is never dropped.
   const whole = { ...request, whitelist: null, blacklist: [] };
-  const result = await writing(context, request, (inside) => createLinked(inside, related, whole, body));
+  const ready = await withSecretsOf(context, related.target, body);
+  const result = await writing(ready, request, (inside) => createLinked(inside, related, whole, body));
   return answer(result, request);
 }
 
@@ -134,7 +136,8 @@ function withForeignKey(body: unknown, name: string, value: unknown): unknown {
 async function update(call: Call, context: RecordContext, related: Related): Promise<Answer> {
   const { target, relation, field } = related;
   const request = asked(call, related);
-  const result = await writing(context, request, async (inside) => {
+  const ready = await withSecretsOf(context, target, call.body);
+  const result = await writing(ready, request, async (inside) => {
     const wanted = await namedIn(inside, related, request);
     if (wanted) return updateWithNested(inside, target, wanted, call.body, null);
     if (relation.kind === 'belongsTo') throw new ApiError('RECORD_UNKNOWN', `"${field.name}" names no record.`);

@@ -19,3 +19,4 @@ export const statusOf: Readonly<Record<ErrorLabel, number>> = {
   'Service Unavailable': 503,
 };
 export const notModified = 304;
+export const noContent = 204;

@@ -8,14 +8,16 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { LruMap } from '../base/lru-map.ts';
 import { type TokenHasher, tokenKind } from '../base/token.ts';
 import type { Database } from '../database/database.ts';
-import { extendLogin, findKey, findLogin, loadUser, touchKeys } from '../database/identity-store.ts';
+import { extendLogin, findKey, findLogin, loadUser, touchUsed } from '../database/identity-store.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { Collection } from '../schema/registry.ts';
 import { actorOf, type Caller } from './caller.ts';
 
-const day = 24 * 3_600_000;
+const hour = 3_600_000;
 /** How long a login lasts without use. */
-export const loginLifetime = 7 * day;
+export const loginLifetime = 7 * 24 * hour;
+/** It slides in steps of this length: a write an hour, not one a request. */
+const loginStep = hour;
 
 export const anonymous: Caller = {
   type: 'anonymous',
@@ -40,7 +42,10 @@ export class Authenticator {
   readonly #clock: Clock;
   readonly #users: () => Collection;
   readonly #callers = new LruMap<Caller>(10_000);
-  #used = new Map<number, number>();
+  /** Counts the times that all was forgotten: what was read before such a moment is not kept after it. */
+  #generation = 0;
+  #usedKeys = new Map<number, number>();
+  #usedLogins = new Map<number, number>();
 
   /** @param hashers of the current APP_KEY, then of the former one where a rotation runs. */
   constructor(database: Database, hashers: readonly TokenHasher[], clock: Clock, users: () => Collection) {
@@ -58,35 +63,40 @@ export class Authenticator {
   authenticate(token: string): Caller | Promise<Caller> {
     const now = this.#clock.now();
     const kept = this.#callers.get(token);
-    return kept ? this.#inUse(kept, now) : this.#verified(token, now).then((caller) => this.#inUse(caller, now));
+    return kept && !isToBeExtended(kept, now)
+      ? this.#inUse(kept, now)
+      : this.#verified(token, now).then((caller) => this.#inUse(caller, now));
   }
 
   #inUse(caller: Caller, now: number): Caller {
     if (caller.expiresAt !== null && now >= caller.expiresAt) throw expired(caller);
-    if (caller.type === 'apiKey') this.#used.set(caller.credentialId!, now);
+    (caller.type === 'apiKey' ? this.#usedKeys : this.#usedLogins).set(caller.credentialId!, now);
     return caller;
   }
 
   /** The version has moved on. */
   forget(): void {
+    this.#generation += 1;
     this.#callers.clear();
   }
 
-  /** Writes down when keys were last used; at most a minute behind. */
+  /** Writes down when keys and logins were last used; at most a minute behind. */
   async flushUse(): Promise<void> {
-    if (this.#used.size === 0) return;
-    const used = this.#used;
-    this.#used = new Map();
-    await touchKeys(this.#database, new Map([...used].map(([id, moment]) => [id, isoTime(moment)])));
+    const [keys, logins] = [this.#usedKeys, this.#usedLogins];
+    this.#usedKeys = new Map();
+    this.#usedLogins = new Map();
+    await touchUsed(this.#database, 'apiKeys', times(keys));
+    await touchUsed(this.#database, 'logins', times(logins));
   }
 
   async #verified(token: string, now: number): Promise<Caller> {
     const kind = tokenKind(token);
-    if (kind === null) throw refused('The token is malformed.');
+    if (kind !== 'tbk' && kind !== 'tbs') throw refused('The token is malformed.');
+    const generation = this.#generation;
     const hashes = this.#hashers.map((hasher) => hasher.hash(token));
     const caller = kind === 'tbk' ? await this.#keyCaller(hashes) : await this.#loginCaller(hashes, now);
     if (!caller) throw unknown();
-    this.#callers.set(token, caller);
+    if (generation === this.#generation) this.#callers.set(token, caller);
     return caller;
   }
 
@@ -111,7 +121,7 @@ export class Authenticator {
     const user = login && (await loadUser(this.#database, this.#users(), login.userId));
     if (!login || !user || user['status'] !== 'active') return null;
     let expiresAt = Date.parse(login.expiresAt);
-    if (now < expiresAt && expiresAt - now < loginLifetime - day) {
+    if (now < expiresAt && expiresAt - now < loginLifetime - loginStep) {
       expiresAt = now + loginLifetime;
       await extendLogin(this.#database, login.id, isoTime(expiresAt));
     }
@@ -120,6 +130,15 @@ export class Authenticator {
     const role = preferred !== null && roles.includes(preferred) ? preferred : (roles[0] ?? publicRole);
     return { type: 'session', credentialId: login.id, credentialName: null, expiresAt, role, roles, user };
   }
+}
+
+function times(used: ReadonlyMap<number, number>): Map<number, string> {
+  return new Map([...used].map(([id, moment]) => [id, isoTime(moment)]));
+}
+
+/** A login slides also while it is kept here. */
+function isToBeExtended({ type, expiresAt }: Caller, now: number): boolean {
+  return type === 'session' && expiresAt! - now < loginLifetime - loginStep;
 }
 
 /** The caller in the role that X-Role asks for. Keys have one role and ignore it. */

@@ -3,7 +3,7 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { makeToken } from '../base/token.ts';
 import { bumpVersion } from '../database/catalogue.ts';
 import type { Database } from '../database/database.ts';
-import { deleteLogin, findForSignIn, insertLogin, loadUser } from '../database/identity-store.ts';
+import { deleteLogin, findAccount, insertLogin, loadUser, type StoredAccount } from '../database/identity-store.ts';
 import { ApiError, invalidValues } from '../protocol/api-error.ts';
 import type { Collection } from '../schema/registry.ts';
 import { loginLifetime } from './authenticator.ts';
@@ -15,6 +15,12 @@ export interface SignInContext {
   readonly users: Collection;
   readonly clock: Clock;
   hashToken(token: string): string;
+}
+
+/** A login with the token that it is used by, told once. */
+export interface SignedIn {
+  readonly user: Record<string, unknown>;
+  readonly token: string;
 }
 
 /** Who wants in, as the body says: `account` may be an e-mail address or a user name. */
@@ -34,19 +40,31 @@ export function credentialsOf(body: unknown): Credentials {
   return { account: account as string, password: input['password'] as string };
 }
 
+/** Who an account name may mean; null: nobody. Both are looked for alike, by e-mail address first. */
+export function accountOf(
+  { database }: Pick<SignInContext, 'database'>,
+  account: string,
+): Promise<StoredAccount | null> {
+  return findAccount(database, emailForm(account), account);
+}
+
+/** Whether a text can be an e-mail address: what is mailed to it shows the rest. */
+export function isEmail(text: string): boolean {
+  return /^[^\s@]+@[^\s@]+$/.test(text);
+}
+
+/** E-mail addresses are compared without case, so they are kept in lower case. */
+export function emailForm(text: string): string {
+  return text.trim().toLowerCase();
+}
+
 /**
  * Unknown user, wrong password and suspended user cost the same and answer alike.
  *
- * @throws ApiError `SIGN_IN_FAILED`.
+ * @throws ApiError `SIGN_IN_FAILED`, or `BUSY` where too many want in at once.
  */
-export async function signIn(
-  context: SignInContext,
-  { account, password }: Credentials,
-): Promise<{ user: Record<string, unknown>; token: string }> {
-  const { database } = context;
-  const byEmail = await findForSignIn(database, { email: account.trim().toLowerCase() });
-  const found = byEmail ?? (await findForSignIn(database, { username: account }));
-  const fits = await verifyPassword(password, found?.passwordHash ?? null);
+export async function signIn(context: SignInContext, found: StoredAccount | null, password: string): Promise<SignedIn> {
+  const fits = await verifyPassword(password, found?.passwordHash ?? null, 'strangers');
   if (!found || !fits || found.status !== 'active') {
     throw new ApiError('SIGN_IN_FAILED', 'Unauthorized: invalid or missing token. The account or password is wrong.', {
       ...(found && { about: `user:${found.id}` }),
@@ -59,7 +77,7 @@ export async function signIn(
 export async function startLogin(
   { database, clock, users, hashToken }: SignInContext,
   userId: number,
-): Promise<{ user: Record<string, unknown>; token: string }> {
+): Promise<SignedIn> {
   const token = makeToken('tbs');
   const now = clock.now();
   await insertLogin(database, {

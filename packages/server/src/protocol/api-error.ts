@@ -2,12 +2,21 @@ import { type ErrorCode, type ErrorLabel, errorCatalogue } from './error-catalog
 
 export type ErrorDetails = Readonly<Record<string, string>>;
 
+/** A limit by name: so many points in so many seconds. */
+export interface RateReached {
+  readonly policy: string;
+  readonly points: number;
+  readonly seconds: number;
+}
+
 /** A refusal that the caller may read: message and details hold no SQL, path, stack or foreign value. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails | undefined;
   /** Seconds after which a retry makes sense; sent as Retry-After. */
   readonly retryAfter: number | undefined;
+  /** The limit that was reached; sent as RateLimit and RateLimit-Policy. */
+  readonly rate: RateReached | undefined;
   /** Methods that the route does answer; sent as Allow. */
   readonly allow: string | undefined;
   /** The account or key that it is about (`user:3`, `apiKey:7`), for the audit journal alone: it is never sent. */
@@ -16,7 +25,7 @@ export class ApiError extends Error {
   constructor(
     code: ErrorCode,
     message: string,
-    more: { details?: ErrorDetails; retryAfter?: number; allow?: string; about?: string } = {},
+    more: { details?: ErrorDetails; retryAfter?: number; allow?: string; about?: string; rate?: RateReached } = {},
   ) {
     super(message);
     this.name = 'ApiError';
@@ -25,6 +34,7 @@ export class ApiError extends Error {
     this.retryAfter = more.retryAfter;
     this.allow = more.allow;
     this.about = more.about;
+    this.rate = more.rate;
   }
 
   get label(): ErrorLabel {

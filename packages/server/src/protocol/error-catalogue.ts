@@ -57,6 +57,10 @@ export const errorCatalogue = {
     'Bad Request',
     'A foreign key names a record that does not exist or that the caller may not see.',
   ),
+  LINK_INVALID: entry(
+    'Bad Request',
+    'A link to set a password, or to make the first admin, is unknown, used or over; ask for another one.',
+  ),
   HEADER_INVALID: entry('Bad Request', 'A header is malformed or given twice.'),
   TOKEN_MISSING: entry('Unauthorized', 'No Authorization header on an action that is not public.'),
   TOKEN_INVALID: entry(
@@ -68,6 +72,8 @@ export const errorCatalogue = {
     'Unauthorized',
     'Unknown user, wrong password, or suspended user; the three are not told apart.',
   ),
+  SESSION_NEEDED: entry('Forbidden', 'The action belongs to a user who has signed in; an API key does not do it.'),
+  SIGN_UP_CLOSED: entry('Forbidden', 'Nobody signs up in this application: `ALLOW_SIGN_UP` does not name it.'),
   APPLICATION_MISMATCH: entry('Forbidden', 'The key belongs to another application than X-App names.'),
   FIELD_DENIED: entry('Forbidden', 'A field is named that the role may not read or write.'),
   SYSTEM_PROTECTED: entry(
@@ -93,6 +99,7 @@ export const errorCatalogue = {
   FIELD_EXISTS: entry('Conflict', 'The collection has a field of that name.'),
   PERMISSION_EXISTS: entry('Conflict', 'The role already has a permission row on that resource and action.'),
   DEPENDANTS_EXIST: entry('Conflict', 'Other collections, records, users or keys depend on what would be destroyed.'),
+  KEY_ENDED: entry('Conflict', 'The API key is over, or has a successor already; rotate that one, or make a new key.'),
   VERSION_STALE: entry(
     'Precondition Failed',
     'If-Match names another version of the record; read it again. Nothing was written.',
@@ -100,6 +107,7 @@ export const errorCatalogue = {
   BODY_TOO_LARGE: entry('Payload Too Large', 'The body is over 10 MiB.'),
   MEDIA_TYPE_UNSUPPORTED: entry('Unsupported Media Type', 'The body is not application/json.'),
   VALUE_INVALID: entry('Validation Error', 'One or more values do not fit their fields; `details` names each.'),
+  PASSWORD_WRONG: entry('Validation Error', 'The old password is wrong; nothing was changed.'),
   DEFINITION_INVALID: entry(
     'Validation Error',
     'A collection, field, role, permission or key is badly defined; `details` names each place.',
@@ -119,6 +127,7 @@ export const errorCatalogue = {
     'The read, or the look for what to write, took longer than 5 seconds and was ended; narrow it or add an index.',
   ),
   BUSY: entry('Service Unavailable', 'Too many writes collide or wait; try again.'),
+  MAIL_OFF: entry('Service Unavailable', 'The server sends no mail: `SMTP_URL` is not set.'),
   APPLICATION_STOPPED: entry(
     'Service Unavailable',
     'The application is stopped; an administrator of `main` starts it.',

@@ -8,6 +8,7 @@ import type { GrantOf } from '../query/grant.ts';
 import type { PlanContext } from '../query/read-plan.ts';
 import type { Registry } from '../schema/registry.ts';
 import type { Stamp } from './record-input.ts';
+import type { HashedSecrets } from './secrets.ts';
 
 /** Compiled plans of one snapshot, and counts that hold as long as their tables do not change. */
 export interface PlanCache {
@@ -34,6 +35,8 @@ export interface RecordContext {
   readonly grants: string;
   /** The transaction that several operations share; null: each has its own. */
   readonly inside: Transaction | null;
+  /** Passwords of the body, hashed before the transaction began; null where there are none. */
+  readonly secrets: HashedSecrets | null;
   /** The time zone in which the caller counts days. */
   readonly zone: string;
   /** Throws StaleVersion when the definitions have moved on: asked when a write's turn has come. */
@@ -61,7 +64,13 @@ export async function together<T>(
       const refresh = async (): Promise<void> => {
         moved = true; // what is not committed cannot be taken up
       };
-      return work({ ...context, at: { ...context.at }, inside: transaction, refresh });
+      return work({
+        ...context,
+        at: { ...context.at },
+        inside: transaction,
+        secrets: context.secrets?.again() ?? null,
+        refresh,
+      });
     },
     { ...options, precondition: context.requireCurrent },
   );

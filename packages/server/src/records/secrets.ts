@@ -1,19 +1,104 @@
+/**
+ * Passwords on their way into records. Hashing takes its time, and a transaction must not wait for it: SQLite's writes
+ * stand in one line. So whatever a body brings along, however deep, is hashed before the first transaction begins.
+ */
 import { hashPassword } from '../identity/password.ts';
+import { passwordLength } from '../identity/password-rules.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import { isObject } from '../protocol/json-text.ts';
+import { limits } from '../protocol/limits.ts';
 import type { Collection } from '../schema/registry.ts';
+import type { RecordContext } from './record-context.ts';
 import type { CheckedRecord } from './record-input.ts';
 
-/** Puts hashes in place of the checked passwords of records. Takes its time, so it runs before any transaction. */
+/** Hashes by the texts that they were made from; each is given out once an attempt, so that no two records share one. */
+export class HashedSecrets {
+  readonly #hashes: ReadonlyMap<string, readonly string[]>;
+  readonly #given = new Map<string, number>();
+
+  constructor(hashes: ReadonlyMap<string, readonly string[]>) {
+    this.#hashes = hashes;
+  }
+
+  take(text: string): string | undefined {
+    const place = this.#given.get(text) ?? 0;
+    this.#given.set(text, place + 1);
+    return this.#hashes.get(text)?.[place];
+  }
+
+  /** For another attempt of the same write. */
+  again(): HashedSecrets {
+    return new HashedSecrets(this.#hashes);
+  }
+}
+
+/**
+ * The context for a write that runs in a transaction of several operations: with the hashes of all passwords in its body.
+ *
+ * @throws ApiError `LIMIT_EXCEEDED` for more passwords than a write takes records, `BUSY` where too many are being hashed.
+ */
+export async function withSecretsOf(
+  context: RecordContext,
+  collection: Collection,
+  body: unknown,
+): Promise<RecordContext> {
+  const texts: string[] = [];
+  collect(context, collection, body, 0, texts);
+  if (texts.length === 0) return context;
+  if (texts.length > limits.bulkRecords)
+    throw new ApiError('LIMIT_EXCEEDED', `One write takes at most ${limits.bulkRecords} passwords.`);
+  const hashes = new Map<string, string[]>();
+  // One after the other: a large body holds one place in the line, not all of them.
+  for (const text of texts) hashes.set(text, [...(hashes.get(text) ?? []), await hashPassword(text)]);
+  return { ...context, secrets: new HashedSecrets(hashes) };
+}
+
+/** Gathers what could be stored: of collections that the caller may write, and not what will be refused anyway. */
+function collect(context: RecordContext, collection: Collection, body: unknown, depth: number, texts: string[]): void {
+  if (Array.isArray(body)) {
+    for (const each of body) collect(context, collection, each, depth, texts);
+    return;
+  }
+  if (!isObject(body) || depth > limits.pathDepth) return;
+  for (const [name, value] of Object.entries(body)) {
+    const field = collection.byName.get(name);
+    if (!field) continue;
+    if (field.type.secret) {
+      if (isStorable(value) && mayWrite(context, collection)) texts.push(value);
+    } else if (field.relation && value !== null && typeof value === 'object') {
+      collect(context, context.registry.get(field.relation.target), value, depth + 1, texts);
+    }
+  }
+}
+
+function isStorable(value: unknown): value is string {
+  return typeof value === 'string' && value.length >= passwordLength.least && value.length <= 2 * passwordLength.most;
+}
+
+function mayWrite({ grantOf }: RecordContext, { name }: Collection): boolean {
+  return grantOf(name, 'create') !== null || grantOf(name, 'update') !== null;
+}
+
+/**
+ * Puts hashes in place of the checked passwords of records: those made beforehand, else made here. Inside a transaction
+ * that is left to password fields of a join, written along with its links.
+ */
 export async function withHashedSecrets(
   records: readonly CheckedRecord[],
   collection: Collection,
+  { secrets }: RecordContext,
 ): Promise<readonly CheckedRecord[]> {
-  const secrets = collection.fields.filter((field) => field.type.secret).map((field) => field.name);
-  if (!records.some(({ values }) => secrets.some((name) => values[name] != null))) return records;
-  return Promise.all(
-    records.map(async (record) => {
-      const values: Record<string, unknown> = { ...record.values };
-      for (const name of secrets) if (values[name] != null) values[name] = await hashPassword(values[name] as string);
-      return { ...record, values };
-    }),
-  );
+  const names = collection.fields.filter((field) => field.type.secret).map((field) => field.name);
+  if (!records.some(({ values }) => names.some((name) => values[name] != null))) return records;
+  const hashed: CheckedRecord[] = [];
+  for (const record of records) {
+    const values: Record<string, unknown> = { ...record.values };
+    for (const name of names) {
+      if (values[name] == null) continue;
+      const text = values[name] as string;
+      values[name] = secrets?.take(text) ?? (await hashPassword(text));
+    }
+    hashed.push({ ...record, values });
+  }
+  return hashed;
 }

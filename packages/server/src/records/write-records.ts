@@ -69,7 +69,7 @@ export async function createRecords(
         check,
       )
     : [check(ruled[0]!.body)];
-  const records = await withHashedSecrets(checked, collection);
+  const records = await withHashedSecrets(checked, collection, context);
   const rows = await writing(target, records, () => insertAll(target, records, ruled));
   if (rules?.access) await context.refresh();
   const texts = rows.map((row) => shown(row, collection));
@@ -90,7 +90,7 @@ export async function updateRecords(
   const key = requireTarget(target, 'update', match);
   const ruled = await prepared(target, withoutKey(body, key, collection), key);
   const checked = checkChange(ruled.body, collection, target.grant, stampOf(context));
-  const records = await withHashedSecrets([checked], collection);
+  const records = await withHashedSecrets([checked], collection, context);
   const rows = await writing(target, records, () => updateAll(target, key, records[0]!, ruled, match));
   if (rules?.access) await context.refresh();
   return changedRecords(rows, key, collection);

@@ -115,6 +115,7 @@ export const systemCollections: readonly SystemCollection[] = [
         hidden: true,
       },
       { name: 'tokenHash', type: 'string', unique: true, hidden: true },
+      { name: 'successorId', type: 'integer', hidden: true },
     ],
   },
   {
@@ -127,6 +128,20 @@ export const systemCollections: readonly SystemCollection[] = [
       { name: 'user', type: 'belongsTo', target: 'users', foreignKey: 'userId', onDelete: 'cascade' },
       { name: 'tokenHash', type: 'string', unique: true },
       { name: 'createdAt', type: 'datetime' },
+      { name: 'expiresAt', type: 'datetime', index: true },
+      { name: 'lastUsedAt', type: 'datetime' },
+    ],
+  },
+  {
+    name: 'oneTimeTokens',
+    title: 'Links that work once',
+    internal: true,
+    timestamps: false,
+    fields: [
+      id,
+      { name: 'purpose', type: 'string', maxLength: 20 },
+      { name: 'user', type: 'belongsTo', target: 'users', foreignKey: 'userId', onDelete: 'cascade' },
+      { name: 'tokenHash', type: 'string', unique: true },
       { name: 'expiresAt', type: 'datetime', index: true },
     ],
   },

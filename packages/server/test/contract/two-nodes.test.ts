@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { anonymous } from '../../src/identity/authenticator.ts';
+import { makeReset } from '../../src/records/system/own-account.ts';
 import { describeEngines, type Store } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
@@ -47,6 +49,83 @@ describeEngines('two servers on one store', (engine) => {
     expect((await list()).status).toBe(200);
     await first!.data(`POST /api/apiKeys:destroy?filterByTk=${key.id}`);
     expect((await list()).status).toBe(401);
+  });
+
+  test('a key rotated on one is dead on the other when its overlap is over', async () => {
+    const [first, second] = nodes;
+    const key = await first!.data('POST /api/apiKeys:create', { body: { role: { name: 'viewer' } } });
+    const check = (token: string): Promise<number> =>
+      second!.call('GET /api/things:list', { as: token }).then((reply) => reply.status);
+    expect(await check(key.token)).toBe(200);
+    const rotate = `POST /api/apiKeys:rotate?filterByTk=${key.id}`;
+    const replies = await Promise.all(nodes.map((node) => node.call(rotate, { body: { overlap: 'none' } })));
+    expect(replies.map((reply) => reply.status).sort()).toEqual([200, 409, 409]);
+    const next = replies.find((reply) => reply.status === 200)!.body.data;
+    expect([await check(key.token), await check(next.token)]).toEqual([401, 200]);
+  });
+
+  test('sessions ended on one, in every way, are over on the other at the next request', async () => {
+    const [first, second] = nodes;
+    const body = { email: 'ann@example.com', password: 'correct horse', roles: ['viewer'] };
+    const { id } = await first!.data('POST /api/users:create', { body });
+    const ends: readonly [string, (token: string) => Promise<unknown>][] = [
+      ['signed out', (as) => first!.data('POST /api/auth:signOut', { as })],
+      ['ended by another', async () => first!.data('POST /api/auth:endOtherSessions', { as: await enter() })],
+      ['suspended', () => first!.data(`POST /api/users:update?filterByTk=${id}`, { body: { status: 'suspended' } })],
+      [
+        'another password',
+        () => first!.data(`POST /api/users:update?filterByTk=${id}`, { body: { password: body.password } }),
+      ],
+      [
+        'changed password',
+        async () => first!.data('POST /api/auth:changePassword', { as: await enter(), body: change }),
+      ],
+    ];
+    const change = { oldPassword: body.password, newPassword: 'another horse' };
+    const enter = (): Promise<string> => first!.signIn(body.email, body.password);
+    for (const [how, end] of ends) {
+      await first!.data(`POST /api/users:update?filterByTk=${id}`, { body: { status: 'active' } });
+      const token = await enter();
+      const seen = (): Promise<number> =>
+        second!.call('GET /api/things:list', { as: token }).then(({ status }) => status);
+      expect([how, await seen()]).toEqual([how, 200]);
+      await end(token);
+      expect([how, await seen()]).toEqual([how, 401]);
+    }
+  });
+
+  test('a token to set a password, used on two at once, works once', async () => {
+    const [first] = nodes;
+    const body = { email: 'ben@example.com', password: 'correct horse' };
+    await first!.data('POST /api/users:create', { body });
+    const { main } = first!.running.applications;
+    const { token } = (await makeReset(main.recordContext(anonymous, null), body.email))!;
+    const replies = await Promise.all(
+      nodes.map((node, index) =>
+        node.call('POST /api/auth:resetPassword', {
+          as: 'nobody',
+          body: { token, password: `a new password ${index}` },
+        }),
+      ),
+    );
+    expect(replies.map((reply) => reply.status).sort()).toEqual([200, 400, 400]);
+  });
+
+  test('admins who strip each other on two at once leave one', async () => {
+    const [first, second] = nodes;
+    const body = { email: 'second@example.com', password: 'correct horse', roles: ['admin'] };
+    const other = await first!.data('POST /api/users:create', { body });
+    const login = await first!.signIn(body.email, body.password);
+    const strip = { roles: ['viewer'] };
+    const replies = await Promise.all([
+      first!.call('POST /api/users:update?filterByTk=1', { as: login, body: strip }),
+      second!.call(`POST /api/users:update?filterByTk=${other.id}`, { body: strip }),
+    ]);
+    expect(replies.filter((reply) => reply.status === 200)).toHaveLength(1);
+    if (replies[0]!.status === 200) {
+      await first!.data('POST /api/users:update?filterByTk=1', { as: login, body: { roles: ['admin'] } });
+      await first!.data(`POST /api/users:update?filterByTk=${other.id}`, { body: strip });
+    }
   });
 
   test('a permission taken away on one is gone on the other, for reads and writes', async () => {

@@ -52,7 +52,7 @@ describeEngines('nobody gains power through a relation', (engine) => {
     ['keeper', 'roles/admin/permissions:create', { resource: 'posts', actions: ['list'] }, 403],
     ['keeper', 'roles/keeper/permissions:create', { resource: 'posts', actions: ['destroy'] }, 403],
     ['keeper', 'roles/keeper/permissions:add', [1], 403],
-    ['keeper', 'apiKeys/1/roleOf:set', ['admin'], 404],
+    ['keeper', 'apiKeys/1/roleOf:set', ['admin'], 422],
     ['keeper', 'permissions/1/roleOf:set', ['keeper'], 403],
     ['keeper', 'applications/main/errorLog:create', { stage: 'x' }, 403],
     ['keeper', 'applicationErrors:create', { application: 'main', stage: 'x' }, 403],

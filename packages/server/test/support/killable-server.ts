@@ -11,6 +11,7 @@ const config = readConfig({
   INIT_ROOT_PASSWORD: 'correct horse battery',
   LOG_LEVEL: 'silent',
   RATE_LIMIT_CREDENTIAL: 'off',
+  ...JSON.parse(process.argv[4] ?? '{}'),
 });
 const { url } = await startServer({ config });
 process.stdout.write(`${url}\n`);

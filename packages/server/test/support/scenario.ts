@@ -45,6 +45,8 @@ export class TestServer {
   running!: RunningServer;
   readonly #env: Readonly<Record<string, string>>;
   readonly #parts: Pick<ServerOptions, 'syncFile' | 'clock'>;
+  /** False where nobody is there to sign in. */
+  readonly #signsIn: boolean;
   /** Tokens of applications whose records {@link TestServer.picture} shows too, by application. */
   readonly pictured = new Map<string, string>();
 
@@ -52,17 +54,23 @@ export class TestServer {
     store: Store,
     env: Readonly<Record<string, string>>,
     parts: Pick<ServerOptions, 'syncFile' | 'clock'>,
+    signsIn: boolean,
   ) {
     this.store = store;
     this.#env = env;
     this.#parts = parts;
+    this.#signsIn = signsIn;
   }
 
   static async start(
     engine: Engine,
-    { env = {}, ...parts }: { env?: Record<string, string>; syncFile?: SyncFile; clock?: Clock } = {},
+    {
+      env = {},
+      signIn = true,
+      ...parts
+    }: { env?: Record<string, string>; signIn?: boolean; syncFile?: SyncFile; clock?: Clock } = {},
   ): Promise<TestServer> {
-    const server = new TestServer(await engine.store(), env, parts);
+    const server = new TestServer(await engine.store(), env, parts, signIn);
     await server.boot();
     return server;
   }
@@ -84,7 +92,7 @@ export class TestServer {
       ...env,
     });
     this.running = await startServer({ config, ...this.#parts });
-    this.tokens.set('admin', await this.signIn(rootEmail, rootPassword));
+    if (this.#signsIn) this.tokens.set('admin', await this.signIn(rootEmail, rootPassword));
   }
 
   async signIn(email: string, password: string): Promise<string> {

@@ -1,5 +1,6 @@
-import { adminRole } from '../../access/access-table.ts';
-import { keysHolding } from '../../database/identity-store.ts';
+import { adminRole, publicRole } from '../../access/access-table.ts';
+import type { Transaction } from '../../database/database.ts';
+import { keysHolding, strongDefaults } from '../../database/identity-store.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
 
@@ -18,7 +19,12 @@ export const roleRules: RecordRules = {
     if (given['allowConfigure'] === true && context.caller.role !== adminRole) {
       throw new ApiError('SYSTEM_PROTECTED', 'Only an admin grants allowConfigure.');
     }
-    return { body: body as Body };
+    const beside = async (transaction: Transaction): Promise<void> => {
+      const strong = await strongDefaults(context.database, transaction, [adminRole, publicRole]);
+      if (strong)
+        throw invalidDefinition({ default: 'A role that may configure, admin and public are never given by default.' });
+    };
+    return { body: body as Body, beside };
   },
 
   async guard(transaction, action, keys, body, context): Promise<void> {

@@ -1,0 +1,51 @@
+/** Statements about the passwords of users: for changes that users make of their own. */
+import type { Database, Transaction } from './database.ts';
+import { reading, writing } from './identity-store.ts';
+import { type Sql, sql, value } from './sql.ts';
+
+export interface OwnPassword {
+  readonly email: string | null;
+  readonly username: string | null;
+  readonly status: string;
+  readonly passwordHash: string | null;
+}
+
+export async function readPassword(database: Database, userId: number): Promise<OwnPassword | null> {
+  const [row] = await reading(database)(passwordOf(userId));
+  return row ? ownPassword(row) : null;
+}
+
+/** The same, as the transaction sees it. */
+export async function passwordIn(
+  database: Database,
+  transaction: Transaction,
+  userId: number,
+): Promise<OwnPassword | null> {
+  const [row] = await writing(database, transaction)(passwordOf(userId));
+  return row ? ownPassword(row) : null;
+}
+
+/** Sets a password where the user is active, and the former one is still the one named; whether it did. */
+export async function replacePassword(
+  database: Database,
+  transaction: Transaction,
+  change: { readonly userId: number; readonly hash: string; readonly former: string | null; readonly at: string },
+): Promise<boolean> {
+  const former = change.former === null ? sql`` : sql` AND password=${value('text', change.former)}`;
+  const rows = await writing(
+    database,
+    transaction,
+  )(
+    sql`UPDATE users SET password=${value('text', change.hash)},"updatedAt"=${value('datetime', change.at)},_v=_v+1 WHERE id=${value('integer', change.userId)} AND status='active'${former} RETURNING id`,
+  );
+  return rows.length > 0;
+}
+
+function passwordOf(userId: number): Sql {
+  return sql`SELECT email,username,status,password FROM users WHERE id=${value('integer', userId)}`;
+}
+
+function ownPassword(row: readonly unknown[]): OwnPassword {
+  const [email, username, status, passwordHash] = row as (string | null)[];
+  return { email: email!, username: username!, status: status!, passwordHash: passwordHash! };
+}

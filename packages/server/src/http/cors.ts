@@ -1,0 +1,42 @@
+/** Which pages of other origins may call the server, as their browsers ask (Fetch standard, "CORS protocol"). */
+import type { IncomingHttpHeaders } from 'node:http';
+
+export type CorsHeaders = Readonly<Record<string, string>>;
+
+const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
+const asked =
+  'Authorization, Content-Type, X-App, X-Role, X-Timezone, X-Request-Id, If-Match, If-None-Match, Idempotency-Key';
+const shown =
+  'ETag, Location, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, X-API-Version, Deprecation, Sunset';
+const preflightSeconds = 600;
+export const corsVary = 'Authorization, X-App, X-Role, Origin';
+
+/**
+ * The headers that let a page read a reply: none for origins that are not listed. Listed origins may send cookies along
+ * (the server reads none); with `*` nobody may.
+ *
+ * @param origins listed ones; null: any.
+ */
+export function corsHeaders(origins: ReadonlySet<string> | null, { origin }: IncomingHttpHeaders): CorsHeaders {
+  if (origin === undefined || origins?.has(origin) === false) return { vary: corsVary };
+  const whose: CorsHeaders =
+    origins === null
+      ? { 'access-control-allow-origin': '*' }
+      : { 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true' };
+  return { vary: corsVary, ...whose, 'access-control-expose-headers': shown };
+}
+
+/** The answer to a browser that asks before it calls; null for what is no such question, or not allowed. */
+export function preflight(origins: ReadonlySet<string> | null, headers: IncomingHttpHeaders): CorsHeaders | null {
+  if (headers['access-control-request-method'] === undefined) return null;
+  const allowed = corsHeaders(origins, headers);
+  if (!('access-control-allow-origin' in allowed)) return null;
+  const { 'access-control-expose-headers': _, ...whose } = allowed;
+  return {
+    ...whose,
+    vary: `${corsVary}, Access-Control-Request-Method, Access-Control-Request-Headers`,
+    'access-control-allow-methods': methods,
+    'access-control-allow-headers': asked,
+    'access-control-max-age': String(preflightSeconds),
+  };
+}

@@ -1,0 +1,61 @@
+import type { RateLimit } from '../base/config.ts';
+
+interface Window {
+  points: number;
+  /** In milliseconds of the monotonic clock. */
+  readonly ends: number;
+}
+
+/**
+ * Counts points by key in windows that begin with a key's first point. Memory is bounded: windows that are over are
+ * dropped as others begin, and past `capacity` the oldest one is.
+ */
+export class FixedWindow {
+  readonly limit: RateLimit;
+  readonly #now: () => number;
+  readonly #capacity: number;
+  /** In the order in which they end, since all are equally long. */
+  readonly #windows = new Map<string, Window>();
+
+  constructor(limit: RateLimit, capacity = 100_000, now: () => number = () => performance.now()) {
+    this.limit = limit;
+    this.#capacity = capacity;
+    this.#now = now;
+  }
+
+  get size(): number {
+    return this.#windows.size;
+  }
+
+  /** Takes a point: 0, or where none is left the milliseconds until there are some, and nothing is taken. */
+  take(key: string): number {
+    const now = this.#now();
+    const window = this.#windows.get(key);
+    if (!window || window.ends <= now) this.#begin(key, now);
+    else if (window.points >= this.limit.points) return window.ends - now;
+    else window.points += 1;
+    return 0;
+  }
+
+  /** Milliseconds until a point may be taken; takes none. */
+  wait(key: string): number {
+    const window = this.#windows.get(key);
+    return window && window.points >= this.limit.points ? Math.max(0, window.ends - this.#now()) : 0;
+  }
+
+  giveBack(key: string): void {
+    const window = this.#windows.get(key);
+    if (window && window.points > 0) window.points -= 1;
+  }
+
+  #begin(key: string, now: number): void {
+    this.#windows.delete(key);
+    // Two for one: those that are over go sooner than others come.
+    for (let dropped = 0; dropped < 2; dropped += 1) {
+      const [oldest] = this.#windows;
+      if (!oldest || (oldest[1].ends > now && this.#windows.size < this.#capacity)) break;
+      this.#windows.delete(oldest[0]);
+    }
+    this.#windows.set(key, { points: 1, ends: now + this.limit.seconds * 1000 });
+  }
+}

@@ -1,0 +1,107 @@
+/** Why a role may do something, or not: for administrators who look for the row that decides. */
+import type { Permission } from '../../access/access-table.ts';
+import { type Decision, decide } from '../../access/grants.ts';
+import { grantableActions } from '../../protocol/actions.ts';
+import { ApiError } from '../../protocol/api-error.ts';
+import { normaliseRequest, requestByKeys } from '../../protocol/request-normaliser.ts';
+import { variableOf } from '../../query/variables.ts';
+import { systemResources } from '../../schema/names.ts';
+import type { Collection } from '../../schema/registry.ts';
+import { getRecord } from '../read-records.ts';
+import type { RecordContext } from '../record-context.ts';
+
+/** The question: may this role do this, in general or with one record. */
+export interface Question {
+  readonly role: string;
+  readonly resource: string;
+  readonly action: string;
+  readonly filterByTk: string | null;
+}
+
+export interface Explanation {
+  readonly allowed: boolean;
+  /** The permission that decides, as a get shows it; null where no row does. */
+  readonly permission: unknown;
+  readonly reason: string;
+}
+
+/**
+ * @param context of the one who asks: a record is looked for under the asker's own grants.
+ * @param acting the context of somebody in the role, whose row filter is asked.
+ * @throws ApiError 400 naming what does not exist; 404 or 403 for a record that the asker may not get.
+ */
+export async function explain(context: RecordContext, acting: RecordContext, question: Question): Promise<Explanation> {
+  const { access, registry } = context;
+  const { role, resource, action, filterByTk } = question;
+  const collection = registry.find(resource);
+  requireKnown(question, context, collection);
+  const decision = decide(role, resource, action, access, registry);
+  const permission = decision.row && (await shownRow(context, decision.row));
+  const reason = reasonOf(decision, question);
+  if (decision.by === 'nothing' || filterByTk === null)
+    return { allowed: decision.by !== 'nothing', permission, reason: `${reason}${filterNote(decision)}` };
+  if (!collection) throw new ApiError('PARAMETER_INVALID', `"${resource}" has no records; leave filterByTk out.`);
+  await getRecord(context, collection, requestByKeys('get', filterByTk));
+  const admitted = await admits(acting, collection, action, filterByTk);
+  const verdict = decision.row?.filter
+    ? `its filter ${admitted ? 'admits' : 'does not admit'} record ${filterByTk}${userNote(decision.row, acting)}`
+    : 'it has no row filter';
+  return { allowed: admitted, permission, reason: decision.row ? `${reason} And ${verdict}.` : reason };
+}
+
+function requireKnown(
+  { role, resource, action, filterByTk }: Question,
+  { access }: RecordContext,
+  collection: Collection | null,
+): void {
+  if (!access.roles.has(role))
+    throw new ApiError('PARAMETER_INVALID', `role: there is no role "${role.slice(0, 60)}".`);
+  if (!collection && !systemResources.has(resource))
+    throw new ApiError('PARAMETER_INVALID', `resource: there is no resource "${resource.slice(0, 60)}".`);
+  if (!grantableActions.includes(action))
+    throw new ApiError('PARAMETER_INVALID', `action: give one of ${grantableActions.join(', ')}.`);
+  if (filterByTk !== null && action === 'create')
+    throw new ApiError('PARAMETER_INVALID', 'filterByTk: create makes a record that is not there yet; leave it out.');
+}
+
+function reasonOf({ by, row }: Decision, { role, resource, action }: Question): string {
+  if (by === 'admin') return 'admin may do everything.';
+  if (by === 'configure') return `The role "${role}" may configure, and ${resource} belongs to the system.`;
+  if (row === null) return `No permission of "${role}" or of "public" names ${action} on ${resource}, or * for it.`;
+  const whose = by === 'role' ? `of "${role}"` : `of "public" (the role "${role}" has none of its own)`;
+  const through = row.resource === '*' ? 'all collections that users defined' : resource;
+  const what = row.actions.includes(action) ? action : 'every action';
+  return `Permission ${row.id} ${whose} decides: it names ${what} on ${through}.`;
+}
+
+function filterNote({ row }: Decision): string {
+  return row?.filter ? ' Its row filter narrows that to some records.' : '';
+}
+
+/** A filter that asks for the user admits nothing where none is named. */
+function userNote({ filter }: Permission, { caller }: RecordContext): string {
+  const asks = (filter?.values ?? []).some((value) => variableOf(value)?.startsWith('$user.'));
+  return asks && caller.user === null ? ' (name one by user=<id>: it asks for $user)' : '';
+}
+
+/** The row as a get of it shows it, where the asker may get it; else its key. */
+async function shownRow(context: RecordContext, { id }: Permission): Promise<unknown> {
+  if (!context.grantOf('permissions', 'get')) return { id };
+  const { data } = await getRecord(context, context.registry.get('permissions'), requestByKeys('get', id));
+  return JSON.parse(data);
+}
+
+/** Whether the row filter of one action lets somebody reach a record: a get by that action's grant finds it. */
+async function admits(acting: RecordContext, collection: Collection, action: string, key: string): Promise<boolean> {
+  const grantOf: RecordContext['grantOf'] = (resource, does) =>
+    acting.grantOf(resource, resource === collection.name && does === 'get' ? action : does);
+  const named = { filterByTk: key, fields: [collection.primaryKey.name], withDeleted: collection.trash !== null };
+  const asked = normaliseRequest('get', named, false);
+  try {
+    await getRecord({ ...acting, grantOf, grants: `${acting.grants} as ${action}` }, collection, asked);
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && (error.code === 'NO_PERMISSION' || error.code === 'RECORD_UNKNOWN')) return false;
+    throw error;
+  }
+}

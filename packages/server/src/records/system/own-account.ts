@@ -1,0 +1,184 @@
+/**
+ * What people do with their own accounts, outside of any grant: change a password, set a new one by a mailed link, sign
+ * up. Enters the body of a request; leaves when all of it is durable, with its event.
+ */
+import { isoTime } from '../../base/clock.ts';
+import { makeToken, tokenKind } from '../../base/token.ts';
+import { bumpVersion } from '../../database/catalogue.ts';
+import type { Transaction } from '../../database/database.ts';
+import { findAccount } from '../../database/identity-store.ts';
+import { deleteLoginsOf } from '../../database/login-rows.ts';
+import {
+  countOneTimeTokens,
+  deleteOneTimeTokensOf,
+  findOneTimeToken,
+  insertOneTimeToken,
+  takeOneTimeToken,
+} from '../../database/one-time-tokens.ts';
+import { readPassword, replacePassword } from '../../database/password-rows.ts';
+import { actorOf } from '../../identity/caller.ts';
+import { hashPassword, verifyPassword } from '../../identity/password.ts';
+import { type AccountNames, passwordProblem } from '../../identity/password-rules.ts';
+import { emailForm } from '../../identity/sign-in.ts';
+import { ApiError, invalidValues } from '../../protocol/api-error.ts';
+import { isObject } from '../../protocol/json-text.ts';
+import { normaliseRequest } from '../../protocol/request-normaliser.ts';
+import type { Grant } from '../../query/grant.ts';
+import { type RecordContext, together } from '../record-context.ts';
+import { HashedSecrets } from '../secrets.ts';
+import { createRecords } from '../write-records.ts';
+import { userRules } from './user-rules.ts';
+
+/** How long a mailed link works. */
+export const resetLifetime = 3_600_000;
+/** Links of one user that work at once; who asks for more is sent none until one has ended. */
+const resetsAtOnce = 5;
+
+/** The texts of a body that has exactly these members. @throws ApiError 422 naming what is missing or too much. */
+export function textsOf<Name extends string>(
+  body: unknown,
+  required: readonly Name[],
+  optional: readonly Name[] = [],
+): Readonly<Record<Name, string>> {
+  const given = isObject(body) ? body : {};
+  const known: readonly string[] = [...required, ...optional];
+  const details: Record<string, string> = {};
+  for (const name of Object.keys(given))
+    if (!known.includes(name)) details[name.slice(0, 60)] = `There is no such member; give ${known.join(', ')}.`;
+  for (const name of known) {
+    const value = given[name];
+    const absent = value === undefined || value === null;
+    if (absent ? (required as readonly string[]).includes(name) : typeof value !== 'string' || value === '')
+      details[name] = 'Give text.';
+  }
+  if (Object.keys(details).length > 0) throw invalidValues(details);
+  return given as Record<Name, string>;
+}
+
+/** @throws ApiError 422 naming what is wrong with it. */
+export function checkNewPassword(password: string, names: AccountNames, member: string): void {
+  const problem = passwordProblem(password, names);
+  if (problem) throw invalidValues({ [member]: problem });
+}
+
+/**
+ * Sets another password for the caller's user and ends the user's other sessions.
+ *
+ * @throws ApiError `SIGN_IN_FAILED` where the old password is wrong, also when another change came first.
+ */
+export async function changePassword(
+  context: RecordContext,
+  userId: number,
+  { oldPassword, newPassword }: { readonly oldPassword: string; readonly newPassword: string },
+): Promise<void> {
+  const present = await readPassword(context.database, userId);
+  checkNewPassword(newPassword, present ?? {}, 'newPassword');
+  const fits = await verifyPassword(oldPassword, present?.passwordHash ?? null, 'callers');
+  if (!present || !fits) throw wrongPassword();
+  if (newPassword === oldPassword) throw invalidValues({ newPassword: 'Give another password than the present one.' });
+  const hash = await hashPassword(newPassword);
+  await together(context, async (inside) => {
+    const change = { userId, hash, former: present.passwordHash };
+    if (!(await setPassword(inside, change))) throw wrongPassword();
+  });
+}
+
+function wrongPassword(): ApiError {
+  return new ApiError('PASSWORD_WRONG', 'The old password is wrong.', { details: { oldPassword: 'It is wrong.' } });
+}
+
+/**
+ * A token for the user with this address, to set a new password with; null where there is nobody, nobody active, or
+ * enough are under way.
+ */
+export async function makeReset(context: RecordContext, email: string): Promise<{ to: string; token: string } | null> {
+  const { database, clock } = context;
+  const to = emailForm(email);
+  const found = await findAccount(database, to, null);
+  if (found?.status !== 'active') return null;
+  const token = makeToken('tbr');
+  const now = clock.now();
+  const made = await database.write(async (transaction) => {
+    if ((await countOneTimeTokens(database, transaction, found.id, isoTime(now))) >= resetsAtOnce) return false;
+    const expiresAt = isoTime(now + resetLifetime);
+    const row = { purpose: 'reset', userId: found.id, tokenHash: context.hashToken(token), expiresAt } as const;
+    await insertOneTimeToken(database, transaction, row);
+    return true;
+  });
+  return made ? { to, token } : null;
+}
+
+/**
+ * Sets a password by a token from a mail: once, and every session and other link of the user ends.
+ *
+ * @param hashes of the token, under every APP_KEY that holds.
+ * @throws ApiError `LINK_INVALID` for a token that does not work, or no longer.
+ */
+export async function resetPassword(
+  context: RecordContext,
+  { token, password }: { readonly token: string; readonly password: string },
+  hashes: readonly string[],
+): Promise<void> {
+  const { database, clock } = context;
+  const now = (): string => isoTime(clock.now());
+  const found = tokenKind(token) === 'tbr' ? await findOneTimeToken(database, 'reset', hashes, now()) : null;
+  if (!found || found.userId === null) throw linkInvalid();
+  const userId = found.userId;
+  checkNewPassword(password, (await readPassword(database, userId)) ?? {}, 'password');
+  const hash = await hashPassword(password);
+  await together(context, async (inside) => {
+    if (!(await takeOneTimeToken(database, inside.inside!, 'reset', hashes, now()))) throw linkInvalid();
+    if (!(await setPassword(inside, { userId, hash, former: null }))) throw linkInvalid();
+  });
+}
+
+export function linkInvalid(): ApiError {
+  return new ApiError('LINK_INVALID', 'The link is unknown, used or over; ask for another one.');
+}
+
+/** Writes a password and ends what was begun under the former one; false where it is not the one named any more. */
+async function setPassword(
+  inside: RecordContext,
+  change: { readonly userId: number; readonly hash: string; readonly former: string | null },
+): Promise<boolean> {
+  const { database, caller, clock } = inside;
+  const transaction = inside.inside!;
+  const at = isoTime(clock.now());
+  transaction.touch('users');
+  if (!(await replacePassword(database, transaction, { ...change, at }))) return false;
+  await deleteLoginsOf(database, transaction, change.userId, caller.type === 'session' ? caller.credentialId : null);
+  await deleteOneTimeTokensOf(database, transaction, change.userId);
+  await told(inside, transaction, change.userId, at);
+  await bumpVersion(transaction);
+  await inside.refresh();
+  return true;
+}
+
+/** That a user changed; never what of a password. */
+async function told(inside: RecordContext, transaction: Transaction, userId: number, at: string): Promise<void> {
+  const { caller, requestId, changes } = inside;
+  const event = { name: 'users.updated', resource: 'users', tks: [String(userId)], actor: actorOf(caller), requestId };
+  await changes.append(transaction, { ...event, changed: [], by: caller }, at);
+}
+
+const signUpMembers = ['email', 'username', 'nickname', 'password'];
+/** Those members and no others; what stands beside them, roles and status, is the server's. */
+const signUpGrant: Grant = { identity: 'sign-up', rows: null, may: (field) => signUpMembers.includes(field.name) };
+
+/**
+ * Makes a user of somebody who has no credential, with the roles that are given by default; returns its id.
+ *
+ * @throws ApiError 422 for any other member than e-mail, user name, nickname and password; 409 for names that are taken.
+ */
+export async function signUp(context: RecordContext, body: unknown): Promise<number> {
+  const given = textsOf(body, ['email', 'password'], ['username', 'nickname']);
+  const grantOf: RecordContext['grantOf'] = (resource, action) =>
+    resource === 'users' && action === 'create' ? signUpGrant : null;
+  checkNewPassword(given.password, given, 'password');
+  // A stranger's password waits among those of strangers.
+  const secrets = new HashedSecrets(new Map([[given.password, [await hashPassword(given.password, 'strangers')]]]));
+  const own = { ...context, grantOf, grants: 'sign-up', secrets };
+  const request = normaliseRequest('create', {}, false);
+  const { keys } = await createRecords(own, context.registry.get('users'), request, given, userRules);
+  return keys[0] as number;
+}

@@ -1,0 +1,311 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeToken } from '../../src/base/token.ts';
+import { describeEngines } from '../support/engines.ts';
+import { day, hour, MovingClock } from '../support/moving-clock.ts';
+import { type Scenario, TestServer } from '../support/scenario.ts';
+
+const noPermission = { error: 'No permissions', code: 'NO_PERMISSION' };
+const notHeld = { error: 'Forbidden', code: 'ROLE_NOT_HELD' };
+const detail = (name: string): unknown => ({ error: 'Validation Error', details: { [name]: expect.any(String) } });
+
+/** Key 1 is the admin's for viewers, 2 the writer's own, 3 the admin's for writers. */
+const scenarios: readonly Scenario[] = [
+  {
+    name: 'a key is renamed, and shows no token',
+    request: 'POST /api/apiKeys:update?filterByTk=1',
+    body: { name: 'the shop' },
+    expect: {
+      status: 200,
+      body: { data: { id: 1, name: 'the shop', role: 'viewer' } },
+      absent: ['tbk_', 'tokenHash'],
+      events: ['apiKeys.updated'],
+    },
+  },
+  ...['role', 'roleOf', 'expiresAt', 'createdAt', 'creatorId', 'tokenHash', 'token', 'id'].map(
+    (member): Scenario => ({
+      name: `no update changes its ${member}`,
+      request: 'POST /api/apiKeys:update?filterByTk=1',
+      body: { name: 'x', [member]: member === 'role' || member === 'roleOf' ? 'admin' : 5 },
+      expect: { status: member === 'id' ? 400 : 422 },
+    }),
+  ),
+  {
+    name: 'a name of 256 characters is 422',
+    request: 'POST /api/apiKeys:update?filterByTk=1',
+    body: { name: 'x'.repeat(256) },
+    expect: { status: 422, body: detail('name') },
+  },
+  {
+    name: 'a viewer renames no key',
+    request: 'POST /api/apiKeys:update?filterByTk=1',
+    as: 'viewer',
+    body: { name: 'mine' },
+    expect: { status: 403, body: noPermission },
+  },
+  {
+    name: 'rotate of an unknown key is 404',
+    request: 'POST /api/apiKeys:rotate?filterByTk=4711',
+    expect: { status: 404, body: { code: 'RECORD_UNKNOWN' } },
+  },
+  {
+    name: 'to one who may not rotate, an unknown key is as any other',
+    request: 'POST /api/apiKeys:rotate?filterByTk=4711',
+    as: 'writer',
+    expect: { status: 403, body: noPermission },
+  },
+  {
+    name: 'rotate needs one key',
+    request: 'POST /api/apiKeys:rotate',
+    expect: { status: 400, body: { code: 'PARAMETER_INVALID' } },
+  },
+  {
+    name: 'rotate knows no role',
+    request: 'POST /api/apiKeys:rotate?filterByTk=1',
+    body: { role: { name: 'admin' } },
+    expect: { status: 422, body: detail('role') },
+  },
+  ...['0h', '1x', 'never', 5, '10000y', ''].map(
+    (overlap): Scenario => ({
+      name: `an overlap of ${JSON.stringify(overlap)} is 422`,
+      request: 'POST /api/apiKeys:rotate?filterByTk=1',
+      body: { overlap },
+      expect: { status: 422, body: detail('overlap') },
+    }),
+  ),
+  {
+    name: 'a user rotates the own key',
+    request: 'POST /api/apiKeys:rotate?filterByTk=2',
+    as: 'writer',
+    expect: {
+      status: 200,
+      body: { data: { name: 'own', role: 'writer', token: expect.stringMatching(/^tbk_/) } },
+      events: ['apiKeys.created', 'apiKeys.updated'],
+    },
+  },
+  {
+    name: 'not one that another made, whatever its role',
+    request: 'POST /api/apiKeys:rotate?filterByTk=3',
+    as: 'writer',
+    expect: { status: 403, body: noPermission },
+  },
+  {
+    name: 'a key rotates nothing without a role that may configure, itself neither',
+    request: 'POST /api/apiKeys:rotate?filterByTk=2',
+    as: 'writerKey',
+    expect: { status: 403, body: noPermission },
+  },
+  {
+    name: 'who may configure does not take over the key of an admin',
+    request: 'POST /api/apiKeys:rotate?filterByTk=4',
+    as: 'keeper',
+    expect: { status: 403, body: notHeld },
+  },
+  {
+    name: 'nor one that speaks for another user',
+    request: 'POST /api/apiKeys:rotate?filterByTk=2',
+    as: 'keeper',
+    expect: { status: 403, body: notHeld },
+  },
+  ...['5 days', '0d', '10000d', '1.5h', '-1d', '1D', 'Never', 5, [], '7974y'].map(
+    (expiresIn): Scenario => ({
+      name: `expiresIn ${JSON.stringify(expiresIn)} is 422`,
+      request: 'POST /api/apiKeys:create',
+      body: { role: { name: 'viewer' }, expiresIn },
+      expect: { status: 422, body: detail('expiresIn') },
+    }),
+  ),
+  {
+    name: 'never is without an end',
+    request: 'POST /api/apiKeys:create',
+    body: { role: 'viewer', expiresIn: 'never' },
+    expect: { status: 200, body: { data: { expiresAt: null } }, events: ['apiKeys.created'] },
+  },
+];
+
+describeEngines('API keys', (engine) => {
+  const clock = new MovingClock();
+  let server: TestServer;
+  const check = (as: string): ReturnType<TestServer['call']> => server.call('GET /api/auth:check', { as });
+  const status = async (as: string): Promise<number> => (await check(as)).status;
+  const make = async (body: unknown, as = 'admin'): Promise<{ id: number; token: string; expiresAt: string }> =>
+    server.data('POST /api/apiKeys:create', { body, as });
+
+  beforeAll(async () => {
+    server = await TestServer.start(engine, { clock });
+    await server.data('POST /api/roles:create', {
+      body: [{ name: 'keeper', allowConfigure: true }, { name: 'writer' }],
+    });
+    for (const name of ['keeper', 'writer']) {
+      const body = { email: `${name}@example.com`, password: 'correct horse', roles: [name] };
+      await server.data('POST /api/users:create', { body });
+      server.tokens.set(name, await server.signIn(body.email, body.password));
+    }
+    await server.key('viewer');
+    server.tokens.set('writerKey', (await make({ role: 'writer', name: 'own' }, 'writer')).token);
+    await make({ role: 'writer' });
+    await make({ role: 'admin' });
+  });
+  afterAll(() => server.stop());
+  for (const scenario of scenarios) test(scenario.name, () => server.play(scenario));
+
+  describe('in time', () => {
+    test('a rotated key works through its overlap, and not a moment longer, also while it is kept', async () => {
+      const former = await make({ role: 'viewer', name: 'deploy', expiresIn: '1d' });
+      const rotated = `POST /api/apiKeys:rotate?filterByTk=${former.id}`;
+      const next = await server.data(rotated, { body: { overlap: '2h' } });
+      const shown = await check(next.token);
+      expect(shown.body.data).toMatchObject({ currentRole: 'viewer', id: 1, credential: { name: 'deploy' } });
+      const life = Date.parse(next.expiresAt) - Date.parse(next.createdAt);
+      expect(life).toBe(day);
+      expect(await status(former.token)).toBe(200);
+      clock.advance(2 * hour - 60_000);
+      expect(await status(former.token)).toBe(200);
+      clock.advance(60_000);
+      expect([await status(former.token), await status(next.token)]).toEqual([401, 200]);
+      expect((await check(former.token)).body.code).toBe('TOKEN_EXPIRED');
+      expect((await server.call(rotated)).body).toMatchObject({ error: 'Conflict', code: 'KEY_ENDED' });
+    });
+
+    test('without overlap it ends at once; an overlap lengthens no life', async () => {
+      const one = await make({ role: 'viewer' });
+      expect(await status(one.token)).toBe(200);
+      await server.data(`POST /api/apiKeys:rotate?filterByTk=${one.id}`, { body: { overlap: 'none' } });
+      expect(await status(one.token)).toBe(401);
+      const brief = await make({ role: 'viewer', expiresIn: '1h' });
+      await server.data(`POST /api/apiKeys:rotate?filterByTk=${brief.id}`, { body: { overlap: '5d' } });
+      const row = await server.data(`GET /api/apiKeys:get?filterByTk=${brief.id}`);
+      expect(row.expiresAt).toBe(brief.expiresAt);
+      const forever = await make({ role: 'viewer', expiresIn: 'never' });
+      const next = await server.data(`POST /api/apiKeys:rotate?filterByTk=${forever.id}`, { body: { name: null } });
+      expect(next).toMatchObject({ expiresAt: null, name: null });
+    });
+
+    test('of parallel rotations of one key one wins', async () => {
+      const { id } = await make({ role: 'viewer' });
+      const replies = await Promise.all(
+        Array.from({ length: 5 }, (_, index) =>
+          server.call(`POST /api/apiKeys:rotate?filterByTk=${id}`, { body: { overlap: `${index + 1}h` } }),
+        ),
+      );
+      expect(replies.map((reply) => reply.status).sort()).toEqual([200, 409, 409, 409, 409]);
+    });
+
+    test('a key that is kept ends with its time', async () => {
+      const { token } = await make({ role: 'viewer', expiresIn: '1h' });
+      expect(await status(token)).toBe(200);
+      clock.advance(hour);
+      expect((await check(token)).body).toMatchObject({ error: 'Unauthorized', code: 'TOKEN_EXPIRED' });
+    });
+
+    test('the last use is told, at most a minute behind', async () => {
+      const { id, token } = await make({ role: 'viewer', expiresIn: 'never' });
+      const lastUse = async (): Promise<string | null> =>
+        (await server.data(`GET /api/apiKeys:get?filterByTk=${id}`)).lastUsedAt;
+      expect(await lastUse()).toBeNull();
+      const before = clock.now();
+      await check(token);
+      // What the server does by itself every thirty seconds.
+      await server.running.applications.main.authenticator.flushUse();
+      expect(Date.parse((await lastUse())!)).toBeGreaterThanOrEqual(before);
+    });
+  });
+
+  test('one that is revoked while it is looked up is not kept', async () => {
+    const { id, token } = await make({ role: 'viewer' });
+    const { database } = server.running.applications.main;
+    const { read } = database;
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let looked = (): void => {};
+    const looking = new Promise<void>((resolve) => {
+      looked = resolve;
+    });
+    database.read = async (statements) => {
+      const rows = await read.call(database, statements);
+      if (/FROM "apiKeys" WHERE.*tokenHash/.test(statements[0]!.text)) {
+        looked();
+        await held;
+      }
+      return rows;
+    };
+    const before = status(token);
+    await looking;
+    database.read = read;
+    await server.data(`POST /api/apiKeys:destroy?filterByTk=${id}`);
+    release();
+    await before;
+    expect(await status(token)).toBe(401);
+  });
+
+  describe('speaks for its creator', () => {
+    test('whose suspension and destruction end it at the next request', async () => {
+      const person = { email: 'brief@example.com', password: 'correct horse', roles: ['writer'] };
+      const { id } = await server.data('POST /api/users:create', { body: person });
+      const login = await server.signIn(person.email, person.password);
+      const { token } = await make({ role: 'writer' }, login);
+      expect((await check(token)).body.data).toMatchObject({ id, email: person.email, roles: ['writer'] });
+      await server.data(`POST /api/users:update?filterByTk=${id}`, { body: { status: 'suspended' } });
+      expect([await status(token), await status(login)]).toEqual([401, 401]);
+      await server.data(`POST /api/users:update?filterByTk=${id}`, { body: { status: 'active' } });
+      expect([await status(token), await status(login)]).toEqual([200, 401]);
+      await server.data(`POST /api/users:destroy?filterByTk=${id}`);
+      expect(await status(token)).toBe(401);
+    });
+  });
+
+  describe('the header', () => {
+    const good = (): string => server.tokens.get('viewer')!;
+    const headers: readonly [string, () => string][] = [
+      ['two spaces', () => `Bearer  ${good()}`],
+      ['a tab', () => `Bearer\t${good()}`],
+      ['lower case', () => `bearer ${good()}`],
+      ['upper case', () => `BEARER ${good()}`],
+      ['no scheme', () => good()],
+      ['another scheme', () => `Token ${good()}`],
+      ['basic', () => `Basic ${Buffer.from(`${good()}:`).toString('base64')}`],
+      ['a comma', () => `Bearer ${good()}, Bearer ${good()}`],
+      ['something behind', () => `Bearer ${good()} x`],
+      ['a shortened token', () => `Bearer ${good().slice(0, -1)}`],
+      ['a lengthened token', () => `Bearer ${good()}0`],
+      ['another prefix', () => `Bearer tbs${good().slice(3)}`],
+      ['a prefix in capitals', () => `Bearer TBK${good().slice(3)}`],
+      [
+        'one character changed',
+        () => `Bearer ${good().slice(0, 10)}${good()[10] === 'a' ? 'b' : 'a'}${good().slice(11)}`,
+      ],
+      ['a token of another kind', () => `Bearer ${makeToken('tbr')}`],
+      ['a setup token', () => `Bearer ${makeToken('tbi')}`],
+    ];
+    test.each(headers)('with %s is 401, and no credential is looked up', async (_name, header) => {
+      const { database } = server.running.applications.main;
+      const looked: string[] = [];
+      const { read } = database;
+      database.read = (statements) => {
+        looked.push(...statements.map(({ text }) => text));
+        return read.call(database, statements);
+      };
+      const reply = await server.call('GET /api/users:list', { as: `header:${header()}` });
+      database.read = read;
+      expect(reply.body).toMatchObject({
+        error: 'Unauthorized',
+        message: expect.stringContaining('invalid or missing token'),
+      });
+      expect(looked.filter((text) => /apiKeys|logins/.test(text))).toEqual([]);
+    });
+
+    test.each(['token', 'access_token', 'apiKey', 'authorization', 'Authorization', 'jwt'])(
+      'a token in the URL as %s is never read',
+      async (name) => {
+        const reply = await server.call(`GET /api/auth:check?${name}=${good()}`, { as: 'nobody' });
+        expect(reply.status).toBe(401);
+        expect(reply.text).not.toContain(good());
+      },
+    );
+
+    test('a well-formed token that nobody was given is 401', async () => {
+      for (const kind of ['tbk', 'tbs'] as const) expect(await status(makeToken(kind))).toBe(401);
+    });
+  });
+});

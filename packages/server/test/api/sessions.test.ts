@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { day, hour, MovingClock } from '../support/moving-clock.ts';
+import { TestServer } from '../support/scenario.ts';
+import { compared } from '../support/timing.ts';
+
+const first = 'correct horse battery';
+const second = 'another horse, another battery';
+
+describeEngines('sessions', (engine) => {
+  const clock = new MovingClock();
+  let server: TestServer;
+  let annId: number;
+  const status = async (as: string): Promise<number> => (await server.call('GET /api/auth:check', { as })).status;
+  const enter = (password = first): Promise<string> => server.signIn('ann@example.com', password);
+  const sessions = (as: string): Promise<{ id: number; current: boolean; [name: string]: unknown }[]> =>
+    server.data('GET /api/auth:sessions', { as });
+  const change = (as: string, oldPassword: string, newPassword: string): ReturnType<TestServer['call']> =>
+    server.call('POST /api/auth:changePassword', { as, body: { oldPassword, newPassword } });
+
+  beforeAll(async () => {
+    server = await TestServer.start(engine, { clock });
+    const body = { email: 'ann@example.com', username: 'ann-the-first', password: first, roles: ['viewer'] };
+    annId = (await server.data('POST /api/users:create', { body })).id;
+    await server.key('viewer');
+  });
+  afterAll(() => server.stop());
+
+  test('a user sees the own ones, the newest first, and which one asks', async () => {
+    const [one, two] = [await enter(), await enter()];
+    await server.running.applications.main.authenticator.flushUse();
+    await status(one);
+    await server.running.applications.main.authenticator.flushUse();
+    const list = await sessions(one);
+    expect(list.map(({ current }) => current)).toEqual([false, true]);
+    expect(list[1]).toEqual({
+      id: expect.any(Number),
+      createdAt: expect.any(String),
+      expiresAt: expect.any(String),
+      lastUsedAt: expect.any(String),
+      current: true,
+    });
+    expect((await sessions(two)).map(({ current }) => current)).toEqual([true, false]);
+  });
+
+  test('one is ended, for the next request, also while it is kept', async () => {
+    const [one, two] = [await enter(), await enter()];
+    expect([await status(one), await status(two)]).toEqual([200, 200]);
+    const [newest] = await sessions(one);
+    await server.play({
+      name: '',
+      request: `POST /api/auth:endSession?filterByTk=${newest!.id}`,
+      as: one,
+      expect: { status: 200, body: { data: 1 } },
+    });
+    expect([await status(one), await status(two)]).toEqual([200, 401]);
+  });
+
+  test('nobody ends that of another one', async () => {
+    const [root] = (await server.data('GET /api/auth:sessions')) as { id: number }[];
+    await server.play({
+      name: '',
+      request: `POST /api/auth:endSession?filterByTk=${root!.id}`,
+      as: await enter(),
+      expect: { status: 404, body: { code: 'RECORD_UNKNOWN' } },
+    });
+    expect(await status('admin')).toBe(200);
+  });
+
+  test('all others are ended at once', async () => {
+    const [one, two, three] = [await enter(), await enter(), await enter()];
+    expect(await server.data('POST /api/auth:endOtherSessions', { as: two })).toBeGreaterThanOrEqual(2);
+    expect([await status(one), await status(two), await status(three)]).toEqual([401, 200, 401]);
+    expect(await sessions(two)).toHaveLength(1);
+    expect(await server.data('POST /api/auth:endOtherSessions', { as: two })).toBe(0);
+  });
+
+  test.each(['GET /api/auth:sessions', 'POST /api/auth:endSession?filterByTk=1', 'POST /api/auth:endOtherSessions'])(
+    'a key has no sessions, and touches none: %s',
+    async (request) => {
+      const expect = { status: 403, body: { code: 'SESSION_NEEDED' } };
+      await server.play({ name: '', request, as: 'viewer', expect });
+    },
+  );
+
+  test.each([
+    'auth:endSession?filterByTk=x',
+    'auth:endSession',
+    'auth:endSession?filterByTk=[1]',
+    'auth:endSession?id=1',
+  ])('%s is 400', async (path) => {
+    await server.play({ name: '', request: `POST /api/${path}`, expect: { status: 400 } });
+  });
+
+  test.each(['sessions', 'endSession', 'endOtherSessions', 'changePassword'])(
+    'auth:%s needs a credential',
+    async (action) => {
+      await server.play({ name: '', request: `POST /api/auth:${action}`, as: 'nobody', expect: { status: 401 } });
+    },
+  );
+
+  describe('in time', () => {
+    test('one slides: in use it never ends, also while it is kept, and unused after seven days', async () => {
+      const used = await enter();
+      const unused = await enter();
+      for (let days = 0; days < 9; days += 1) {
+        clock.advance(day - 60_000);
+        expect(await status(used)).toBe(200);
+      }
+      expect(await status(unused)).toBe(401);
+      clock.advance(7 * day - 2 * hour);
+      expect(await status(used)).toBe(200);
+      clock.advance(7 * day);
+      expect(await status(used)).toBe(401);
+      server.tokens.set('admin', await server.signIn('root@example.com', first));
+    });
+  });
+
+  describe('a changed password', () => {
+    test('ends the other sessions, is told without its text, and the former one is wrong', async () => {
+      const [one, two] = [await enter(), await enter()];
+      const played = await server.play({
+        name: '',
+        request: 'POST /api/auth:changePassword',
+        as: one,
+        body: { oldPassword: first, newPassword: second },
+        expect: { status: 200, body: { data: 1 }, events: ['users.updated'], absent: [second, 'argon2'] },
+      });
+      expect(played.body).toEqual({ data: 1 });
+      expect([await status(one), await status(two)]).toEqual([200, 401]);
+      expect(await enter(first).catch(() => null)).toBeNull();
+      expect(await status(await enter(second))).toBe(200);
+      expect((await change(one, second, first)).status).toBe(200);
+    });
+
+    const refusals: readonly [string, unknown, object][] = [
+      ['a wrong old one', { oldPassword: 'wrong', newPassword: second }, { code: 'PASSWORD_WRONG' }],
+      ['a short one', { oldPassword: first, newPassword: 'seven77' }, { details: { newPassword: expect.any(String) } }],
+      [
+        'one of 1,025',
+        { oldPassword: first, newPassword: 'x'.repeat(1025) },
+        { details: { newPassword: expect.any(String) } },
+      ],
+      [
+        'white space',
+        { oldPassword: first, newPassword: ' '.repeat(9) },
+        { details: { newPassword: expect.any(String) } },
+      ],
+      [
+        'the e-mail address',
+        { oldPassword: first, newPassword: 'Ann@Example.COM' },
+        { details: { newPassword: expect.any(String) } },
+      ],
+      [
+        'the user name',
+        { oldPassword: first, newPassword: ' ann-the-FIRST' },
+        { details: { newPassword: expect.any(String) } },
+      ],
+      [
+        'U+0000',
+        { oldPassword: first, newPassword: 'long enough\u0000' },
+        { details: { newPassword: expect.any(String) } },
+      ],
+      ['the same', { oldPassword: first, newPassword: first }, { details: { newPassword: expect.any(String) } }],
+      ['a number', { oldPassword: first, newPassword: 123456789 }, { details: { newPassword: expect.any(String) } }],
+      ['no old one', { newPassword: second }, { details: { oldPassword: expect.any(String) } }],
+      [
+        'another user named',
+        { oldPassword: first, newPassword: second, id: 1 },
+        { details: { id: expect.any(String) } },
+      ],
+    ];
+    test.each(refusals)('with %s is 422, and the session goes on', async (_name, body, reply) => {
+      const one = await enter();
+      const request = 'POST /api/auth:changePassword';
+      await server.play({ name: '', request, as: one, body, expect: { status: 422, body: reply } });
+      expect(await status(one)).toBe(200);
+      expect(await status(await enter(first))).toBe(200);
+    });
+
+    test('of parallel changes one wins', async () => {
+      const logins = [await enter(), await enter(), await enter()];
+      const replies = await Promise.all(logins.map((login, index) => change(login, first, `a new password ${index}`)));
+      const won = replies.findIndex((reply) => reply.status === 200);
+      expect(replies.filter((reply) => reply.status === 200)).toHaveLength(1);
+      expect((await change(logins[won]!, `a new password ${won}`, first)).status).toBe(200);
+    });
+
+    test('all of a long one counts', async () => {
+      const long = 'ä'.repeat(500);
+      expect((await change(await enter(), first, `${long}1`)).status).toBe(200);
+      expect(await enter(`${long}2`).catch(() => null)).toBeNull();
+      expect(await enter(long).catch(() => null)).toBeNull();
+      expect((await change(await enter(`${long}1`), `${long}1`, first)).status).toBe(200);
+    });
+
+    test.each([
+      ['an administrator’s change of it', { password: first }],
+      ['a suspension', { status: 'suspended' }],
+    ])('%s ends every session', async (_name, body) => {
+      const [one, two] = [await enter(), await enter()];
+      expect([await status(one), await status(two)]).toEqual([200, 200]);
+      await server.data(`POST /api/users:update?filterByTk=${annId}`, { body });
+      expect([await status(one), await status(two)]).toEqual([401, 401]);
+      await server.data(`POST /api/users:update?filterByTk=${annId}`, { body: { status: 'active' } });
+      expect([await status(one), await status(two)]).toEqual([401, 401]);
+    });
+
+    test('a new nickname ends none', async () => {
+      const one = await enter();
+      await server.data(`POST /api/users:update?filterByTk=${annId}`, { body: { nickname: 'Ann' } });
+      expect(await status(one)).toBe(200);
+    });
+  });
+
+  test('a user who is suspended while signing in gets the answer of a wrong password', async () => {
+    await server.data(`POST /api/users:update?filterByTk=${annId}`, { body: { status: 'suspended' } });
+    const body = { email: 'ann@example.com', password: first };
+    const reply = await server.call('POST /api/auth:signIn', { as: 'nobody', body });
+    const wrong = await server.call('POST /api/auth:signIn', {
+      as: 'nobody',
+      body: { ...body, password: 'wrong wrong' },
+    });
+    expect([reply.status, reply.body.message, reply.body.code]).toEqual([401, wrong.body.message, wrong.body.code]);
+    await server.data(`POST /api/users:update?filterByTk=${annId}`, { body: { status: 'active' } });
+  });
+
+  test('unknown user and wrong password cost the same', async () => {
+    const guess = (email: string): ReturnType<TestServer['call']> =>
+      server.call('POST /api/auth:signIn', { as: 'nobody', body: { email, password: 'wrong wrong' } });
+    const [known, unknown] = await compared(
+      () => guess('ann@example.com'),
+      () => guess('who@example.com'),
+      15,
+    );
+    // Without the hash an unknown one would take a tenth.
+    expect(unknown).toBeGreaterThan(known * 0.5);
+    expect(unknown).toBeLessThan(known * 2);
+  });
+});

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { type Scenario, TestServer } from '../support/scenario.ts';
+
+const password = 'correct horse battery';
+const ann = { email: 'ann@example.com', password };
+
+const refusals: readonly Scenario[] = [
+  ...[
+    { roles: ['admin'] },
+    { role: 'admin' },
+    { status: 'active' },
+    { defaultRole: 'admin' },
+    { confirmed: true },
+    { id: 1 },
+    { createdAt: '2020-01-01T00:00:00.000Z' },
+    { isAdmin: true },
+    { usersRoles: [{ role: 'admin' }] },
+    { posts: [{}] },
+    { Roles: ['admin'] },
+  ].map(
+    (more): Scenario => ({
+      name: `nobody signs up with ${JSON.stringify(more)}`,
+      request: 'POST /api/auth:signUp',
+      as: 'nobody',
+      body: { ...ann, ...more },
+      expect: { status: 422, body: { details: { [Object.keys(more)[0]!]: expect.any(String) } } },
+    }),
+  ),
+  ...[
+    [{ password }, 'email'],
+    [{ email: ann.email }, 'password'],
+    [{ ...ann, email: 'ann' }, 'email'],
+    [{ ...ann, email: ['ann@example.com'] }, 'email'],
+    [{ ...ann, password: 'seven77' }, 'password'],
+    [{ ...ann, password: 'Ann@example.com' }, 'password'],
+    [{ ...ann, username: 'x'.repeat(101) }, 'username'],
+    [[ann], 'email'],
+    [null, 'email'],
+  ].map(
+    ([body, name]): Scenario => ({
+      name: `a sign-up with ${JSON.stringify(body).slice(0, 60)} is 422`,
+      request: 'POST /api/auth:signUp',
+      as: 'nobody',
+      body,
+      expect: { status: 422, body: { details: { [name as string]: expect.any(String) } } },
+    }),
+  ),
+  {
+    name: 'a parameter does not help',
+    request: 'POST /api/auth:signUp?roles=admin',
+    as: 'nobody',
+    body: ann,
+    expect: { status: 400, body: { code: 'PARAMETER_UNKNOWN' } },
+  },
+  {
+    name: 'an address that is taken is 409, in any spelling',
+    request: 'POST /api/auth:signUp',
+    as: 'nobody',
+    body: { ...ann, email: ' ROOT@Example.com' },
+    expect: { status: 409, body: { code: 'UNIQUE_CONFLICT', details: { email: expect.any(String) } } },
+  },
+];
+
+describeEngines('sign-up', (engine) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await TestServer.start(engine, { env: { ALLOW_SIGN_UP: 'main' } });
+    await server.data('POST /api/collections:create', { body: { name: 'posts' } });
+    await server.data('POST /api/roles:create', { body: { name: 'member', default: true } });
+  });
+  afterAll(() => server.stop());
+  for (const scenario of refusals) test(scenario.name, () => server.play(scenario));
+
+  test('makes an active user with the roles that are given by default, and signs it in', async () => {
+    const { body } = await server.play({
+      name: '',
+      request: 'POST /api/auth:signUp',
+      as: 'nobody',
+      body: { email: ' Ann@Example.com', username: 'ann', nickname: 'Ann', password },
+      expect: { status: 200, events: ['users.created'], absent: ['argon2', password] },
+    });
+    expect(body.data).toMatchObject({
+      user: { email: 'ann@example.com', username: 'ann', nickname: 'Ann', status: 'active', roles: ['member'] },
+      token: expect.stringMatching(/^tbs_/),
+    });
+    expect((await server.data('GET /api/auth:check', { as: body.data.token })).currentRole).toBe('member');
+    expect(await server.signIn('ann', password)).toMatch(/^tbs_/);
+  });
+
+  test('a credential that is sent along gives it nothing', async () => {
+    const reply = await server.call('POST /api/auth:signUp', { body: { email: 'bob@example.com', password } });
+    expect(reply.body.data.user.roles).toEqual(['member']);
+  });
+
+  test('of parallel sign-ups with one address one wins', async () => {
+    const body = { email: 'many@example.com', password };
+    const replies = await Promise.all(
+      [0, 1, 2].map(() => server.call('POST /api/auth:signUp', { as: 'nobody', body })),
+    );
+    expect(replies.map((reply) => reply.status).sort()).toEqual([200, 409, 409]);
+  });
+
+  test('another application is not named, so nobody signs up there', async () => {
+    await server.data('POST /api/applications:create', { body: { name: 'shop' } });
+    const headers = { 'x-app': 'shop' };
+    const reply = await server.call('POST /api/auth:signUp', { as: 'nobody', body: ann, headers });
+    expect(reply).toMatchObject({ status: 403, body: { code: 'SIGN_UP_CLOSED' } });
+  });
+
+  test('it is off unless it is allowed', async () => {
+    await server.running.stop();
+    await server.boot({ ALLOW_SIGN_UP: '' });
+    await server.play({
+      name: '',
+      request: 'POST /api/auth:signUp',
+      as: 'nobody',
+      body: { ...ann, email: 'late@example.com' },
+      expect: { status: 403, body: { code: 'SIGN_UP_CLOSED' } },
+    });
+  });
+});

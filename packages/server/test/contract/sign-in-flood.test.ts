@@ -1,0 +1,123 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { Agent, request } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines, type Store } from '../support/engines.ts';
+
+const program = fileURLToPath(new URL('../support/killable-server.ts', import.meta.url));
+const attempts = 1500;
+const atOnce = 120;
+const root = { email: 'root@example.com', password: 'correct horse battery' };
+
+interface Answered {
+  readonly status: number;
+  readonly text: string;
+  readonly retryAfter: string | undefined;
+}
+
+/** Limits are off, as if the flood came from thousands of addresses. */
+describeEngines('a flood of sign-ins', (engine) => {
+  let store: Store;
+  let child: ChildProcess;
+  let url = '';
+  const agents = { flood: new Agent({ keepAlive: true, maxSockets: atOnce }), reads: new Agent({ keepAlive: true }) };
+
+  beforeAll(async () => {
+    store = await engine.store();
+    const env = JSON.stringify({ RATE_LIMIT_ANONYMOUS: 'off', RATE_LIMIT_SIGN_IN: 'off' });
+    const args = [program, store.dataDir, store.databaseUrl ?? '', env];
+    child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    url = await new Promise((resolve) => child.stdout!.once('data', (chunk) => resolve(String(chunk).trim())));
+  });
+  afterAll(async () => {
+    child.kill('SIGKILL');
+    await new Promise((resolve) => child.once('exit', resolve));
+    agents.flood.destroy();
+    agents.reads.destroy();
+    await store.remove();
+  });
+
+  test('does not starve reads, and sends away whom it cannot look at soon', { timeout: 180_000 }, async () => {
+    const token = await signIn();
+    const plain = await readsUnder(token, () => post('users:list', {}, agents.flood));
+    expect([...plain.counts.keys()]).toEqual([401]);
+    const guessed = await readsUnder(token, async (left) => {
+      const email = left % 2 ? root.email : `u${left}@example.com`;
+      const reply = await post('auth:signIn', { email, password: `wrong ${left}` }, agents.flood);
+      if (reply.status === 503) expect(reply.retryAfter).toBe('2');
+      return reply;
+    });
+    // A line without an end would take everybody in, and send nobody away.
+    expect([...guessed.counts.keys()].sort()).toEqual([401, 503]);
+    expect(guessed.counts.get(503)).toBeGreaterThan(attempts / 4);
+    // As under a flood of requests that cost nothing, but for the processor that one hash at a time takes.
+    expect(guessed.slowest).toBeLessThan(150 + 6 * plain.slowest);
+    expect(await signIn()).toMatch(/^tbs_/);
+  });
+
+  test('lets callers who are known write passwords meanwhile', { timeout: 120_000 }, async () => {
+    const token = await signIn();
+    let going = true;
+    const flooding = Promise.all(
+      Array.from({ length: atOnce }, async () => {
+        while (going) {
+          await post('auth:signIn', { email: 'x', password: 'wrong wrong' }, agents.flood);
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        }
+      }),
+    );
+    const statuses: number[] = [];
+    for (let each = 0; each < 3; each += 1) {
+      const person = { email: `new${each}@example.com`, password: root.password };
+      statuses.push((await post('users:create', person, agents.reads, token)).status);
+    }
+    going = false;
+    await flooding;
+    expect(statuses).toEqual([200, 200, 200]);
+  });
+
+  async function signIn(): Promise<string> {
+    return JSON.parse((await post('auth:signIn', root, agents.reads)).text).data.token;
+  }
+
+  /** How many of a flood were answered how, and how long 99 of 100 reads beside it took at most, in milliseconds. */
+  async function readsUnder(
+    token: string,
+    knock: (left: number) => Promise<Answered>,
+  ): Promise<{ counts: Map<number, number>; slowest: number }> {
+    const counts = new Map<number, number>();
+    let left = attempts;
+    const flooding = Promise.all(
+      Array.from({ length: atOnce }, async () => {
+        while (left > 0) {
+          left -= 1;
+          const { status } = await knock(left);
+          counts.set(status, (counts.get(status) ?? 0) + 1);
+        }
+      }),
+    );
+    const times: number[] = [];
+    while (left > 0) {
+      const began = performance.now();
+      expect((await post('users:get?filterByTk=1', undefined, agents.reads, token)).status).toBe(200);
+      times.push(performance.now() - began);
+    }
+    await flooding;
+    times.sort((one, other) => one - other);
+    return { counts, slowest: times[Math.floor(times.length * 0.99)]! };
+  }
+
+  function post(path: string, body: unknown, agent: Agent, token?: string): Promise<Answered> {
+    return new Promise((resolve, reject) => {
+      const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) };
+      const sent = request(`${url}/api/${path}`, { method: 'POST', agent, headers }, (reply) => {
+        let text = '';
+        reply.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk;
+        });
+        reply.on('end', () => resolve({ status: reply.statusCode!, text, retryAfter: reply.headers['retry-after'] }));
+      });
+      sent.on('error', reject).end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  }
+});

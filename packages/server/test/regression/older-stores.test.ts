@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { TestServer } from '../support/scenario.ts';
+
+describeEngines('a store that an earlier version made', (engine) => {
+  test('is completed at its opening: fields and collections of the system that it did not have', async () => {
+    const server = await TestServer.start(engine);
+    const { token } = await server.data('POST /api/apiKeys:create', { body: { role: 'viewer' } });
+    const { database } = server.running.applications.main;
+    await database.write(async (transaction) => {
+      const of = (name: string): string => `(SELECT id FROM _collections WHERE name='${name}')`;
+      for (const text of [
+        `DELETE FROM _fields WHERE name='successorId' AND collection_id=${of('apiKeys')}`,
+        'ALTER TABLE "apiKeys" DROP COLUMN "successorId"',
+        `DELETE FROM _fields WHERE name='lastUsedAt' AND collection_id=${of('logins')}`,
+        'ALTER TABLE logins DROP COLUMN "lastUsedAt"',
+        `DELETE FROM _fields WHERE collection_id=${of('oneTimeTokens')}`,
+        `DELETE FROM _collections WHERE name='oneTimeTokens'`,
+        'DROP TABLE "oneTimeTokens"',
+      ])
+        await transaction.run({ text, values: [] });
+    });
+    await server.running.stop();
+    await server.boot();
+    expect((await server.call('GET /api/auth:check', { as: token })).status).toBe(200);
+    expect(await server.data('POST /api/apiKeys:rotate?filterByTk=1')).toMatchObject({ id: 2, role: 'viewer' });
+    expect(await server.data('GET /api/auth:sessions')).toHaveLength(2);
+    await server.data('POST /api/users:create', { body: { email: 'ann@example.com', password: 'correct horse' } });
+    await server.data('POST /api/users:update?filterByTk=2', { body: { password: 'another horse' } });
+    for (const [name, hidden] of [
+      ['successorId', 'apiKeys'],
+      ['tokenHash', 'apiKeys'],
+    ])
+      expect((await server.call(`GET /api/${hidden}:list?fields=${name}`)).status).toBe(403);
+    await server.stop();
+  });
+});

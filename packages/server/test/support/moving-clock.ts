@@ -1,0 +1,17 @@
+import type { Clock } from '../../src/base/clock.ts';
+
+export const hour = 3_600_000;
+export const day = 24 * hour;
+
+/** A clock that goes on by itself, and jumps when a test says so. */
+export class MovingClock implements Clock {
+  #ahead = 0;
+
+  now(): number {
+    return Date.now() + this.#ahead;
+  }
+
+  advance(milliseconds: number): void {
+    this.#ahead += milliseconds;
+  }
+}
