@@ -22,8 +22,9 @@ import { limits } from '../protocol/limits.ts';
 import { knownZone } from '../query/period.ts';
 import { applicationActions } from './application-actions.ts';
 import { authActions } from './auth-actions.ts';
-import type { Answer, Call, SystemAction } from './call.ts';
+import type { Answer, Call, DocumentAnswer, SystemAction } from './call.ts';
 import { definitionActions } from './definition-actions.ts';
+import { docsActions } from './docs-actions.ts';
 import { errorReply, mediaTypeUnsupported } from './error-reply.ts';
 import { RateLimits } from './rate-limits.ts';
 import { runRecordAction } from './record-actions.ts';
@@ -42,9 +43,10 @@ const systemActions: Readonly<Record<string, SystemAction>> = {
   ...authActions,
   ...definitionActions,
   ...applicationActions,
+  ...docsActions,
 };
 /** Resources that have no generated actions. */
-const actionOnly = new Set(['auth', 'collections', 'fields', 'applications']);
+const actionOnly = new Set(['auth', 'collections', 'fields', 'applications', 'docs']);
 const jsonType = 'application/json; charset=utf-8';
 const commonHeaders = {
   'cache-control': 'private, no-cache',
@@ -192,6 +194,7 @@ export class HttpServer {
         ifMatch: request.headers['if-match'],
         zone: zoneOf(request.headers['x-timezone']),
         accept: request.headers.accept,
+        acceptEncoding: request.headers['accept-encoding'],
         address: request.ip,
         requestId,
         limits: this.#limits,
@@ -253,6 +256,7 @@ export class HttpServer {
         .headers({ ...commonHeaders, 'x-request-id': requestId, 'content-type': answer.contentType })
         .send(Readable.from(answer.stream, { objectMode: false }));
     }
+    if ('document' in answer) return this.#replyDocument(answer, request, reply, requestId);
     const body =
       answer.meta === undefined
         ? `{"data":${answer.data}}`
@@ -267,6 +271,29 @@ export class HttpServer {
     reply.raw
       .writeHead(200, tag === undefined ? bodyHeaders(requestId, body) : { ...bodyHeaders(requestId, body), etag: tag })
       .end(request.method === 'HEAD' ? undefined : body);
+    return reply;
+  }
+
+  #replyDocument(
+    { document, encoding, tag }: DocumentAnswer,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    requestId: string,
+  ): FastifyReply {
+    const headers = {
+      ...commonHeaders,
+      vary: `${commonHeaders.vary}, Accept-Encoding`,
+      'x-request-id': requestId,
+      etag: tag,
+      ...(encoding !== null && { 'content-encoding': encoding }),
+    };
+    const asked = request.method === 'POST' ? undefined : request.headers['if-none-match'];
+    reply.hijack();
+    if (asked !== undefined && matches(asked, tag)) reply.raw.writeHead(notModified, headers).end();
+    else
+      reply.raw
+        .writeHead(200, { ...headers, 'content-type': jsonType, 'content-length': document.length })
+        .end(request.method === 'HEAD' ? undefined : document);
     return reply;
   }
 

@@ -68,7 +68,7 @@ async function write(action: WriteAction, call: Call, context: RecordContext, co
   const request = call.request();
   if (!request.dryRun) return written(action, call, context, collection, request);
   const trial = await tried(context, (inside) => written(action, call, inside, collection, request));
-  return 'stream' in trial ? trial : { data: trial.data, meta: { dryRun: true } };
+  return 'data' in trial ? { data: trial.data, meta: { dryRun: true } } : trial;
 }
 
 async function move(call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
