@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { setImmediate as afterOthers } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { gunzip as gunzipWith, gzip as gzipWith } from 'node:zlib';
+import { createGzip, gunzip as gunzipWith } from 'node:zlib';
 import { writeDocument } from './openapi-document.ts';
 import type { Subject } from './subject.ts';
 
-const gzip = promisify(gzipWith);
 const gunzip = promisify(gunzipWith);
 
 /** A document as it is kept: packed, since two thousand collections make megabytes of it. */
@@ -76,15 +76,30 @@ export function unpacked({ packed }: KeptDocument): Promise<Buffer> {
 }
 
 async function makeDocument(subject: Subject): Promise<KeptDocument> {
-  const pieces: string[] = [];
   const hash = createHash('sha1');
+  const packed: Buffer[] = [];
+  const slices = Readable.from(slicesOf(subject, (text) => hash.update(text)));
+  for await (const chunk of slices.pipe(createGzip())) packed.push(chunk as Buffer);
+  return { hash: hash.digest('base64url'), packed: Buffer.concat(packed) };
+}
+
+/** The text of the document; others work between two slices, and while one is packed. */
+async function* slicesOf(subject: Subject, see: (text: string) => void): AsyncGenerator<string> {
+  let pieces: string[] = [];
   let since = performance.now();
   for (const piece of writeDocument(subject)) {
     pieces.push(piece);
-    hash.update(piece);
     if (performance.now() - since < slice) continue;
+    yield take();
     await afterOthers();
     since = performance.now();
   }
-  return { hash: hash.digest('base64url'), packed: await gzip(pieces.join('')) };
+  yield take();
+
+  function take(): string {
+    const text = pieces.join('');
+    pieces = [];
+    see(text);
+    return text;
+  }
 }

@@ -18,13 +18,27 @@ const everywhere: readonly ErrorLabel[] = [
 ];
 const ofWrites: readonly ErrorLabel[] = [...everywhere, 'Conflict', 'Validation Error'];
 
+type Kind = 'read' | 'write' | 'match';
+
+const labelsOf: Readonly<Record<Kind, readonly ErrorLabel[]>> = {
+  read: everywhere,
+  write: ofWrites,
+  match: [...ofWrites, 'Precondition Failed'],
+};
+const kept = new WeakMap<Statuses, Map<Kind, Responses>>();
+
 /** The errors of an action by status, as references: of a read, of a write, of a write that reads If-Match. */
-export function errorRefs(kind: 'read' | 'write' | 'match', statuses: Statuses): Responses {
-  const labels =
-    kind === 'read' ? everywhere : kind === 'write' ? ofWrites : [...ofWrites, 'Precondition Failed' as const];
-  return Object.fromEntries(
-    labels.map((label) => [String(statuses[label]), { $ref: `#/components/responses/${nameOf(label)}` }]),
-  );
+export function errorRefs(kind: Kind, statuses: Statuses): Responses {
+  const byKind = kept.get(statuses) ?? new Map<Kind, Responses>();
+  kept.set(statuses, byKind);
+  let refs = byKind.get(kind);
+  if (!refs) {
+    refs = Object.fromEntries(
+      labelsOf[kind].map((label) => [String(statuses[label]), { $ref: `#/components/responses/${nameOf(label)}` }]),
+    );
+    byKind.set(kind, refs);
+  }
+  return refs;
 }
 
 /** The one shape of every refusal. */

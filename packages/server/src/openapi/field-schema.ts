@@ -35,8 +35,17 @@ const formats: Readonly<Record<string, JsonSchema>> = {
   time: { format: 'time-local', pattern: '^\\d{2}:\\d{2}(?::\\d{2}(?:\\.\\d{1,3})?)?$' },
 };
 
+const kept = new WeakMap<Field, { shown?: JsonSchema; given?: JsonSchema }>();
+
 /** The schema of a field's value, null included where the field takes it, without words about the field. */
 export function valueSchema(field: Field, way: Way): JsonSchema {
+  const both = kept.get(field) ?? {};
+  kept.set(field, both);
+  both[way] ??= makeSchema(field, way);
+  return both[way];
+}
+
+function makeSchema(field: Field, way: Way): JsonSchema {
   const schema = standardSchema(field.type.jsonSchema(field.definition), way);
   const nullable = isNullable(field) && !(way === 'shown' && field.notNull);
   if (nullable) return withNull(schema);

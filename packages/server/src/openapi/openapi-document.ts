@@ -57,8 +57,11 @@ export function* writeDocument(subject: Subject): Generator<string> {
     yield Object.keys(part.paths).length > 0 ? `,${members(part.paths)}` : '';
   }
   yield `},"tags":${JSON.stringify(tags)},"components":{${members(componentsOf(subject))}`;
-  yield `,"schemas":{${listed([members(systemSchemas(subject)), ...schemas])}}`;
-  yield `,"responses":{${listed([members(systemResponses(subject)), ...responses])}}}}`;
+  yield `,"schemas":{${members(systemSchemas(subject))}`;
+  for (const each of schemas) yield each === '' ? '' : `,${each}`;
+  yield `},"responses":{${members(systemResponses(subject))}`;
+  for (const each of responses) yield each === '' ? '' : `,${each}`;
+  yield '}}}';
 }
 
 function headOf({ application, caller }: Subject): JsonSchema {
@@ -137,8 +140,4 @@ function systemResponses({ statuses }: Subject): Members {
 /** JSON text of an object's members, without braces. */
 function members(object: object): string {
   return JSON.stringify(object).slice(1, -1);
-}
-
-function listed(texts: readonly string[]): string {
-  return texts.filter((text) => text !== '').join(',');
 }

@@ -7,7 +7,7 @@ import { valueSchema } from './field-schema.ts';
 import { body, type Operation, reply, responseRef } from './operation.ts';
 import { headersOf, keyParameter, type Parameter, parameterRef } from './parameters.ts';
 import { schemaRef, shownName } from './record-schemas.ts';
-import { grantsFor, type Subject } from './subject.ts';
+import { grantsFor, isTold, type Subject } from './subject.ts';
 
 const summaries: Readonly<Record<RecordAction, string>> = {
   list: 'List records',
@@ -23,13 +23,6 @@ const summaries: Readonly<Record<RecordAction, string>> = {
 };
 const actions = Object.keys(summaries) as RecordAction[];
 
-/** Generated actions that a system collection does not have, or that are written down by hand. */
-const withheld: Readonly<Record<string, ReadonlySet<RecordAction>>> = {
-  apiKeys: new Set(['create', 'update', 'firstOrCreate', 'updateOrCreate']),
-  applications: new Set(actions),
-  applicationErrors: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
-};
-
 /** The generated actions that the role may do on a collection. */
 export function recordOperations(subject: Subject, collection: Collection): readonly Operation[] {
   return actions
@@ -38,7 +31,7 @@ export function recordOperations(subject: Subject, collection: Collection): read
 }
 
 function mayDo(subject: Subject, collection: Collection, action: RecordAction): boolean {
-  if (withheld[collection.name]?.has(action) && collection.system) return false;
+  if (isTold(collection, action)) return false;
   if (action === 'restore' && collection.trash === null) return false;
   const grants = grantsFor(subject, collection.name, grantsOfAction(action));
   if (grants === null) return false;

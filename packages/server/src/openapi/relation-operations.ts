@@ -6,7 +6,7 @@ import { body, type Operation, reply, responseRef } from './operation.ts';
 import { keyParameter, type Parameter, parameterRef } from './parameters.ts';
 import { createBody, parametersFor } from './record-operations.ts';
 import { schemaRef, shownName } from './record-schemas.ts';
-import { type Followed, mayLink, relationsFollowed, type Subject } from './subject.ts';
+import { type Followed, isTold, mayLink, relationsFollowed, type Subject } from './subject.ts';
 
 type RelationAction = 'list' | 'get' | 'create' | 'update' | 'destroy' | LinkAction;
 type LinkAction = 'set' | 'add' | 'remove' | 'toggle';
@@ -45,16 +45,10 @@ function mayDo(subject: Subject, source: Collection, followed: Followed, action:
   if (linkActions.has(action)) return mayLink(subject, source, followed);
   if (action === 'list') return many;
   const grant = subject.grantOf(target.name, action);
-  if (!grant || isTold(target, action)) return false;
+  if (!grant || (action !== 'get' && isTold(target, action))) return false;
   if (action !== 'create') return true;
   const foreignKey = kind === 'hasMany' || kind === 'hasOne' ? target.byName.get(targetField) : undefined;
   return foreignKey ? grant.may(foreignKey) : mayLink(subject, source, followed);
-}
-
-/** Records that have actions of their own for it, or that the server writes alone. */
-function isTold({ name, system }: Collection, action: RelationAction): boolean {
-  if (!system || action === 'get') return false;
-  return name === 'applicationErrors' || name === 'applications' || (name === 'apiKeys' && action !== 'destroy');
 }
 
 function operationOf(subject: Subject, source: Collection, followed: Followed, action: RelationAction): Operation {

@@ -52,6 +52,7 @@ export function mayLink({ grantOf }: Subject, source: Collection, { field, targe
   if (field.kept || !grantOf(target.name, 'get')) return false;
   const lies =
     kind === 'belongsTo' || through ? { on: source, as: field } : { on: target, as: target.byName.get(targetField) };
+  if (isTold(lies.on, 'update')) return false;
   return Boolean(lies.as && grantOf(lies.on.name, 'update')?.may(lies.as));
 }
 
@@ -59,4 +60,16 @@ export function mayLink({ grantOf }: Subject, source: Collection, { field, targe
 export function grantsFor({ grantOf }: Subject, resource: string, actions: readonly string[]): readonly Grant[] | null {
   const grants = actions.map((action) => grantOf(resource, action));
   return grants.every((grant) => grant !== null) ? grants : null;
+}
+
+/** Records whose actions are written down by hand, or that the server writes alone: what else a grant would open. */
+const told: Readonly<Record<string, ReadonlySet<string>>> = {
+  apiKeys: new Set(['create', 'update', 'firstOrCreate', 'updateOrCreate']),
+  applications: new Set(['list', 'get', 'query', 'create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
+  applicationErrors: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
+};
+
+/** Whether a system collection lacks a generated action. */
+export function isTold({ name, system }: Collection, action: string): boolean {
+  return system && told[name]?.has(action) === true;
 }
