@@ -25,6 +25,7 @@ import { authActions } from './auth-actions.ts';
 import type { Answer, Call, DocumentAnswer, SystemAction } from './call.ts';
 import { definitionActions } from './definition-actions.ts';
 import { docsActions } from './docs-actions.ts';
+import { registerDocsPage } from './docs-page/docs-page.ts';
 import { errorReply, mediaTypeUnsupported } from './error-reply.ts';
 import { RateLimits } from './rate-limits.ts';
 import { runRecordAction } from './record-actions.ts';
@@ -120,6 +121,7 @@ export class HttpServer {
     fastify.setNotFoundHandler((request, reply) => this.#refuse(unknownRoute(), request, reply));
     for (const path of ['/api/health', '/live', '/ready'])
       fastify.get(path, (request, reply) => this.#health(request, reply));
+    registerDocsPage(fastify);
     fastify.route({
       method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       url: '/api/*',

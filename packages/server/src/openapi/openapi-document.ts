@@ -17,9 +17,11 @@ import { applicationSchemas, callerSchemas, commonSchemas, definitionSchemas } f
 
 type Members = Record<string, JsonSchema>;
 
-const introduction = `Actions are called as /api/<resource>:<action>. Actions that read answer GET, and POST with their parameters as the JSON body; actions that write answer POST alone.
-A reply is {"data"}, lists have "meta" beside it. Every refusal has one shape, and changes nothing.
-Lists of names are comma texts, filters JSON texts; brackets (filter[views][$gt]=1) mean the same.`;
+const introduction = [
+  'Actions are called as `/api/<resource>:<action>`. Those that read answer GET, and POST with their parameters as the JSON body; those that write answer POST alone.',
+  'A reply is `{"data": …}`; lists have `meta` beside it. Every refusal has one shape, and changes nothing.',
+  'Lists of names are comma texts, filters JSON texts; brackets such as `filter[views][$gt]=1` mean the same.',
+].join('\n\n');
 
 const words: Readonly<Record<string, string>> = {
   auth: 'Sign in and out',
