@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../schema/field-type.ts';
 import type { Field } from '../schema/registry.ts';
 import { isNullable } from '../schema/value-schema.ts';
+import { plainWords } from './plain-words.ts';
 
 /** Which way a value goes: a reply shows the canonical form, a request may give any that is accepted. */
 export type Way = 'shown' | 'given';
@@ -19,7 +20,8 @@ const rules: Readonly<Record<string, Rule>> = {
   choices: (choices: readonly string[]) => ({ enum: choices }),
   choicesOf: (choices: readonly string[]) => ({ items: { type: 'string', enum: choices }, uniqueItems: true }),
   format: (name: string) => formats[name] ?? { format: name },
-  pattern: (pattern: string) => (isPortable(pattern) ? { pattern } : { description: `RE2 pattern: ${pattern}` }),
+  pattern: (pattern: string) =>
+    isPortable(pattern) ? { pattern } : { description: `RE2 pattern: ${plainWords(pattern)}` },
 };
 
 interface Digits {

@@ -8,6 +8,7 @@ import type { Collection } from '../schema/registry.ts';
 import { errorResponses } from './error-responses.ts';
 import { type Operation, pathItem, reply } from './operation.ts';
 import { applicationHeader, type Parameter, sharedParameters } from './parameters.ts';
+import { plainWords } from './plain-words.ts';
 import { recordOperations, recordResponses } from './record-operations.ts';
 import { recordSchemas, schemaRef } from './record-schemas.ts';
 import { parentParameter, relationOperations } from './relation-operations.ts';
@@ -88,7 +89,7 @@ function partOf(subject: Subject, collection: Collection): Part {
   const own = recordOperations(subject, collection);
   const related = relationOperations(subject, collection);
   const { name, title, description } = collection;
-  const said = [title, description].filter(Boolean).join(': ');
+  const said = plainWords([title, description].filter(Boolean).join(': '));
   return {
     tag: own.length + related.length === 0 ? null : { name, ...(said !== '' && { description: said }) },
     paths: { ...pathsOf(own, [], subject), ...pathsOf(related, [parentParameter(collection)], subject) },

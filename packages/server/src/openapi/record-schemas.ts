@@ -3,6 +3,7 @@ import type { Collection, Field } from '../schema/registry.ts';
 import { mustBeGiven } from '../schema/value-schema.ts';
 import { exampleOf } from './field-example.ts';
 import { valueSchema, withNull } from './field-schema.ts';
+import { plainWords } from './plain-words.ts';
 import { type Followed, fieldsShown, relationsFollowed, type Subject } from './subject.ts';
 import { narrowed } from './system-fields.ts';
 
@@ -19,11 +20,9 @@ export function schemaRef(name: string): JsonSchema {
  */
 export function shownName(subject: Subject, collection: Collection, action: 'list' | 'get'): string {
   const { name } = collection;
-  const listed = action === 'list' ? fieldsShown(subject, collection, 'list') : null;
-  if (listed === null) return fieldsShown(subject, collection, 'get') ? `${name}.record` : `${name}.key`;
-  const shown = fieldsShown(subject, collection, 'get');
-  const same =
-    shown !== null && shown.length === listed.length && shown.every((field, index) => field === listed[index]);
+  const [get, list] = [subject.grantOf(name, 'get'), subject.grantOf(name, 'list')];
+  if (action === 'get' || list === null) return get ? `${name}.record` : `${name}.key`;
+  const same = get !== null && collection.fields.every((field) => get.may(field) === list.may(field));
   return same ? `${name}.record` : `${name}.listed`;
 }
 
@@ -35,8 +34,11 @@ export function recordSchemas(subject: Subject, collection: Collection): Schemas
   for (const action of ['get', 'list'] as const) {
     const fields = fieldsShown(subject, collection, action);
     const under = shownName(subject, collection, action);
-    if (fields) schemas[under] ??= shownSchema(subject, collection, fields, relations);
-    else if (action === 'get') schemas[under] = keySchema(collection);
+    if (fields) {
+      const grant = subject.grantOf(name, action)!;
+      const appends = relations.filter((each) => grant.may(each.field));
+      schemas[under] ??= shownSchema(subject, collection, fields, appends);
+    } else if (action === 'get') schemas[under] = keySchema(collection);
   }
   for (const action of ['create', 'update'] as const)
     if (subject.grantOf(name, action))
@@ -155,7 +157,8 @@ function nested(subject: Subject, { field, target }: Followed): JsonSchema {
 /** The schema with the field's own words. */
 function described(schema: JsonSchema, { definition }: Field): JsonSchema {
   const { title, description } = definition;
-  const words = [description, schema['description']].filter(Boolean).join(' ');
+  const own = description === undefined ? null : plainWords(description);
+  const words = [own, schema['description']].filter(Boolean).join(' ');
   return { ...(title !== undefined && { title }), ...schema, ...(words !== '' && { description: words }) };
 }
 
