@@ -18,6 +18,7 @@ const rooms = [
   'records',
   'collections',
   'applications',
+  'openapi',
   'http',
 ];
 /** changes/ comes before records/ and lends it the event insert; database/ lends its seam to all. */

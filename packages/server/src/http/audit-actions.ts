@@ -49,7 +49,7 @@ async function stats(call: Call): Promise<Answer> {
   const route = { resource: 'apiKeys', action: 'list', tk: String(filterByTk), of: null };
   const request = readRecordRequest(route, 'count=none&fields=id', undefined, false);
   const seen = await runRecordAction({ ...call, route, request: () => request });
-  if ('stream' in seen || seen.data === '[]') throw missing(keys, grant);
+  if (!('data' in seen) || seen.data === '[]') throw missing(keys, grant);
   const id = Number(filterByTk);
   const use = await application.journal.useOf(id);
   const data = {

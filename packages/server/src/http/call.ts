@@ -25,6 +25,7 @@ export interface Call {
   /** The time zone in which the caller counts days. */
   readonly zone: string;
   readonly accept: string | undefined;
+  readonly acceptEncoding: string | string[] | undefined;
   readonly address: string;
   readonly requestId: string;
   readonly limits: RateLimits;
@@ -49,7 +50,17 @@ export type Answer =
       /** What the audit journal says of a {@link SystemAction.journaled} act. */
       readonly act?: ActDetail;
     }
-  | { readonly stream: AsyncGenerator<string>; readonly contentType: string };
+  | { readonly stream: AsyncGenerator<string>; readonly contentType: string }
+  | DocumentAnswer;
+
+/** JSON that stands for itself, without `data` around it. */
+export interface DocumentAnswer {
+  readonly document: Buffer;
+  /** `gzip`, or null where it is sent as it is. */
+  readonly encoding: string | null;
+  /** The strong ETag. */
+  readonly tag: string;
+}
 
 export type Action = (call: Call) => Promise<Answer>;
 

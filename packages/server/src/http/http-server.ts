@@ -24,9 +24,11 @@ import type { AccountSettings } from './account-settings.ts';
 import { applicationActions } from './application-actions.ts';
 import { auditActions } from './audit-actions.ts';
 import { authActions } from './auth-actions.ts';
-import type { Answer, Call, SystemAction } from './call.ts';
+import type { Answer, Call, DocumentAnswer, SystemAction } from './call.ts';
 import { corsHeaders, corsVary, preflight } from './cors.ts';
 import { definitionActions } from './definition-actions.ts';
+import { docsActions } from './docs-actions.ts';
+import { registerDocsPage } from './docs-page/docs-page.ts';
 import { errorReply, mediaTypeUnsupported } from './error-reply.ts';
 import { addressOf, endpointOf, noteAnswer, noteFailure, noteSilentAct } from './journaling.ts';
 import { keyActions } from './key-actions.ts';
@@ -52,9 +54,10 @@ const systemActions: Readonly<Record<string, SystemAction>> = {
   ...definitionActions,
   ...applicationActions,
   ...auditActions,
+  ...docsActions,
 };
 /** Resources that have no generated actions. */
-const actionOnly = new Set(['auth', 'collections', 'fields', 'applications', 'audit']);
+const actionOnly = new Set(['auth', 'collections', 'fields', 'applications', 'audit', 'docs']);
 const jsonType = 'application/json; charset=utf-8';
 const commonHeaders = {
   'cache-control': 'private, no-cache',
@@ -135,6 +138,7 @@ export class HttpServer {
     fastify.setNotFoundHandler((request, reply) => this.#refuse(unknownRoute(), request, reply));
     for (const path of ['/api/health', '/live', '/ready'])
       fastify.get(path, (request, reply) => this.#health(request, reply));
+    registerDocsPage(fastify);
     fastify.route({
       method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       url: '/api/*',
@@ -246,6 +250,7 @@ export class HttpServer {
         ifMatch: request.headers['if-match'],
         zone,
         accept: request.headers.accept,
+        acceptEncoding: request.headers['accept-encoding'],
         address,
         requestId,
         limits: this.#limits,
@@ -314,6 +319,7 @@ export class HttpServer {
         .headers({ ...this.#common, 'x-request-id': requestId, 'content-type': answer.contentType })
         .send(Readable.from(answer.stream, { objectMode: false }));
     }
+    if ('document' in answer) return this.#replyDocument(answer, request, reply, requestId);
     const body =
       answer.meta === undefined
         ? `{"data":${answer.data}}`
@@ -329,6 +335,29 @@ export class HttpServer {
     reply.raw
       .writeHead(200, tag === undefined ? headers : { ...headers, etag: tag })
       .end(request.method === 'HEAD' ? undefined : body);
+    return reply;
+  }
+
+  #replyDocument(
+    { document, encoding, tag }: DocumentAnswer,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    requestId: string,
+  ): FastifyReply {
+    const headers = {
+      ...commonHeaders,
+      vary: `${commonHeaders.vary}, Accept-Encoding`,
+      'x-request-id': requestId,
+      etag: tag,
+      ...(encoding !== null && { 'content-encoding': encoding }),
+    };
+    const asked = request.method === 'POST' ? undefined : request.headers['if-none-match'];
+    reply.hijack();
+    if (asked !== undefined && matches(asked, tag)) reply.raw.writeHead(notModified, headers).end();
+    else
+      reply.raw
+        .writeHead(200, { ...headers, 'content-type': jsonType, 'content-length': document.length })
+        .end(request.method === 'HEAD' ? undefined : document);
     return reply;
   }
 

@@ -77,7 +77,7 @@ async function write(action: WriteAction, call: Call, context: RecordContext, co
   const ready = await withSecretsOf(context, collection, call.body);
   if (!request.dryRun) return written(action, call, ready, collection, request);
   const trial = await tried(ready, (inside) => written(action, call, inside, collection, request));
-  return 'stream' in trial ? trial : { data: trial.data, meta: { dryRun: true } };
+  return 'data' in trial ? { data: trial.data, meta: { dryRun: true } } : trial;
 }
 
 async function move(call: Call, context: RecordContext, collection: Collection): Promise<Answer> {

@@ -11,7 +11,8 @@ const trashed = ['withDeleted', 'onlyDeleted'];
 const searched = ['search', 'searchFields'];
 const shown = ['fields', 'except', 'appends'];
 const bodies = ['whitelist', 'blacklist', 'updateAssociationValues', 'dryRun'];
-const known: Readonly<Record<string, ReadonlySet<string>>> = {
+/** The parameters of each record action. */
+export const parametersOf: Readonly<Record<NormalisedAction, ReadonlySet<string>>> = {
   list: new Set([...readParameters, 'paginate', 'count', 'after', 'versions', ...trashed, ...searched]),
   get: new Set([...readParameters, 'versions', ...trashed]),
   create: new Set([...shown, ...bodies]),
@@ -38,7 +39,7 @@ export function normaliseRequest(
   fromText: boolean,
 ): AskedRecordRequest {
   for (const name of Object.keys(parameters)) {
-    if (!known[action]!.has(name)) {
+    if (!parametersOf[action].has(name)) {
       throw new ApiError('PARAMETER_UNKNOWN', `The action ${action} knows no parameter "${name.slice(0, 60)}".`);
     }
   }

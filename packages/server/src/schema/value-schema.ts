@@ -94,7 +94,7 @@ export function recordSchema(collection: Collection, action: 'create' | 'update'
 }
 
 /** Whether create refuses a record that leaves this field out. */
-function mustBeGiven(field: Field): boolean {
+export function mustBeGiven(field: Field): boolean {
   const { definition } = field;
   if (field.autoIncrement || field.type.name === 'uid' || definition.autoNow) return false;
   const wanted = definition.required || definition.allowNull === false || field.primaryKey;

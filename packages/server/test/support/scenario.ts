@@ -3,6 +3,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
 import type { SyncFile } from '../../src/database/sqlite/durability.ts';
 import { type RunningServer, type ServerOptions, startServer } from '../../src/server.ts';
+import { type Asked, Expectation } from './documented-replies.ts';
 import type { Engine, Store } from './engines.ts';
 
 export interface Reply {
@@ -44,6 +45,8 @@ export class TestServer {
   readonly tokens = new Map<string, string>();
   running!: RunningServer;
   readonly #env: Readonly<Record<string, string>>;
+  /** What is documented for callers of applications besides `main`, as it was last seen. */
+  readonly #documented = new Map<string, Expectation>();
   readonly #parts: Pick<ServerOptions, 'syncFile' | 'clock'>;
   /** False where nobody is there to sign in. */
   readonly #signsIn: boolean;
@@ -113,23 +116,47 @@ export class TestServer {
   ): Promise<Reply> {
     const [method = 'GET', ...rest] = request.split(' ');
     const path = encodeURI(rest.join(' ')).replaceAll('%25', '%');
+    const sent: Record<string, string> = {
+      ...this.#authorization(as),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    };
+    const documented = await this.#expectation(sent);
     const response = await fetch(this.running.url + path, {
       method,
-      headers: {
-        ...this.#authorization(as),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...headers,
-      },
+      headers: sent,
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.startsWith('application/json');
-    return {
+    const reply = {
       status: response.status,
       headers: response.headers,
       text,
       body: isJson && text !== '' ? JSON.parse(text) : null,
     };
+    await this.#requireDocumented({ method, path, headers: sent }, reply, documented);
+    return reply;
+  }
+
+  /** An application is opened by requests, not by looking at it: only `main` is asked beforehand. */
+  async #expectation(headers: Readonly<Record<string, string>>): Promise<Expectation | null> {
+    const { 'x-app': app = 'main' } = headers;
+    return app === 'main'
+      ? Expectation.of(this.running, headers)
+      : (this.#documented.get(JSON.stringify(headers)) ?? null);
+  }
+
+  /** A request may change who may do what: its reply fits the document from before it, or the one from after it. */
+  async #requireDocumented(asked: Asked, reply: Reply, before: Expectation | null): Promise<void> {
+    const answered = { status: reply.status, type: reply.headers.get('content-type'), body: reply.body };
+    const first = before?.problem(asked, answered);
+    if (before && first === null) return;
+    const after = await Expectation.of(this.running, asked.headers);
+    if (after && asked.headers['x-app'] !== undefined) this.#documented.set(JSON.stringify(asked.headers), after);
+    const last = after ? after.problem(asked, answered) : null;
+    if (last !== null)
+      throw new Error(`${asked.method} ${asked.path} is not as documented: ${last}\n${reply.text.slice(0, 400)}`);
   }
 
   /** The reply's data, with the status checked: for setting a test up. */

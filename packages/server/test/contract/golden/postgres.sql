@@ -132,11 +132,11 @@ SELECT NULL::int8 AS total, p.present, p.c0,p.c1 FROM _meta m LEFT JOIN (SELECT 
 '),count(*) FROM (SELECT (SELECT to_json(r) FROM (SELECT "tags_N"."id_N" AS "id") r) AS j FROM "tags_N" WHERE ("tags_N"."id_N" IN (SELECT "tagsid_N" FROM "albumstags_N" WHERE "albumsid_N"=(SELECT "t1"."id_N" FROM "albums_N" "t1" WHERE "t1"."id_N"=$1::int8)) AND "tags_N"."deletedat_N" IS NULL) ORDER BY "tags_N"."id_N" LIMIT 1001) t) o(c0,c1)) p ON true WHERE m.version=$2::int8
 
 -- restore of none
-SELECT count(*) FROM (SELECT 1 FROM "tags_N" WHERE (((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND ((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND "tags_N"."name_N"=$1::text)) AND (SELECT version FROM _meta)=$2::int8) LIMIT 10001) c
+SELECT count(*) FROM (SELECT 1 FROM "tags_N" WHERE (((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND ((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND "tags_N"."name_N"=$1::text)) AND (SELECT version FROM _meta)=$2::int8) LIMIT 100001) c
 UPDATE "tags_N" SET "deletedat_N"=$1::timestamptz,"deletedwith_N"=$2::int8,_v=_v+1 WHERE (((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND ((("tags_N"."deletedat_N" IS NULL) IS NOT TRUE) AND "tags_N"."name_N"=$3::text)) AND (SELECT version FROM _meta)=$4::int8) RETURNING "tags_N"."id_N","tags_N"._v,1,1,(SELECT to_json(r) FROM (SELECT "tags_N"."id_N" AS "id","tags_N"."name_N" AS "name",to_char("tags_N"."deletedat_N" AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "deletedAt") r)
 
 -- trash by filter
-SELECT count(*) FROM (SELECT 1 FROM "tags_N" WHERE (("tags_N"."deletedat_N" IS NULL AND ("tags_N"."deletedat_N" IS NULL AND "tags_N"."name_N"=$1::text)) AND (SELECT version FROM _meta)=$2::int8) LIMIT 10001) c
+SELECT count(*) FROM (SELECT 1 FROM "tags_N" WHERE (("tags_N"."deletedat_N" IS NULL AND ("tags_N"."deletedat_N" IS NULL AND "tags_N"."name_N"=$1::text)) AND (SELECT version FROM _meta)=$2::int8) LIMIT 100001) c
 UPDATE "tags_N" SET "deletedat_N"=$1::timestamptz,"deletedwith_N"=$2::int8,_v=_v+1 WHERE (("tags_N"."deletedat_N" IS NULL AND ("tags_N"."deletedat_N" IS NULL AND "tags_N"."name_N"=$3::text)) AND (SELECT version FROM _meta)=$4::int8) RETURNING "tags_N"."id_N","tags_N"._v,1,1,(SELECT to_json(r) FROM (SELECT "tags_N"."id_N" AS "id","tags_N"."name_N" AS "name",to_char("tags_N"."deletedat_N" AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "deletedAt") r)
 
 -- destroy by filter

@@ -1,0 +1,27 @@
+import { DocumentCache, unpacked } from '../openapi/document-cache.ts';
+import type { Subject } from '../openapi/subject.ts';
+import type { Answer, Call, SystemAction } from './call.ts';
+import { knownParameters } from './known-parameters.ts';
+import { statusOf } from './status.ts';
+
+/** `docs:`, for whoever asks: without a credential it is the public part. */
+export const docsActions: Readonly<Record<string, SystemAction>> = {
+  'docs:openapi': { reads: true, run: openapi },
+};
+
+const keptBytes = 32 * 1024 * 1024;
+const documents = new DocumentCache(keptBytes);
+
+async function openapi(call: Call): Promise<Answer> {
+  knownParameters(call, [], false);
+  const { application, caller, requestId, acceptEncoding } = call;
+  const { registry, grantOf, access } = application.recordContext(caller, requestId);
+  const subject: Subject = { application: application.name, caller, registry, grantOf, statuses: statusOf };
+  const kept = await documents.of(subject, access);
+  const packs = /\bgzip\b/.test(String(acceptEncoding ?? ''));
+  return {
+    document: packs ? kept.packed : await unpacked(kept),
+    encoding: packs ? 'gzip' : null,
+    tag: `"0.${kept.hash}${packs ? '.gzip' : ''}"`,
+  };
+}

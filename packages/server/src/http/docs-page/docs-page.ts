@@ -1,0 +1,94 @@
+/**
+ * `/docs`: the interactive page over `docs:openapi`. Everything comes from this server, under a policy that lets nothing
+ * else in; the page holds no data of its own, so it asks for no credential.
+ */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { Worker } from 'node:worker_threads';
+import { gunzip as gunzipWith, gzip as gzipWith } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { notModified } from '../status.ts';
+
+const gzip = promisify(gzipWith);
+const gunzip = promisify(gunzipWith);
+
+interface Asset {
+  readonly type: string;
+  readonly packed: Buffer;
+  readonly tag: string;
+}
+
+const scripts = 'text/javascript; charset=utf-8';
+const sources: Readonly<Record<string, () => Promise<Asset>>> = {
+  'page.html': () => ownFile('page.html', 'text/html; charset=utf-8'),
+  'page.css': () => ownFile('page.css', 'text/css; charset=utf-8'),
+  'page.js': () => ownFile('page.js', scripts),
+  'scalar.js': async () => assetOf(await scalarScript(), scripts),
+};
+/** Made at their first request, and kept: a megabyte. */
+const kept = new Map<string, Promise<Asset>>();
+
+export function registerDocsPage(fastify: FastifyInstance): void {
+  for (const path of ['/docs', '/docs/']) fastify.get(path, (request, reply) => sendAsset('page.html', request, reply));
+  for (const name of Object.keys(sources))
+    fastify.get(`/docs/${name}`, (request, reply) => sendAsset(name, request, reply));
+}
+
+/** Scripts come from here alone, and none stands in the page. The reference sets styles from its script, which is let be. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const commonHeaders = {
+  'content-security-policy': policy,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+async function sendAsset(name: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { type, packed, tag } = await assetNamed(name);
+  reply.headers({ ...commonHeaders, etag: tag, vary: 'Accept-Encoding', 'cache-control': 'public, no-cache' });
+  if (request.headers['if-none-match'] === tag) return reply.code(notModified).send();
+  reply.header('content-type', type);
+  if (!/\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))) return reply.send(await gunzip(packed));
+  return reply.header('content-encoding', 'gzip').send(packed);
+}
+
+function assetNamed(name: string): Promise<Asset> {
+  let asset = kept.get(name);
+  if (!asset) {
+    asset = sources[name]!();
+    kept.set(name, asset);
+    asset.catch(() => kept.delete(name));
+  }
+  return asset;
+}
+
+async function ownFile(name: string, type: string): Promise<Asset> {
+  return assetOf(await gzip(await readFile(new URL(name, import.meta.url))), type);
+}
+
+/** Weak: the same text goes packed and as it is. */
+function assetOf(packed: Buffer, type: string): Asset {
+  return { type, packed, tag: `W/"${createHash('sha1').update(packed).digest('base64url')}"` };
+}
+
+/** The script of the reference, packed. */
+function scalarScript(): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL('scalar-worker.ts', import.meta.url));
+    worker.once('message', (packed: Uint8Array) => resolve(Buffer.from(packed)));
+    worker.once('error', reject);
+    worker.once('exit', () => reject(new Error('the script of the documentation page could not be read')));
+  });
+}

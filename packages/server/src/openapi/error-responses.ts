@@ -1,0 +1,91 @@
+import { type ErrorLabel, errorCatalogue } from '../protocol/error-catalogue.ts';
+import type { JsonSchema } from '../schema/field-type.ts';
+
+type Statuses = Readonly<Record<ErrorLabel, number>>;
+export type Responses = Readonly<Record<string, JsonSchema>>;
+
+const everywhere: readonly ErrorLabel[] = [
+  'Bad Request',
+  'Unauthorized',
+  'Forbidden',
+  'Not Found',
+  'Payload Too Large',
+  'Unsupported Media Type',
+  'Too Many Requests',
+  'Headers Too Large',
+  'Internal Server Error',
+  'Service Unavailable',
+];
+const ofWrites: readonly ErrorLabel[] = [...everywhere, 'Conflict', 'Validation Error'];
+
+type Kind = 'read' | 'write' | 'match';
+
+const labelsOf: Readonly<Record<Kind, readonly ErrorLabel[]>> = {
+  read: everywhere,
+  write: ofWrites,
+  match: [...ofWrites, 'Precondition Failed'],
+};
+const kept = new WeakMap<Statuses, Map<Kind, Responses>>();
+
+/** The errors of an action by status, as references: of a read, of a write, of a write that reads If-Match. */
+export function errorRefs(kind: Kind, statuses: Statuses): Responses {
+  const byKind = kept.get(statuses) ?? new Map<Kind, Responses>();
+  kept.set(statuses, byKind);
+  let refs = byKind.get(kind);
+  if (!refs) {
+    refs = Object.fromEntries(
+      labelsOf[kind].map((label) => [String(statuses[label]), { $ref: `#/components/responses/${nameOf(label)}` }]),
+    );
+    byKind.set(kind, refs);
+  }
+  return refs;
+}
+
+/** The one shape of every refusal. */
+export const errorSchema: JsonSchema = {
+  type: 'object',
+  properties: {
+    error: { type: 'string', description: 'The label.' },
+    message: { type: 'string', description: 'What was wrong, and what to do.' },
+    details: { type: 'object', description: 'Field or place: message.', additionalProperties: { type: 'string' } },
+    code: { type: 'string', description: 'Stable name of the error.' },
+    requestId: { type: 'string' },
+    retryAfter: { type: 'integer', description: 'Seconds after which to try again.' },
+  },
+  required: ['error', 'message', 'code', 'requestId'],
+  additionalProperties: false,
+};
+
+/** A response for each status, with the codes that come under it. */
+export function errorResponses(statuses: Statuses): Record<string, JsonSchema> {
+  const entries = Object.entries(errorCatalogue);
+  const byStatus = Map.groupBy(entries, ([, { label }]) => statuses[label]);
+  return Object.fromEntries([...byStatus].map(([, group]) => [nameOf(group[0]![1].label), responseOf(group)]));
+}
+
+function responseOf(group: readonly (readonly [string, { label: ErrorLabel; when: string }])[]): JsonSchema {
+  const labels = [...new Set(group.map(([, { label }]) => label))];
+  const codes = group.map(([code]) => code);
+  const [code, { label, when }] = group[0]!;
+  const schema = {
+    $ref: '#/components/schemas/Error',
+    properties: { error: { enum: labels }, code: { enum: codes } },
+  };
+  const example = {
+    error: label,
+    message: when,
+    ...(label === 'Validation Error' && { details: { title: 'This field is required.' } }),
+    code,
+    requestId: '0b6f1a9e-6f0f-4b57-9a43-6f0f4b579a43',
+    ...(label === 'Too Many Requests' && { retryAfter: 3 }),
+  };
+  return {
+    description: group.map(([each, entry]) => `${each}: ${entry.when}`).join('\n\n'),
+    content: { 'application/json': { schema, example } },
+  };
+}
+
+/** Two labels share a status: the response has the name of one of them. */
+function nameOf(label: ErrorLabel): string {
+  return (label === 'No permissions' ? 'Forbidden' : label).replaceAll(' ', '');
+}

@@ -1,0 +1,108 @@
+import type { JsonSchema } from '../schema/field-type.ts';
+import type { Field } from '../schema/registry.ts';
+import { isNullable } from '../schema/value-schema.ts';
+import { plainWords } from './plain-words.ts';
+
+/** Which way a value goes: a reply shows the canonical form, a request may give any that is accepted. */
+export type Way = 'shown' | 'given';
+
+type Rule = (value: never, way: Way) => JsonSchema;
+
+/** How the rules that are our own are said in standard JSON Schema (2020-12). What it cannot say is said in words. */
+const rules: Readonly<Record<string, Rule>> = {
+  wellFormed: () => ({}),
+  jsonValue: () => ({}),
+  bigInt: () => ({ format: 'int64', pattern: '^-?\\d{1,19}$' }),
+  least: (minimum: number) => ({ minimum }),
+  greatest: (maximum: number) => ({ maximum }),
+  decimal: decimalSchema,
+  digits: (digits: Digits, way) => (way === 'given' ? { description: digitsText(digits) } : {}),
+  choices: (choices: readonly string[]) => ({ enum: choices }),
+  choicesOf: (choices: readonly string[]) => ({ items: { type: 'string', enum: choices }, uniqueItems: true }),
+  format: (name: string) => formats[name] ?? { format: name },
+  pattern: (pattern: string) =>
+    isPortable(pattern) ? { pattern } : { description: `RE2 pattern: ${plainWords(pattern)}` },
+};
+
+interface Digits {
+  readonly precision?: number;
+  readonly scale?: number;
+}
+
+const formats: Readonly<Record<string, JsonSchema>> = {
+  email: { format: 'idn-email' },
+  url: { format: 'iri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' },
+  phone: { pattern: '^\\+[1-9]\\d{1,14}$' },
+  color: { pattern: '^#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$' },
+  time: { format: 'time-local', pattern: '^\\d{2}:\\d{2}(?::\\d{2}(?:\\.\\d{1,3})?)?$' },
+};
+
+const kept = new WeakMap<Field, { shown?: JsonSchema; given?: JsonSchema }>();
+
+/** The schema of a field's value, null included where the field takes it, without words about the field. */
+export function valueSchema(field: Field, way: Way): JsonSchema {
+  const both = kept.get(field) ?? {};
+  kept.set(field, both);
+  both[way] ??= makeSchema(field, way);
+  return both[way];
+}
+
+function makeSchema(field: Field, way: Way): JsonSchema {
+  const schema = standardSchema(field.type.jsonSchema(field.definition), way);
+  const nullable = isNullable(field) && !(way === 'shown' && field.notNull);
+  if (nullable) return withNull(schema);
+  return schema['type'] === undefined
+    ? { type: ['object', 'array', 'string', 'number', 'boolean'], ...schema }
+    : schema;
+}
+
+/** The same schema in standard keywords alone. */
+export function standardSchema(schema: JsonSchema, way: Way): JsonSchema {
+  const standard: Record<string, unknown> = {};
+  const words: string[] = [];
+  for (const [keyword, value] of Object.entries(schema)) {
+    const rule = rules[keyword];
+    const { description, ...said } = rule ? rule(value as never, way) : { [keyword]: value };
+    Object.assign(standard, said);
+    if (description !== undefined) words.push(description as string);
+  }
+  return words.length === 0 ? standard : { ...standard, description: words.join(' ') };
+}
+
+/** A schema that takes null too. */
+export function withNull(schema: JsonSchema): JsonSchema {
+  if (schema['$ref'] !== undefined || schema['anyOf'] !== undefined) return { anyOf: [schema, { type: 'null' }] };
+  const { type, enum: choices } = schema;
+  if (type === undefined) return schema;
+  return {
+    ...schema,
+    type: [...[type].flat(), 'null'],
+    ...(choices !== undefined && { enum: [...(choices as unknown[]), null] }),
+  };
+}
+
+function decimalSchema({ precision = 18, scale = 0 }: Digits, way: Way): JsonSchema {
+  const whole = `-?\\d{1,${Math.max(1, precision - scale)}}`;
+  if (way === 'shown') return { type: 'string', pattern: scale === 0 ? `^${whole}$` : `^${whole}\\.\\d{${scale}}$` };
+  return {
+    pattern: '^-?\\d{1,40}(?:\\.\\d{1,40})?$',
+    description: `Exact: at most ${precision - scale} digits before the point and ${scale} after it.`,
+  };
+}
+
+function digitsText({ precision, scale }: Digits): string {
+  const all = precision === undefined ? [] : [`at most ${precision} digits`];
+  const fraction = scale === undefined ? [] : [`at most ${scale} after the point`];
+  const text = [...all, ...fraction].join(', ');
+  return `${text[0]!.toUpperCase()}${text.slice(1)}.`;
+}
+
+/** Patterns run in RE2 here; JSON Schema means ECMA-262. Only what compiles there too is given as a pattern. */
+function isPortable(pattern: string): boolean {
+  try {
+    new RegExp(pattern, 'u');
+    return true;
+  } catch {
+    return false;
+  }
+}

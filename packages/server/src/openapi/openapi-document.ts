@@ -1,0 +1,146 @@
+/**
+ * The OpenAPI 3.1 document of one role in one application. Enters a {@link Subject}; leave pieces of JSON text that follow
+ * each other. What the role may not do or see is absent: names, words, targets of relations, filters of permissions.
+ */
+import { mainName } from '../applications/application.ts';
+import type { JsonSchema } from '../schema/field-type.ts';
+import type { Collection } from '../schema/registry.ts';
+import { errorResponses } from './error-responses.ts';
+import { type Operation, pathItem, reply } from './operation.ts';
+import { applicationHeader, type Parameter, sharedParameters } from './parameters.ts';
+import { plainWords } from './plain-words.ts';
+import { recordOperations, recordResponses } from './record-operations.ts';
+import { recordSchemas, schemaRef } from './record-schemas.ts';
+import { parentParameter, relationOperations } from './relation-operations.ts';
+import type { Subject } from './subject.ts';
+import { collectionInPath, systemOperations } from './system-operations.ts';
+import { applicationSchemas, callerSchemas, commonSchemas, definitionSchemas } from './system-schemas.ts';
+
+type Members = Record<string, JsonSchema>;
+
+const introduction = [
+  'Actions are called as `/api/<resource>:<action>`. Those that read answer GET, and POST with their parameters as the JSON body; those that write answer POST alone.',
+  'A reply is `{"data": …}`; lists have `meta` beside it. Every refusal has one shape, and changes nothing.',
+  'Lists of names are comma texts, filters JSON texts; brackets such as `filter[views][$gt]=1` mean the same.',
+].join('\n\n');
+
+const words: Readonly<Record<string, string>> = {
+  auth: 'Sign in and out',
+  collections: 'Define collections',
+  fields: 'Define fields',
+  docs: 'Documentation',
+  health: 'Health',
+};
+
+/** What one collection adds to the document. */
+interface Part {
+  readonly tag: JsonSchema | null;
+  readonly paths: Members;
+  readonly schemas: Members;
+  readonly responses: Members;
+}
+
+/** Writes the document, one collection after the other: between two pieces others may work. */
+export function* writeDocument(subject: Subject): Generator<string> {
+  const collections = subject.registry.all().filter((each) => isMet(subject, each));
+  const tags: JsonSchema[] = [];
+  const schemas: string[] = [];
+  const responses: string[] = [];
+  yield `${JSON.stringify(headOf(subject)).slice(0, -1)},"paths":{`;
+  const system = systemOperations(subject);
+  for (const { tag } of system)
+    if (!tags.some(({ name }) => name === tag))
+      tags.push({ name: tag, ...(words[tag] && { description: words[tag] }) });
+  yield members(pathsOf(system, [], subject));
+  for (const collection of collections) {
+    const part = partOf(subject, collection);
+    if (part.tag && !tags.some(({ name }) => name === collection.name)) tags.push(part.tag);
+    schemas.push(members(part.schemas));
+    responses.push(members(part.responses));
+    yield Object.keys(part.paths).length > 0 ? `,${members(part.paths)}` : '';
+  }
+  yield `},"tags":${JSON.stringify(tags)},"components":{${members(componentsOf(subject))}`;
+  yield `,"schemas":{${members(systemSchemas(subject))}`;
+  for (const each of schemas) yield each === '' ? '' : `,${each}`;
+  yield `},"responses":{${members(systemResponses(subject))}`;
+  for (const each of responses) yield each === '' ? '' : `,${each}`;
+  yield '}}}';
+}
+
+function headOf({ application, caller }: Subject): JsonSchema {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: application === mainName ? 'Tablinum' : `Tablinum: ${application}`,
+      version: '1',
+      description: introduction,
+    },
+    servers: [{ url: '/' }],
+    security: caller.type === 'anonymous' ? [{}, { bearer: [] }] : [{ bearer: [] }],
+  };
+}
+
+/** A collection of which the role may do anything, or whose records it meets along relations. */
+function isMet({ grantOf }: Subject, { name, internal }: Collection): boolean {
+  return !internal && ['list', 'get', 'create', 'update', 'destroy'].some((action) => grantOf(name, action) !== null);
+}
+
+function partOf(subject: Subject, collection: Collection): Part {
+  const own = recordOperations(subject, collection);
+  const related = relationOperations(subject, collection);
+  const { name, title, description } = collection;
+  const said = plainWords([title, description].filter(Boolean).join(': '));
+  return {
+    tag: own.length + related.length === 0 ? null : { name, ...(said !== '' && { description: said }) },
+    paths: { ...pathsOf(own, [], subject), ...pathsOf(related, [parentParameter(collection)], subject) },
+    schemas: recordSchemas(subject, collection),
+    responses: recordResponses(subject, collection),
+  };
+}
+
+function pathsOf(operations: readonly Operation[], inPath: readonly Parameter[], subject: Subject): Members {
+  return Object.fromEntries(
+    operations.map((each) => pathItem(each, each.path.includes('{collection}') ? [collectionInPath] : inPath, subject)),
+  );
+}
+
+function componentsOf({ application }: Subject): Members {
+  const tag = 'Strong: the write counter of the record (0 for lists) and a hash of the body.';
+  return {
+    parameters: { ...sharedParameters, 'X-App': applicationHeader(application, mainName) },
+    headers: { ETag: { description: tag, schema: { type: 'string' } } },
+    securitySchemes: {
+      bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or the token of a login.' },
+    },
+  };
+}
+
+function systemSchemas(subject: Subject): Members {
+  const { caller, application, grantOf } = subject;
+  const any = (resource: string, actions: readonly string[]): boolean =>
+    actions.some((action) => grantOf(resource, action) !== null);
+  const definitions = ['list', 'get', 'create', 'update', 'destroy'];
+  return {
+    ...commonSchemas,
+    ...(caller.type !== 'anonymous' && callerSchemas),
+    ...((any('collections', definitions) || any('fields', definitions)) && definitionSchemas),
+    ...(application === mainName && any('applications', ['create', 'update']) && applicationSchemas),
+  };
+}
+
+function systemResponses({ statuses }: Subject): Members {
+  const scalar = { type: ['string', 'number', 'boolean', 'null', 'array', 'object'] };
+  const tag = { ETag: { $ref: '#/components/headers/ETag' } };
+  const groups = { type: 'array', items: { type: 'object', additionalProperties: scalar } };
+  return {
+    NotModified: { description: 'If-None-Match names what the reply would be.', headers: tag },
+    Destroyed: reply('How many were destroyed.', { type: 'integer' }, schemaRef('WriteMeta')),
+    Groups: reply('An object for each group: its dimensions and measures by their names.', groups, undefined, tag),
+    ...errorResponses(statuses),
+  };
+}
+
+/** JSON text of an object's members, without braces. */
+function members(object: object): string {
+  return JSON.stringify(object).slice(1, -1);
+}

@@ -1,0 +1,67 @@
+import type { JsonSchema } from '../schema/field-type.ts';
+import { errorRefs, type Responses } from './error-responses.ts';
+import { type Parameter, parameterRef } from './parameters.ts';
+import type { Subject } from './subject.ts';
+
+/** One operation, before its place in the document is known. */
+export interface Operation {
+  /** `get` or `post`. */
+  readonly method: 'get' | 'post';
+  readonly path: string;
+  /** `posts.tags.add`: names hold no dot, so no two are equal. */
+  readonly id: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly parameters: readonly Parameter[];
+  readonly body?: JsonSchema;
+  readonly success: JsonSchema;
+  readonly notModified?: boolean;
+  readonly errors: 'read' | 'write' | 'match';
+  /** Needs no credential. */
+  readonly open?: boolean;
+}
+
+/** Path parameters and the application, which stand under the path for all its methods. */
+export function pathItem(operation: Operation, inPath: readonly Parameter[], subject: Subject): [string, JsonSchema] {
+  const { method, path } = operation;
+  return [path, { parameters: [parameterRef('X-App'), ...inPath], [method]: describe(operation, subject) }];
+}
+
+function describe(operation: Operation, { statuses, caller }: Subject): JsonSchema {
+  const { id, tag, summary, parameters, body, success, notModified, errors, open } = operation;
+  const free = open && caller.type !== 'anonymous';
+  const responses: Responses = {
+    200: success,
+    ...(notModified && { 304: { $ref: '#/components/responses/NotModified' } }),
+    ...errorRefs(errors, statuses),
+  };
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(parameters.length > 0 && { parameters }),
+    ...(body !== undefined && { requestBody: body }),
+    responses,
+    ...(free && { security: [] }),
+  };
+}
+
+export function responseRef(name: string): JsonSchema {
+  return { $ref: `#/components/responses/${name}` };
+}
+
+/** A reply of `{data}`, with `meta` where the schema of one is given. */
+export function reply(description: string, data: JsonSchema, meta?: JsonSchema, headers?: JsonSchema): JsonSchema {
+  const schema = {
+    type: 'object',
+    properties: { data, ...(meta && { meta }) },
+    required: ['data'],
+    additionalProperties: false,
+  };
+  return { description, ...(headers && { headers }), content: { 'application/json': { schema } } };
+}
+
+/** A JSON body. */
+export function body(schema: JsonSchema, required = true): JsonSchema {
+  return { required, content: { 'application/json': { schema } } };
+}

@@ -1,0 +1,75 @@
+import type { Caller } from '../identity/caller.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import type { ErrorLabel } from '../protocol/error-catalogue.ts';
+import { relatedAccess } from '../query/filter-plan.ts';
+import type { Grant, GrantOf } from '../query/grant.ts';
+import type { Collection, Field, Registry } from '../schema/registry.ts';
+
+/** For whom a document is written: everything in it is asked of these grants. */
+export interface Subject {
+  readonly application: string;
+  readonly caller: Pick<Caller, 'type' | 'role'>;
+  readonly registry: Registry;
+  readonly grantOf: GrantOf;
+  /** The status of each kind of error; http/ knows them. */
+  readonly statuses: Readonly<Record<ErrorLabel, number>>;
+}
+
+/** The fields of a record that an action shows; null where the role may not do it. */
+export function fieldsShown(subject: Subject, collection: Collection, action: 'list' | 'get'): readonly Field[] | null {
+  const grant = subject.grantOf(collection.name, action);
+  return grant && collection.fields.filter((field) => field.column !== null && !field.type.secret && grant.may(field));
+}
+
+/** A relation that the role may follow, with the collection that it leads to. */
+export interface Followed {
+  readonly field: Field;
+  readonly target: Collection;
+}
+
+/** The relations of a collection that the role may follow: of others neither name nor target is told. */
+export function relationsFollowed(subject: Subject, collection: Collection): readonly Followed[] {
+  return collection.fields.flatMap((field) => {
+    const target = field.relation && subject.registry.find(field.relation.target);
+    return target && mayFollow(subject, collection, field, target) ? [{ field, target }] : [];
+  });
+}
+
+function mayFollow({ grantOf, registry }: Subject, source: Collection, field: Field, target: Collection): boolean {
+  if (field.hidden || !grantOf(source.name, 'get')?.may(field)) return false;
+  try {
+    relatedAccess(field, source, target, grantOf, registry);
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError) return false;
+    throw error;
+  }
+}
+
+/** Whether a link of the relation may be changed: on the record itself, or on the records that it names. */
+export function mayLink({ grantOf }: Subject, source: Collection, { field, target }: Followed): boolean {
+  const { kind, targetField, through } = field.relation!;
+  if (field.kept || !grantOf(target.name, 'get')) return false;
+  const lies =
+    kind === 'belongsTo' || through ? { on: source, as: field } : { on: target, as: target.byName.get(targetField) };
+  if (isTold(lies.on, 'update')) return false;
+  return Boolean(lies.as && grantOf(lies.on.name, 'update')?.may(lies.as));
+}
+
+/** All of the grants, or null. */
+export function grantsFor({ grantOf }: Subject, resource: string, actions: readonly string[]): readonly Grant[] | null {
+  const grants = actions.map((action) => grantOf(resource, action));
+  return grants.every((grant) => grant !== null) ? grants : null;
+}
+
+/** Records whose actions are written down by hand, or that the server writes alone: what else a grant would open. */
+const told: Readonly<Record<string, ReadonlySet<string>>> = {
+  apiKeys: new Set(['create', 'update', 'firstOrCreate', 'updateOrCreate']),
+  applications: new Set(['list', 'get', 'query', 'create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
+  applicationErrors: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
+};
+
+/** Whether a system collection lacks a generated action. */
+export function isTold({ name, system }: Collection, action: string): boolean {
+  return system && told[name]?.has(action) === true;
+}

@@ -1,0 +1,55 @@
+import { grantableActions } from '../protocol/actions.ts';
+import type { JsonSchema } from '../schema/field-type.ts';
+import type { Collection, Field } from '../schema/registry.ts';
+
+const names: JsonSchema = { type: 'array', items: { type: 'string' } };
+const roleName: JsonSchema = {
+  anyOf: [{ type: 'string' }, { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }],
+};
+const status: JsonSchema = { type: 'string', enum: ['active', 'suspended'] };
+const grants: JsonSchema = { type: 'string', enum: [...grantableActions, 'view', '*'] };
+
+interface SystemField {
+  readonly shown?: JsonSchema;
+  /** Null: written by the server alone. */
+  readonly given?: JsonSchema | null;
+}
+
+/** Fields of system collections that take or show something narrower than their type says. */
+const narrower: Readonly<Record<string, Readonly<Record<string, SystemField>>>> = {
+  users: {
+    status: { shown: status, given: { ...status, default: 'active' } },
+    roles: { given: { type: 'array', items: roleName, description: 'Names of roles; they replace those held.' } },
+  },
+  roles: {
+    name: { given: { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_-]{0,59}$' } },
+    builtIn: { given: null },
+    permissions: { given: null },
+  },
+  permissions: {
+    role: { given: roleName },
+    roleOf: { given: null },
+    actions: {
+      shown: names,
+      given: { anyOf: [grants, { type: 'array', items: grants, minItems: 1 }], description: 'view is list and get.' },
+    },
+    filter: {
+      shown: { type: ['object', 'null'] },
+      given: {
+        type: ['object', 'null'],
+        description: 'Which rows: a filter; {{$user.id}} and its kin stand for the caller.',
+      },
+    },
+    fields: { shown: { ...names, type: ['array', 'null'] }, given: { ...names, type: ['array', 'null'] } },
+    exceptFields: { shown: { ...names, type: ['array', 'null'] }, given: { ...names, type: ['array', 'null'] } },
+  },
+};
+
+/** What a system field shows or takes beside its type; undefined where its type says it all, null: no request gives it. */
+export function narrowed(
+  { name, system }: Collection,
+  field: Field,
+  way: 'shown' | 'given',
+): JsonSchema | null | undefined {
+  return system ? narrower[name]?.[field.name]?.[way] : undefined;
+}

@@ -1,0 +1,199 @@
+/** Every reply of the suite against the OpenAPI document of its role: a status that it names, a body that fits. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { Application } from '../../src/applications/application.ts';
+import { statusOf } from '../../src/http/status.ts';
+import { anonymous, bearerToken, inRole } from '../../src/identity/authenticator.ts';
+import type { Caller } from '../../src/identity/caller.ts';
+import { writeDocument } from '../../src/openapi/openapi-document.ts';
+import type { Subject } from '../../src/openapi/subject.ts';
+import { canonicalDate } from '../../src/schema/types/date.ts';
+import { canonicalDatetime } from '../../src/schema/types/datetime.ts';
+import { textFormats } from '../../src/schema/types/formatted-text.ts';
+import { canonicalTime } from '../../src/schema/types/time.ts';
+import type { RunningServer } from '../../src/server.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a document is plain JSON
+export type Json = any;
+
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly type: string | null;
+  readonly body: unknown;
+}
+
+/** Beyond it a document takes longer than what it would check. */
+const mostCollections = 150;
+
+const ajv = new Ajv2020({
+  strict: false,
+  allErrors: true,
+  formats: {
+    'date-time': (text: string) => canonicalDatetime(text) === text,
+    date: (text: string) => canonicalDate(text) !== null,
+    'time-local': (text: string) => canonicalTime(text) !== null,
+    uuid: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+    'idn-email': (text: string) => textFormats['email']!.holds(text),
+    iri: (text: string) => textFormats['url']!.holds(text),
+    int64: true,
+  },
+});
+/** Validators by the text of their schema: servers of one suite show the same shapes over and over. */
+const validators = new Map<string, ValidateFunction>();
+const documents = new WeakMap<object, Map<string, Json>>();
+
+/** Who asks what, as far as it is known before the request is sent: the document is written only if it is needed. */
+export class Expectation {
+  readonly #subject: Subject;
+  readonly #snapshot: object;
+
+  private constructor(subject: Subject, snapshot: object) {
+    this.#subject = subject;
+    this.#snapshot = snapshot;
+  }
+
+  /** Null where nothing is to be checked: an application that is not open yet, or a schema without end. */
+  static async of(running: RunningServer, headers: Asked['headers']): Promise<Expectation | null> {
+    const name = headers['x-app'] ?? 'main';
+    if (name === 'main') return Expectation.#in(running.applications.main, headers);
+    const lease = await Promise.resolve(running.applications.find(name)).catch(() => null);
+    try {
+      return lease && !lease.error ? await Expectation.#in(lease.application, headers) : null;
+    } finally {
+      lease?.release();
+    }
+  }
+
+  static async #in(application: Application, headers: Asked['headers']): Promise<Expectation | null> {
+    const caller = await callerOf(application, headers);
+    const { registry, grantOf, access } = application.recordContext(caller, null);
+    if (registry.all().length > mostCollections) return null;
+    return new Expectation({ application: application.name, caller, registry, grantOf, statuses: statusOf }, access);
+  }
+
+  get document(): Json {
+    return documentOf(this.#subject, this.#snapshot);
+  }
+
+  /** What does not fit, or null. */
+  problem(asked: Asked, answered: Answered): string | null {
+    return problemOf(this.document, asked, answered);
+  }
+}
+
+async function callerOf({ authenticator }: Application, headers: Asked['headers']): Promise<Caller> {
+  try {
+    const header = headers['authorization'];
+    return header === undefined
+      ? anonymous
+      : inRole(await authenticator.authenticate(bearerToken(header)), headers['x-role']);
+  } catch {
+    return anonymous;
+  }
+}
+
+/** The document of a subject, written once for each snapshot. */
+export function documentOf(subject: Subject, snapshot: object): Json {
+  const byRole = documents.get(snapshot) ?? new Map<string, Json>();
+  documents.set(snapshot, byRole);
+  const key = `${subject.caller.type} ${subject.caller.role}`;
+  let document = byRole.get(key);
+  if (!document) {
+    document = JSON.parse([...writeDocument(subject)].join(''));
+    byRole.set(key, document);
+  }
+  return document;
+}
+
+/** What of a reply the document does not say, or null. */
+export function problemOf(document: Json, asked: Asked, answered: Answered): string | null {
+  const operation = operationOf(document, asked);
+  const { status, type, body } = answered;
+  if (!operation) {
+    if (status < 400) return `${status}, and the document has no such operation`;
+    return asked.method === 'HEAD' ? null : fits(document, { $ref: '#/components/schemas/Error' }, body);
+  }
+  const response = resolved(document, operation.responses[status]);
+  if (!response) return `the status ${status} is not in the document`;
+  if (status === 304 || asked.method === 'HEAD') return null;
+  const media = response.content?.[(type ?? '').split(';')[0]!];
+  if (!media) return `the content type ${type} is not in the document`;
+  return type!.startsWith('application/json') ? fits(document, media.schema, body) : null;
+}
+
+/** The operation that a request is, under the method that the document gives it: reads answer POST too. */
+export function operationOf(document: Json, { method, path }: Asked): Json | null {
+  const item = document.paths[templateOf(path)];
+  if (!item) return null;
+  if (method === 'POST') return item.post ?? item.get;
+  return method === 'GET' || method === 'HEAD' ? (item.get ?? (path.includes(':query') ? item.post : null)) : null;
+}
+
+/** `/api/posts/5/tags:list/7?…` is `/api/posts/{key}/tags:list`. */
+export function templateOf(path: string): string {
+  const parts = path.split('?')[0]!.split('/').map(decoded);
+  const at = parts.findIndex((part) => part.includes(':'));
+  if (at < 0) return parts.join('/');
+  if (at === 4) parts[3] = parts[2] === 'collections' ? '{collection}' : '{key}';
+  return parts.slice(0, at + 1).join('/');
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+export function resolved(document: Json, node: Json): Json {
+  if (node?.$ref === undefined) return node;
+  return node.$ref
+    .slice(2)
+    .split('/')
+    .reduce((inner: Json, name: string) => inner[name], document);
+}
+
+/** What is wrong with a value by a schema of the document, or null. */
+export function fits(document: Json, schema: Json, value: unknown): string | null {
+  const validate = validatorOf(document, schema);
+  if (validate(value)) return null;
+  const problems = validate
+    .errors!.slice(0, 3)
+    .map((each) => `${each.instancePath} ${each.message} ${JSON.stringify(each.params)}`);
+  return `the body does not fit: ${problems.join('; ')}`;
+}
+
+const ofDocument = new WeakMap<object, ValidateFunction>();
+
+function validatorOf(document: Json, schema: Json): ValidateFunction {
+  const known = ofDocument.get(schema);
+  if (known) return known;
+  const whole = { allOf: [schema], components: { schemas: reached(document, schema) } };
+  const text = JSON.stringify(whole);
+  const validate = validators.get(text) ?? ajv.compile(whole);
+  validators.set(text, validate);
+  ofDocument.set(schema, validate);
+  return validate;
+}
+
+/** The schemas that one leads to. */
+function reached(document: Json, schema: Json): Record<string, Json> {
+  const found: Record<string, Json> = {};
+  const look = (node: Json): void => {
+    if (node === null || typeof node !== 'object') return;
+    const name = typeof node.$ref === 'string' ? node.$ref.split('/').at(-1)! : null;
+    if (name !== null && !(name in found)) {
+      found[name] = resolved(document, { $ref: node.$ref });
+      look(found[name]);
+    }
+    for (const each of Object.values(node)) look(each);
+  };
+  look(schema);
+  return found;
+}
