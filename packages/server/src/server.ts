@@ -8,13 +8,19 @@ import { makeSetupToken } from './applications/first-admin.ts';
 import { BoundedQueue } from './base/bounded-queue.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
+import { Lanes } from './base/lanes.ts';
 import { type Logger, makeLogger } from './base/logger.ts';
 import { smtpMailer } from './base/mailer.ts';
+import { OutboundClient } from './base/outbound.ts';
 import type { Database } from './database/database.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
 import type { MailSettings } from './http/account-settings.ts';
 import { HttpServer } from './http/http-server.ts';
 import { hashPassword } from './identity/password.ts';
+
+/** Messages to webhooks that are under way at once. */
+const messagesPerHost = 4;
+const messagesInAll = 256;
 
 export interface ServerOptions {
   readonly config: Config;
@@ -45,7 +51,11 @@ export async function startServer({
   const database = await stores.open(mainStore, true);
   const { appKey, appKeyPrevious, maximumFields, maximumCollections } = config;
   const audit = { days: config.auditDays, entries: config.auditEntries };
-  const common = { clock, logger: log, appKey, appKeyPrevious, maximumFields, maximumCollections, audit };
+  const outbound = {
+    client: new OutboundClient({ allow: config.outboundAllow }),
+    lanes: new Lanes(messagesPerHost, messagesInAll),
+  };
+  const common = { clock, logger: log, appKey, appKeyPrevious, maximumFields, maximumCollections, audit, outbound };
   const openJournal = (): ReturnType<ApplicationStores['openJournal']> => stores.openJournal(mainStore);
   const main = new Application({ ...common, name: mainName, database, openJournal, requireServed: null });
   await database.alone(async () => {
@@ -55,6 +65,7 @@ export async function startServer({
     const { rootEmail, rootPassword } = config;
     if (rootEmail && rootPassword) await addRoot(main, rootEmail, rootPassword);
   });
+  main.webhooks.begin();
   const applications = new Applications({
     main,
     common,

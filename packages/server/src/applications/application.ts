@@ -8,13 +8,14 @@ import { makeAccessTable } from '../access/load-access.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { LruMap } from '../base/lru-map.ts';
+import { Sealer } from '../base/seal.ts';
 import { TokenHasher } from '../base/token.ts';
 import { ChangeLog } from '../changes/change-log.ts';
 import type { DefinitionContext, Trial } from '../collections/definition-context.ts';
 import { readDefinitions, readVersions, type Versions } from '../database/catalogue.ts';
 import { type Database, DatabaseFault, StaleVersion } from '../database/database.ts';
 import { readPermissions, readRoles } from '../database/identity-store.ts';
-import { Authenticator } from '../identity/authenticator.ts';
+import { Authenticator, anonymous } from '../identity/authenticator.ts';
 import { actorOf, type Caller } from '../identity/caller.ts';
 import type { SignInContext } from '../identity/sign-in.ts';
 import { auditRegistry } from '../journal/audit-collection.ts';
@@ -26,6 +27,7 @@ import { variableValues } from '../query/variables.ts';
 import type { PlanCache, RecordContext } from '../records/record-context.ts';
 import { changedRegistry } from '../schema/load-registry.ts';
 import { Registry } from '../schema/registry.ts';
+import { type Outbound, Webhooks } from '../webhooks/webhooks.ts';
 
 /** The application that every server has; it keeps the list of the others. */
 export const mainName = 'main';
@@ -41,6 +43,8 @@ export interface ApplicationParts {
   readonly maximumCollections: number;
   /** How long entries of the audit journal are kept, and how many. */
   readonly audit: { readonly days: number; readonly entries: number };
+  /** What webhooks are sent through. */
+  readonly outbound: Outbound;
   /** Opens the store of the audit journal; null where its tables lie beside the application's. */
   readonly openJournal: () => Promise<Database | null>;
   /** Asked where other servers may have stopped or destroyed it meanwhile. @throws ApiError when it is not served now. */
@@ -66,6 +70,7 @@ export class Application {
   readonly changes: ChangeLog;
   readonly authenticator: Authenticator;
   readonly journal: AuditJournal;
+  readonly webhooks: Webhooks;
   readonly clock: Clock;
   readonly #parts: ApplicationParts;
   readonly #hashers: readonly TokenHasher[];
@@ -85,6 +90,7 @@ export class Application {
     this.authenticator = new Authenticator(parts.database, this.#hashers, parts.clock, () =>
       this.registry.get('users'),
     );
+    this.webhooks = this.#webhooksOf(parts);
     this.#snapshot = snapshot({ version: 0, schema: -1 }, new Registry(0, new Map()), { roles: new Map() });
   }
 
@@ -104,6 +110,7 @@ export class Application {
   /** Writes what is only in memory and closes the database; everything acknowledged is on the disk before. */
   async close(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer);
+    await this.webhooks.close();
     await this.#flushUse();
     await this.journal.close();
     await this.database.close();
@@ -181,6 +188,7 @@ export class Application {
       cache,
       changes: this.changes,
       clock: this.clock,
+      webhooks: this.webhooks,
       requestId,
       grants: caller.role,
       inside: null,
@@ -257,6 +265,21 @@ export class Application {
     );
     this.#snapshot = snapshot(versions, registry, access);
     this.authenticator.forget();
+    this.webhooks.reload();
+  }
+
+  #webhooksOf({ name, database, clock, logger, outbound, appKey, appKeyPrevious }: ApplicationParts): Webhooks {
+    const sealer = new Sealer(appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious]);
+    return new Webhooks({
+      application: name,
+      database,
+      changes: this.changes,
+      clock,
+      logger,
+      sealer,
+      outbound,
+      as: (role, work) => this.current(() => work(this.recordContext({ ...anonymous, role, roles: [role] }, null))),
+    });
   }
 
   async #flushUse(): Promise<void> {

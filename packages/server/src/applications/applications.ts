@@ -116,7 +116,7 @@ export class Applications {
   async tick(): Promise<void> {
     try {
       const now = this.main.clock.now();
-      if (this.#mainDue !== null && this.#mainDue <= now) this.#mainDue = await housekeep(this.main);
+      if (this.#mainDue !== null && this.#mainDue <= now) this.#mainDue = (await housekeep(this.main)).again;
       for (const name of await takeDue(this.main.database, isoTime(now))) (await this.find(name)).release();
       await this.#open.housekeepDue(now);
       await this.#open.closeIdle();

@@ -12,7 +12,7 @@ import { Application, type ApplicationParts } from './application.ts';
 import type { ApplicationList } from './application-list.ts';
 import type { ApplicationStores } from './application-stores.ts';
 import { addFirstAdmin, completeBirth, prepareStore } from './birth.ts';
-import { housekeep } from './housekeeping.ts';
+import { housekeep, reopening } from './housekeeping.ts';
 
 export interface OpenApplicationsParts {
   readonly main: Application;
@@ -42,6 +42,8 @@ interface Slot {
   lastUsed: number;
   /** When its scheduled work is due, in milliseconds since the epoch; null: none. */
   due: number | null;
+  /** Whether it had webhooks when its work was scheduled. */
+  watched: boolean;
   /** Called when the last user has left a slot that is to be closed. */
   left: (() => void) | null;
 }
@@ -120,6 +122,8 @@ export class OpenApplications {
     this.#slots.delete(name);
     await this.#moved(name, async () => {
       await unused(slot);
+      await slot.application.webhooks.close();
+      await this.#quietly(`the scheduled work of ${name}`, () => this.#scheduleReopening(slot.application));
       await this.#quietly(`closing ${name}`, () => slot.application.close());
     });
   }
@@ -137,7 +141,7 @@ export class OpenApplications {
 
   /** Does what is due in those that are open. */
   async housekeepDue(now: number): Promise<void> {
-    for (const slot of this.#slots.values()) if (slot.due !== null && slot.due <= now) await this.#housekeep(slot);
+    for (const slot of this.#slots.values()) if (isDue(slot, now)) await this.#housekeep(slot);
   }
 
   async #opened(row: ApplicationRow): Promise<Slot> {
@@ -148,11 +152,12 @@ export class OpenApplications {
     try {
       application = await this.#made(row, () => this.#requireServed(name));
       await this.#wake(application, row, stage);
+      application.webhooks.begin();
     } catch (error) {
       await application?.close().catch(nothing);
       throw await this.#failed(name, stage.name, error);
     }
-    const slot: Slot = { application, users: 0, lastUsed: performance.now(), due: null, left: null };
+    const slot: Slot = { application, users: 0, lastUsed: performance.now(), due: null, watched: false, left: null };
     this.#slots.set(name, slot);
     this.#failures.delete(name);
     await this.#quietly(`the scheduled work of ${name}`, () => this.#housekeep(slot));
@@ -201,8 +206,19 @@ export class OpenApplications {
 
   async #housekeep(slot: Slot): Promise<void> {
     const { application } = slot;
-    slot.due = await housekeep(application);
-    await setWake(this.#parts.main.database, application.name, slot.due === null ? null : isoTime(slot.due));
+    slot.watched = application.webhooks.listening;
+    const { again, wake } = await housekeep(application);
+    slot.due = again;
+    await this.#setWake(application, wake);
+  }
+
+  /** Notes when one that is being closed has something to do next. Its webhooks may have been paused or gone since. */
+  async #scheduleReopening(application: Application): Promise<void> {
+    if (application.webhooks.listening) await this.#setWake(application, await reopening(application));
+  }
+
+  async #setWake({ name }: Application, at: number | null): Promise<void> {
+    await setWake(this.#parts.main.database, name, at === null ? null : isoTime(at));
   }
 
   #closeOverMost(except: string): void {
@@ -256,6 +272,11 @@ function leaseOf(slot: Slot): Lease {
     if (slot.users === 0) slot.left?.();
   };
   return { application: slot.application, error: null, again: () => leaseOf(slot), release };
+}
+
+/** One that has got its first webhook is scheduled anew. */
+function isDue({ application, due, watched }: Slot, now: number): boolean {
+  return (due !== null && due <= now) || application.webhooks.listening !== watched;
 }
 
 /** Resolves when nobody uses it any more, or patience has ended. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { OutboundAllow } from './outbound-address.ts';
 
 /** A bucket of the rate limiter: so many points in so many seconds, or null for no limit. */
 export interface RateLimit {
@@ -40,6 +41,8 @@ export interface Config {
   readonly publicUrl: string | null;
   /** Origins whose pages may call the server; null for any. */
   readonly corsOrigins: ReadonlySet<string> | null;
+  /** Hosts, addresses and ranges inside the network that webhooks may be sent to. */
+  readonly outboundAllow: readonly string[];
 }
 
 /** A setting as docs/operations.md lists it. Secrets are also read from the file that `<NAME>_FILE` names. */
@@ -90,6 +93,11 @@ export const settings: readonly Setting[] = [
   setting('SMTP_FROM', '', 'Sender of these mails.'),
   setting('PUBLIC_URL', '', 'Where people reach the server, for links in mails.'),
   setting('CORS_ORIGINS', '', 'Origins whose pages may call the server, with commas, or `*`; empty: none.'),
+  setting(
+    'OUTBOUND_ALLOW',
+    '',
+    'Hosts, addresses or ranges inside the network that webhooks may be sent to, with commas; empty: public ones alone.',
+  ),
 ];
 
 export class ConfigError extends Error {}
@@ -135,6 +143,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     smtp: smtp(optional('SMTP_URL'), optional('SMTP_FROM'), optional('PUBLIC_URL')),
     publicUrl: publicUrl(optional('PUBLIC_URL')),
     corsOrigins: corsOrigins(read('CORS_ORIGINS')),
+    outboundAllow: outboundAllow(read('OUTBOUND_ALLOW')),
   };
 }
 
@@ -206,6 +215,16 @@ function publicUrl(text: string | null): string | null {
   if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
     throw new ConfigError('PUBLIC_URL must look like https://data.example.com.');
   return url.href.replace(/\/+$/, '');
+}
+
+function outboundAllow(text: string): readonly string[] {
+  const entries = listed(text);
+  try {
+    new OutboundAllow(entries);
+  } catch (error) {
+    throw new ConfigError(`OUTBOUND_ALLOW: ${(error as Error).message}; write hooks.internal, 10.1.2.3 or 10.0.0.0/8.`);
+  }
+  return entries;
 }
 
 function corsOrigins(text: string): ReadonlySet<string> | null {

@@ -39,6 +39,7 @@ import { relationReads, relationWrites, runRelationAction } from './relation-act
 import { parseBody, readParameters, readRecordRequest } from './request-reader.ts';
 import { parseRoute, type Route, unknownRoute } from './route.ts';
 import { noContent, notModified } from './status.ts';
+import { webhookActions } from './webhook-actions.ts';
 
 export interface HttpParts {
   readonly applications: Applications;
@@ -55,6 +56,7 @@ const systemActions: Readonly<Record<string, SystemAction>> = {
   ...applicationActions,
   ...auditActions,
   ...docsActions,
+  ...webhookActions,
 };
 /** Resources that have no generated actions. */
 const actionOnly = new Set(['auth', 'collections', 'fields', 'applications', 'audit', 'docs']);

@@ -14,7 +14,13 @@ import { recordSchemas, schemaRef } from './record-schemas.ts';
 import { parentParameter, relationOperations } from './relation-operations.ts';
 import type { Subject } from './subject.ts';
 import { collectionInPath, systemOperations } from './system-operations.ts';
-import { applicationSchemas, callerSchemas, commonSchemas, definitionSchemas } from './system-schemas.ts';
+import {
+  applicationSchemas,
+  callerSchemas,
+  commonSchemas,
+  definitionSchemas,
+  webhookSchemas,
+} from './system-schemas.ts';
 
 type Members = Record<string, JsonSchema>;
 
@@ -125,6 +131,7 @@ function systemSchemas(subject: Subject): Members {
     ...(caller.type !== 'anonymous' && callerSchemas),
     ...((any('collections', definitions) || any('fields', definitions)) && definitionSchemas),
     ...(application === mainName && any('applications', ['create', 'update']) && applicationSchemas),
+    ...(any('webhooks', ['create', 'update']) && webhookSchemas),
   };
 }
 

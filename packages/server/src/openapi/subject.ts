@@ -67,6 +67,8 @@ const told: Readonly<Record<string, ReadonlySet<string>>> = {
   apiKeys: new Set(['create', 'update', 'firstOrCreate', 'updateOrCreate']),
   applications: new Set(['list', 'get', 'query', 'create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
   applicationErrors: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
+  webhooks: new Set(['create', 'update', 'firstOrCreate', 'updateOrCreate']),
+  webhookDeliveries: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
 };
 
 /** Whether a system collection lacks a generated action. */

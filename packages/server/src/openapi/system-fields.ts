@@ -26,6 +26,14 @@ const narrower: Readonly<Record<string, Readonly<Record<string, SystemField>>>> 
     builtIn: { given: null },
     permissions: { given: null },
   },
+  webhooks: {
+    events: { shown: names },
+    filter: { shown: { type: ['object', 'null'] } },
+    failingSince: { given: null },
+    pausedAt: { given: null },
+    deliveries: { given: null },
+    roleOf: { given: null },
+  },
   permissions: {
     role: { given: roleName },
     roleOf: { given: null },

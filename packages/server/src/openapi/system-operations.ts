@@ -269,6 +269,53 @@ const applicationOperations: readonly WrittenOperation[] = [
   },
 ];
 
+const theWebhook: Parameter = {
+  name: 'filterByTk',
+  in: 'query',
+  required: true,
+  description: 'The id of the webhook.',
+  schema: { type: 'integer' },
+  example: 1,
+};
+const webhookOperations: readonly WrittenOperation[] = [
+  {
+    action: 'webhooks:create',
+    summary: 'Make a webhook',
+    may: granted(['webhooks', 'create']),
+    parameters: (subject) => parametersFor(subject, subject.registry.get('webhooks'), 'create'),
+    body: body({ anyOf: [schemaRef('NewWebhook'), listOf(schemaRef('NewWebhook'))] }),
+    success: reply(
+      'The webhook; a secret that was made is shown this once.',
+      { anyOf: [schemaRef('MadeWebhook'), listOf(schemaRef('MadeWebhook'))] },
+      schemaRef('WriteMeta'),
+      tag,
+    ),
+  },
+  {
+    action: 'webhooks:update',
+    summary: 'Change a webhook',
+    may: granted(['webhooks', 'update']),
+    parameters: (subject) => parametersFor(subject, subject.registry.get('webhooks'), 'update'),
+    body: body(schemaRef('WebhookChange')),
+    success: reply('The webhook.', schemaRef('MadeWebhook'), schemaRef('WriteMeta'), tag),
+  },
+  {
+    action: 'webhooks:test',
+    summary: 'Send a message to a webhook now',
+    may: granted(['webhooks', 'update']),
+    parameters: [theWebhook],
+    success: reply('Whether it arrived.', schemaRef('WebhookTest')),
+  },
+  {
+    action: 'webhooks:replay',
+    summary: 'Send again what was given up, or the deliveries named',
+    may: granted(['webhooks', 'update']),
+    parameters: [theWebhook],
+    body: body(schemaRef('WebhookReplay'), false),
+    success: reply('How many are sent again.', { type: 'integer' }),
+  },
+];
+
 const documentOperations: readonly WrittenOperation[] = [
   {
     action: 'docs:openapi',
@@ -304,6 +351,7 @@ const all: readonly WrittenOperation[] = [
   ...fieldOperations,
   ...applicationOperations,
   ...documentOperations,
+  ...webhookOperations,
 ];
 
 /** Actions that are described here, as http/ names them. */

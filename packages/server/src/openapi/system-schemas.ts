@@ -216,3 +216,34 @@ export const applicationSchemas: Readonly<Record<string, JsonSchema>> = {
     options: applicationOptions,
   }),
 };
+
+const webhookProperties: Readonly<Record<string, JsonSchema>> = {
+  url: { type: 'string', format: 'uri', maxLength: 2000 },
+  events: {
+    ...listOf({ type: 'string', description: 'orders.created, orders.*, or * for all.' }),
+    minItems: 1,
+    maxItems: 50,
+  },
+  filter: { type: ['object', 'null'], description: 'Which records of the one collection that the events name.' },
+  role: { anyOf: [text, object({ name: text }, ['name'])], description: 'It is sent what this role may read.' },
+  enabled: truth,
+  secret: { type: ['string', 'null'], writeOnly: true, description: 'whsec_ and 24 to 64 bytes in base64.' },
+};
+const webhookExample = { url: 'https://example.com/hook', events: ['orders.*'], role: 'viewer' };
+
+/** Schemas for those who manage webhooks. */
+export const webhookSchemas: Readonly<Record<string, JsonSchema>> = {
+  NewWebhook: { ...object(webhookProperties, ['url', 'events', 'role']), examples: [webhookExample] },
+  WebhookChange: object(webhookProperties),
+  MadeWebhook: {
+    type: 'object',
+    properties: { id: whole, secret: { type: 'string', description: 'Shown on create and never again.' } },
+    required: ['id'],
+  },
+  WebhookTest: object({ delivered: truth, status: { type: ['integer', 'null'] }, error: textOrNull }, [
+    'delivered',
+    'status',
+    'error',
+  ]),
+  WebhookReplay: object({ deliveries: { ...listOf({ type: ['integer', 'string'] }), maxItems: 1000 } }),
+};

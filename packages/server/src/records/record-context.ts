@@ -41,6 +41,8 @@ export interface RecordContext {
   readonly zone: string;
   /** Throws StaleVersion when the definitions have moved on: asked when a write's turn has come. */
   readonly requireCurrent: () => void;
+  /** What the rules of webhooks ask: whether an address may be called, and how a secret is kept. */
+  readonly webhooks: { problemOf(url: unknown): string | null; seal(secret: string): string };
   /** The keyed hash of a token. */
   hashToken(token: string): string;
   /** Takes up a change of roles, permissions, users or definitions that this operation has committed. */

@@ -18,8 +18,8 @@ const id: SystemField = { name: 'id', type: 'integer', primaryKey: true, autoInc
 const key = (name: string): SystemField => ({ name, type: 'string', primaryKey: true, maxLength: 60 });
 
 /**
- * The system collections in the order in which they are made. `users`, `roles`, `permissions`, `apiKeys` and
- * `applications` have the generated actions, under rules of their own (records/system); joins and logins have none.
+ * The system collections in the order in which they are made. `users`, `roles`, `permissions`, `apiKeys`,
+ * `webhooks` and `applications` have the generated actions, under rules of their own (records/system); joins and logins have none.
  */
 export const systemCollections: readonly SystemCollection[] = [
   {
@@ -146,6 +146,53 @@ export const systemCollections: readonly SystemCollection[] = [
     ],
   },
   {
+    name: 'webhooks',
+    title: 'Webhooks',
+    timestamps: true,
+    fields: [
+      id,
+      { name: 'url', type: 'string', required: true, maxLength: 2000 },
+      { name: 'events', type: 'json', required: true, allowNull: false },
+      { name: 'filter', type: 'json' },
+      {
+        name: 'roleOf',
+        type: 'belongsTo',
+        target: 'roles',
+        foreignKey: 'role',
+        targetKey: 'name',
+        onDelete: 'restrict',
+      },
+      { name: 'enabled', type: 'boolean', defaultValue: true, allowNull: false },
+      { name: 'failingSince', type: 'datetime' },
+      { name: 'pausedAt', type: 'datetime' },
+      { name: 'secret', type: 'string', maxLength: 500, hidden: true },
+      { name: 'startsAfter', type: 'string', maxLength: 60, hidden: true },
+    ],
+  },
+  {
+    name: 'webhookDeliveries',
+    title: 'What was sent to webhooks',
+    timestamps: false,
+    fields: [
+      { ...id, type: 'bigInt' },
+      { name: 'webhook', type: 'belongsTo', target: 'webhooks', foreignKey: 'webhookId', onDelete: 'cascade' },
+      { name: 'messageId', type: 'string', maxLength: 60 },
+      { name: 'event', type: 'string', maxLength: 200 },
+      { name: 'resource', type: 'string', maxLength: 200 },
+      { name: 'tk', type: 'text' },
+      { name: 'at', type: 'datetime' },
+      { name: 'status', type: 'string', maxLength: 20 },
+      { name: 'attempts', type: 'integer', defaultValue: 0 },
+      { name: 'nextAt', type: 'datetime', index: true },
+      { name: 'finishedAt', type: 'datetime', index: true },
+      { name: 'lastStatus', type: 'integer' },
+      { name: 'lastError', type: 'text' },
+      { name: 'actor', type: 'string', maxLength: 60, hidden: true },
+      { name: 'changed', type: 'json', hidden: true },
+      { name: 'giveUpAt', type: 'datetime', hidden: true },
+    ],
+  },
+  {
     name: 'applications',
     title: 'Applications',
     mainOnly: true,
@@ -208,6 +255,16 @@ export const systemRelations: readonly { readonly collection: string; readonly f
       target: 'applicationErrors',
       foreignKey: 'application',
       sourceKey: 'name',
+    },
+  },
+  {
+    collection: 'webhooks',
+    field: {
+      name: 'deliveries',
+      type: 'hasMany',
+      target: 'webhookDeliveries',
+      foreignKey: 'webhookId',
+      sourceKey: 'id',
     },
   },
   {

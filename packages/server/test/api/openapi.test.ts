@@ -4,6 +4,7 @@ import { applicationActions } from '../../src/http/application-actions.ts';
 import { authActions } from '../../src/http/auth-actions.ts';
 import { definitionActions } from '../../src/http/definition-actions.ts';
 import { docsActions } from '../../src/http/docs-actions.ts';
+import { webhookActions } from '../../src/http/webhook-actions.ts';
 import { writtenActions } from '../../src/openapi/system-operations.ts';
 import { fits, type Json, resolved } from '../support/documented-replies.ts';
 import { describeEngines } from '../support/engines.ts';
@@ -334,7 +335,7 @@ describeEngines('docs:openapi', (engine) => {
 
 describe('actions that are written by hand', () => {
   test('are described, all of them', () => {
-    const known = { ...authActions, ...definitionActions, ...applicationActions, ...docsActions };
+    const known = { ...authActions, ...definitionActions, ...applicationActions, ...docsActions, ...webhookActions };
     expect([...writtenActions].sort()).toEqual(Object.keys(known).sort());
   });
 });

@@ -189,6 +189,7 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
     _events: [
       sql`CREATE TABLE _events (xid xid8 NOT NULL DEFAULT pg_current_xact_id(), id int8 GENERATED ALWAYS AS IDENTITY, at timestamptz(3) NOT NULL, name text NOT NULL, resource text NOT NULL, tk text, actor text, request_id text, changed json NOT NULL, PRIMARY KEY (xid, id))`,
     ],
+    _outbox: [sql`CREATE TABLE _outbox (id int4 PRIMARY KEY, position text NOT NULL)`],
     _acts: [sql`CREATE TABLE _acts (id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, act json NOT NULL)`],
     _audit_witness: [
       sql`CREATE TABLE _audit_witness (chain text PRIMARY KEY, place int8 NOT NULL, hash text NOT NULL)`,

@@ -214,6 +214,7 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
     _events: [
       sql`CREATE TABLE _events (id INTEGER PRIMARY KEY, at TEXT NOT NULL, name TEXT NOT NULL, resource TEXT NOT NULL, tk TEXT, actor TEXT, request_id TEXT, changed TEXT NOT NULL)`,
     ],
+    _outbox: [sql`CREATE TABLE _outbox (id INTEGER PRIMARY KEY, position TEXT NOT NULL)`],
     _acts: [sql`CREATE TABLE _acts (id INTEGER PRIMARY KEY AUTOINCREMENT, act TEXT NOT NULL)`],
     _audit_witness: [
       sql`CREATE TABLE _audit_witness (chain TEXT PRIMARY KEY, place INTEGER NOT NULL, hash TEXT NOT NULL)`,

@@ -6,6 +6,7 @@ import { applicationRules } from './application-rules.ts';
 import { permissionRules } from './permission-rules.ts';
 import { roleRules } from './role-rules.ts';
 import { userRules } from './user-rules.ts';
+import { webhookRules } from './webhook-rules.ts';
 
 /** Written by the server alone. */
 const toldRules: RecordRules = {
@@ -25,6 +26,8 @@ const rules: Readonly<Record<string, RecordRules>> = {
   apiKeys: apiKeyRules,
   applications: applicationRules,
   applicationErrors: toldRules,
+  webhooks: webhookRules,
+  webhookDeliveries: toldRules,
 };
 
 /** What a system collection does beyond the generated actions. */

@@ -1,0 +1,77 @@
+/** What a webhook is sent: what its role may read of the record now, under the webhook's own filter. */
+import { type StoredDelivery, type StoredWebhook, wasToldOf } from '../database/webhook-rows.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import { normaliseRequest } from '../protocol/request-normaliser.ts';
+import type { Grant } from '../query/grant.ts';
+import { getRecord } from '../records/read-records.ts';
+import type { RecordContext } from '../records/record-context.ts';
+import type { Collection } from '../schema/registry.ts';
+
+/** Larger records stay where they are: the message says so, and the receiver reads them by their key. */
+export const recordLength = 256 * 1024;
+
+/** A message, or why there is none. */
+export type Message = { readonly body: string } | { readonly skipped: string };
+
+/**
+ * Makes the message of a delivery, as the Standard Webhooks have it: `{"type", "timestamp", "data"}`; `data` is
+ * `{"application", "resource", "tk", "actor", "changed", "record"}`. Events of destroyed records, and of definitions,
+ * carry no record.
+ *
+ * @param context of a caller that has the webhook's role and is nobody.
+ */
+export async function messageOf(
+  context: RecordContext,
+  application: string,
+  webhook: StoredWebhook,
+  delivery: StoredDelivery,
+): Promise<Message> {
+  const { event, resource, tk, at, actor } = delivery;
+  const grant = context.grantOf(resource, 'get');
+  if (!grant) return { skipped: `The role "${webhook.role}" may not read ${resource}.` };
+  const collection = context.registry.find(resource);
+  const read = collection && (await recordOf(context, collection, grant, webhook, delivery));
+  if (read && 'skipped' in read) return read;
+  const changed = delivery.changed.filter((name) => mayTell(collection, grant, name));
+  const data = JSON.stringify({ application, resource, tk, actor, changed });
+  const record = read?.text == null ? '' : `,${read.text}`;
+  return {
+    body: `{"type":${JSON.stringify(event)},"timestamp":${JSON.stringify(at)},"data":${data.slice(0, -1)}${record}}}`,
+  };
+}
+
+/** A message that tells that messages arrive. */
+export function testMessage(application: string, at: string): string {
+  return JSON.stringify({ type: 'webhooks.test', timestamp: at, data: { application } });
+}
+
+function mayTell(collection: Collection | null, grant: Grant, name: string): boolean {
+  if (!collection) return true;
+  const field = collection.byName.get(name);
+  return field !== undefined && !field.type.secret && grant.may(field);
+}
+
+/** The member `record` of a message, none for a key that is all there is to tell, or why nothing is told. */
+async function recordOf(
+  context: RecordContext,
+  collection: Collection,
+  grant: Grant,
+  webhook: StoredWebhook,
+  { event, tk, resource }: StoredDelivery,
+): Promise<{ readonly text: string | null } | { readonly skipped: string }> {
+  if (event.endsWith('.destroyed')) {
+    // Whether it lay within the filters can no longer be asked: what was told of before may be told to be gone.
+    const isOpen = grant.rows === null && webhook.filter === null;
+    if (isOpen || (await wasToldOf(context.database, webhook.id, resource, tk))) return { text: null };
+    return { skipped: 'The webhook was never told of this record.' };
+  }
+  try {
+    const filter = webhook.filter === null ? {} : { filter: webhook.filter };
+    const request = normaliseRequest('get', { filterByTk: tk, ...filter }, false);
+    const { data } = await getRecord(context, collection, request);
+    return { text: data.length > recordLength ? '"recordTooLarge":true' : `"record":${data}` };
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.retryAfter !== undefined) throw error;
+    return { skipped: `The role does not see the record, or the filter does not match: ${error.message}` };
+  }
+}

@@ -1,0 +1,17 @@
+/** When a delivery is tried again: after ten seconds first, then ever later, for a day. */
+
+export const day = 86_400_000;
+const first = 10_000;
+const factor = 3;
+const longest = 6 * 3_600_000;
+/** Up to so much of the wait is added, so that what failed together does not come back together. */
+const jitter = 0.2;
+
+/**
+ * Milliseconds until the next try: 10 s, 30 s, 90 s … 6 h, and up to a fifth more.
+ *
+ * @param attempts how many tries have failed, from 1.
+ */
+export function waitAfter(attempts: number, random = Math.random()): number {
+  return Math.round(Math.min(longest, first * factor ** (attempts - 1)) * (1 + jitter * random));
+}

@@ -1,0 +1,341 @@
+/**
+ * The webhooks of one application: what the event log tells is noted in the outbox and sent from there, again and again
+ * for a day where need be. A message may come twice (its `webhook-id` tells), and retries come out of order.
+ *
+ * Several processes on one store share the work: each delivery is taken on by one of them, for as long as a try may last.
+ */
+import { type Clock, isoTime } from '../base/clock.ts';
+import type { Lanes } from '../base/lanes.ts';
+import type { Logger } from '../base/logger.ts';
+import { type OutboundClient, OutboundFailure, type OutboundReply } from '../base/outbound.ts';
+import type { Sealer } from '../base/seal.ts';
+import type { ChangeLog } from '../changes/change-log.ts';
+import type { Database } from '../database/database.ts';
+import {
+  claimDeliveries,
+  deleteFinished,
+  enabledWebhooks,
+  findWebhook,
+  nextDelivery,
+  type Outcome,
+  pauseWebhook,
+  releaseDelivery,
+  type StoredDelivery,
+  type StoredWebhook,
+  settleDelivery,
+  webhooksWithDue,
+} from '../database/webhook-rows.ts';
+import type { RecordContext } from '../records/record-context.ts';
+import { messageOf, testMessage } from './message.ts';
+import { Outbox } from './outbox.ts';
+import { day, waitAfter } from './retry.ts';
+import { makeMessageId, signedHeaders } from './signature.ts';
+
+/** What all applications of a server send through. */
+export interface Outbound {
+  readonly client: OutboundClient;
+  /** By host: a slow one holds up its own messages alone. */
+  readonly lanes: Lanes;
+}
+
+export interface WebhooksParts {
+  readonly application: string;
+  readonly database: Database;
+  readonly changes: ChangeLog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly sealer: Sealer;
+  readonly outbound: Outbound;
+  /** Runs work as nobody who has a role, under the current snapshot. */
+  as<T>(role: string, work: (context: RecordContext) => Promise<T>): Promise<T>;
+}
+
+/** Whether a message arrived. */
+export interface TestResult {
+  readonly delivered: boolean;
+  readonly status: number | null;
+  readonly error: string | null;
+}
+
+/** Events that come close behind each other are looked at together. */
+const gatherMilliseconds = 20;
+/** A try lasts ten seconds at most; then there is time to note how it ended. */
+const leaseMilliseconds = 60_000;
+const atOnce = 4;
+const longestWaitMilliseconds = 30_000;
+/** How soon, and for how long, a log is looked at again whose newest events may not be readable yet. */
+const againMilliseconds = 200;
+const restlessMilliseconds = 5000;
+const keptMilliseconds = 7 * day;
+const errorLength = 500;
+const gone = 410;
+
+export class Webhooks {
+  readonly #parts: WebhooksParts;
+  readonly #outbox: Outbox;
+  readonly #ending = new AbortController();
+  readonly #sending = new Set<Promise<void>>();
+  #unsubscribe: (() => void) | null = null;
+  /** False where nobody is to be told of anything: then events cost nothing here. Null: not known. */
+  #listening: boolean | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #timerAt = 0;
+  #watch: NodeJS.Timeout | null = null;
+  #running: Promise<void> | null = null;
+  #again = false;
+  #restlessUntil = 0;
+
+  constructor(parts: WebhooksParts) {
+    this.#parts = parts;
+    this.#outbox = new Outbox(parts.database, parts.changes, parts.clock);
+  }
+
+  /** Whether there are webhooks to be told of events. */
+  get listening(): boolean {
+    return this.#listening === true;
+  }
+
+  /** What is wrong with the address of a webhook; null: nothing. */
+  problemOf(url: unknown): string | null {
+    return this.#parts.outbound.client.problemOf(url);
+  }
+
+  seal(secret: string): string {
+    return this.#parts.sealer.seal(secret);
+  }
+
+  /** Goes on with what an earlier run left, and listens from now on; the tables must be there. */
+  begin(): void {
+    this.#unsubscribe = this.#parts.changes.subscribe(() => {
+      if (this.#listening === false) return;
+      this.#restlessUntil = performance.now() + restlessMilliseconds;
+      this.wake();
+    });
+    // Another process may leave work behind.
+    if (this.#parts.database.dialect.shared)
+      this.#watch = setInterval(() => this.wake(), longestWaitMilliseconds).unref();
+    this.wake();
+  }
+
+  /** Webhooks may have come or gone. */
+  reload(): void {
+    this.#listening = null;
+    this.wake();
+  }
+
+  /** Looks for something to do soon. */
+  wake(milliseconds = gatherMilliseconds): void {
+    if (this.#unsubscribe === null || this.#ending.signal.aborted) return;
+    const at = performance.now() + milliseconds;
+    if (this.#timer !== null && this.#timerAt <= at) return;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timerAt = at;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#begin();
+    }, milliseconds).unref();
+  }
+
+  /** Ends tries under way; they are due again at once. */
+  async close(): Promise<void> {
+    this.#unsubscribe?.();
+    this.#ending.abort();
+    if (this.#timer) clearTimeout(this.#timer);
+    if (this.#watch) clearInterval(this.#watch);
+    await this.#running;
+    await Promise.allSettled(this.#sending);
+  }
+
+  /** When the next delivery is due, in milliseconds since the epoch; null: none waits. */
+  async nextDue(): Promise<number | null> {
+    if (this.#listening === false) return null;
+    const next = await nextDelivery(this.#parts.database);
+    return next === null ? null : Date.parse(next);
+  }
+
+  /** Forgets what was finished long ago. */
+  async prune(): Promise<void> {
+    const { database, clock } = this.#parts;
+    if (this.#listening !== false) await deleteFinished(database, isoTime(clock.now() - keptMilliseconds));
+  }
+
+  /** Sends a message that says nothing, now; it is neither kept nor sent again. */
+  async test(id: number): Promise<TestResult | null> {
+    const { database, application, clock } = this.#parts;
+    const webhook = await findWebhook(database, id);
+    if (!webhook) return null;
+    const body = testMessage(application, isoTime(clock.now()));
+    const { status, error } = await this.#send(webhook, makeMessageId(), body);
+    return { delivered: error === null, status, error };
+  }
+
+  #begin(): void {
+    if (this.#running) {
+      this.#again = true;
+      return;
+    }
+    this.#running = this.#work()
+      .catch((error: unknown) => {
+        if (this.#ending.signal.aborted) return;
+        this.#parts.logger.warn({ err: error }, 'webhooks could not be looked after');
+        this.wake(1000);
+      })
+      .finally(() => {
+        this.#running = null;
+        if (!this.#again) return;
+        this.#again = false;
+        this.wake(0);
+      });
+  }
+
+  async #work(): Promise<void> {
+    const { database } = this.#parts;
+    const before = this.#listening;
+    const webhooks = await enabledWebhooks(database);
+    // What was changed while this was read is read again.
+    if (this.#listening === before) this.#listening = webhooks.length > 0;
+    if (webhooks.length === 0) return;
+    await this.#outbox.fill();
+    const full = await this.#deliverDue(webhooks);
+    await this.#waitForNext(full);
+  }
+
+  /** Takes on what is due, as far as there are lanes; returns whether some had to be left. */
+  async #deliverDue(webhooks: readonly StoredWebhook[]): Promise<boolean> {
+    const { database, clock, outbound } = this.#parts;
+    const now = clock.now();
+    const due = new Set(await webhooksWithDue(database, isoTime(now)));
+    const lanes = new Map<number, number>();
+    const waiting = webhooks.filter(({ id }) => due.has(id));
+    for (const webhook of waiting) {
+      const got = outbound.lanes.take(laneOf(webhook), atOnce);
+      if (got > 0) lanes.set(webhook.id, got);
+    }
+    if (lanes.size === 0) return waiting.length > 0;
+    const byId = new Map(waiting.map((webhook) => [webhook.id, webhook]));
+    let claimed: StoredDelivery[] = [];
+    try {
+      claimed = await claimDeliveries(database, lanes, isoTime(now), isoTime(now + leaseMilliseconds));
+    } finally {
+      for (const [id, count] of lanes) {
+        const unused = count - claimed.filter((each) => each.webhookId === id).length;
+        if (unused > 0) outbound.lanes.release(laneOf(byId.get(id)!), unused);
+      }
+    }
+    for (const each of claimed) this.#deliver(byId.get(each.webhookId)!, each);
+    return lanes.size < waiting.length;
+  }
+
+  async #waitForNext(full: boolean): Promise<void> {
+    const { database, clock } = this.#parts;
+    const next = await this.nextDue();
+    const until = next === null ? longestWaitMilliseconds : next - clock.now();
+    const least = full ? 1000 : gatherMilliseconds;
+    this.wake(Math.min(longestWaitMilliseconds, Math.max(least, until)));
+    if (database.dialect.shared && performance.now() < this.#restlessUntil) this.wake(againMilliseconds);
+  }
+
+  #deliver(webhook: StoredWebhook, delivery: StoredDelivery): void {
+    const sending = this.#tried(webhook, delivery)
+      .catch((error: unknown) =>
+        this.#parts.logger.warn({ err: error, webhook: webhook.id }, 'a delivery could not be noted'),
+      )
+      .finally(() => {
+        this.#sending.delete(sending);
+        this.#parts.outbound.lanes.release(laneOf(webhook));
+        this.wake(0);
+      });
+    this.#sending.add(sending);
+  }
+
+  async #tried(webhook: StoredWebhook, delivery: StoredDelivery): Promise<void> {
+    const { application, database, clock } = this.#parts;
+    if (this.#ending.signal.aborted) return releaseDelivery(database, delivery.id, isoTime(clock.now()));
+    const message = await this.#parts.as(webhook.role, (context) => messageOf(context, application, webhook, delivery));
+    const note = (outcome: Outcome): Promise<void> => settleDelivery(database, delivery, outcome, isoTime(clock.now()));
+    if ('skipped' in message)
+      return note({ status: 'skipped', nextAt: null, lastStatus: null, lastError: message.skipped });
+    const { status, error } = await this.#send(webhook, delivery.messageId, message.body);
+    if (error === null) return note({ status: 'delivered', nextAt: null, lastStatus: status, lastError: null });
+    if (status === null && this.#ending.signal.aborted)
+      return releaseDelivery(database, delivery.id, isoTime(clock.now()));
+    await note(failed(delivery, status, error, clock.now()));
+    await this.#pauseHopeless(webhook, status);
+  }
+
+  /** One try; `error` is null exactly if the receiver said that it has the message. */
+  async #send(
+    webhook: StoredWebhook,
+    messageId: string,
+    body: string,
+  ): Promise<{ readonly status: number | null; readonly error: string | null }> {
+    const { sealer, outbound, clock } = this.#parts;
+    const secret = webhook.secret === null ? null : sealer.open(webhook.secret);
+    if (secret === null)
+      return {
+        status: null,
+        error: 'The secret cannot be read since APP_KEY has changed: give the webhook a new one.',
+      };
+    const headers = {
+      ...signedHeaders(messageId, clock.now(), secret, body),
+      'content-type': 'application/json; charset=utf-8',
+      'user-agent': 'Tablinum-Webhooks/1',
+    };
+    try {
+      const reply = await outbound.client.post(webhook.url, headers, body, this.#ending.signal);
+      return { status: reply.status, error: problemOf(reply) };
+    } catch (error) {
+      if (error instanceof OutboundFailure) return { status: null, error: error.message };
+      throw error;
+    }
+  }
+
+  /** A receiver that is gone, or has failed for a day, is not called any more until somebody enables it again. */
+  async #pauseHopeless(webhook: StoredWebhook, status: number | null): Promise<void> {
+    const { database, changes, clock } = this.#parts;
+    const now = clock.now();
+    const at = isoTime(now);
+    const failingSince = status === gone ? null : isoTime(now - day);
+    const paused = await database.write(async (transaction) => {
+      if (!(await pauseWebhook(database, transaction, webhook.id, at, failingSince))) return false;
+      const event = {
+        name: 'webhooks.updated',
+        resource: 'webhooks',
+        tks: [String(webhook.id)],
+        actor: null,
+        requestId: null,
+        changed: ['enabled', 'pausedAt'],
+        by: null,
+      };
+      await changes.append(transaction, event, at);
+      return true;
+    });
+    if (paused) this.#parts.logger.warn({ webhook: webhook.id }, 'a webhook was paused: its receiver fails');
+  }
+}
+
+function failed({ attempts, giveUpAt }: StoredDelivery, status: number | null, error: string, now: number): Outcome {
+  const next = now + waitAfter(attempts);
+  const isLast = status === gone || next > Date.parse(giveUpAt);
+  return {
+    status: isLast ? 'dead' : 'pending',
+    nextAt: isLast ? null : isoTime(next),
+    lastStatus: status,
+    lastError: error,
+  };
+}
+
+function problemOf({ status, text }: OutboundReply): string | null {
+  if (status >= 200 && status < 300) return null;
+  if (status >= 300 && status < 400)
+    return `The receiver redirects (${status}); nothing is sent elsewhere. Give its final address.`;
+  const said = text
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .trim()
+    .slice(0, errorLength);
+  return said === '' ? `The receiver answered ${status}.` : `The receiver answered ${status}: ${said}`;
+}
+
+function laneOf({ url }: StoredWebhook): string {
+  return new URL(url).host;
+}

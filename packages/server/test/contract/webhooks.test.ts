@@ -1,0 +1,147 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines, type Engine, type Store } from '../support/engines.ts';
+import { hour, MovingClock } from '../support/moving-clock.ts';
+import { accepts, fails, hangs, Receiver } from '../support/receiver.ts';
+import { TestServer } from '../support/scenario.ts';
+
+const env = { OUTBOUND_ALLOW: '127.0.0.1' };
+const orders = { name: 'orders', fields: [{ name: 'n', type: 'integer' }] };
+
+async function hook(
+  server: TestServer,
+  receiver: Receiver,
+  headers: Record<string, string> = {},
+  as = 'admin',
+): Promise<number> {
+  const body = { url: receiver.url(), events: ['orders.created'], role: 'viewer' };
+  return (await server.data('POST /api/webhooks:create', { body, headers, as })).id;
+}
+
+const told = (receiver: Receiver): number[] =>
+  receiver.received.map(({ body }) => body.data.record.n).sort((a, b) => a - b);
+
+describeEngines('several servers', (engine) => {
+  if (engine.name === 'sqlite') {
+    test('one process serves a SQLite file', () => expect(engine.name).toBe('sqlite'));
+    return;
+  }
+  let store: Store;
+  let nodes: TestServer[];
+  let receiver: Receiver;
+  beforeAll(async () => {
+    receiver = await Receiver.start();
+    store = await engine.store();
+    const shared: Engine = { name: engine.name, store: async () => ({ ...store, remove: async () => {} }) };
+    nodes = await Promise.all([1, 2, 3].map(() => TestServer.start(shared, { env })));
+  });
+  afterAll(async () => {
+    await Promise.all(nodes.map((node) => node.stop()));
+    await receiver.stop();
+    await store.remove();
+  });
+
+  test('three servers send each message once', async () => {
+    await nodes[0]!.data('POST /api/collections:create', { body: orders });
+    await hook(nodes[0]!, receiver);
+    const numbers = Array.from({ length: 90 }, (_, n) => n);
+    await Promise.all(numbers.map((n) => nodes[n % 3]!.data('POST /api/orders:create', { body: { n } })));
+    await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBe(numbers.length);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(told(receiver)).toEqual(numbers);
+  });
+});
+
+describeEngines('a server that is killed', (engine) => {
+  test('leaves every message of an acknowledged write to the next one', async () => {
+    const receiver = await Receiver.start();
+    receiver.behaviour = hangs;
+    const clock = new MovingClock();
+    const server = await TestServer.start(engine, { clock, env });
+    try {
+      await server.data('POST /api/collections:create', { body: orders });
+      await hook(server, receiver);
+      await server.running.stop();
+      const acknowledged = await writtenUntilKilled(server.store);
+      expect(acknowledged.length).toBeGreaterThan(20);
+      receiver.behaviour = accepts;
+      receiver.received.length = 0;
+      clock.advance(2 * 60_000); // what it had taken on is due again
+      await server.boot();
+      const missing = (): number[] => acknowledged.filter((n) => !told(receiver).includes(n));
+      await expect.poll(missing, { timeout: 20_000 }).toEqual([]);
+      expect(new Set(told(receiver)).size).toBe(receiver.received.length);
+    } finally {
+      await server.stop();
+      await receiver.stop();
+    }
+  });
+});
+
+/** Writes orders through a server of its own process, which is killed amid them; returns those that it acknowledged. */
+async function writtenUntilKilled({ dataDir, databaseUrl }: Store): Promise<number[]> {
+  const program = fileURLToPath(new URL('../support/killable-server.ts', import.meta.url));
+  const child = spawn(process.execPath, [program, dataDir, databaseUrl ?? '', JSON.stringify(env)]);
+  const url = await new Promise<string>((resolve) => child.stdout.once('data', (text) => resolve(String(text).trim())));
+  const post = (path: string, token: string, body: object): Promise<Response> =>
+    fetch(`${url}/api/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
+      body: JSON.stringify(body),
+    });
+  const signIn = await post('auth:signIn', '', { email: 'root@example.com', password: 'correct horse battery' });
+  const { token } = ((await signIn.json()) as { data: { token: string } }).data;
+  const acknowledged: number[] = [];
+  try {
+    for (let n = 0; n < 100_000; n += 1) {
+      const reply = await post('orders:create', token, { n });
+      if (reply.ok) acknowledged.push(n);
+      if (n === 100) setTimeout(() => child.kill('SIGKILL'), 15);
+    }
+  } catch {
+    // It has been killed.
+  }
+  return acknowledged;
+}
+
+describeEngines('applications', (engine) => {
+  test('one that was closed is opened when a delivery of it is due', async () => {
+    const clock = new MovingClock();
+    const receiver = await Receiver.start();
+    const server = await TestServer.start(engine, { clock, env: { ...env, APPLICATION_IDLE_SECONDS: '1' } });
+    const { applications } = server.running;
+    try {
+      await server.data('POST /api/applications:create', { body: { name: 'shop' } });
+      const { token } = await server.data('POST /api/applications:enter?filterByTk=shop');
+      server.tokens.set('shop', token);
+      const headers = { 'x-app': 'shop' };
+      await server.data('POST /api/collections:create', { body: orders, headers, as: 'shop' });
+      await hook(server, receiver, headers, 'shop');
+      receiver.behaviour = fails;
+      await server.data('POST /api/orders:create', { body: { n: 5 }, headers, as: 'shop' });
+      await expect.poll(() => receiver.received.length).toBe(1);
+      await expect
+        .poll(async () => (await server.data('GET /api/webhookDeliveries:list', { headers, as: 'shop' }))[0].lastError)
+        .toContain('500');
+      const closed = async (): Promise<number> => {
+        await applications.tick();
+        return applications.openCount;
+      };
+      await expect.poll(closed, { timeout: 15_000, interval: 300 }).toBe(0);
+      expect(receiver.received.length).toBe(1);
+      receiver.behaviour = accepts;
+      clock.advance(hour);
+      await applications.tick();
+      await expect.poll(() => receiver.received.length, { timeout: 15_000 }).toBe(2);
+      expect(receiver.received[1]!.body).toMatchObject({ data: { application: 'shop', record: { n: 5 } } });
+      await expect.poll(closed, { timeout: 15_000, interval: 300 }).toBe(0);
+      clock.advance(hour);
+      await applications.tick();
+      expect(applications.openCount).toBe(0);
+    } finally {
+      await server.stop();
+      await receiver.stop();
+    }
+  });
+});

@@ -1,0 +1,62 @@
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'vitest';
+
+export interface Received {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: a message's body has no static type here
+  readonly body: any;
+}
+
+/** What a receiver does with a message; by default it says that it has it. */
+export type Behaviour = (response: ServerResponse, received: Received) => void;
+
+export const accepts: Behaviour = (response) => response.writeHead(204).end();
+export const fails: Behaviour = (response) => response.writeHead(500).end('the receiver is broken\u0000');
+export const hangs: Behaviour = () => {};
+
+/** A receiver of webhooks on loopback, which servers reach through OUTBOUND_ALLOW=127.0.0.1. */
+export class Receiver {
+  readonly received: Received[] = [];
+  readonly #server: Server;
+  behaviour: Behaviour = accepts;
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      let text = '';
+      request.setEncoding('utf8');
+      request.on('data', (chunk: string) => {
+        text += chunk;
+      });
+      request.on('end', () => {
+        const received = { path: request.url!, headers: request.headers, text, body: JSON.parse(text) };
+        this.received.push(received);
+        this.behaviour(response, received);
+      });
+    });
+  }
+
+  static async start(): Promise<Receiver> {
+    const receiver = new Receiver();
+    await new Promise<void>((resolve) => receiver.#server.listen(0, '127.0.0.1', resolve));
+    return receiver;
+  }
+
+  url(path = '/hook'): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}${path}`;
+  }
+
+  /** The messages sent to a path, once there are so many. */
+  async messages(path: string, count: number): Promise<Received[]> {
+    const at = (): Received[] => this.received.filter((each) => each.path === path);
+    await expect.poll(() => at().length, { timeout: 15_000 }).toBeGreaterThanOrEqual(count);
+    return at();
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
