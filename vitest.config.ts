@@ -1,6 +1,11 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
+/** Extensions of tests lie anywhere; the server itself finds this by a hook of Node's, which Vitest passes by. */
+const extension = fileURLToPath(new URL('packages/server/src/extensions/extension.ts', import.meta.url));
+
 export default defineConfig({
+  resolve: { alias: { '@tablinum/server/extension': extension } },
   test: {
     include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
     globalSetup: ['packages/server/test/support/global-setup.ts'],

@@ -14,6 +14,7 @@ import { smtpMailer } from './base/mailer.ts';
 import { OutboundClient } from './base/outbound.ts';
 import type { Database } from './database/database.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
+import { loadExtensions } from './extensions/load-extensions.ts';
 import type { MailSettings } from './http/account-settings.ts';
 import { HttpServer } from './http/http-server.ts';
 import { hashPassword } from './identity/password.ts';
@@ -47,6 +48,7 @@ export async function startServer({
   syncFile,
 }: ServerOptions): Promise<RunningServer> {
   const log = logger ?? makeLogger(config.logLevel);
+  const extensions = await loadExtensions(config.extensionsDir);
   const stores = await openStores(config, syncFile);
   const database = await stores.open(mainStore, true);
   const { appKey, appKeyPrevious, maximumFields, maximumCollections } = config;
@@ -55,7 +57,17 @@ export async function startServer({
     client: new OutboundClient({ allow: config.outboundAllow }),
     lanes: new Lanes(messagesPerHost, messagesInAll),
   };
-  const common = { clock, logger: log, appKey, appKeyPrevious, maximumFields, maximumCollections, audit, outbound };
+  const common = {
+    clock,
+    logger: log,
+    appKey,
+    appKeyPrevious,
+    maximumFields,
+    maximumCollections,
+    audit,
+    outbound,
+    extensions,
+  };
   const openJournal = (): ReturnType<ApplicationStores['openJournal']> => stores.openJournal(mainStore);
   const main = new Application({ ...common, name: mainName, database, openJournal, requireServed: null });
   await database.alone(async () => {
@@ -75,7 +87,7 @@ export async function startServer({
   });
   const mail = mailOf(config, log);
   const accounts = { signUpApplications: config.signUpApplications, mail };
-  const http = new HttpServer({ applications, config, logger: log, accounts });
+  const http = new HttpServer({ applications, config, logger: log, accounts, extensions });
   const url = await http.listen();
   const begun = applications.begin().catch((error: unknown) => log.error({ err: error }, 'applications did not start'));
   const stop = async (): Promise<void> => {

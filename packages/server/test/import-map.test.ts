@@ -15,6 +15,7 @@ const rooms = [
   'identity',
   'changes',
   'journal',
+  'extensions',
   'records',
   'collections',
   'webhooks',

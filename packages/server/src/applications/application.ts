@@ -15,6 +15,8 @@ import type { DefinitionContext, Trial } from '../collections/definition-context
 import { readDefinitions, readVersions, type Versions } from '../database/catalogue.ts';
 import { type Database, DatabaseFault, StaleVersion } from '../database/database.ts';
 import { readPermissions, readRoles } from '../database/identity-store.ts';
+import { EventManager } from '../extensions/event-manager.ts';
+import type { Extension } from '../extensions/extension.ts';
 import { Authenticator, anonymous } from '../identity/authenticator.ts';
 import { actorOf, type Caller } from '../identity/caller.ts';
 import type { SignInContext } from '../identity/sign-in.ts';
@@ -43,6 +45,7 @@ export interface ApplicationParts {
   readonly maximumCollections: number;
   /** How long entries of the audit journal are kept, and how many. */
   readonly audit: { readonly days: number; readonly entries: number };
+  readonly extensions: readonly Extension[];
   /** What webhooks are sent through. */
   readonly outbound: Outbound;
   /** Opens the store of the audit journal; null where its tables lie beside the application's. */
@@ -74,6 +77,7 @@ export class Application {
   readonly clock: Clock;
   readonly #parts: ApplicationParts;
   readonly #hashers: readonly TokenHasher[];
+  readonly #hooks: EventManager | null;
   #snapshot: Snapshot;
   #loading: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -84,7 +88,13 @@ export class Application {
     this.database = parts.database;
     this.clock = parts.clock;
     this.journal = journalOf(parts);
-    this.changes = new ChangeLog(parts.database, () => this.journal.wake());
+    const hooks = EventManager.of(parts.extensions, parts.name, parts.logger);
+    this.#hooks = hooks;
+    this.changes = new ChangeLog(
+      parts.database,
+      () => this.journal.wake(),
+      hooks && ((events, at) => hooks.told(events, at)),
+    );
     const former = parts.appKeyPrevious === null ? [] : [new TokenHasher(parts.appKeyPrevious)];
     this.#hashers = [new TokenHasher(parts.appKey), ...former];
     this.authenticator = new Authenticator(parts.database, this.#hashers, parts.clock, () =>
@@ -92,6 +102,10 @@ export class Application {
     );
     this.webhooks = this.#webhooksOf(parts);
     this.#snapshot = snapshot({ version: 0, schema: -1 }, new Registry(0, new Map()), { roles: new Map() });
+  }
+
+  get extensions(): readonly Extension[] {
+    return this.#parts.extensions;
   }
 
   get registry(): Registry {
@@ -110,6 +124,7 @@ export class Application {
   /** Writes what is only in memory and closes the database; everything acknowledged is on the disk before. */
   async close(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer);
+    await this.#hooks?.close();
     await this.webhooks.close();
     await this.#flushUse();
     await this.journal.close();
@@ -189,6 +204,7 @@ export class Application {
       changes: this.changes,
       clock: this.clock,
       webhooks: this.webhooks,
+      hooks: this.#hooks,
       requestId,
       grants: caller.role,
       inside: null,
@@ -225,6 +241,7 @@ export class Application {
       actor: caller && actorOf(caller),
       by: caller,
       requestId,
+      hooks: this.#hooks,
       maximumFields: this.#parts.maximumFields,
       maximumCollections: this.#parts.maximumCollections,
       trial,

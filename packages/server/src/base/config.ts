@@ -43,6 +43,8 @@ export interface Config {
   readonly corsOrigins: ReadonlySet<string> | null;
   /** Hosts, addresses and ranges inside the network that webhooks may be sent to. */
   readonly outboundAllow: readonly string[];
+  /** Folder of modules that extend the server; null: none. */
+  readonly extensionsDir: string | null;
 }
 
 /** A setting as docs/operations.md lists it. Secrets are also read from the file that `<NAME>_FILE` names. */
@@ -98,6 +100,7 @@ export const settings: readonly Setting[] = [
     '',
     'Hosts, addresses or ranges inside the network that webhooks may be sent to, with commas; empty: public ones alone.',
   ),
+  setting('EXTENSIONS_DIR', '', 'Folder of TypeScript modules that extend the server; empty: none.'),
 ];
 
 export class ConfigError extends Error {}
@@ -144,6 +147,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     publicUrl: publicUrl(optional('PUBLIC_URL')),
     corsOrigins: corsOrigins(read('CORS_ORIGINS')),
     outboundAllow: outboundAllow(read('OUTBOUND_ALLOW')),
+    extensionsDir: optional('EXTENSIONS_DIR'),
   };
 }
 

@@ -36,11 +36,16 @@ export class ChangeLog {
   readonly #database: Database;
   readonly #acted: () => void;
   readonly #listeners = new Set<() => void>();
+  readonly #told: ((events: NewEvents, at: string) => void) | null;
   /** Position of the last durable event of this process; only where one process writes. */
   #durable = 0;
 
-  /** @param acted is called when administrative acts are durable and wait for the audit journal. */
-  constructor(database: Database, acted: () => void) {
+  /**
+   * @param acted is called when administrative acts are durable and wait for the audit journal.
+   * @param told is called with events that this process has made durable; null where nobody asks.
+   */
+  constructor(database: Database, acted: () => void, told: ((events: NewEvents, at: string) => void) | null = null) {
+    this.#told = told;
     this.#database = database;
     this.#acted = acted;
   }
@@ -61,6 +66,7 @@ export class ChangeLog {
     );
     const position = rows.at(-1)![0] as number;
     transaction.afterDurable(() => this.advance(position));
+    if (this.#told) transaction.afterDurable(() => this.#told!(events, at));
     if (events.by === null) return;
     await noteAct(this.#database, transaction, actOf(events, events.by, at));
     transaction.afterDurable(this.#acted);

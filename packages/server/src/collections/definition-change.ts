@@ -135,6 +135,7 @@ export async function logged(
   context.trial?.changes.push({ name, tk });
   context.noted?.push({ name, tk });
   const { actor, requestId, by } = context;
+  if (by) await context.hooks?.beforeDefinition(name, tk, by, requestId); // the server asks nobody about its own
   const events = { name, resource: name.split('.')[0]!, tks: [tk], actor, requestId, changed: [], by };
   await context.changes.append(transaction, events, isoTime(context.clock.now()));
 }

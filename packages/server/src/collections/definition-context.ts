@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { ChangeLog } from '../changes/change-log.ts';
 import type { Database, Transaction } from '../database/database.ts';
+import type { EventManager } from '../extensions/event-manager.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { Registry } from '../schema/registry.ts';
 
@@ -46,6 +47,8 @@ export interface DefinitionContext {
   /** Who changes the definitions; null: the server. */
   readonly by: Caller | null;
   readonly requestId: string | null;
+  /** What extensions have to say to changes; null where none has a hook. */
+  readonly hooks: EventManager | null;
   readonly maximumFields: number;
   readonly maximumCollections: number;
   /** Where a change is only tried: what it would do is noted here, then all of it is taken back. */

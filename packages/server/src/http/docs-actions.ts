@@ -16,7 +16,14 @@ async function openapi(call: Call): Promise<Answer> {
   knownParameters(call, [], false);
   const { application, caller, requestId, acceptEncoding } = call;
   const { registry, grantOf, access } = application.recordContext(caller, requestId);
-  const subject: Subject = { application: application.name, caller, registry, grantOf, statuses: statusOf };
+  const subject: Subject = {
+    application: application.name,
+    caller,
+    registry,
+    grantOf,
+    statuses: statusOf,
+    extensions: application.extensions,
+  };
   const kept = await documents.of(subject, access);
   const packs = /\bgzip\b/.test(String(acceptEncoding ?? ''));
   return {

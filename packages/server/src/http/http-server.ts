@@ -14,6 +14,7 @@ import { bodyHash } from '../base/body-hash.ts';
 import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/logger.ts';
 import { LruMap } from '../base/lru-map.ts';
+import type { Extension } from '../extensions/extension.ts';
 import { anonymous, bearerToken, inRole, tokenMissing } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
 import { isReadAction, isRecordAction } from '../protocol/actions.ts';
@@ -30,6 +31,7 @@ import { definitionActions } from './definition-actions.ts';
 import { docsActions } from './docs-actions.ts';
 import { registerDocsPage } from './docs-page/docs-page.ts';
 import { errorReply, mediaTypeUnsupported } from './error-reply.ts';
+import { extensionActions } from './extension-actions.ts';
 import { addressOf, endpointOf, noteAnswer, noteFailure, noteSilentAct } from './journaling.ts';
 import { keyActions } from './key-actions.ts';
 import { permissionActions } from './permission-actions.ts';
@@ -46,6 +48,7 @@ export interface HttpParts {
   readonly config: Config;
   readonly logger: Logger;
   readonly accounts: AccountSettings;
+  readonly extensions: readonly Extension[];
 }
 
 const systemActions: Readonly<Record<string, SystemAction>> = {
@@ -90,11 +93,14 @@ export class HttpServer {
   readonly #common: typeof commonHeaders;
   readonly #routes = new LruMap<Route>(2000);
   readonly #startedAt = performance.now();
+  readonly #actions: Readonly<Record<string, SystemAction>>;
   #stopping = false;
 
   constructor(parts: HttpParts) {
     this.#parts = parts;
     this.#limits = new RateLimits(parts.config);
+    const added = extensionActions(parts.extensions, systemActions, parts.logger);
+    this.#actions = { ...systemActions, ...added };
     this.#common = isClosed(parts.config.corsOrigins) ? commonHeaders : { ...commonHeaders, vary: corsVary };
     this.#fastify = Fastify({
       logger: false,
@@ -189,7 +195,7 @@ export class HttpServer {
     const mark = url.indexOf('?');
     const route = this.#route(mark < 0 ? url : url.slice(0, mark));
     const query = mark < 0 ? '' : url.slice(mark + 1);
-    const action = systemActionOf(route);
+    const action = systemActionOf(this.#actions, route);
     const reads = action ? action.reads : isReadAction(route.action);
     checkMethod(request.method, reads, Boolean(action) || isKnownAction(route));
     refuseRepeatedHeaders(request.raw.rawHeaders);
@@ -198,7 +204,7 @@ export class HttpServer {
     const found = this.#parts.applications.find(wanted);
     const lease = found instanceof Promise ? await found : found;
     const address = this.#addressOf(request);
-    const known = (application: Application): boolean => isNamed(application, route);
+    const known = (application: Application): boolean => action !== undefined || isNamed(application, route);
     const asked: Asked = {
       action,
       route,
@@ -408,14 +414,16 @@ function bodyHeaders(common: typeof commonHeaders, requestId: string, body: stri
 }
 
 /** Fields have a path below their collection too, `/api/collections/<name>/fields:<action>`. */
-function systemActionOf({ resource, action, of }: Route): SystemAction | undefined {
+function systemActionOf(
+  actions: Readonly<Record<string, SystemAction>>,
+  { resource, action, of }: Route,
+): SystemAction | undefined {
   if (of !== null && !(of.collection === 'collections' && resource === 'fields')) return undefined;
-  return systemActions[of ? `collections/fields:${action}` : `${resource}:${action}`];
+  return actions[of ? `collections/fields:${action}` : `${resource}:${action}`];
 }
 
 /** Whether a path names what the application has; other names are the caller's own invention. */
 function isNamed({ registry }: Application, route: Route): boolean {
-  if (systemActionOf(route)) return true;
   if (!isKnownAction(route)) return false;
   const collection = registry.find(route.of?.collection ?? route.resource);
   return collection !== null && (route.of === null || collection.byName.get(route.resource)?.relation != null);

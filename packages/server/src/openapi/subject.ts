@@ -1,3 +1,4 @@
+import type { Extension } from '../extensions/extension.ts';
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { ErrorLabel } from '../protocol/error-catalogue.ts';
@@ -13,6 +14,8 @@ export interface Subject {
   readonly grantOf: GrantOf;
   /** The status of each kind of error; http/ knows them. */
   readonly statuses: Readonly<Record<ErrorLabel, number>>;
+  /** Of extensions, whose actions are told as far as they say something of themselves. */
+  readonly extensions: readonly Extension[];
 }
 
 /** The fields of a record that an action shows; null where the role may not do it. */

@@ -1,5 +1,6 @@
 import { adminRole } from '../access/access-table.ts';
 import { mainName } from '../applications/application.ts';
+import type { ExtensionAction } from '../extensions/extension.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { body, type Operation, reply, responseRef } from './operation.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
@@ -359,7 +360,21 @@ export const writtenActions: readonly string[] = all.map(({ action }) => action)
 
 /** The operations that no collection's definition makes, as far as the role may do them. */
 export function systemOperations(subject: Subject): readonly Operation[] {
-  return [health, ...all.filter((each) => each.may(subject)).map((each) => operationOf(each, subject))];
+  const added = subject.extensions.flatMap(({ actions = [] }) => actions.map(addedOperation));
+  return [health, ...[...all, ...added].filter((each) => each.may(subject)).map((each) => operationOf(each, subject))];
+}
+
+/** What an extension says of an action: who may do it, and for what. Its replies are its own. */
+function addedOperation({ action, summary, reads, permission }: ExtensionAction): WrittenOperation {
+  return {
+    action,
+    summary,
+    method: reads ? 'get' : 'post',
+    may: permission === 'public' ? everybody : granted([permission.resource, permission.action]),
+    ...(!reads && { body: body({}, false) }),
+    success: reply('What the extension answers.', {}),
+    ...(permission === 'public' && { open: true }),
+  };
 }
 
 function operationOf(

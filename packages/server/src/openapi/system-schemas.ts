@@ -27,7 +27,13 @@ const indexes: JsonSchema = listOf(
 
 const fieldProperties: Readonly<Record<string, JsonSchema>> = {
   name,
-  type: { type: 'string', enum: [...fieldTypes.keys()] },
+  // Extensions add types when the server starts.
+  type: {
+    type: 'string',
+    get enum(): string[] {
+      return [...fieldTypes.keys()];
+    },
+  },
   title: text,
   description: text,
   uiSchema: { type: 'object' },
@@ -218,7 +224,7 @@ export const applicationSchemas: Readonly<Record<string, JsonSchema>> = {
 };
 
 const webhookProperties: Readonly<Record<string, JsonSchema>> = {
-  url: { type: 'string', format: 'uri', maxLength: 2000 },
+  url: { type: 'string', pattern: '^https?://', maxLength: 2000 },
   events: {
     ...listOf({ type: 'string', description: 'orders.created, orders.*, or * for all.' }),
     minItems: 1,

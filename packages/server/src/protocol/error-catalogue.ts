@@ -112,6 +112,7 @@ export const errorCatalogue = {
     'Validation Error',
     'A collection, field, role, permission or key is badly defined; `details` names each place.',
   ),
+  EXTENSION_REFUSED: entry('Validation Error', 'An extension of this server refuses the change; its message says why.'),
   RATE_LIMITED: entry('Too Many Requests', 'Too many requests; wait `retryAfter` seconds.'),
   HEADERS_TOO_LARGE: entry(
     'Headers Too Large',
@@ -120,6 +121,10 @@ export const errorCatalogue = {
   APPLICATION_FAILED: entry(
     'Internal Server Error',
     'The application could not be opened, or its disk failed; the message names the stage.',
+  ),
+  EXTENSION_FAILED: entry(
+    'Internal Server Error',
+    'An extension of this server failed or took too long; nothing was written, and the log names it.',
   ),
   INTERNAL: entry('Internal Server Error', 'An unexpected fault; the log has it under the requestId.'),
   QUERY_TIMEOUT: entry(

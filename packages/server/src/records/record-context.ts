@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { LruMap } from '../base/lru-map.ts';
 import type { ChangeLog } from '../changes/change-log.ts';
 import type { Database, Row, Transaction, WriteOptions } from '../database/database.ts';
+import type { EventManager } from '../extensions/event-manager.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { GrantOf } from '../query/grant.ts';
 import type { PlanContext } from '../query/read-plan.ts';
@@ -41,6 +42,8 @@ export interface RecordContext {
   readonly zone: string;
   /** Throws StaleVersion when the definitions have moved on: asked when a write's turn has come. */
   readonly requireCurrent: () => void;
+  /** What extensions have to say to changes; null where none has a hook. */
+  readonly hooks: EventManager | null;
   /** What the rules of webhooks ask: whether an address may be called, and how a secret is kept. */
   readonly webhooks: { problemOf(url: unknown): string | null; seal(secret: string): string };
   /** The keyed hash of a token. */

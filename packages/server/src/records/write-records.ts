@@ -4,13 +4,14 @@
  */
 import { bind, DatabaseFault, type Row, type Transaction } from '../database/database.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import type { Collection } from '../schema/registry.ts';
 import { keysOf, statesBefore, writeHistory } from './history.ts';
 import { insertAll } from './insert-records.ts';
 import { requireGrant } from './read-records.ts';
-import { keptPlan, planContext, type RecordContext, stampOf } from './record-context.ts';
+import { keptPlan, planContext, type RecordContext, stampOf, together } from './record-context.ts';
 import { type CheckedRecord, checkChange, checkEach, checkNew } from './record-input.ts';
 import { keyOf } from './record-key.ts';
 import type { Body, RecordRules, RuledBody } from './record-rules.ts';
@@ -52,6 +53,8 @@ export async function createRecords(
   body: unknown,
   rules: RecordRules | null,
 ): Promise<WriteResult> {
+  if (isAsked(context, collection))
+    return together(context, (inside) => createRecords(inside, collection, request, body, rules));
   const target: Target = { context, collection, request, rules, grant: requireGrant(context, collection, 'create') };
   const bodies = Array.isArray(body) ? body : [body];
   if (bodies.length > limits.bulkRecords) {
@@ -60,7 +63,7 @@ export async function createRecords(
       `One create takes at most ${limits.bulkRecords} records, not ${bodies.length}.`,
     );
   }
-  const ruled = await Promise.all(bodies.map((each) => prepared(target, each, null)));
+  const ruled = await Promise.all(bodies.map((each) => prepared(target, 'create', each, null)));
   const stamp = stampOf(context);
   const check = (input: unknown): CheckedRecord => checkNew(input, collection, target.grant, stamp);
   const checked = Array.isArray(body)
@@ -86,9 +89,11 @@ export async function updateRecords(
   match: Match,
   rules: RecordRules | null,
 ): Promise<WriteResult> {
+  if (isAsked(context, collection))
+    return together(context, (inside) => updateRecords(inside, collection, request, body, match, rules));
   const target: Target = { context, collection, request, rules, grant: requireGrant(context, collection, 'update') };
   const key = requireTarget(target, 'update', match);
-  const ruled = await prepared(target, withoutKey(body, key, collection), key);
+  const ruled = await prepared(target, 'update', withoutKey(body, key, collection), key);
   const checked = checkChange(ruled.body, collection, target.grant, stampOf(context));
   const records = await withHashedSecrets([checked], collection, context);
   const rows = await writing(target, records, () => updateAll(target, key, records[0]!, ruled, match));
@@ -111,8 +116,11 @@ export async function destroyRecords(
   match: Match,
   rules: RecordRules | null,
 ): Promise<WriteResult> {
+  if (isAsked(context, collection))
+    return together(context, (inside) => destroyRecords(inside, collection, request, match, rules));
   const target: Target = { context, collection, request, rules, grant: requireGrant(context, collection, 'destroy') };
   const key = requireTarget(target, 'destroy', match);
+  await hooked(target, 'destroy', key, {});
   const destroy = collection.trash && !request.force ? trashAll : destroyAll;
   const rows = await writing(target, [], () => destroy(target, key, match));
   if (rules?.access) await context.refresh();
@@ -139,8 +147,28 @@ export async function restoreRecords(
   return changedRecords(rows, key, collection);
 }
 
-function prepared(target: Target, body: unknown, key: unknown): Promise<RuledBody> | RuledBody {
-  return target.rules?.prepare?.(body, key, target.context) ?? { body: body as Body };
+/** A body as extensions would have it, then as the rules of its collection do. */
+async function prepared(target: Target, action: 'create' | 'update', body: unknown, key: unknown): Promise<RuledBody> {
+  const asked = isObject(body) ? await hooked(target, action, key, body) : body;
+  return target.rules?.prepare?.(asked, key, target.context) ?? { body: asked as Body };
+}
+
+/** Whether extensions are asked before the change: then all of it is one transaction, and this its beginning. */
+function isAsked({ hooks, inside }: RecordContext, { name, system }: Collection): boolean {
+  return hooks !== null && inside === null && hooks.asks(name, system);
+}
+
+async function hooked(
+  { context, collection }: Target,
+  action: 'create' | 'update' | 'destroy',
+  key: unknown,
+  values: Body,
+): Promise<Body> {
+  const { hooks, caller, requestId } = context;
+  if (!hooks?.asks(collection.name, collection.system)) return values;
+  const one = Array.isArray(key) ? null : (key ?? null);
+  const asked = { collection: collection.name, action, key: one, values, caller, requestId };
+  return hooks.before(asked, collection.system);
 }
 
 /** The key that update may carry in its body is passed over when it is the record's own. */
@@ -233,7 +261,7 @@ async function destroyAll(target: Target, key: unknown, match: Match): Promise<R
   );
   const environment = environmentOf(target, { key, counter: counter ?? 0, event: eventOf(target, []) });
   const single = key !== undefined && !Array.isArray(key);
-  if (plan.alone && single && !target.rules && !context.inside && !collection.options.logging) {
+  if (plan.alone && single && !target.rules && !context.inside && !context.hooks && !collection.options.logging) {
     const rows = await alone(target, plan.alone, environment, true);
     if (rows.length > 0) return rows;
   }

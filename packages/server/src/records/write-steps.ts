@@ -196,7 +196,13 @@ export function environmentOf(target: Target, parts: BindParts): BindEnvironment
 
 /** Whether a write needs no look at other rows: no rules, no restricted reference, no key of its own. */
 export function isPlain({ rules, collection, context }: Target, record: CheckedRecord): boolean {
-  if (rules || context.inside || collection.options.logging || record.named.includes(collection.primaryKey.name))
+  if (
+    rules ||
+    context.inside ||
+    context.hooks ||
+    collection.options.logging ||
+    record.named.includes(collection.primaryKey.name)
+  )
     return false;
   return columnsOf(collection).every((field) => {
     if (!field.references || !record.named.includes(field.name)) return true;

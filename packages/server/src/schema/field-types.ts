@@ -8,7 +8,7 @@ import { datetimeType } from './types/datetime.ts';
 import { decimalType } from './types/decimal.ts';
 import { doubleType } from './types/double.ts';
 import { floatType } from './types/float.ts';
-import { colorType, emailType, phoneType, urlType } from './types/formatted-text.ts';
+import { colorType, emailType, formatted, phoneType, type TextForm, urlType } from './types/formatted-text.ts';
 import { integerType } from './types/integer.ts';
 import { jsonType } from './types/json.ts';
 import { passwordType } from './types/password.ts';
@@ -19,6 +19,7 @@ import { stringType } from './types/string.ts';
 import { textType } from './types/text.ts';
 import { timeType } from './types/time.ts';
 import { uidType } from './types/uid.ts';
+import { addFormat } from './value-schema.ts';
 
 const all = [
   stringType,
@@ -51,9 +52,26 @@ const all = [
 /** Every field type by its spelling on the wire. */
 export const fieldTypes: ReadonlyMap<string, FieldType> = new Map(all.map((type) => [type.name, type]));
 
+const added = new Map<string, TextForm>();
+
+/**
+ * Adds a type of text with a form of its own, for as long as the process lives.
+ *
+ * @returns false where there is another one of that name.
+ */
+export function addTextType(type: TextForm & { readonly name: string; readonly maxLength: number }): boolean {
+  const { name, maxLength } = type;
+  if (added.has(name)) return added.get(name) === type;
+  if (fieldTypes.has(name) || !addFormat(name, type)) return false;
+  added.set(name, type);
+  (fieldTypes as Map<string, FieldType>).set(name, formatted(name, name, maxLength));
+  return true;
+}
+
 /** The type of a field as its definition shapes it. */
 export function typeOf(definition: FieldDefinition): FieldType {
   if (definition.type === 'datetime' && definition.dateOnly) return { ...dateType, name: 'datetime' };
-  const type = fieldTypes.get(definition.type)!;
+  const type = fieldTypes.get(definition.type);
+  if (!type) throw new Error(`the field type "${definition.type}" is not there; an extension that added it is missing`);
   return type.of?.(definition) ?? type;
 }

@@ -10,7 +10,7 @@ import { canonicalBigInt } from './types/big-int.ts';
 import { canonicalDate } from './types/date.ts';
 import { canonicalDatetime } from './types/datetime.ts';
 import { canonicalDecimal } from './types/decimal.ts';
-import { textFormats } from './types/formatted-text.ts';
+import { type TextForm, textFormats } from './types/formatted-text.ts';
 import { canonicalTime } from './types/time.ts';
 
 interface Digits {
@@ -31,7 +31,7 @@ const linearRegExp = Object.assign(
 /** `verbose` puts the rule that was broken into the error, for its message. */
 const ajv = new Ajv2020({ allErrors: true, strict: false, verbose: true, code: { regExp: linearRegExp as never } });
 /** Formats by name: whether a text has it, and what to give. */
-const formats: Readonly<Record<string, { holds(text: string): boolean; readonly give: string }>> = {
+const formats: Record<string, TextForm> = {
   ...textFormats,
   'date-time': {
     holds: (text) => canonicalDatetime(text) !== null,
@@ -45,6 +45,15 @@ const formats: Readonly<Record<string, { holds(text: string): boolean; readonly 
   },
 };
 for (const [name, { holds }] of Object.entries(formats)) ajv.addFormat(name, holds);
+
+/** Adds a form of text by name; false where there is one of that name. */
+export function addFormat(name: string, form: TextForm): boolean {
+  if (name in formats) return false;
+  formats[name] = form;
+  ajv.addFormat(name, (text) => form.holds(text));
+  return true;
+}
+
 ajv.addKeyword({
   keyword: 'wellFormed',
   type: 'string',

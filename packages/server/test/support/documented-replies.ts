@@ -73,7 +73,17 @@ export class Expectation {
     const caller = await callerOf(application, headers);
     const { registry, grantOf, access } = application.recordContext(caller, null);
     if (registry.all().length > mostCollections) return null;
-    return new Expectation({ application: application.name, caller, registry, grantOf, statuses: statusOf }, access);
+    return new Expectation(
+      {
+        application: application.name,
+        caller,
+        registry,
+        grantOf,
+        statuses: statusOf,
+        extensions: application.extensions,
+      },
+      access,
+    );
   }
 
   get document(): Json {

@@ -2,7 +2,7 @@ import { type FieldType, fieldType, operatorSets, optionChecks } from '../field-
 import { readTextOperand } from './string.ts';
 
 /** Text of a fixed form, kept as it was written. */
-function formatted(name: string, format: string, longest: number): FieldType {
+export function formatted(name: string, format: string, longest: number): FieldType {
   return fieldType({
     name,
     storage: 'text',
@@ -25,8 +25,14 @@ export const colorType = formatted('color', 'color', 9);
 const emailForm =
   /^[^\s@<>()[\]\\,;:"]{1,64}@[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?)*$/u;
 
-/** The forms, and what to give, by format. */
-export const textFormats: Readonly<Record<string, { holds(text: string): boolean; readonly give: string }>> = {
+/** A form of text, and what to give where a value has another. */
+export interface TextForm {
+  holds(text: string): boolean;
+  readonly give: string;
+}
+
+/** The forms by format. */
+export const textFormats: Readonly<Record<string, TextForm>> = {
   email: { holds: (text) => emailForm.test(text), give: 'Give an e-mail address such as ann@example.com.' },
   url: { holds: isWebAddress, give: 'Give an absolute address that starts with http:// or https://.' },
   phone: {
