@@ -66,6 +66,8 @@ const longestWaitMilliseconds = 30_000;
 /** How soon, and for how long, a log is looked at again whose newest events may not be readable yet. */
 const againMilliseconds = 200;
 const restlessMilliseconds = 5000;
+/** A shared log is looked at this often besides: a transaction of anybody may hold its newest events back for long. */
+const sharedWaitMilliseconds = 2000;
 const keptMilliseconds = 7 * day;
 const errorLength = 500;
 const gone = 410;
@@ -229,9 +231,10 @@ export class Webhooks {
   async #waitForNext(full: boolean): Promise<void> {
     const { database, clock } = this.#parts;
     const next = await this.nextDue();
-    const until = next === null ? longestWaitMilliseconds : next - clock.now();
+    const longest = database.dialect.shared ? sharedWaitMilliseconds : longestWaitMilliseconds;
+    const until = next === null ? longest : next - clock.now();
     const least = full ? 1000 : gatherMilliseconds;
-    this.wake(Math.min(longestWaitMilliseconds, Math.max(least, until)));
+    this.wake(Math.min(longest, Math.max(least, until)));
     if (database.dialect.shared && performance.now() < this.#restlessUntil) this.wake(againMilliseconds);
   }
 

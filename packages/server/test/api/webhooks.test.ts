@@ -167,9 +167,7 @@ describeEngines('webhooks', (engine) => {
   const deliveries = (id: number): Promise<any[]> =>
     server.data(`GET /api/webhooks/${id}/deliveries:list?sort=id&pageSize=1000`);
   const settled = (id: number, status: string, count = 1): Promise<unknown> =>
-    expect
-      .poll(async () => (await deliveries(id)).filter((each) => each.status === status).length, { timeout: 15_000 })
-      .toBe(count);
+    expect.poll(async () => (await deliveries(id)).filter((each) => each.status === status).length).toBe(count);
   /** The first delivery, once so many tries of it have been noted. */
   // biome-ignore lint/suspicious/noExplicitAny: a reply's data has no static type here
   async function noted(id: number, tries: number): Promise<any[]> {
@@ -177,7 +175,7 @@ describeEngines('webhooks', (engine) => {
       const [delivery] = await deliveries(id);
       return delivery?.lastError == null ? 0 : delivery.attempts;
     };
-    await expect.poll(tried, { timeout: 15_000 }).toBe(tries);
+    await expect.poll(tried).toBe(tries);
     return deliveries(id);
   }
   const order = (body: object): Promise<{ id: number }> => server.data('POST /api/orders:create', { body });
@@ -298,6 +296,28 @@ describeEngines('webhooks', (engine) => {
       expect((await receiver.messages('/fading', 1)).length).toBe(1);
     });
 
+    test('nobody is its $user: rows that ask for one admit nothing', async () => {
+      await server.data('POST /api/roles:create', { body: { name: 'own' } });
+      const own = { role: 'own', resource: 'orders', actions: ['view'], filter: { total: { $ne: '{{$user.id}}' } } };
+      await server.data('POST /api/permissions:create', { body: own });
+      const { id } = await hook('/own', { role: 'own' });
+      await order({ total: 70 });
+      await settled(id, 'skipped');
+      expect(receiver.received.filter(({ path }) => path === '/own')).toEqual([]);
+    });
+
+    test('definitions by their names, to a role that may see them', async () => {
+      const { id } = await hook('/definitions', { role: 'developer', events: ['collections.*'] });
+      const { id: blind } = await hook('/blind', { events: ['collections.*'] });
+      await server.data('POST /api/collections:create', { body: { name: 'brandNew', fields: [] } });
+      await settled(id, 'delivered');
+      await settled(blind, 'skipped');
+      const [message] = await receiver.messages('/definitions', 1);
+      expect(message!.body).toMatchObject({ type: 'collections.created', data: { tk: 'brandNew' } });
+      expect(message!.body.data).not.toHaveProperty('record');
+      expect(receiver.received.filter(({ path }) => path === '/blind')).toEqual([]);
+    });
+
     test('what happened before it was there, or while it was disabled, is not told', async () => {
       await order({ total: 7 });
       const { id } = await hook('/later');
@@ -374,7 +394,7 @@ describeEngines('webhooks', (engine) => {
       clock.advance(6 * hour);
       await server.data('POST /api/others:create', { body: { total: 2 } });
       await expect
-        .poll(() => server.data(`GET /api/webhooks:get/${id}`), { timeout: 15_000 })
+        .poll(() => server.data(`GET /api/webhooks:get/${id}`))
         .toMatchObject({ enabled: false, pausedAt: expect.any(String) });
 
       // Enabled again, what was given up is sent when it is asked for.

@@ -47,7 +47,7 @@ describeEngines('several servers', (engine) => {
     await hook(nodes[0]!, receiver);
     const numbers = Array.from({ length: 90 }, (_, n) => n);
     await Promise.all(numbers.map((n) => nodes[n % 3]!.data('POST /api/orders:create', { body: { n } })));
-    await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBe(numbers.length);
+    await expect.poll(() => receiver.received.length).toBe(numbers.length);
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(told(receiver)).toEqual(numbers);
   });
@@ -70,7 +70,7 @@ describeEngines('a server that is killed', (engine) => {
       clock.advance(2 * 60_000); // what it had taken on is due again
       await server.boot();
       const missing = (): number[] => acknowledged.filter((n) => !told(receiver).includes(n));
-      await expect.poll(missing, { timeout: 20_000 }).toEqual([]);
+      await expect.poll(missing).toEqual([]);
       expect(new Set(told(receiver)).size).toBe(receiver.received.length);
     } finally {
       await server.stop();
@@ -128,14 +128,14 @@ describeEngines('applications', (engine) => {
         await applications.tick();
         return applications.openCount;
       };
-      await expect.poll(closed, { timeout: 15_000, interval: 300 }).toBe(0);
+      await expect.poll(closed, { interval: 300 }).toBe(0);
       expect(receiver.received.length).toBe(1);
       receiver.behaviour = accepts;
       clock.advance(hour);
       await applications.tick();
-      await expect.poll(() => receiver.received.length, { timeout: 15_000 }).toBe(2);
+      await expect.poll(() => receiver.received.length).toBe(2);
       expect(receiver.received[1]!.body).toMatchObject({ data: { application: 'shop', record: { n: 5 } } });
-      await expect.poll(closed, { timeout: 15_000, interval: 300 }).toBe(0);
+      await expect.poll(closed, { interval: 300 }).toBe(0);
       clock.advance(hour);
       await applications.tick();
       expect(applications.openCount).toBe(0);
@@ -143,5 +143,33 @@ describeEngines('applications', (engine) => {
       await server.stop();
       await receiver.stop();
     }
+  });
+});
+
+describeEngines('a store from before there were webhooks', (engine) => {
+  test('gets them at its opening', async () => {
+    const receiver = await Receiver.start();
+    const server = await TestServer.start(engine, { env });
+    const { database } = server.running.applications.main;
+    await database.write(async (transaction) => {
+      for (const name of ['webhookDeliveries', 'webhooks']) {
+        const id = `(SELECT id FROM _collections WHERE name='${name}')`;
+        for (const text of [
+          `DELETE FROM _fields WHERE collection_id=${id}`,
+          `DELETE FROM _collections WHERE name='${name}'`,
+          `DROP TABLE "${name}"`,
+        ])
+          await transaction.run({ text, values: [] });
+      }
+      await transaction.run({ text: 'DROP TABLE _outbox', values: [] });
+    });
+    await server.running.stop();
+    await server.boot();
+    await server.data('POST /api/collections:create', { body: orders });
+    await hook(server, receiver);
+    await server.data('POST /api/orders:create', { body: { n: 1 } });
+    await expect.poll(() => told(receiver)).toEqual([1]);
+    await server.stop();
+    await receiver.stop();
   });
 });

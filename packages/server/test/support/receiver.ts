@@ -51,7 +51,7 @@ export class Receiver {
   /** The messages sent to a path, once there are so many. */
   async messages(path: string, count: number): Promise<Received[]> {
     const at = (): Received[] => this.received.filter((each) => each.path === path);
-    await expect.poll(() => at().length, { timeout: 15_000 }).toBeGreaterThanOrEqual(count);
+    await expect.poll(() => at().length).toBeGreaterThanOrEqual(count);
     return at();
   }
 
