@@ -7,5 +7,5 @@ test('ten seconds, then ever later, six hours at most, and up to a fifth more', 
   expect(waits.at(-1)).toBe(6 * 3_600_000);
   expect(waitAfter(1, 1)).toBe(12_000);
   expect(waits.slice(0, 10).reduce((sum, each) => sum + each, 0)).toBeLessThan(day);
-  expect(waitAfter(500, 1)).toBe(1.2 * 6 * 3_600_000);
+  expect(waitAfter(500, 1)).toBe(7.2 * 3_600_000);
 });

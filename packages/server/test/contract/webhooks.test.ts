@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines, type Engine, type Store } from '../support/engines.ts';
 import { hour, MovingClock } from '../support/moving-clock.ts';
@@ -50,6 +51,23 @@ describeEngines('several servers', (engine) => {
     await expect.poll(() => receiver.received.length).toBe(numbers.length);
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(told(receiver)).toEqual(numbers);
+  });
+
+  test('a transaction that runs for long holds messages back, and loses none', async () => {
+    receiver.received.length = 0;
+    const other = new pg.Client({ connectionString: store.databaseUrl! });
+    await other.connect();
+    try {
+      await other.query('BEGIN');
+      await other.query('SELECT pg_current_xact_id()');
+      await nodes[0]!.data('POST /api/orders:create', { body: { n: 1000 } });
+      await new Promise((resolve) => setTimeout(resolve, 6000));
+      expect(told(receiver)).toEqual([]);
+      await other.query('COMMIT');
+      await expect.poll(() => told(receiver)).toEqual([1000]);
+    } finally {
+      await other.end();
+    }
   });
 });
 
