@@ -9,7 +9,6 @@ import { BoundedQueue } from './base/bounded-queue.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import { type Logger, makeLogger } from './base/logger.ts';
-import { smtpMailer } from './base/mailer.ts';
 import type { Database } from './database/database.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
 import type { MailSettings } from './http/account-settings.ts';
@@ -62,7 +61,7 @@ export async function startServer({
     idleMilliseconds: config.applicationIdleSeconds * 1000,
     mostOpen: config.applicationsOpen,
   });
-  const mail = mailOf(config, log);
+  const mail = await mailOf(config, log);
   const accounts = { signUpApplications: config.signUpApplications, mail };
   const http = new HttpServer({ applications, config, logger: log, accounts });
   const url = await http.listen();
@@ -82,8 +81,10 @@ export async function startServer({
 const mostMails = 200;
 const mailPatienceMilliseconds = 5000;
 
-function mailOf({ smtp, publicUrl }: Config, logger: Logger): MailSettings | null {
+/** Loaded only where it is used, as engines are. */
+async function mailOf({ smtp, publicUrl }: Config, logger: Logger): Promise<MailSettings | null> {
   if (!smtp || !publicUrl) return null;
+  const { smtpMailer } = await import('./base/mailer.ts');
   const mailer = smtpMailer(smtp.url, smtp.from);
   // What a mail server says may hold addresses: its code is enough.
   const failed = (error: unknown): void =>

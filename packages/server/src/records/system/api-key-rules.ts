@@ -5,7 +5,7 @@ import { makeToken } from '../../base/token.ts';
 import { isWellFormedText } from '../../base/well-formed.ts';
 import { bumpVersion } from '../../database/catalogue.ts';
 import type { Transaction } from '../../database/database.ts';
-import { endKey, findKeyById, insertKey, type StoredKey } from '../../database/identity-store.ts';
+import { endKey, findKeyById, insertKey, type StoredKey } from '../../database/key-rows.ts';
 import { actorOf } from '../../identity/caller.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
