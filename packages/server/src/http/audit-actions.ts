@@ -29,7 +29,7 @@ function reading(action: ReadAction): SystemAction['run'] {
 
 async function verify(call: Call): Promise<Answer> {
   requireAudit(call, 'list');
-  knownParameters(call, []);
+  knownParameters(call, [], false);
   return { data: JSON.stringify(await call.application.journal.verify()) };
 }
 
@@ -43,7 +43,7 @@ async function stats(call: Call): Promise<Answer> {
   const context = application.recordContext(caller, requestId);
   const keys = context.registry.get('apiKeys');
   const grant = requireGrant(context, keys, 'list');
-  const { filterByTk } = knownParameters(call, ['filterByTk']);
+  const { filterByTk } = knownParameters(call, ['filterByTk'], false);
   if (!/^[1-9]\d{0,9}$/.test(String(filterByTk)))
     throw new ApiError('PARAMETER_INVALID', 'filterByTk must name one API key by its id.');
   const route = { resource: 'apiKeys', action: 'list', tk: String(filterByTk), of: null };

@@ -47,7 +47,8 @@ export interface HttpParts {
   readonly accounts: AccountSettings;
 }
 
-const systemActions: Readonly<Record<string, SystemAction>> = {
+/** Every action that is written by hand, whatever its resource. */
+export const systemActions: Readonly<Record<string, SystemAction>> = {
   ...authActions,
   ...keyActions,
   ...permissionActions,

@@ -12,6 +12,7 @@ export interface Operation {
   readonly id: string;
   readonly tag: string;
   readonly summary: string;
+  readonly description?: string;
   readonly parameters: readonly Parameter[];
   readonly body?: JsonSchema;
   readonly success: JsonSchema;
@@ -28,7 +29,7 @@ export function pathItem(operation: Operation, inPath: readonly Parameter[], sub
 }
 
 function describe(operation: Operation, { statuses, caller }: Subject): JsonSchema {
-  const { id, tag, summary, parameters, body, success, notModified, errors, open } = operation;
+  const { id, tag, summary, description, parameters, body, success, notModified, errors, open } = operation;
   const free = open && caller.type !== 'anonymous';
   const responses: Responses = {
     200: success,
@@ -39,6 +40,7 @@ function describe(operation: Operation, { statuses, caller }: Subject): JsonSche
     operationId: id,
     tags: [tag],
     summary,
+    ...(description !== undefined && { description }),
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && { requestBody: body }),
     responses,

@@ -7,7 +7,7 @@ import { valueSchema } from './field-schema.ts';
 import { body, type Operation, reply, responseRef } from './operation.ts';
 import { headersOf, keyParameter, type Parameter, parameterRef } from './parameters.ts';
 import { schemaRef, shownName } from './record-schemas.ts';
-import { grantsFor, isTold, type Subject } from './subject.ts';
+import { grantsFor, isTold, mayWrite, type Subject } from './subject.ts';
 
 const summaries: Readonly<Record<RecordAction, string>> = {
   list: 'List records',
@@ -123,14 +123,14 @@ export function successOf({ name }: Collection, action: RecordAction): JsonSchem
 /** The responses of a collection that the role may meet: one record, a page, and what writes answer. */
 export function recordResponses(subject: Subject, collection: Collection): Record<string, JsonSchema> {
   const { name } = collection;
-  const may = (action: string): boolean => subject.grantOf(name, action) !== null;
+  const may = (action: 'create' | 'update' | 'destroy'): boolean => mayWrite(subject, collection, action);
   const one = schemaRef(shownName(subject, collection, 'get'));
   const listed = schemaRef(shownName(subject, collection, 'list'));
   const trial = schemaRef('WriteMeta');
   const tag = { ETag: { $ref: '#/components/headers/ETag' } };
   const list = { type: 'array', items: one };
   const responses: Record<string, JsonSchema> = { [`${name}.one`]: reply('One record.', one, trial, tag) };
-  if (may('list')) {
+  if (subject.grantOf(name, 'list')) {
     const page = reply('The records.', { type: 'array', items: listed }, schemaRef('ListMeta'), tag);
     const lines = {
       'application/x-ndjson': {

@@ -5,7 +5,7 @@ import { statusOf } from '../../src/http/status.ts';
 import { anonymous, bearerToken, inRole } from '../../src/identity/authenticator.ts';
 import type { Caller } from '../../src/identity/caller.ts';
 import { writeDocument } from '../../src/openapi/openapi-document.ts';
-import type { Subject } from '../../src/openapi/subject.ts';
+import { type Subject, subjectOf } from '../../src/openapi/subject.ts';
 import { canonicalDate } from '../../src/schema/types/date.ts';
 import { canonicalDatetime } from '../../src/schema/types/datetime.ts';
 import { textFormats } from '../../src/schema/types/formatted-text.ts';
@@ -71,9 +71,9 @@ export class Expectation {
 
   static async #in(application: Application, headers: Asked['headers']): Promise<Expectation | null> {
     const caller = await callerOf(application, headers);
-    const { registry, grantOf, access } = application.recordContext(caller, null);
-    if (registry.all().length > mostCollections) return null;
-    return new Expectation({ application: application.name, caller, registry, grantOf, statuses: statusOf }, access);
+    const context = application.recordContext(caller, null);
+    if (context.registry.all().length > mostCollections) return null;
+    return new Expectation(subjectOf(application.name, context, statusOf), context.access);
   }
 
   get document(): Json {
