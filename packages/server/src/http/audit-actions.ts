@@ -3,6 +3,7 @@ import { grantsOfAction, type ReadAction } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { denied } from '../query/read-access.ts';
 import { missing, requireGrant } from '../records/read-records.ts';
+import type { RecordContext } from '../records/record-context.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
 import { knownParameters } from './known-parameters.ts';
 import { runRead, runRecordAction } from './record-actions.ts';
@@ -23,7 +24,9 @@ function reading(action: ReadAction): SystemAction['run'] {
     const { application, caller, requestId, zone } = call;
     for (const needed of grantsOfAction(action)) requireAudit(call, needed);
     const context = await application.auditContext(caller, requestId, zone);
-    return runRead(action, call, context, auditCollection);
+    const { database, registry } = context;
+    const contextNow = async (): Promise<RecordContext> => ({ ...(await call.contextNow()), database, registry });
+    return runRead(action, { ...call, contextNow }, context, auditCollection);
   };
 }
 

@@ -41,7 +41,7 @@ const narrower: Readonly<Record<string, Readonly<Record<string, SystemField>>>> 
     lastUsedAt: { given: null },
   },
   audit: {
-    actor: { shown: { type: ['string', 'null'], pattern: '^(?:user|apiKey):\\d+$' } },
+    actor: { shown: { type: ['string', 'null'], pattern: '^(?:main/)?(?:user|apiKey):\\d+$' } },
     credential: { shown: credential },
     outcome: { shown: { type: 'string', enum: ['done', 'refused'] } },
   },

@@ -230,7 +230,9 @@ describeEngines('docs:openapi', (engine) => {
 
   test('of an API key the name alone is changed', async () => {
     expect(Object.keys((await schema('apiKeys.update')).properties)).toEqual(['name']);
-    expect((await paths('admin')).filter((path) => /apiKeys\/\{key\}\/roleOf:(?:set|add|remove|toggle|create)/.test(path))).toEqual([]);
+    expect(
+      (await paths('admin')).filter((path) => /apiKeys\/\{key\}\/roleOf:(?:set|add|remove|toggle|create)/.test(path)),
+    ).toEqual([]);
   });
 
   test('a reply to too many requests says when to come again, and what the limit is', async () => {

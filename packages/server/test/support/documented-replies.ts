@@ -114,6 +114,8 @@ export function documentOf(subject: Subject, snapshot: object): Json {
 export function problemOf(document: Json, asked: Asked, answered: Answered): string | null {
   const operation = operationOf(document, asked);
   const { status, type, body } = answered;
+  // What a browser asks before it calls is a matter of the Fetch standard, not of the document.
+  if (asked.method === 'OPTIONS' && status === 204) return null;
   if (!operation) {
     if (status < 400) return `${status}, and the document has no such operation`;
     return asked.method === 'HEAD' ? null : fits(document, { $ref: '#/components/schemas/Error' }, body);
