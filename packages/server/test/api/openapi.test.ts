@@ -235,6 +235,15 @@ describeEngines('docs:openapi', (engine) => {
     ).toEqual([]);
   });
 
+  test('what changes nothing knows no dryRun', async () => {
+    for (const action of ['auth:sessions', 'apiKeys:stats', 'permissions:explain', 'audit:verify'])
+      await server.play({
+        name: '',
+        request: `GET /api/${action}?dryRun=true`,
+        expect: { status: 400, body: { code: 'PARAMETER_UNKNOWN' } },
+      });
+  });
+
   test('a reply to too many requests says when to come again, and what the limit is', async () => {
     const { components } = await documentFor('nobody');
     expect(Object.keys(components.responses.TooManyRequests.headers)).toEqual([

@@ -23,7 +23,7 @@ export interface Asked {
 
 export interface Answered {
   readonly status: number;
-  readonly type: string | null;
+  readonly headers: Headers;
   readonly body: unknown;
 }
 
@@ -113,7 +113,8 @@ export function documentOf(subject: Subject, snapshot: object): Json {
 /** What of a reply the document does not say, or null. */
 export function problemOf(document: Json, asked: Asked, answered: Answered): string | null {
   const operation = operationOf(document, asked);
-  const { status, type, body } = answered;
+  const { status, headers, body } = answered;
+  const type = headers.get('content-type');
   // What a browser asks before it calls is a matter of the Fetch standard, not of the document.
   if (asked.method === 'OPTIONS' && status === 204) return null;
   if (!operation) {
@@ -122,10 +123,27 @@ export function problemOf(document: Json, asked: Asked, answered: Answered): str
   }
   const response = resolved(document, operation.responses[status]);
   if (!response) return `the status ${status} is not in the document`;
+  const header = headerProblem(document, response, headers);
+  if (header !== null) return header;
   if (status === 304 || asked.method === 'HEAD') return null;
   const media = response.content?.[(type ?? '').split(';')[0]!];
   if (!media) return `the content type ${type} is not in the document`;
   return type!.startsWith('application/json') ? fits(document, media.schema, body) : null;
+}
+
+/** What a refusal says in headers. */
+const ofRefusals = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'WWW-Authenticate'];
+
+function headerProblem(document: Json, response: Json, headers: Headers): string | null {
+  for (const name of ofRefusals) {
+    const sent = headers.get(name);
+    if (sent === null) continue;
+    const { schema } = resolved(document, response.headers?.[name]) ?? {};
+    if (!schema) return `the header ${name} is not in the document`;
+    const problem = fits(document, schema, schema.type === 'integer' ? Number(sent) : sent);
+    if (problem !== null) return `the header ${name}: ${problem}`;
+  }
+  return null;
 }
 
 /** The operation that a request is, under the method that the document gives it: reads answer POST too. */
