@@ -47,7 +47,8 @@ export interface HttpParts {
   readonly accounts: AccountSettings;
 }
 
-const systemActions: Readonly<Record<string, SystemAction>> = {
+/** Actions written by hand, by `<resource>:<action>`. */
+export const systemActions: Readonly<Record<string, SystemAction>> = {
   ...authActions,
   ...keyActions,
   ...permissionActions,

@@ -24,7 +24,7 @@ export async function runRelationAction(call: Call): Promise<Answer> {
   const source = namedCollection(context, route.of!.collection, 'get');
   requireGrant(context, source, 'get');
   const related = relatedOf(context, source, route.resource, route.of!.tk);
-  const action = actions[route.action];
+  const action = Object.hasOwn(actions, route.action) ? actions[route.action] : undefined;
   if (!action) throw unknownRoute();
   return action(call, context, related);
 }
@@ -97,7 +97,7 @@ async function get(call: Call, context: RecordContext, related: Related): Promis
 /** Creates records that the relation names. */
 async function create(call: Call, context: RecordContext, related: Related): Promise<Answer> {
   const request = call.request();
-  const body = allowed(call.body, request);
+  const body = allowed(context, related.target, 'create', call.body, request);
   // What the relation itself sets is never dropped.
   const whole = { ...request, whitelist: null, blacklist: [] };
   const ready = await withSecretsOf(context, related.target, body);

@@ -88,7 +88,7 @@ function namedValues(input: unknown, collection: Collection, grant: Grant): Reco
     if (!grant.may(field))
       throw new ApiError('FIELD_DENIED', `The role may not write "${name}" of ${collection.name}.`);
     if (field.relation) linkByKey(field, value, values);
-    else values[name] = value;
+    else setOwn(name, value, values);
   }
   return values;
 }
@@ -109,10 +109,14 @@ function linkByKey(field: Field, value: unknown, values: Record<string, unknown>
       `"${field.name}" takes the key of a record here; nested records are not written by this version.`,
     );
   }
-  if (relation.sourceField in values && values[relation.sourceField] !== key) {
-    throw new ApiError('BODY_INVALID', `"${field.name}" and "${relation.sourceField}" name different records.`);
-  }
-  values[relation.sourceField] = key;
+  setOwn(relation.sourceField, key, values);
+}
+
+/** A relation and its foreign key may both be named, in either order, where they agree. */
+function setOwn(name: string, value: unknown, values: Record<string, unknown>): void {
+  if (name in values && values[name] !== value)
+    throw new ApiError('BODY_INVALID', `"${name}" and its relation name different records.`);
+  values[name] = value;
 }
 
 /** `make` is false while checking: generated values need no check, and clocks should not run twice. */
