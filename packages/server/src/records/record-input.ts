@@ -20,6 +20,11 @@ export interface Stamp {
 
 type Raw = Readonly<Record<string, unknown>>;
 
+/** Values by field name, without what every object has: a field may be named `toString`. */
+function bare(values?: Raw): Record<string, unknown> {
+  return Object.assign(Object.create(null) as Record<string, unknown>, values);
+}
+
 /**
  * Checks one body for create: what is missing gets its default, everything is validated at once.
  *
@@ -37,7 +42,7 @@ export function checkChange(input: unknown, collection: Collection, grant: Grant
   const given = namedValues(input, collection, grant);
   const problems = recordCheck(collection, 'update')(given);
   if (problems) throw invalidValues(problems);
-  const values: Record<string, unknown> = { ...given };
+  const values = bare(given);
   for (const field of collection.fields) {
     if (field.kept) {
       const value = keptValue(field, stamp);
@@ -79,7 +84,7 @@ function namedValues(input: unknown, collection: Collection, grant: Grant): Reco
   if (input === null || typeof input !== 'object' || Array.isArray(input)) {
     throw new ApiError('BODY_INVALID', `The body must be an object with the fields of ${collection.name}.`);
   }
-  const values: Record<string, unknown> = {};
+  const values = bare();
   for (const [name, value] of Object.entries(input as Raw)) {
     const field = collection.byName.get(name);
     if (!field || field.hidden)
@@ -121,7 +126,7 @@ function setOwn(name: string, value: unknown, values: Record<string, unknown>): 
 
 /** `make` is false while checking: generated values need no check, and clocks should not run twice. */
 function withDefaults(given: Raw, collection: Collection, stamp: Stamp, make: boolean): Record<string, unknown> {
-  const values: Record<string, unknown> = { ...given };
+  const values = bare(given);
   for (const field of collection.fields) {
     if (field.column === null) continue;
     if (field.kept) {
@@ -149,7 +154,7 @@ function defaultOf(field: Field, now: number, make: boolean): unknown {
 }
 
 function canonical(values: Raw, collection: Collection): Record<string, unknown> {
-  const ready: Record<string, unknown> = {};
+  const ready = bare();
   for (const [name, value] of Object.entries(values)) {
     const field = collection.byName.get(name)!;
     const read = value === null ? null : field.type.read(value, field.definition);
