@@ -47,7 +47,7 @@ export interface HttpParts {
   readonly accounts: AccountSettings;
 }
 
-/** Every action that is written by hand, whatever its resource. */
+/** Actions written by hand, by `<resource>:<action>`. */
 export const systemActions: Readonly<Record<string, SystemAction>> = {
   ...authActions,
   ...keyActions,

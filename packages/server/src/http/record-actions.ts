@@ -18,9 +18,10 @@ import type { RecordContext } from '../records/record-context.ts';
 import { withSecretsOf } from '../records/secrets.ts';
 import { rulesOf } from '../records/system/rules-of.ts';
 import { tried } from '../records/trial.ts';
-import { destroyRecords, type Match, restoreRecords, type WriteResult } from '../records/write-records.ts';
+import { destroyRecords, restoreRecords, type WriteResult } from '../records/write-records.ts';
 import type { Collection } from '../schema/registry.ts';
 import type { Answer, Call } from './call.ts';
+import { matchOf } from './if-match.ts';
 import { isTrial } from './known-parameters.ts';
 import { unknownRoute } from './route.ts';
 import { streamedList } from './streamed-list.ts';
@@ -106,13 +107,4 @@ async function written(
 
 function answer({ data, counter }: { data: string; counter: number | null }): Answer {
   return counter === null ? { data } : { data, counter };
-}
-
-/** The counter in `"<counter>.<hash>"`; the hash and `W/` do not matter. */
-function matchOf(header: string | undefined): Match {
-  if (header === undefined) return null;
-  if (header.trim() === '*') return 'any';
-  const counter = /^\s*(?:W\/)?"(\d{1,15})(?:\.[^"]*)?"\s*$/.exec(header)?.[1];
-  if (counter === undefined) throw new ApiError('HEADER_INVALID', 'If-Match takes the ETag of a get, such as "3.abc".');
-  return Number(counter);
 }

@@ -12,6 +12,7 @@ import { rulesOf } from '../records/system/rules-of.ts';
 import { tried } from '../records/trial.ts';
 import { destroyRecords, type WriteResult } from '../records/write-records.ts';
 import type { Answer, Call } from './call.ts';
+import { matchOf } from './if-match.ts';
 import { isTrial } from './known-parameters.ts';
 import { namedCollection } from './record-actions.ts';
 import { unknownRoute } from './route.ts';
@@ -24,7 +25,7 @@ export async function runRelationAction(call: Call): Promise<Answer> {
   const source = namedCollection(context, route.of!.collection, 'get');
   requireGrant(context, source, 'get');
   const related = relatedOf(context, source, route.resource, route.of!.tk);
-  const action = actions[route.action];
+  const action = Object.hasOwn(actions, route.action) ? actions[route.action] : undefined;
   if (!action) throw unknownRoute();
   return action(call, context, related);
 }
@@ -97,7 +98,7 @@ async function get(call: Call, context: RecordContext, related: Related): Promis
 /** Creates records that the relation names. */
 async function create(call: Call, context: RecordContext, related: Related): Promise<Answer> {
   const request = call.request();
-  const body = allowed(call.body, request);
+  const body = allowed(context, related.target, 'create', call.body, request);
   // What the relation itself sets is never dropped.
   const whole = { ...request, whitelist: null, blacklist: [] };
   const ready = await withSecretsOf(context, related.target, body);
@@ -136,10 +137,12 @@ function withForeignKey(body: unknown, name: string, value: unknown): unknown {
 async function update(call: Call, context: RecordContext, related: Related): Promise<Answer> {
   const { target, relation, field } = related;
   const request = asked(call, related);
+  const match = matchOf(call.ifMatch);
   const ready = await withSecretsOf(context, target, call.body);
   const result = await writing(ready, request, async (inside) => {
     const wanted = await namedIn(inside, related, request);
-    if (wanted) return updateWithNested(inside, target, wanted, call.body, null);
+    if (wanted) return updateWithNested(inside, target, wanted, call.body, match);
+    if (match !== null) throw new ApiError('VERSION_STALE', `"${field.name}" names no record that could match.`);
     if (relation.kind === 'belongsTo') throw new ApiError('RECORD_UNKNOWN', `"${field.name}" names no record.`);
     return createLinked(inside, related, normaliseRequest('create', {}, false), call.body);
   });
@@ -149,10 +152,11 @@ async function update(call: Call, context: RecordContext, related: Related): Pro
 async function destroy(call: Call, context: RecordContext, related: Related): Promise<Answer> {
   const { target, field } = related;
   const request = asked(call, related);
+  const match = matchOf(call.ifMatch);
   const result = await writing(context, request, async (inside) => {
     const wanted = await namedIn(inside, related, request);
     if (!wanted) throw new ApiError('RECORD_UNKNOWN', `"${field.name}" names no record.`);
-    return destroyRecords(inside, target, wanted, null, rulesOf(target));
+    return destroyRecords(inside, target, wanted, match, rulesOf(target));
   });
   return answer(result, request);
 }

@@ -3,7 +3,8 @@ import { isObject } from '../protocol/json-text.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import type { Collection } from '../schema/registry.ts';
-import { createWithNested, updateWithNested } from './nested-values.ts';
+import { refuseDeniedBody } from './denied-names.ts';
+import { allowed, createWithNested, updateWithNested } from './nested-values.ts';
 import { getRecord, listRecords } from './read-records.ts';
 import { type RecordContext, together } from './record-context.ts';
 import type { WriteResult } from './write-records.ts';
@@ -22,6 +23,8 @@ export async function findOrCreate(
   updates: boolean,
 ): Promise<WriteResult> {
   const filter = filterOf(collection, request, body);
+  const written = allowed(context, collection, 'create', body, request);
+  refuseDeniedBody(context, collection, written, updates ? ['create', 'update'] : ['create']);
   const turn = `first ${collection.id} ${JSON.stringify(filter)}`;
   return together(
     context,
