@@ -1,5 +1,6 @@
 import { adminRole } from '../access/access-table.ts';
 import { mainName } from '../applications/application.ts';
+import { limits } from '../protocol/limits.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { body, type Operation, reply, responseRef } from './operation.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
@@ -41,6 +42,12 @@ const named = (what: string, example: string): Parameter => ({
   description: `The name of the ${what}.`,
   schema: { type: 'string' },
   example,
+});
+const asked = (name: string, description: string, schema: JsonSchema): Parameter => ({
+  name,
+  in: 'query',
+  description,
+  schema,
 });
 const tried = parameterRef('dryRun');
 const orTrial = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, schemaRef('DefinitionTrial')] });
@@ -285,6 +292,59 @@ const documentOperations: readonly WrittenOperation[] = [
   },
 ];
 
+const changeOperations: readonly WrittenOperation[] = [
+  {
+    action: 'changes:list',
+    method: 'get',
+    summary: 'Events that the role may see, oldest first',
+    may: everybody,
+    parameters: [
+      asked('since', 'A cursor; what comes after it. Without it from the oldest kept event on.', { type: 'string' }),
+      asked('resource', 'A collection, or the first word of made events. Needed without a credential.', {
+        type: 'string',
+      }),
+      asked('wait', 'Seconds to wait for an event where there is none.', {
+        type: 'integer',
+        minimum: 0,
+        maximum: limits.waitSeconds,
+        default: 0,
+      }),
+      asked('pageSize', 'Events on the page.', {
+        type: 'integer',
+        minimum: 1,
+        maximum: limits.pageSizeMaximum,
+        default: limits.pageSizeDefault,
+      }),
+    ],
+    success: reply('The events.', listOf(schemaRef('Event')), schemaRef('EventMeta'), tag),
+    notModified: true,
+  },
+  {
+    action: 'changes:publish',
+    summary: 'Publish an event',
+    may: everybody,
+    body: body(schemaRef('NewEvent')),
+    success: reply('Its name and moment; it is durable.', schemaRef('PublishedEvent')),
+  },
+  {
+    action: 'realtime:listen',
+    method: 'get',
+    summary: 'Events as they come: Server-Sent Events, or a WebSocket by upgrade',
+    may: everybody,
+    parameters: [
+      asked('resource', 'A collection, the first word of made events, or * for all.', { type: 'string' }),
+      parameterRef('filter'),
+      asked('since', 'A cursor; what comes after it. Without it what comes from now on.', { type: 'string' }),
+      asked('values', 'With the record as get shows it.', { type: 'boolean', default: false }),
+    ],
+    success: {
+      description:
+        'Messages subscribed {cursor}, event, resync {cursor} (read again, go on from there) and error. id is the cursor.',
+      content: { 'text/event-stream': { schema: { type: 'string' } } },
+    },
+  },
+];
+
 /** What is no resource: it has no action in its path. */
 const health: Operation = {
   method: 'get',
@@ -304,6 +364,7 @@ const all: readonly WrittenOperation[] = [
   ...fieldOperations,
   ...applicationOperations,
   ...documentOperations,
+  ...changeOperations,
 ];
 
 /** Actions that are described here, as http/ names them. */
@@ -314,6 +375,9 @@ export function systemOperations(subject: Subject): readonly Operation[] {
   return [health, ...all.filter((each) => each.may(subject)).map((each) => operationOf(each, subject))];
 }
 
+/** Operations that are called by another path than their action's. */
+const ownPaths: Readonly<Record<string, string>> = { 'realtime:listen': '/api/realtime' };
+
 function operationOf(
   { action, method = 'post', parameters = [], may: _, ...rest }: WrittenOperation,
   subject: Subject,
@@ -323,7 +387,7 @@ function operationOf(
   return {
     ...rest,
     method,
-    path: below ? `/api/collections/{collection}/fields:${name}` : `/api/${action}`,
+    path: below ? `/api/collections/{collection}/fields:${name}` : (ownPaths[action] ?? `/api/${action}`),
     id: `${resource.replace('/', '.')}.${name}`,
     tag: below ? 'fields' : resource,
     parameters: typeof parameters === 'function' ? parameters(subject) : parameters,

@@ -136,6 +136,39 @@ export const commonSchemas: Readonly<Record<string, JsonSchema>> = {
   ),
   WriteMeta: object({ dryRun: { const: true } }),
   Query: querySchema,
+  Event: object(
+    {
+      cursor: { type: 'string', description: 'For since: what comes after this event.' },
+      at: moment,
+      name: { type: 'string', examples: ['posts.created', 'collections.updated', 'campaign.sent'] },
+      resource: text,
+      tk: { ...textOrNull, description: 'The key of the record.' },
+      actor: { ...textOrNull, description: 'user:<id> or apiKey:<id>.' },
+      requestId: textOrNull,
+      changed: { ...listOf(text), description: 'Fields that were named.' },
+      payload: { description: 'Of a published event.' },
+    },
+    ['cursor', 'at', 'name', 'resource', 'tk', 'actor', 'requestId', 'changed'],
+  ),
+  EventMeta: object(
+    {
+      nextCursor: { type: 'string', description: 'For since, the next time.' },
+      hasNext: { type: 'boolean', description: 'There may be more at once.' },
+      resync: { const: true, description: 'The log cannot go on from since: read the records again.' },
+    },
+    ['nextCursor', 'hasNext'],
+  ),
+  NewEvent: {
+    ...object(
+      {
+        name: { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9]{0,59}\\.[A-Za-z][A-Za-z0-9]{0,59}$' },
+        payload: { description: 'At most 64 KiB.' },
+      },
+      ['name'],
+    ),
+    examples: [{ name: 'campaign.sent', payload: { recipients: 12 } }],
+  },
+  PublishedEvent: object({ name: text, at: moment }, ['name', 'at']),
   Health: object({ status: { const: 'ok' }, uptime: { type: 'integer', description: 'Seconds.' } }, [
     'status',
     'uptime',

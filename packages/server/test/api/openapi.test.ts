@@ -2,6 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { applicationActions } from '../../src/http/application-actions.ts';
 import { authActions } from '../../src/http/auth-actions.ts';
+import { changeActions } from '../../src/http/change-actions.ts';
 import { definitionActions } from '../../src/http/definition-actions.ts';
 import { docsActions } from '../../src/http/docs-actions.ts';
 import { writtenActions } from '../../src/openapi/system-operations.ts';
@@ -334,7 +335,7 @@ describeEngines('docs:openapi', (engine) => {
 
 describe('actions that are written by hand', () => {
   test('are described, all of them', () => {
-    const known = { ...authActions, ...definitionActions, ...applicationActions, ...docsActions };
+    const known = { ...authActions, ...definitionActions, ...applicationActions, ...docsActions, ...changeActions };
     expect([...writtenActions].sort()).toEqual(Object.keys(known).sort());
   });
 });
