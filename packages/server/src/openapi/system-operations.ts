@@ -292,12 +292,16 @@ const documentOperations: readonly WrittenOperation[] = [
   },
 ];
 
+/** Whoever has proved who they are, and everybody where `public` may get something. */
+const hearing = (subject: Subject): boolean =>
+  signedIn(subject) || subject.registry.all().some(({ name }) => subject.grantOf(name, 'get') !== null);
+
 const changeOperations: readonly WrittenOperation[] = [
   {
     action: 'changes:list',
     method: 'get',
     summary: 'Events that the role may see, oldest first',
-    may: everybody,
+    may: hearing,
     parameters: [
       asked('since', 'A cursor; what comes after it. Without it from the oldest kept event on.', { type: 'string' }),
       asked('resource', 'A collection, or the first word of made events. Needed without a credential.', {
@@ -322,7 +326,7 @@ const changeOperations: readonly WrittenOperation[] = [
   {
     action: 'changes:publish',
     summary: 'Publish an event',
-    may: everybody,
+    may: signedIn,
     body: body(schemaRef('NewEvent')),
     success: reply('Its name and moment; it is durable.', schemaRef('PublishedEvent')),
   },
@@ -330,7 +334,7 @@ const changeOperations: readonly WrittenOperation[] = [
     action: 'realtime:listen',
     method: 'get',
     summary: 'Events as they come: Server-Sent Events, or a WebSocket by upgrade',
-    may: everybody,
+    may: hearing,
     parameters: [
       asked('resource', 'A collection, the first word of made events, or * for all.', { type: 'string' }),
       parameterRef('filter'),

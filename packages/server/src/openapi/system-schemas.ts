@@ -140,7 +140,7 @@ export const commonSchemas: Readonly<Record<string, JsonSchema>> = {
     {
       cursor: { type: 'string', description: 'For since: what comes after this event.' },
       at: moment,
-      name: { type: 'string', examples: ['posts.created', 'collections.updated', 'campaign.sent'] },
+      name: { type: 'string', examples: ['orders.created', 'campaign.sent'] },
       resource: text,
       tk: { ...textOrNull, description: 'The key of the record.' },
       actor: { ...textOrNull, description: 'user:<id> or apiKey:<id>.' },

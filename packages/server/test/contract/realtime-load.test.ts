@@ -43,7 +43,9 @@ describeEngines('realtime under load', (engine) => {
     for (const one of clients) await one.subscribe('a', 'things');
     await pause(500);
     const after = server.memory;
-    process.stdout.write(`${engine.name}: ${clients.length} idle sockets: ${before.toFixed(0)} MB -> ${after.toFixed(0)} MB\n`);
+    process.stdout.write(
+      `${engine.name}: ${clients.length} idle sockets: ${before.toFixed(0)} MB -> ${after.toFixed(0)} MB\n`,
+    );
     expect(after - before).toBeLessThan(60);
     for (const one of clients) one.socket.terminate();
   });
