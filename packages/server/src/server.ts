@@ -44,7 +44,8 @@ export async function startServer({
   const database = await stores.open(mainStore, true);
   const { appKey, appKeyPrevious, maximumFields, maximumCollections } = config;
   const audit = { days: config.auditDays, entries: config.auditEntries };
-  const common = { clock, logger: log, appKey, appKeyPrevious, maximumFields, maximumCollections, audit };
+  const events = { days: config.eventsDays, entries: config.eventsEntries };
+  const common = { clock, logger: log, appKey, appKeyPrevious, maximumFields, maximumCollections, audit, events };
   const openJournal = (): ReturnType<ApplicationStores['openJournal']> => stores.openJournal(mainStore);
   const main = new Application({ ...common, name: mainName, database, openJournal, requireServed: null });
   await database.alone(async () => {

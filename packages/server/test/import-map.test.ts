@@ -18,6 +18,7 @@ const rooms = [
   'records',
   'collections',
   'applications',
+  'realtime',
   'openapi',
   'http',
 ];

@@ -10,6 +10,7 @@ import type { Logger } from '../base/logger.ts';
 import { LruMap } from '../base/lru-map.ts';
 import { TokenHasher } from '../base/token.ts';
 import { ChangeLog } from '../changes/change-log.ts';
+import { type EventLimits, EventRetention } from '../changes/retention.ts';
 import type { DefinitionContext, Trial } from '../collections/definition-context.ts';
 import { readDefinitions, readVersions, type Versions } from '../database/catalogue.ts';
 import { type Database, DatabaseFault, StaleVersion } from '../database/database.ts';
@@ -41,6 +42,8 @@ export interface ApplicationParts {
   readonly maximumCollections: number;
   /** How long entries of the audit journal are kept, and how many. */
   readonly audit: { readonly days: number; readonly entries: number };
+  /** How long events are kept, and how many. */
+  readonly events: EventLimits;
   /** Opens the store of the audit journal; null where its tables lie beside the application's. */
   readonly openJournal: () => Promise<Database | null>;
   /** Asked where other servers may have stopped or destroyed it meanwhile. @throws ApiError when it is not served now. */
@@ -69,6 +72,8 @@ export class Application {
   readonly clock: Clock;
   readonly #parts: ApplicationParts;
   readonly #hashers: readonly TokenHasher[];
+  readonly #retention: EventRetention;
+  readonly #leaving = new AbortController();
   #snapshot: Snapshot;
   #loading: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -80,6 +85,7 @@ export class Application {
     this.clock = parts.clock;
     this.journal = journalOf(parts);
     this.changes = new ChangeLog(parts.database, () => this.journal.wake());
+    this.#retention = new EventRetention(this.changes, parts.events, parts.clock, parts.logger);
     const former = parts.appKeyPrevious === null ? [] : [new TokenHasher(parts.appKeyPrevious)];
     this.#hashers = [new TokenHasher(parts.appKey), ...former];
     this.authenticator = new Authenticator(parts.database, this.#hashers, parts.clock, () =>
@@ -92,11 +98,36 @@ export class Application {
     return this.#snapshot.registry;
   }
 
+  get logger(): Logger {
+    return this.#parts.logger;
+  }
+
+  /** Moves on with definitions, and with who may do what. */
+  get version(): number {
+    return this.#snapshot.versions.version;
+  }
+
+  /** Aborted when it is about to be closed: who holds it open for long lets go. */
+  get leaving(): AbortSignal {
+    return this.#leaving.signal;
+  }
+
+  /** Asks those who hold it open for long to let go. */
+  withdraw(): void {
+    this.#leaving.abort();
+  }
+
+  /** Forgets events that are over their time, as the clock would have it done. */
+  pruneEvents(): Promise<void> {
+    return this.#retention.prune();
+  }
+
   /** Reads definitions and access; the stores must be there. */
   async open(): Promise<void> {
     await this.refresh();
     await this.changes.open();
     this.journal.begin();
+    this.#retention.begin();
     this.#timer = setInterval(() => void this.#flushUse(), useFlushMilliseconds);
     this.#timer.unref();
   }
@@ -104,6 +135,8 @@ export class Application {
   /** Writes what is only in memory and closes the database; everything acknowledged is on the disk before. */
   async close(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer);
+    this.withdraw();
+    await this.#retention.end();
     await this.#flushUse();
     await this.journal.close();
     await this.database.close();

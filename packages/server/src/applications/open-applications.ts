@@ -118,6 +118,7 @@ export class OpenApplications {
     const slot = this.#slots.get(name);
     if (!slot) return void (await this.#moving.get(name)?.catch(nothing));
     this.#slots.delete(name);
+    slot.application.withdraw();
     await this.#moved(name, async () => {
       await unused(slot);
       await this.#quietly(`closing ${name}`, () => slot.application.close());

@@ -1,7 +1,9 @@
 import type { Application } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
+import type { Lease } from '../applications/open-applications.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import type { Proof } from '../realtime/connection.ts';
 import type { ContextNow } from '../records/stream-records.ts';
 import type { AccountSettings } from './account-settings.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -27,6 +29,14 @@ export interface Call {
   readonly accept: string | undefined;
   readonly acceptEncoding: string | string[] | undefined;
   readonly address: string;
+  /** Keeps the application open until it is released. */
+  readonly hold: () => Lease;
+  /** The credential, to be asked for again while a connection stays open; null without one. */
+  readonly proof: () => Proof | null;
+  /** Where a stream of events was left, as browsers say it. */
+  readonly lastEventId: string | string[] | undefined;
+  /** Aborted when the client has gone, or the server stops; made when it is asked for. */
+  readonly gone: () => AbortSignal;
   readonly requestId: string;
   readonly limits: RateLimits;
   readonly accounts: AccountSettings;

@@ -20,11 +20,13 @@ import { isReadAction, isRecordAction } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { knownZone } from '../query/period.ts';
+import type { Proof } from '../realtime/connection.ts';
 import type { AccountSettings } from './account-settings.ts';
 import { applicationActions } from './application-actions.ts';
 import { auditActions } from './audit-actions.ts';
 import { authActions } from './auth-actions.ts';
 import type { Answer, Call, DocumentAnswer, SystemAction } from './call.ts';
+import { changeActions } from './change-actions.ts';
 import { corsHeaders, corsVary, preflight } from './cors.ts';
 import { definitionActions } from './definition-actions.ts';
 import { docsActions } from './docs-actions.ts';
@@ -34,10 +36,11 @@ import { addressOf, endpointOf, noteAnswer, noteFailure, noteSilentAct } from '.
 import { keyActions } from './key-actions.ts';
 import { permissionActions } from './permission-actions.ts';
 import { RateLimits } from './rate-limits.ts';
+import { isSocketRequest, RealtimeSockets, shouldUpgrade } from './realtime-sockets.ts';
 import { runRecordAction } from './record-actions.ts';
 import { relationReads, relationWrites, runRelationAction } from './relation-actions.ts';
 import { parseBody, readParameters, readRecordRequest } from './request-reader.ts';
-import { parseRoute, type Route, unknownRoute } from './route.ts';
+import { parseRoute, type Route, realtimePath, unknownRoute } from './route.ts';
 import { noContent, notModified } from './status.ts';
 
 export interface HttpParts {
@@ -56,9 +59,10 @@ export const systemActions: Readonly<Record<string, SystemAction>> = {
   ...applicationActions,
   ...auditActions,
   ...docsActions,
+  ...changeActions,
 };
 /** Resources that have no generated actions. */
-const actionOnly = new Set(['auth', 'collections', 'fields', 'applications', 'audit', 'docs']);
+const actionOnly = new Set(['auth', 'collections', 'fields', 'applications', 'audit', 'docs', 'changes', 'realtime']);
 const jsonType = 'application/json; charset=utf-8';
 const commonHeaders = {
   'cache-control': 'private, no-cache',
@@ -89,11 +93,14 @@ export class HttpServer {
   readonly #common: typeof commonHeaders;
   readonly #routes = new LruMap<Route>(2000);
   readonly #startedAt = performance.now();
+  readonly #sockets: RealtimeSockets;
+  readonly #stopped = new AbortController();
   #stopping = false;
 
   constructor(parts: HttpParts) {
     this.#parts = parts;
     this.#limits = new RateLimits(parts.config);
+    this.#sockets = new RealtimeSockets(parts, this.#limits);
     this.#common = isClosed(parts.config.corsOrigins) ? commonHeaders : { ...commonHeaders, vary: corsVary };
     this.#fastify = Fastify({
       logger: false,
@@ -104,7 +111,7 @@ export class HttpServer {
       forceCloseConnections: 'idle',
       return503OnClosing: false, // ours has the common shape
       trustProxy: parts.config.trustedProxies ?? false,
-      http: { maxHeaderSize: limits.headerBytes },
+      http: { maxHeaderSize: limits.headerBytes, shouldUpgradeCallback: shouldUpgrade },
       routerOptions: { querystringParser: () => ({}) },
       frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
         this.#refuse(error, request, reply),
@@ -122,6 +129,8 @@ export class HttpServer {
   /** Refuses new requests, lets those under way finish. A connection that falls idle meanwhile is closed. */
   async close(): Promise<void> {
     this.#stopping = true;
+    this.#stopped.abort();
+    await this.#sockets.close();
     const idle = setInterval(() => this.#fastify.server.closeIdleConnections(), 50);
     await this.#fastify.close().finally(() => clearInterval(idle));
   }
@@ -140,6 +149,10 @@ export class HttpServer {
     for (const path of ['/api/health', '/live', '/ready'])
       fastify.get(path, (request, reply) => this.#health(request, reply));
     registerDocsPage(fastify);
+    fastify.server.on('upgrade', (request, socket, head) => this.#sockets.asRequest(request, socket, head, fastify));
+    fastify.get(realtimePath, (request, reply) =>
+      isSocketRequest(request.raw) ? this.#upgrade(request, reply) : this.#handle(request, reply),
+    );
     fastify.route({
       method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       url: '/api/*',
@@ -181,6 +194,22 @@ export class HttpServer {
     } catch (error) {
       return this.#refuse(error, request, reply);
     }
+  }
+
+  #upgrade(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    try {
+      if (this.#stopping) throw new ApiError('STOPPING', 'The server is stopping.', { retryAfter: 5 });
+      this.#sockets.accept(request.raw, this.#addressOf(request));
+      return reply.hijack();
+    } catch (error) {
+      return this.#refuse(error, request, reply);
+    }
+  }
+
+  #gone({ raw }: FastifyRequest): AbortSignal {
+    const left = new AbortController();
+    raw.socket.once('close', () => left.abort());
+    return AbortSignal.any([left.signal, this.#stopped.signal]);
   }
 
   async #answer(request: FastifyRequest, requestId: string): Promise<Answer> {
@@ -253,6 +282,10 @@ export class HttpServer {
         accept: request.headers.accept,
         acceptEncoding: request.headers['accept-encoding'],
         address,
+        lastEventId: request.headers['last-event-id'],
+        hold: () => lease.again(),
+        proof: () => proofOf(request),
+        gone: () => this.#gone(request),
         requestId,
         limits: this.#limits,
         accounts: this.#parts.accounts,
@@ -473,6 +506,12 @@ async function journaled(action: SystemAction, call: Call): Promise<Answer> {
   const answer = await action.run(call);
   await noteSilentAct(call, answer);
   return answer;
+}
+
+function proofOf({ headers }: FastifyRequest): Proof | null {
+  const { authorization } = headers;
+  if (authorization === undefined) return null;
+  return { token: bearerToken(authorization), role: headers['x-role'] as string | undefined };
 }
 
 function checkMethod(method: string, reads: boolean, known: boolean): void {

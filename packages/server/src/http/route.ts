@@ -11,6 +11,8 @@ export interface Route {
 }
 
 const prefix = '/api/';
+/** The one path without an action: what asks to be upgraded names none. */
+export const realtimePath = '/api/realtime';
 
 /**
  * Reads `/api/<resource>:<action>[/<tk>]` and `/api/<collection>/<tk>/<relation>:<action>[/<tk>]`.
@@ -18,6 +20,7 @@ const prefix = '/api/';
  * @throws ApiError `ROUTE_UNKNOWN` for any other path.
  */
 export function parseRoute(path: string): Route {
+  if (path === realtimePath) return { resource: 'realtime', action: 'listen', tk: null, of: null };
   if (!path.startsWith(prefix)) throw unknownRoute();
   const parts = path.slice(prefix.length).split('/');
   const nested = parts.length > 2;

@@ -31,6 +31,8 @@ const words: Readonly<Record<string, string>> = {
   collections: 'Define collections',
   fields: 'Define fields',
   docs: 'Documentation',
+  changes: 'Events of the past',
+  realtime: 'Events as they come',
   health: 'Health',
   apiKeys: 'API keys',
   permissions: 'Permissions',

@@ -1,6 +1,7 @@
 import { applicationOperations } from './application-operations.ts';
 import { auditOperations } from './audit-operations.ts';
 import { authOperations } from './auth-operations.ts';
+import { changeOperations } from './change-operations.ts';
 import { definitionOperations } from './definition-operations.ts';
 import { keyOperations } from './key-operations.ts';
 import { type Operation, reply } from './operation.ts';
@@ -45,6 +46,7 @@ const all: readonly WrittenOperation[] = [
   ...definitionOperations,
   ...applicationOperations,
   ...auditOperations,
+  ...changeOperations,
   ...documentOperations,
 ];
 

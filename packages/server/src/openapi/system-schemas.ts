@@ -2,6 +2,7 @@ import { mainName } from '../applications/application.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { journalSchemas } from './audit-operations.ts';
 import { accountSchemas, sessionSchemas } from './auth-schemas.ts';
+import { eventSchemas } from './change-operations.ts';
 import { definitionSchemas } from './definition-schemas.ts';
 import { errorSchema } from './error-responses.ts';
 import { keySchemas, keyUseSchemas } from './key-operations.ts';
@@ -30,6 +31,7 @@ export const commonSchemas: Readonly<Record<string, JsonSchema>> = {
   ),
   WriteMeta: object({ dryRun: { const: true } }),
   Query: querySchema,
+  ...eventSchemas,
   Health: object({ status: { const: 'ok' }, uptime: { type: 'integer', description: 'Seconds.' } }, [
     'status',
     'uptime',

@@ -46,6 +46,9 @@ export function numbered(what: string, example: number): Parameter {
   return { name: 'filterByTk', in: 'query', required: true, description: `The id of the ${what}.`, schema, example };
 }
 
+/** Operations that are called by another path than their action's. */
+const ownPaths: Readonly<Record<string, string>> = { 'realtime:listen': '/api/realtime' };
+
 /** As the document has it. */
 export function operationOf(written: WrittenOperation, subject: Subject): Operation {
   const { action, method = 'post', parameters = [], may: _, ...rest } = written;
@@ -54,7 +57,7 @@ export function operationOf(written: WrittenOperation, subject: Subject): Operat
   return {
     ...rest,
     method,
-    path: below ? `/api/collections/{collection}/fields:${name}` : `/api/${action}`,
+    path: below ? `/api/collections/{collection}/fields:${name}` : (ownPaths[action] ?? `/api/${action}`),
     id: `${resource.replace('/', '.')}.${name}`,
     tag: below ? 'fields' : resource,
     parameters: typeof parameters === 'function' ? parameters(subject) : parameters,

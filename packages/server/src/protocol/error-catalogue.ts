@@ -50,7 +50,7 @@ export const errorCatalogue = {
   SORT_INVALID: entry('Bad Request', 'A sort term on a field that does not sort.'),
   CURSOR_INVALID: entry(
     'Bad Request',
-    'The cursor in `after` is malformed or belongs to another sort, filter or role.',
+    'The cursor in `after` or `since` is malformed, or belongs to another sort, filter or role.',
   ),
   TARGET_MISSING: entry('Bad Request', 'The action needs `filterByTk` or a non-empty filter.'),
   REFERENCE_MISSING: entry(
