@@ -250,6 +250,10 @@ export class Application {
       actor: caller && actorOf(caller),
       by: caller,
       requestId,
+      mayList: (name) => {
+        const grant = caller && this.#grantsOf(caller.role)(name, 'list');
+        return caller === null || (grant !== null && grant.rows === null);
+      },
       maximumFields: this.#parts.maximumFields,
       maximumCollections: this.#parts.maximumCollections,
       trial,

@@ -46,6 +46,8 @@ export interface DefinitionContext {
   /** Who changes the definitions; null: the server. */
   readonly by: Caller | null;
   readonly requestId: string | null;
+  /** Whether errors may name records of a collection: whoever changes its definition need not be one who reads it. */
+  readonly mayList: (collection: string) => boolean;
   readonly maximumFields: number;
   readonly maximumCollections: number;
   /** Where a change is only tried: what it would do is noted here, then all of it is taken back. */

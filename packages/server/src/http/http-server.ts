@@ -63,6 +63,8 @@ export const systemActions: Readonly<Record<string, SystemAction>> = {
 };
 /** Resources that have no generated actions. */
 const actionOnly = new Set(['auth', 'collections', 'fields', 'applications', 'audit', 'docs', 'changes', 'realtime']);
+/** Paths are kept by their text before anybody is known to ask: longer ones would hold memory for strangers. */
+const longestKeptPath = 300;
 const jsonType = 'application/json; charset=utf-8';
 const commonHeaders = {
   'cache-control': 'private, no-cache',
@@ -298,7 +300,7 @@ export class HttpServer {
     const kept = this.#routes.get(path);
     if (kept) return kept;
     const route = parseRoute(path);
-    this.#routes.set(path, route);
+    if (path.length <= longestKeptPath) this.#routes.set(path, route);
     return route;
   }
 

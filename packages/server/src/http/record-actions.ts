@@ -35,12 +35,17 @@ export async function runRecordAction(call: Call): Promise<Answer> {
   const { action } = call.route;
   if (!isRecordAction(action)) throw unknownRoute();
   const context = call.application.recordContext(call.caller, call.requestId, call.zone);
-  const collection = namedCollection(context, call.route.resource, action);
-  for (const needed of grantsOfAction(action)) requireGrant(context, collection, needed); // before the parameters: 401 and 403 come before 400
+  const grants = grantsOfAction(action);
+  const collection = namedCollection(context, call.route.resource, grants[0]!);
+  for (const needed of grants) requireGrant(context, collection, needed); // before the parameters: 401 and 403 come before 400
   return isReadAction(action) ? runRead(action, call, context, collection) : write(action, call, context, collection);
 }
 
-/** A role without any grant on a name gets the same answer whether the collection exists or not. */
+/**
+ * A role without any grant on a name gets the same answer whether the collection exists or not.
+ *
+ * @param action the first grant that is asked for where it exists.
+ */
 export function namedCollection(context: RecordContext, name: string, action: string): Collection {
   const collection = context.registry.find(name);
   if (collection) return collection;

@@ -156,8 +156,11 @@ export function operationOf(document: Json, { method, path }: Asked): Json | nul
 
 /** `/api/posts/5/tags:list/7?…` is `/api/posts/{key}/tags:list`. */
 export function templateOf(path: string): string {
-  const parts = path.split('?')[0]!.split('/').map(decoded);
-  const at = parts.findIndex((part) => part.includes(':'));
+  const sent = path.split('?')[0]!.split('/');
+  const parts = sent.map(decoded);
+  // A key may hold a colon too, and is sent with it escaped.
+  const plain = sent.findIndex((part) => part.includes(':'));
+  const at = plain >= 0 ? plain : parts.findIndex((part) => part.includes(':'));
   if (at < 0) return parts.join('/');
   if (at === 4) parts[3] = parts[2] === 'collections' ? '{collection}' : '{key}';
   return parts.slice(0, at + 1).join('/');
