@@ -11,6 +11,8 @@ export interface Route {
 }
 
 const prefix = '/api/';
+/** The one route that names no action: what it does stands in its body. */
+const batch: Route = { resource: 'batch', action: '', tk: null, of: null };
 
 /**
  * Reads `/api/<resource>:<action>[/<tk>]` and `/api/<collection>/<tk>/<relation>:<action>[/<tk>]`.
@@ -18,6 +20,7 @@ const prefix = '/api/';
  * @throws ApiError `ROUTE_UNKNOWN` for any other path.
  */
 export function parseRoute(path: string): Route {
+  if (path === '/api/batch') return batch;
   if (!path.startsWith(prefix)) throw unknownRoute();
   const parts = path.slice(prefix.length).split('/');
   const nested = parts.length > 2;

@@ -1,6 +1,7 @@
 import { adminRole } from '../access/access-table.ts';
 import { mainName } from '../applications/application.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
+import { batch } from './batch-operation.ts';
 import { body, type Operation, reply, responseRef } from './operation.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
 import { parametersFor } from './record-operations.ts';
@@ -311,7 +312,7 @@ export const writtenActions: readonly string[] = all.map(({ action }) => action)
 
 /** The operations that no collection's definition makes, as far as the role may do them. */
 export function systemOperations(subject: Subject): readonly Operation[] {
-  return [health, ...all.filter((each) => each.may(subject)).map((each) => operationOf(each, subject))];
+  return [health, batch, ...all.filter((each) => each.may(subject)).map((each) => operationOf(each, subject))];
 }
 
 function operationOf(

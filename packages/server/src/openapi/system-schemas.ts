@@ -134,6 +134,17 @@ export const commonSchemas: Readonly<Record<string, JsonSchema>> = {
     },
     ['pageSize', 'hasNext', 'nextCursor'],
   ),
+  HistoryEntry: object(
+    {
+      id: whole,
+      at: moment,
+      action: { type: 'string', enum: ['created', 'updated', 'destroyed', 'restored'] },
+      actor: textOrNull,
+      requestId: textOrNull,
+      changes: listOf(object({ field: text, before: {}, after: {} }, ['field', 'before', 'after'])),
+    },
+    ['id', 'at', 'action', 'actor', 'requestId', 'changes'],
+  ),
   WriteMeta: object({ dryRun: { const: true } }),
   Query: querySchema,
   Health: object({ status: { const: 'ok' }, uptime: { type: 'integer', description: 'Seconds.' } }, [
