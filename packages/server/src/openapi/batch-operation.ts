@@ -26,7 +26,7 @@ const operation: JsonSchema = {
   additionalProperties: false,
 };
 
-/** `POST /api/batch`, which has no action in its path. */
+/** `POST /api/batch`, for those who have a credential, which has no action in its path. */
 export const batch: Operation = {
   method: 'post',
   path: '/api/batch',

@@ -312,7 +312,11 @@ export const writtenActions: readonly string[] = all.map(({ action }) => action)
 
 /** The operations that no collection's definition makes, as far as the role may do them. */
 export function systemOperations(subject: Subject): readonly Operation[] {
-  return [health, batch, ...all.filter((each) => each.may(subject)).map((each) => operationOf(each, subject))];
+  return [
+    health,
+    ...(signedIn(subject) ? [batch] : []),
+    ...all.filter((each) => each.may(subject)).map((each) => operationOf(each, subject)),
+  ];
 }
 
 function operationOf(
