@@ -25,6 +25,7 @@ import type { AccountSettings } from './account-settings.ts';
 import { applicationActions } from './application-actions.ts';
 import { auditActions } from './audit-actions.ts';
 import { authActions } from './auth-actions.ts';
+import { batchActions } from './batch-actions.ts';
 import type { Answer, Call, DocumentAnswer, SystemAction } from './call.ts';
 import { changeActions } from './change-actions.ts';
 import { corsHeaders, corsVary, preflight } from './cors.ts';
@@ -34,6 +35,7 @@ import { registerDocsPage } from './docs-page/docs-page.ts';
 import { errorReply, mediaTypeUnsupported } from './error-reply.ts';
 import { addressOf, endpointOf, noteAnswer, noteFailure, noteSilentAct } from './journaling.ts';
 import { keyActions } from './key-actions.ts';
+import { type Once, onceApart, onceOf } from './once.ts';
 import { permissionActions } from './permission-actions.ts';
 import { RateLimits } from './rate-limits.ts';
 import { isSocketRequest, RealtimeSockets, shouldUpgrade } from './realtime-sockets.ts';
@@ -60,6 +62,7 @@ export const systemActions: Readonly<Record<string, SystemAction>> = {
   ...auditActions,
   ...docsActions,
   ...changeActions,
+  ...batchActions,
 };
 /** Resources that have no generated actions. */
 const actionOnly = new Set(['auth', 'collections', 'fields', 'applications', 'audit', 'docs', 'changes', 'realtime']);
@@ -291,9 +294,18 @@ export class HttpServer {
         requestId,
         limits: this.#limits,
         accounts: this.#parts.accounts,
+        handWritten,
+        once: this.#onceOf(request, caller),
+        inside: null,
       };
       return run(action, call);
     });
+  }
+
+  /** Reads by POST change nothing, however often they are asked: for them the header is checked alone. */
+  #onceOf({ headers, raw, body, method }: FastifyRequest, caller: Caller): Once | null {
+    const header = headers['idempotency-key'];
+    return header === undefined || method !== 'POST' ? null : onceOf(header, raw.url!, body, caller);
   }
 
   #route(path: string): Route {
@@ -368,6 +380,7 @@ export class HttpServer {
       return reply;
     }
     const headers = bodyHeaders(this.#common, requestId, body);
+    if (answer.replayed) headers['idempotency-replayed'] = 'true';
     reply.raw
       .writeHead(200, tag === undefined ? headers : { ...headers, etag: tag })
       .end(request.method === 'HEAD' ? undefined : body);
@@ -455,6 +468,10 @@ function isNamed({ registry }: Application, route: Route): boolean {
   return collection !== null && (route.of === null || collection.byName.get(route.resource)?.relation != null);
 }
 
+function handWritten(resource: string, action: string): boolean {
+  return actionOnly.has(resource) || systemActions[`${resource}:${action}`] !== undefined;
+}
+
 function isKnownAction({ action, of }: Route): boolean {
   return of === null ? isRecordAction(action) : relationReads.has(action) || relationWrites.has(action);
 }
@@ -491,8 +508,7 @@ function zoneOf(header: string | string[] | undefined): string {
 /** Runs an action; what a caller without a credential may not do is 401, not 403. */
 async function run(action: SystemAction | undefined, call: Call): Promise<Answer> {
   try {
-    if (action?.journaled) return await journaled(action, call);
-    if (action) return await action.run(call);
+    if (action) return await runSystem(action, call);
     if (call.route.of) return await runRelationAction(call);
     if (actionOnly.has(call.route.resource)) throw unknownRoute();
     return await runRecordAction(call);
@@ -501,6 +517,12 @@ async function run(action: SystemAction | undefined, call: Call): Promise<Answer
     if (refusal && call.caller.type === 'anonymous') throw tokenMissing();
     throw error;
   }
+}
+
+/** A write that keeps its reply itself stands in one transaction; the others are claimed before and kept after. */
+function runSystem(action: SystemAction, call: Call): Promise<Answer> {
+  const plain = (each: Call): Promise<Answer> => (action.journaled ? journaled(action, each) : action.run(each));
+  return call.once && !action.reads && !action.keepsReply ? onceApart(call, plain) : plain(call);
 }
 
 /** An act that leaves no event is told of before its reply leaves. */

@@ -128,6 +128,12 @@ function systemResponses({ statuses }: Subject): Members {
   return {
     NotModified: { description: 'If-None-Match names what the reply would be.', headers: tag },
     Destroyed: reply('How many were destroyed.', { type: 'integer' }, schemaRef('WriteMeta')),
+    History: reply(
+      'Entries, the newest first.',
+      { type: 'array', items: schemaRef('HistoryEntry') },
+      schemaRef('ListMeta'),
+      tag,
+    ),
     Groups: reply('An object for each group: its dimensions and measures by their names.', groups, undefined, tag),
     ...errorResponses(statuses),
   };

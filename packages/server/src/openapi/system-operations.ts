@@ -1,6 +1,7 @@
 import { applicationOperations } from './application-operations.ts';
 import { auditOperations } from './audit-operations.ts';
 import { authOperations } from './auth-operations.ts';
+import { batch } from './batch-operation.ts';
 import { changeOperations } from './change-operations.ts';
 import { definitionOperations } from './definition-operations.ts';
 import { keyOperations } from './key-operations.ts';
@@ -8,7 +9,7 @@ import { type Operation, reply } from './operation.ts';
 import { permissionOperations } from './permission-operations.ts';
 import { schemaRef } from './record-schemas.ts';
 import type { Subject } from './subject.ts';
-import { everybody, operationOf, tag, type WrittenOperation } from './written-operation.ts';
+import { everybody, operationOf, signedIn, tag, type WrittenOperation } from './written-operation.ts';
 
 const documentOperations: readonly WrittenOperation[] = [
   {
@@ -52,5 +53,9 @@ const all: readonly WrittenOperation[] = [
 
 /** The operations that no collection's definition makes, as far as the role may do them. */
 export function systemOperations(subject: Subject): readonly Operation[] {
-  return [health, ...all.filter((each) => each.may(subject)).map((each) => operationOf(each, subject))];
+  return [
+    health,
+    ...(signedIn(subject) ? [batch] : []),
+    ...all.filter((each) => each.may(subject)).map((each) => operationOf(each, subject)),
+  ];
 }

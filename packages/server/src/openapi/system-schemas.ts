@@ -8,7 +8,7 @@ import { errorSchema } from './error-responses.ts';
 import { keySchemas, keyUseSchemas } from './key-operations.ts';
 import { querySchema } from './parameters.ts';
 import { explanationSchemas } from './permission-operations.ts';
-import { object, textOrNull, truth, whole } from './schema-parts.ts';
+import { listOf, moment, object, text, textOrNull, truth, whole } from './schema-parts.ts';
 import type { Subject } from './subject.ts';
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
@@ -28,6 +28,17 @@ export const commonSchemas: Readonly<Record<string, JsonSchema>> = {
       versions: { type: 'object', additionalProperties: whole },
     },
     ['pageSize', 'hasNext', 'nextCursor'],
+  ),
+  HistoryEntry: object(
+    {
+      id: whole,
+      at: moment,
+      action: { type: 'string', enum: ['created', 'updated', 'destroyed', 'restored'] },
+      actor: textOrNull,
+      requestId: textOrNull,
+      changes: listOf(object({ field: text, before: {}, after: {} }, ['field', 'before', 'after'])),
+    },
+    ['id', 'at', 'action', 'actor', 'requestId', 'changes'],
   ),
   WriteMeta: object({ dryRun: { const: true } }),
   Query: querySchema,

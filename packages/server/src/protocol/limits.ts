@@ -38,5 +38,14 @@ export const limits = {
   /** Members of a query, and rows of its result. */
   queryMeasures: 20,
   queryDimensions: 10,
+  /** Operations of a batch, how long all of them may take, and the JSON text of their results and of what they refer to. */
+  batchOperations: 200,
+  batchMilliseconds: 10_000,
+  batchBytes: 64 * 1024 * 1024,
+  referredBytes: 10 * 1024 * 1024,
+  /** How long replies are kept for repeated requests, how long a reply may be, and how many an application keeps. */
+  replyKeptMilliseconds: 24 * 3_600_000,
+  replyKeptBytes: 256 * 1024,
+  repliesKept: 50_000,
   queryRows: 10_000,
 } as const;

@@ -25,7 +25,6 @@ export async function findOrCreate(
   const filter = filterOf(collection, request, body);
   const written = allowed(context, collection, 'create', body, request);
   refuseDeniedBody(context, collection, written, updates ? ['create', 'update'] : ['create']);
-  const turn = `first ${collection.id} ${JSON.stringify(filter)}`;
   return together(
     context,
     async (inside) => {
@@ -50,8 +49,13 @@ export async function findOrCreate(
       return { data: record.data, counter: record.counter, keys: [key] };
     },
     // The look for it may be one at every record.
-    { turn, heavy: true },
+    { turn: turnOf(collection, request, body), heavy: true },
   );
+}
+
+/** The turn of calls that look for the same values. */
+export function turnOf(collection: Collection, request: AskedRecordRequest, body: unknown): string {
+  return `first ${collection.id} ${JSON.stringify(filterOf(collection, request, body))}`;
 }
 
 function shownAs({ fields, except, appends }: AskedRecordRequest): Record<string, unknown> {
