@@ -10,7 +10,6 @@ import { type Clock, systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import { Lanes } from './base/lanes.ts';
 import { type Logger, makeLogger } from './base/logger.ts';
-import { smtpMailer } from './base/mailer.ts';
 import { OutboundClient } from './base/outbound.ts';
 import type { Database } from './database/database.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
@@ -67,6 +66,7 @@ export async function startServer({
     audit,
     outbound,
     extensions,
+    events: { days: config.eventsDays, entries: config.eventsEntries },
   };
   const openJournal = (): ReturnType<ApplicationStores['openJournal']> => stores.openJournal(mainStore);
   const main = new Application({ ...common, name: mainName, database, openJournal, requireServed: null });
@@ -85,7 +85,7 @@ export async function startServer({
     idleMilliseconds: config.applicationIdleSeconds * 1000,
     mostOpen: config.applicationsOpen,
   });
-  const mail = mailOf(config, log);
+  const mail = await mailOf(config, log);
   const accounts = { signUpApplications: config.signUpApplications, mail };
   const http = new HttpServer({ applications, config, logger: log, accounts, extensions });
   const url = await http.listen();
@@ -105,8 +105,10 @@ export async function startServer({
 const mostMails = 200;
 const mailPatienceMilliseconds = 5000;
 
-function mailOf({ smtp, publicUrl }: Config, logger: Logger): MailSettings | null {
+/** Loaded only where it is used, as engines are. */
+async function mailOf({ smtp, publicUrl }: Config, logger: Logger): Promise<MailSettings | null> {
   if (!smtp || !publicUrl) return null;
+  const { smtpMailer } = await import('./base/mailer.ts');
   const mailer = smtpMailer(smtp.url, smtp.from);
   // What a mail server says may hold addresses: its code is enough.
   const failed = (error: unknown): void =>

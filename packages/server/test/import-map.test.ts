@@ -20,6 +20,7 @@ const rooms = [
   'collections',
   'webhooks',
   'applications',
+  'realtime',
   'openapi',
   'http',
 ];

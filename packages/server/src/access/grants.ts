@@ -4,6 +4,9 @@ import { variableOf } from '../query/variables.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
 import { type AccessTable, adminRole, type Permission, publicRole, type Role } from './access-table.ts';
 
+/** Decisions that are kept for a role: as many as collections and actions make, not as many as there are words. */
+const mostKept = 50_000;
+
 /**
  * The gate: what a role may do, as grants. Pure; what it decides from is given to it.
  *
@@ -17,7 +20,8 @@ export function grantsOf(roleName: string, table: AccessTable, registry: Registr
     const known = kept.get(key);
     if (known !== undefined) return known;
     const grant = makeGrant(roleName, resource, action, table, registry);
-    kept.set(key, grant);
+    // Anybody may ask for a name that nothing bears.
+    if (kept.size < mostKept) kept.set(key, grant);
     return grant;
   };
 }

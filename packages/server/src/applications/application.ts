@@ -11,6 +11,7 @@ import { LruMap } from '../base/lru-map.ts';
 import { Sealer } from '../base/seal.ts';
 import { TokenHasher } from '../base/token.ts';
 import { ChangeLog } from '../changes/change-log.ts';
+import { type EventLimits, EventRetention } from '../changes/retention.ts';
 import type { DefinitionContext, Trial } from '../collections/definition-context.ts';
 import { readDefinitions, readVersions, type Versions } from '../database/catalogue.ts';
 import { type Database, DatabaseFault, StaleVersion } from '../database/database.ts';
@@ -48,6 +49,8 @@ export interface ApplicationParts {
   readonly extensions: readonly Extension[];
   /** What webhooks are sent through. */
   readonly outbound: Outbound;
+  /** How long events are kept, and how many. */
+  readonly events: EventLimits;
   /** Opens the store of the audit journal; null where its tables lie beside the application's. */
   readonly openJournal: () => Promise<Database | null>;
   /** Asked where other servers may have stopped or destroyed it meanwhile. @throws ApiError when it is not served now. */
@@ -78,6 +81,8 @@ export class Application {
   readonly #parts: ApplicationParts;
   readonly #hashers: readonly TokenHasher[];
   readonly #hooks: EventManager | null;
+  readonly #retention: EventRetention;
+  readonly #leaving = new AbortController();
   #snapshot: Snapshot;
   #loading: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -95,6 +100,7 @@ export class Application {
       () => this.journal.wake(),
       hooks && ((events, at) => hooks.told(events, at)),
     );
+    this.#retention = new EventRetention(this.changes, parts.events, parts.clock, parts.logger);
     const former = parts.appKeyPrevious === null ? [] : [new TokenHasher(parts.appKeyPrevious)];
     this.#hashers = [new TokenHasher(parts.appKey), ...former];
     this.authenticator = new Authenticator(parts.database, this.#hashers, parts.clock, () =>
@@ -112,11 +118,36 @@ export class Application {
     return this.#snapshot.registry;
   }
 
+  get logger(): Logger {
+    return this.#parts.logger;
+  }
+
+  /** Moves on with definitions, and with who may do what. */
+  get version(): number {
+    return this.#snapshot.versions.version;
+  }
+
+  /** Aborted when it is about to be closed: who holds it open for long lets go. */
+  get leaving(): AbortSignal {
+    return this.#leaving.signal;
+  }
+
+  /** Asks those who hold it open for long to let go. */
+  withdraw(): void {
+    this.#leaving.abort();
+  }
+
+  /** Forgets events that are over their time, as the clock would have it done. */
+  pruneEvents(): Promise<void> {
+    return this.#retention.prune();
+  }
+
   /** Reads definitions and access; the stores must be there. */
   async open(): Promise<void> {
     await this.refresh();
     await this.changes.open();
     this.journal.begin();
+    this.#retention.begin();
     this.#timer = setInterval(() => void this.#flushUse(), useFlushMilliseconds);
     this.#timer.unref();
   }
@@ -126,6 +157,8 @@ export class Application {
     if (this.#timer) clearInterval(this.#timer);
     await this.#hooks?.close();
     await this.webhooks.close();
+    this.withdraw();
+    await this.#retention.end();
     await this.#flushUse();
     await this.journal.close();
     await this.database.close();
@@ -242,6 +275,10 @@ export class Application {
       by: caller,
       requestId,
       hooks: this.#hooks,
+      mayList: (name) => {
+        const grant = caller && this.#grantsOf(caller.role)(name, 'list');
+        return caller === null || (grant !== null && grant.rows === null);
+      },
       maximumFields: this.#parts.maximumFields,
       maximumCollections: this.#parts.maximumCollections,
       trial,

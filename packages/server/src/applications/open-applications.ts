@@ -120,6 +120,7 @@ export class OpenApplications {
     const slot = this.#slots.get(name);
     if (!slot) return void (await this.#moving.get(name)?.catch(nothing));
     this.#slots.delete(name);
+    slot.application.withdraw();
     await this.#moved(name, async () => {
       await unused(slot);
       await slot.application.webhooks.close();

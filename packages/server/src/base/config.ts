@@ -34,6 +34,9 @@ export interface Config {
   readonly databaseConnections: number;
   readonly auditDays: number;
   readonly auditEntries: number;
+  readonly eventsDays: number;
+  readonly eventsEntries: number;
+  readonly realtimeSockets: number;
   /** Applications in which anyone may sign up; null for all. */
   readonly signUpApplications: ReadonlySet<string> | null;
   readonly smtp: { readonly url: string; readonly from: string } | null;
@@ -90,6 +93,9 @@ export const settings: readonly Setting[] = [
     '1000000',
     'Administrative acts that the audit journal of an application keeps; of refusals a quarter.',
   ),
+  setting('EVENTS_DAYS', '30', 'Days that an event is kept; who comes back later reads again.'),
+  setting('EVENTS_ENTRIES', '1000000', 'Events that an application keeps.'),
+  setting('REALTIME_SOCKETS', '10000', 'Open realtime connections of this server; one credential has a tenth at most.'),
   setting('ALLOW_SIGN_UP', '', 'Applications in which anyone may sign up, with commas, or `*`; empty: none.'),
   setting('SMTP_URL', '', 'Mail server for password resets, smtp:// or smtps://; empty: none are sent.', true),
   setting('SMTP_FROM', '', 'Sender of these mails.'),
@@ -142,6 +148,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     databaseConnections: whole('DATABASE_CONNECTIONS', read('DATABASE_CONNECTIONS'), 2, 10_000),
     auditDays: whole('AUDIT_DAYS', read('AUDIT_DAYS'), 1, 36_500),
     auditEntries: whole('AUDIT_ENTRIES', read('AUDIT_ENTRIES'), 100, 1_000_000_000),
+    eventsDays: whole('EVENTS_DAYS', read('EVENTS_DAYS'), 1, 36_500),
+    eventsEntries: whole('EVENTS_ENTRIES', read('EVENTS_ENTRIES'), 100, 1_000_000_000),
+    realtimeSockets: whole('REALTIME_SOCKETS', read('REALTIME_SOCKETS'), 10, 1_000_000),
     signUpApplications: signUpApplications(read('ALLOW_SIGN_UP')),
     smtp: smtp(optional('SMTP_URL'), optional('SMTP_FROM'), optional('PUBLIC_URL')),
     publicUrl: publicUrl(optional('PUBLIC_URL')),

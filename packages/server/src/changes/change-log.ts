@@ -4,25 +4,30 @@
  */
 import { type Database, fixed, type Transaction } from '../database/database.ts';
 import { type BindEnvironment, listValue, literal, type Param, type Sql, sql, value } from '../database/sql.ts';
+import { isLookedThrough, movedPositions, type Published } from '../database/webhook-rows.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { Storage } from '../schema/field-type.ts';
 import { actOf, noteAct } from './acts.ts';
+import { beginning, decodeCursor, encodeCursor, markOf } from './cursor.ts';
 
-/** What happened to one record or definition, about to be logged. */
+/** What happened to records or definitions, about to be logged. */
 export interface NewEvents {
-  /** `<resource>.created|updated|destroyed`. */
+  /** `<resource>.created|updated|destroyed|restored`, or a name that somebody made. */
   readonly name: string;
   readonly resource: string;
-  readonly tks: readonly string[];
+  /** Null where the event is about no record. */
+  readonly tks: readonly (string | null)[];
   readonly actor: string | null;
   readonly requestId: string | null;
-  readonly changed: readonly string[];
+  /** Names of fields; or what was published along with a made name. */
+  readonly changed: readonly string[] | Published;
   /** Who did it, where it is an administrative act: then it enters the audit journal too. Null for records of users. */
   readonly by: Caller | null;
 }
 
-export interface ChangeEvent {
-  readonly cursor: string;
+export interface LoggedEvent {
+  /** Its place in the log; see cursor.ts. */
+  readonly position: string;
   readonly at: string;
   readonly name: string;
   readonly resource: string;
@@ -30,31 +35,36 @@ export interface ChangeEvent {
   readonly actor: string | null;
   readonly requestId: string | null;
   readonly changed: readonly string[];
+  /** Of a published event; else undefined. */
+  readonly payload: unknown;
 }
 
 export class ChangeLog {
   readonly #database: Database;
   readonly #acted: () => void;
   readonly #listeners = new Set<() => void>();
-  readonly #told: ((events: NewEvents, at: string) => void) | null;
-  /** Position of the last durable event of this process; only where one process writes. */
+  readonly #tell: ((events: NewEvents, at: string) => void) | null;
+  /** Number of the last durable event of this process; only where one process writes. */
   #durable = 0;
+  #epoch = '';
 
   /**
    * @param acted is called when administrative acts are durable and wait for the audit journal.
-   * @param told is called with events that this process has made durable; null where nobody asks.
+   * @param tell is called with events that this process has made durable; null where nobody asks.
    */
-  constructor(database: Database, acted: () => void, told: ((events: NewEvents, at: string) => void) | null = null) {
-    this.#told = told;
+  constructor(database: Database, acted: () => void, tell: ((events: NewEvents, at: string) => void) | null = null) {
+    this.#tell = tell;
     this.#database = database;
     this.#acted = acted;
   }
 
   /** Everything that an earlier run left is durable once the database is open. */
   async open(): Promise<void> {
-    if (this.#database.dialect.shared) return;
-    const [rows] = await this.#database.read([{ text: 'SELECT ifnull(max(id),0) FROM _events', values: [] }]);
-    this.#durable = rows![0]![0] as number;
+    await this.#adopt();
+    const [rows] = await this.#database.read([{ text: 'SELECT epoch FROM _meta', values: [] }]);
+    this.#epoch = rows![0]![0] as string;
+    const head = await this.#edge('DESC', null);
+    this.#durable = head === null ? 0 : Number(head.position.split('.')[1]);
   }
 
   /** Logs inside the transaction; readers see it when the transaction is durable. */
@@ -66,14 +76,15 @@ export class ChangeLog {
     );
     const position = rows.at(-1)![0] as number;
     transaction.afterDurable(() => this.advance(position));
-    if (this.#told) transaction.afterDurable(() => this.#told!(events, at));
+    if (this.#tell) transaction.afterDurable(() => this.#tell!(events, at));
     if (events.by === null) return;
-    await noteAct(this.#database, transaction, actOf(events, events.by, at));
+    const tks = events.tks.filter((tk) => tk !== null);
+    await noteAct(this.#database, transaction, actOf({ ...events, tks }, events.by, at));
     transaction.afterDurable(this.#acted);
   }
 
-  /** Tells listeners that there is more to read. */
-  advance(position: number): void {
+  /** Tells listeners that there is more to read. @param position number of the last durable event, where it is known. */
+  advance(position = 0): void {
     this.#durable = Math.max(this.#durable, position);
     for (const listener of this.#listeners) listener();
   }
@@ -85,21 +96,117 @@ export class ChangeLog {
   }
 
   /**
-   * Durable events after a cursor, oldest first.
+   * Durable events after a position, oldest first.
    *
-   * @param since a cursor that this log gave, or null for the oldest kept event.
+   * @param since null for the oldest kept event.
    */
-  async read(since: string | null, limit: number): Promise<ChangeEvent[]> {
+  async read(since: string | null, limit: number): Promise<LoggedEvent[]> {
+    const [first = '0', second = '0'] = (since ?? beginning).split('.');
+    const after = this.#database.dialect.shared
+      ? sql`(xid, id) > (${value('text', first)}::xid8, ${value('bigint', second)})`
+      : sql`id > ${value('bigint', second)}`;
+    return this.#select(sql`${after} AND ${this.#told()}`, 'ASC', limit);
+  }
+
+  /** The position of the last event that may be told; before every event where there is none. */
+  async head(): Promise<string> {
+    return (await this.#edge('DESC', this.#told()))?.position ?? beginning;
+  }
+
+  /** A cursor from which everything comes that is not told yet. */
+  async headCursor(): Promise<string> {
+    return encodeCursor(this.#epoch, await this.#edge('DESC', this.#told()));
+  }
+
+  /** The cursor of an event. */
+  cursorOf(event: LoggedEvent): string {
+    return encodeCursor(this.#epoch, event);
+  }
+
+  /** The cursor of a log in which nothing has been read. */
+  get firstCursor(): string {
+    return encodeCursor(this.#epoch, null);
+  }
+
+  /**
+   * The position that a cursor stands for; null where this log cannot go on from it: it is of another log, of events that
+   * a restored copy has lost, or of one that is no longer kept.
+   *
+   * @throws ApiError `CURSOR_INVALID`.
+   */
+  async resume(cursor: string): Promise<string | null> {
+    const { epoch, position, mark } = decodeCursor(cursor);
+    if (epoch !== this.#epoch.slice(0, 8)) return null;
+    if (position === beginning) return position;
+    const [first, second] = position.split('.') as [string, string];
+    if (second.length > 18 || first.length > 19) return null;
+    const at = this.#database.dialect.shared
+      ? sql`xid = ${value('text', first)}::xid8 AND id = ${value('bigint', second)}`
+      : sql`id = ${value('bigint', second)}`;
+    const [event] = await this.#select(at, 'ASC', 1);
+    return event && markOf(event) === mark ? position : null;
+  }
+
+  /**
+   * Forgets a slice of what is older than `before` or further back than `most` events; the last event stays, so that a
+   * cursor of it holds, and so does what webhooks have not been told of.
+   *
+   * @returns whether there may be more.
+   */
+  async prune(before: string, most: number, slice: number): Promise<boolean> {
     const { dialect } = this.#database;
-    const [first = '0', second = '0'] = (since ?? '0.0').split('.');
+    const head = await this.#edge('DESC', this.#told());
+    if (head === null) return false;
+    const newest = Number(head.position.split('.')[1]);
+    const [key, order] = dialect.shared ? ['(xid,id)', '_events.xid,id'] : ['id', 'id'];
+    const columns = dialect.shared ? 'xid,id' : 'id';
+    const oldest = sql`SELECT ${columns} FROM _events ORDER BY ${order} LIMIT ${slice}`;
+    const over = sql`(at < ${value('datetime', before)} OR id <= ${value('bigint', newest - most)})`;
+    const statement = sql`DELETE FROM _events WHERE ${key} IN (${oldest}) AND id < ${value('bigint', newest)} AND ${over} AND ${isLookedThrough(this.#database)} RETURNING id`;
+    const rows = await this.#database.writeOne(fixed(dialect, statement), []);
+    return rows.length === slice;
+  }
+
+  /** What is visible to readers and durable. */
+  #told(): Sql {
+    return this.#database.dialect.shared
+      ? sql`xid < pg_snapshot_xmin(pg_current_snapshot())`
+      : sql`id <= ${value('bigint', this.#durable)}`;
+  }
+
+  async #edge(order: 'ASC' | 'DESC', condition: Sql | null): Promise<LoggedEvent | null> {
+    return (await this.#select(condition ?? sql`1=1`, order, 1))[0] ?? null;
+  }
+
+  async #select(condition: Sql, order: 'ASC' | 'DESC', limit: number): Promise<LoggedEvent[]> {
+    const { dialect } = this.#database;
     const statement = dialect.shared
       ? sql`SELECT xid::text, id, to_char(at AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), name, resource, tk, actor, request_id, changed
-FROM _events WHERE (xid, id) > (${value('text', first)}::xid8, ${value('bigint', second)}) AND xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY _events.xid, id LIMIT ${limit}`
-      : sql`SELECT 0, id, at, name, resource, tk, actor, request_id, changed FROM _events WHERE id > ${value('bigint', second)} AND id <= ${value('bigint', this.#durable)} ORDER BY id LIMIT ${limit}`;
+FROM _events WHERE ${condition} ORDER BY _events.xid ${order}, id ${order} LIMIT ${limit}`
+      : sql`SELECT 0, id, at, name, resource, tk, actor, request_id, changed FROM _events WHERE ${condition} ORDER BY id ${order} LIMIT ${limit}`;
     const [rows] = await this.#database.read([fixed(dialect, statement)]);
     return rows!.map(eventOf);
   }
+
+  /**
+   * A store that was moved to another PostgreSQL cluster holds transaction numbers that are yet to come there: its events
+   * become the oldest ones, and cursors of the former place hold no longer.
+   */
+  async #adopt(): Promise<void> {
+    if (!this.#database.dialect.shared) return;
+    const ahead = 'SELECT 1 FROM _events WHERE xid >= pg_snapshot_xmax(pg_current_snapshot()) LIMIT 1';
+    const [rows] = await this.#database.read([{ text: ahead, values: [] }]);
+    if (rows!.length === 0) return;
+    await this.#database.write(async (transaction) => {
+      for (const each of movedPositions(firstXid)) await transaction.run(fixed(this.#database.dialect, each));
+      await transaction.run({ text: `UPDATE _events SET xid='${firstXid}'`, values: [] });
+      await transaction.run({ text: 'UPDATE _meta SET epoch=gen_random_uuid()::text', values: [] });
+    });
+  }
 }
+
+/** PostgreSQL gives it to no transaction of its own: lower than all of them. */
+const firstXid = 3;
 
 /** The INSERT of events whose keys come from `source`, rows with a column `v`. */
 function insertEvents(events: NewEvents, at: string, source: Sql): Sql {
@@ -135,16 +242,18 @@ function eventInsert(
 SELECT ${at},${literal(name)},${literal(resource)},v,${actor},${requestId},${changed} FROM ${source} RETURNING id`;
 }
 
-function eventOf(row: readonly unknown[]): ChangeEvent {
+function eventOf(row: readonly unknown[]): LoggedEvent {
   const [first, second, at, name, resource, tk, actor, requestId, changed] = row as readonly (string | null)[];
+  const told = JSON.parse(changed!) as readonly string[] | Published;
   return {
-    cursor: `${first}.${second}`,
+    position: `${first}.${second}`,
     at: at!,
     name: name!,
     resource: resource!,
     tk: tk!,
     actor: actor!,
     requestId: requestId!,
-    changed: JSON.parse(changed!) as string[],
+    changed: 'payload' in told ? [] : told,
+    payload: 'payload' in told ? told.payload : undefined,
   };
 }

@@ -49,6 +49,8 @@ export interface DefinitionContext {
   readonly requestId: string | null;
   /** What extensions have to say to changes; null where none has a hook. */
   readonly hooks: EventManager | null;
+  /** Whether errors may name records of a collection: whoever changes its definition need not be one who reads it. */
+  readonly mayList: (collection: string) => boolean;
   readonly maximumFields: number;
   readonly maximumCollections: number;
   /** Where a change is only tried: what it would do is noted here, then all of it is taken back. */

@@ -16,7 +16,7 @@ export async function checkValues(
   field: Field,
 ): Promise<void> {
   const check = valueCheck(field);
-  const offenders = new Offenders(collection);
+  const offenders = new Offenders(collection, context.mayList(collection.name));
   for await (const values of readColumn(context.database, transaction, placeOf(collection, field)))
     for (const { key, value } of values) {
       const problem = check(value);
@@ -34,7 +34,7 @@ export async function convertValues(
   to: Field,
 ): Promise<void> {
   const check = valueCheck(to);
-  const offenders = new Offenders(collection);
+  const offenders = new Offenders(collection, context.mayList(collection.name));
   const place = placeOf(collection, to);
   for await (const values of readColumn(context.database, transaction, placeOf(collection, from))) {
     const written: { key: unknown; value: unknown }[] = [];
@@ -80,16 +80,18 @@ function placeOf({ table, primaryKey }: Collection, field: Field): KeyedColumn {
 
 class Offenders {
   readonly #collection: Collection;
+  readonly #shown: number;
   readonly #first: string[] = [];
   #count = 0;
 
-  constructor(collection: Collection) {
+  constructor(collection: Collection, mayNameRecords: boolean) {
     this.#collection = collection;
+    this.#shown = mayNameRecords ? shownOffenders : 0;
   }
 
   add(key: unknown, problem: string): void {
     this.#count += 1;
-    if (this.#first.length < shownOffenders)
+    if (this.#first.length < this.#shown)
       this.#first.push(`${this.#collection.primaryKey.name} ${String(key)}: ${problem}`);
   }
 
@@ -102,6 +104,7 @@ class Offenders {
   }
 
   #error(what: string): ApiError {
-    return invalidDefinition({ type: `${this.#count} values ${what}, the first: ${this.#first.join(' ')}` });
+    const first = this.#first.length === 0 ? '' : `, the first: ${this.#first.join(' ')}`;
+    return invalidDefinition({ type: `${this.#count} values ${what}${first || '.'}` });
   }
 }

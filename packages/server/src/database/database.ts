@@ -54,7 +54,7 @@ export interface WriteOptions {
    */
   readonly precondition?: () => void;
   /** Writes with the same turn follow each other before they look at anything, on every node. */
-  readonly turn?: string;
+  readonly turn?: string | readonly string[];
   /** Runs after the commit and before the next write of this process. */
   readonly committed?: () => Promise<void>;
 }

@@ -126,6 +126,10 @@ export interface Dialect {
    * the shape of a table keeps readers off from then on.
    */
   lockTables(tables: readonly string[], readable: boolean): Sql | null;
+  /** Takes a lock until the transaction ends, unless another one holds it: one row that says so. Null where writes follow each other anyway. */
+  tryLock(name: Param): Sql | null;
+  /** The names of a JSON object's members, as rows with the column `v`. */
+  memberNames(object: Sql): Sql;
   /** Makes later generated keys pass the explicit ones. Null where the engine does so itself. */
   advanceKey(table: string, column: string): Sql | null;
   /** A query for the names of the catalogue's tables that are there. */

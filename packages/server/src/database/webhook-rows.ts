@@ -25,7 +25,12 @@ export interface NewDelivery {
   readonly tk: string | null;
   readonly at: string;
   readonly actor: string | null;
-  readonly changed: readonly string[];
+  readonly changed: readonly string[] | Published;
+}
+
+/** What somebody published along with an event, where its changed fields stand else. */
+export interface Published {
+  readonly payload: unknown;
 }
 
 /** A delivery that this process has taken on. */
@@ -100,6 +105,32 @@ function endOfLog({ dialect }: Database): Sql {
   return dialect.shared
     ? sql`(SELECT concat(pg_snapshot_xmin(pg_current_snapshot())::text,'.0'))`
     : sql`(SELECT concat('0.',ifnull(max(id),0)) FROM _events)`;
+}
+
+/** Whether a row of the log is behind all that webhooks are still to be told of. */
+export function isLookedThrough({ dialect }: Database): Sql {
+  const nobody = sql`NOT EXISTS (SELECT 1 FROM webhooks WHERE ${dialect.isTrue(sql`enabled`)})`;
+  const behind = dialect.shared
+    ? sql`(_events.xid,_events.id) <= ${placeOf(sql`position`)}`
+    : sql`_events.id <= CAST(substr(position,3) AS INTEGER)`;
+  return sql`(${nobody} OR EXISTS (SELECT 1 FROM _outbox WHERE ${behind}))`;
+}
+
+/**
+ * Statements, for PostgreSQL, that take positions along when all events are about to get one transaction number: to before
+ * the first event that came after them.
+ */
+export function movedPositions(xid: number): readonly Sql[] {
+  const moved = (column: Sql): Sql =>
+    sql`concat(${`'${xid}.'`},coalesce((SELECT min(id)-1 FROM _events WHERE (xid,id) > ${placeOf(column)}),(SELECT max(id) FROM _events)))`;
+  return [
+    sql`UPDATE _outbox SET position=${moved(sql`position`)}`,
+    sql`UPDATE webhooks SET "startsAfter"=${moved(sql`"startsAfter"`)} WHERE "startsAfter" IS NOT NULL`,
+  ];
+}
+
+function placeOf(position: Sql): Sql {
+  return sql`(split_part(${position},'.',1)::xid8,split_part(${position},'.',2)::bigint)`;
 }
 
 /** How far the log has been looked through; null before the first webhook. */
@@ -345,7 +376,7 @@ function deliveryOf(row: Row): StoredDelivery {
     tk: tk as string | null,
     at: at as string,
     actor: actor as string | null,
-    changed: json(changed) as string[],
+    changed: json(changed) as string[] | Published,
     attempts: Number(attempts),
     giveUpAt: giveUpAt as string,
   };

@@ -85,7 +85,9 @@ export class EventManager {
     for (const { extension, hook } of this.#after) {
       if (!matchesEvent(hook.events, name)) continue;
       for (const tk of tks) {
-        const event = { application: this.#application, at, name, resource, tk, actor, requestId, changed };
+        const fields = { application: this.#application, at, name, resource, tk, actor, requestId };
+        const event =
+          'payload' in changed ? { ...fields, changed: [], payload: changed.payload } : { ...fields, changed };
         const telling = timed(extension, afterMilliseconds, this.#logger, () => hook.run(event))
           .catch((error: unknown) => this.#logger.warn({ err: error, extension, event: name }, 'a hook failed'))
           .finally(() => this.#telling.delete(telling));

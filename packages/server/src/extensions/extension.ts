@@ -69,10 +69,13 @@ export interface HappenedEvent {
   readonly at: string;
   readonly name: string;
   readonly resource: string;
-  readonly tk: string;
+  /** Null where the event is about no record. */
+  readonly tk: string | null;
   readonly actor: string | null;
   readonly requestId: string | null;
   readonly changed: readonly string[];
+  /** Of an event that somebody published, such as `campaign.sent`; else undefined. */
+  readonly payload?: unknown;
 }
 
 export interface ExtensionAction {

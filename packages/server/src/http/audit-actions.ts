@@ -3,6 +3,7 @@ import { grantsOfAction, type ReadAction } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { denied } from '../query/read-access.ts';
 import { missing, requireGrant } from '../records/read-records.ts';
+import type { RecordContext } from '../records/record-context.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
 import { knownParameters } from './known-parameters.ts';
 import { runRead, runRecordAction } from './record-actions.ts';
@@ -23,13 +24,15 @@ function reading(action: ReadAction): SystemAction['run'] {
     const { application, caller, requestId, zone } = call;
     for (const needed of grantsOfAction(action)) requireAudit(call, needed);
     const context = await application.auditContext(caller, requestId, zone);
-    return runRead(action, call, context, auditCollection);
+    const { database, registry } = context;
+    const contextNow = async (): Promise<RecordContext> => ({ ...(await call.contextNow()), database, registry });
+    return runRead(action, { ...call, contextNow }, context, auditCollection);
   };
 }
 
 async function verify(call: Call): Promise<Answer> {
   requireAudit(call, 'list');
-  knownParameters(call, []);
+  knownParameters(call, [], false);
   return { data: JSON.stringify(await call.application.journal.verify()) };
 }
 
@@ -43,7 +46,7 @@ async function stats(call: Call): Promise<Answer> {
   const context = application.recordContext(caller, requestId);
   const keys = context.registry.get('apiKeys');
   const grant = requireGrant(context, keys, 'list');
-  const { filterByTk } = knownParameters(call, ['filterByTk']);
+  const { filterByTk } = knownParameters(call, ['filterByTk'], false);
   if (!/^[1-9]\d{0,9}$/.test(String(filterByTk)))
     throw new ApiError('PARAMETER_INVALID', 'filterByTk must name one API key by its id.');
   const route = { resource: 'apiKeys', action: 'list', tk: String(filterByTk), of: null };

@@ -88,7 +88,7 @@ function ownSession({ caller }: Call): ReturnType<typeof sessionOf> {
 
 async function runSessions(call: Call): Promise<Answer> {
   const own = ownSession(call);
-  knownParameters(call, []);
+  knownParameters(call, [], false);
   const { database, clock } = call.application;
   return { data: JSON.stringify(await listSessions(database, own, clock.now())) };
 }

@@ -1,9 +1,13 @@
 import type { Application } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
+import type { Lease } from '../applications/open-applications.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import type { Proof } from '../realtime/connection.ts';
+import type { RecordContext } from '../records/record-context.ts';
 import type { ContextNow } from '../records/stream-records.ts';
 import type { AccountSettings } from './account-settings.ts';
+import type { Once } from './once.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { Route } from './route.ts';
 
@@ -27,9 +31,28 @@ export interface Call {
   readonly accept: string | undefined;
   readonly acceptEncoding: string | string[] | undefined;
   readonly address: string;
+  /** Keeps the application open until it is released. */
+  readonly hold: () => Lease;
+  /** The credential, to be asked for again while a connection stays open; null without one. */
+  readonly proof: () => Proof | null;
+  /** Where a stream of events was left, as browsers say it. */
+  readonly lastEventId: string | string[] | undefined;
+  /** Aborted when the client has gone, or the server stops; made when it is asked for. */
+  readonly gone: () => AbortSignal;
   readonly requestId: string;
   readonly limits: RateLimits;
   readonly accounts: AccountSettings;
+  /** Whether an action of a resource is written by hand, or the resource has no generated actions. */
+  readonly handWritten: (resource: string, action: string) => boolean;
+  /** What its Idempotency-Key asks for; null without one. */
+  readonly once: Once | null;
+  /** The transaction of the batch that it is a part of; null where it stands alone. */
+  readonly inside: RecordContext | null;
+}
+
+/** What the operations of a call work with: the transaction that it is a part of, or the snapshot of now. */
+export function contextOf({ inside, application, caller, requestId, zone }: Call): RecordContext {
+  return inside ?? application.recordContext(caller, requestId, zone);
 }
 
 /** What only the action itself knows of an act. */
@@ -49,6 +72,8 @@ export type Answer =
       readonly counter?: number;
       /** What the audit journal says of a {@link SystemAction.journaled} act. */
       readonly act?: ActDetail;
+      /** Kept from the first request with the same Idempotency-Key. */
+      readonly replayed?: true;
     }
   | { readonly stream: AsyncGenerator<string>; readonly contentType: string }
   | DocumentAnswer;
@@ -70,5 +95,7 @@ export interface SystemAction {
   readonly public?: boolean;
   /** An administrative act that leaves no event: the audit journal is told of it at the door. */
   readonly journaled?: boolean;
+  /** Keeps its reply for an Idempotency-Key in the transaction of what it does. */
+  readonly keepsReply?: boolean;
   readonly run: Action;
 }

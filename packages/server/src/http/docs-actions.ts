@@ -1,5 +1,5 @@
 import { DocumentCache, unpacked } from '../openapi/document-cache.ts';
-import type { Subject } from '../openapi/subject.ts';
+import { subjectOf } from '../openapi/subject.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
 import { knownParameters } from './known-parameters.ts';
 import { statusOf } from './status.ts';
@@ -15,16 +15,8 @@ const documents = new DocumentCache(keptBytes);
 async function openapi(call: Call): Promise<Answer> {
   knownParameters(call, [], false);
   const { application, caller, requestId, acceptEncoding } = call;
-  const { registry, grantOf, access } = application.recordContext(caller, requestId);
-  const subject: Subject = {
-    application: application.name,
-    caller,
-    registry,
-    grantOf,
-    statuses: statusOf,
-    extensions: application.extensions,
-  };
-  const kept = await documents.of(subject, access);
+  const context = application.recordContext(caller, requestId);
+  const kept = await documents.of(subjectOf(application, context, statusOf), context.access);
   const packs = /\bgzip\b/.test(String(acceptEncoding ?? ''));
   return {
     document: packs ? kept.packed : await unpacked(kept),

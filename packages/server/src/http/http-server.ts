@@ -21,11 +21,14 @@ import { isReadAction, isRecordAction } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { knownZone } from '../query/period.ts';
+import type { Proof } from '../realtime/connection.ts';
 import type { AccountSettings } from './account-settings.ts';
 import { applicationActions } from './application-actions.ts';
 import { auditActions } from './audit-actions.ts';
 import { authActions } from './auth-actions.ts';
+import { batchActions } from './batch-actions.ts';
 import type { Answer, Call, DocumentAnswer, SystemAction } from './call.ts';
+import { changeActions } from './change-actions.ts';
 import { corsHeaders, corsVary, preflight } from './cors.ts';
 import { definitionActions } from './definition-actions.ts';
 import { docsActions } from './docs-actions.ts';
@@ -34,12 +37,14 @@ import { errorReply, mediaTypeUnsupported } from './error-reply.ts';
 import { extensionActions } from './extension-actions.ts';
 import { addressOf, endpointOf, noteAnswer, noteFailure, noteSilentAct } from './journaling.ts';
 import { keyActions } from './key-actions.ts';
+import { type Once, onceApart, onceOf } from './once.ts';
 import { permissionActions } from './permission-actions.ts';
 import { RateLimits } from './rate-limits.ts';
+import { isSocketRequest, RealtimeSockets, shouldUpgrade } from './realtime-sockets.ts';
 import { runRecordAction } from './record-actions.ts';
 import { relationReads, relationWrites, runRelationAction } from './relation-actions.ts';
 import { parseBody, readParameters, readRecordRequest } from './request-reader.ts';
-import { parseRoute, type Route, unknownRoute } from './route.ts';
+import { parseRoute, type Route, realtimePath, unknownRoute } from './route.ts';
 import { noContent, notModified } from './status.ts';
 import { webhookActions } from './webhook-actions.ts';
 
@@ -51,7 +56,8 @@ export interface HttpParts {
   readonly extensions: readonly Extension[];
 }
 
-const systemActions: Readonly<Record<string, SystemAction>> = {
+/** Actions written by hand, by `<resource>:<action>`. */
+export const systemActions: Readonly<Record<string, SystemAction>> = {
   ...authActions,
   ...keyActions,
   ...permissionActions,
@@ -60,9 +66,13 @@ const systemActions: Readonly<Record<string, SystemAction>> = {
   ...auditActions,
   ...docsActions,
   ...webhookActions,
+  ...changeActions,
+  ...batchActions,
 };
 /** Resources that have no generated actions. */
-const actionOnly = new Set(['auth', 'collections', 'fields', 'applications', 'audit', 'docs']);
+const actionOnly = new Set(['auth', 'collections', 'fields', 'applications', 'audit', 'docs', 'changes', 'realtime']);
+/** Paths are kept by their text before anybody is known to ask: longer ones would hold memory for strangers. */
+const longestKeptPath = 300;
 const jsonType = 'application/json; charset=utf-8';
 const commonHeaders = {
   'cache-control': 'private, no-cache',
@@ -94,6 +104,8 @@ export class HttpServer {
   readonly #routes = new LruMap<Route>(2000);
   readonly #startedAt = performance.now();
   readonly #actions: Readonly<Record<string, SystemAction>>;
+  readonly #sockets: RealtimeSockets;
+  readonly #stopped = new AbortController();
   #stopping = false;
 
   constructor(parts: HttpParts) {
@@ -101,6 +113,7 @@ export class HttpServer {
     this.#limits = new RateLimits(parts.config);
     const added = extensionActions(parts.extensions, systemActions, parts.logger);
     this.#actions = { ...systemActions, ...added };
+    this.#sockets = new RealtimeSockets(parts, this.#limits);
     this.#common = isClosed(parts.config.corsOrigins) ? commonHeaders : { ...commonHeaders, vary: corsVary };
     this.#fastify = Fastify({
       logger: false,
@@ -111,7 +124,7 @@ export class HttpServer {
       forceCloseConnections: 'idle',
       return503OnClosing: false, // ours has the common shape
       trustProxy: parts.config.trustedProxies ?? false,
-      http: { maxHeaderSize: limits.headerBytes },
+      http: { maxHeaderSize: limits.headerBytes, shouldUpgradeCallback: shouldUpgrade },
       routerOptions: { querystringParser: () => ({}) },
       frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
         this.#refuse(error, request, reply),
@@ -129,6 +142,8 @@ export class HttpServer {
   /** Refuses new requests, lets those under way finish. A connection that falls idle meanwhile is closed. */
   async close(): Promise<void> {
     this.#stopping = true;
+    this.#stopped.abort();
+    await this.#sockets.close();
     const idle = setInterval(() => this.#fastify.server.closeIdleConnections(), 50);
     await this.#fastify.close().finally(() => clearInterval(idle));
   }
@@ -147,6 +162,10 @@ export class HttpServer {
     for (const path of ['/api/health', '/live', '/ready'])
       fastify.get(path, (request, reply) => this.#health(request, reply));
     registerDocsPage(fastify);
+    fastify.server.on('upgrade', (request, socket, head) => this.#sockets.asRequest(request, socket, head, fastify));
+    fastify.get(realtimePath, (request, reply) =>
+      isSocketRequest(request.raw) ? this.#upgrade(request, reply) : this.#handle(request, reply),
+    );
     fastify.route({
       method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       url: '/api/*',
@@ -188,6 +207,22 @@ export class HttpServer {
     } catch (error) {
       return this.#refuse(error, request, reply);
     }
+  }
+
+  #upgrade(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    try {
+      if (this.#stopping) throw new ApiError('STOPPING', 'The server is stopping.', { retryAfter: 5 });
+      this.#sockets.accept(request.raw, this.#addressOf(request));
+      return reply.hijack();
+    } catch (error) {
+      return this.#refuse(error, request, reply);
+    }
+  }
+
+  #gone({ raw }: FastifyRequest): AbortSignal {
+    const left = new AbortController();
+    raw.socket.once('close', () => left.abort());
+    return AbortSignal.any([left.signal, this.#stopped.signal]);
   }
 
   async #answer(request: FastifyRequest, requestId: string): Promise<Answer> {
@@ -260,19 +295,32 @@ export class HttpServer {
         accept: request.headers.accept,
         acceptEncoding: request.headers['accept-encoding'],
         address,
+        lastEventId: request.headers['last-event-id'],
+        hold: () => lease.again(),
+        proof: () => proofOf(request),
+        gone: () => this.#gone(request),
         requestId,
         limits: this.#limits,
         accounts: this.#parts.accounts,
+        handWritten,
+        once: this.#onceOf(request, caller),
+        inside: null,
       };
       return run(action, call);
     });
+  }
+
+  /** Reads by POST change nothing, however often they are asked: for them the header is checked alone. */
+  #onceOf({ headers, raw, body, method }: FastifyRequest, caller: Caller): Once | null {
+    const header = headers['idempotency-key'];
+    return header === undefined || method !== 'POST' ? null : onceOf(header, raw.url!, body, caller);
   }
 
   #route(path: string): Route {
     const kept = this.#routes.get(path);
     if (kept) return kept;
     const route = parseRoute(path);
-    this.#routes.set(path, route);
+    if (path.length <= longestKeptPath) this.#routes.set(path, route);
     return route;
   }
 
@@ -340,6 +388,7 @@ export class HttpServer {
       return reply;
     }
     const headers = bodyHeaders(this.#common, requestId, body);
+    if (answer.replayed) headers['idempotency-replayed'] = 'true';
     reply.raw
       .writeHead(200, tag === undefined ? headers : { ...headers, etag: tag })
       .end(request.method === 'HEAD' ? undefined : body);
@@ -429,6 +478,10 @@ function isNamed({ registry }: Application, route: Route): boolean {
   return collection !== null && (route.of === null || collection.byName.get(route.resource)?.relation != null);
 }
 
+function handWritten(resource: string, action: string): boolean {
+  return actionOnly.has(resource) || systemActions[`${resource}:${action}`] !== undefined;
+}
+
 function isKnownAction({ action, of }: Route): boolean {
   return of === null ? isRecordAction(action) : relationReads.has(action) || relationWrites.has(action);
 }
@@ -465,8 +518,7 @@ function zoneOf(header: string | string[] | undefined): string {
 /** Runs an action; what a caller without a credential may not do is 401, not 403. */
 async function run(action: SystemAction | undefined, call: Call): Promise<Answer> {
   try {
-    if (action?.journaled) return await journaled(action, call);
-    if (action) return await action.run(call);
+    if (action) return await runSystem(action, call);
     if (call.route.of) return await runRelationAction(call);
     if (actionOnly.has(call.route.resource)) throw unknownRoute();
     return await runRecordAction(call);
@@ -477,11 +529,23 @@ async function run(action: SystemAction | undefined, call: Call): Promise<Answer
   }
 }
 
+/** A write that keeps its reply itself stands in one transaction; the others are claimed before and kept after. */
+function runSystem(action: SystemAction, call: Call): Promise<Answer> {
+  const plain = (each: Call): Promise<Answer> => (action.journaled ? journaled(action, each) : action.run(each));
+  return call.once && !action.reads && !action.keepsReply ? onceApart(call, plain) : plain(call);
+}
+
 /** An act that leaves no event is told of before its reply leaves. */
 async function journaled(action: SystemAction, call: Call): Promise<Answer> {
   const answer = await action.run(call);
   await noteSilentAct(call, answer);
   return answer;
+}
+
+function proofOf({ headers }: FastifyRequest): Proof | null {
+  const { authorization } = headers;
+  if (authorization === undefined) return null;
+  return { token: bearerToken(authorization), role: headers['x-role'] as string | undefined };
 }
 
 function checkMethod(method: string, reads: boolean, known: boolean): void {

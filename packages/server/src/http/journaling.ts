@@ -32,6 +32,7 @@ const refused: ReadonlySet<ErrorLabel> = new Set<ErrorLabel>([
 
 /** `<resource>:<action>`, or `<collection>/<relation>:<action>`. */
 export function endpointOf({ resource, action, of }: Route): string {
+  if (action === '') return resource;
   return of === null ? `${resource}:${action}` : `${of.collection}/${resource}:${action}`;
 }
 

@@ -1,5 +1,5 @@
 import { tokenMissing } from '../identity/authenticator.ts';
-import { createKey, rotateKey } from '../records/system/api-key-rules.ts';
+import { createKey, requireKeyRight, rotateKey } from '../records/system/api-key-rules.ts';
 import { idOf } from './auth-actions.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
 import { knownParameters } from './known-parameters.ts';
@@ -13,15 +13,19 @@ export const keyActions: Readonly<Record<string, SystemAction>> = {
 async function runCreate(call: Call): Promise<Answer> {
   const { application, caller, requestId, body } = call;
   if (caller.type === 'anonymous') throw tokenMissing();
+  const context = application.recordContext(caller, requestId);
+  requireKeyRight(context, 'create');
   knownParameters(call, [], false);
-  return told(call, await createKey(application.recordContext(caller, requestId), body));
+  return told(call, await createKey(context, body));
 }
 
 async function runRotate(call: Call): Promise<Answer> {
   const { application, caller, requestId, body } = call;
   if (caller.type === 'anonymous') throw tokenMissing();
+  const context = application.recordContext(caller, requestId);
+  requireKeyRight(context, 'rotate');
   const { filterByTk } = knownParameters(call, ['filterByTk'], false);
-  return told(call, await rotateKey(application.recordContext(caller, requestId), idOf(filterByTk), body));
+  return told(call, await rotateKey(context, idOf(filterByTk), body));
 }
 
 /** Another application can tell the key from an unknown one. */

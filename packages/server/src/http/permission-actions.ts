@@ -19,7 +19,11 @@ async function runExplain(call: Call): Promise<Answer> {
   if (caller.type === 'anonymous') throw tokenMissing();
   const context = application.recordContext(caller, requestId, zone);
   if (!context.access.roles.get(caller.role)?.allowConfigure) throw denied('permissions', 'explain');
-  const { filterByTk, user, ...rest } = knownParameters(call, ['role', 'resource', 'action', 'filterByTk', 'user']);
+  const { filterByTk, user, ...rest } = knownParameters(
+    call,
+    ['role', 'resource', 'action', 'filterByTk', 'user'],
+    false,
+  );
   const [role, resource, action] = ['role', 'resource', 'action'].map((name) => textOf(rest[name], name));
   const somebody = await inRoleOf(call, role!, user);
   const acting = application.recordContext(somebody, requestId, zone);

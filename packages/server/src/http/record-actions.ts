@@ -9,19 +9,22 @@ import { ApiError } from '../protocol/api-error.ts';
 import { normaliseQuery } from '../protocol/query-request.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { denied } from '../query/read-access.ts';
-import { findOrCreate } from '../records/find-or-create.ts';
+import { findOrCreate, turnOf } from '../records/find-or-create.ts';
 import { moveRecord } from '../records/move-record.ts';
 import { createWithNested, updateWithNested } from '../records/nested-values.ts';
 import { queryRecords } from '../records/query-records.ts';
+import { readHistory } from '../records/read-history.ts';
 import { getRecord, listRecords, requireGrant } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
+import { revertRecord } from '../records/revert-record.ts';
 import { withSecretsOf } from '../records/secrets.ts';
 import { rulesOf } from '../records/system/rules-of.ts';
-import { tried } from '../records/trial.ts';
-import { destroyRecords, type Match, restoreRecords, type WriteResult } from '../records/write-records.ts';
+import { destroyRecords, restoreRecords } from '../records/write-records.ts';
 import type { Collection } from '../schema/registry.ts';
-import type { Answer, Call } from './call.ts';
+import { type Answer, type Call, contextOf } from './call.ts';
+import { matchOf } from './if-match.ts';
 import { isTrial } from './known-parameters.ts';
+import { performWrite } from './perform-write.ts';
 import { unknownRoute } from './route.ts';
 import { streamedList } from './streamed-list.ts';
 
@@ -33,13 +36,18 @@ const wholePage = 1000;
 export async function runRecordAction(call: Call): Promise<Answer> {
   const { action } = call.route;
   if (!isRecordAction(action)) throw unknownRoute();
-  const context = call.application.recordContext(call.caller, call.requestId, call.zone);
-  const collection = namedCollection(context, call.route.resource, action);
-  for (const needed of grantsOfAction(action)) requireGrant(context, collection, needed); // before the parameters: 401 and 403 come before 400
+  const context = contextOf(call);
+  const grants = grantsOfAction(action);
+  const collection = namedCollection(context, call.route.resource, grants[0]!);
+  for (const needed of grants) requireGrant(context, collection, needed); // before the parameters: 401 and 403 come before 400
   return isReadAction(action) ? runRead(action, call, context, collection) : write(action, call, context, collection);
 }
 
-/** A role without any grant on a name gets the same answer whether the collection exists or not. */
+/**
+ * A role without any grant on a name gets the same answer whether the collection exists or not.
+ *
+ * @param action the first grant that is asked for where it exists.
+ */
 export function namedCollection(context: RecordContext, name: string, action: string): Collection {
   const collection = context.registry.find(name);
   if (collection) return collection;
@@ -59,6 +67,7 @@ export async function runRead(
 ): Promise<Answer> {
   if (action === 'query')
     return { data: await queryRecords(context, collection, normaliseQuery(call.parameters())), counter: 0 };
+  if (action === 'history') return { ...(await readHistory(context, collection, call.parameters())), counter: 0 };
   const request = call.request();
   if (action === 'get') {
     const { data, counter } = await getRecord(context, collection, request);
@@ -73,22 +82,35 @@ export async function runRead(
 
 async function write(action: WriteAction, call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
   if (action === 'move') return move(call, context, collection);
+  if (action === 'revert') return revert(call, context, collection);
   const request = call.request();
   const ready = await withSecretsOf(context, collection, call.body);
-  if (!request.dryRun) return written(action, call, ready, collection, request);
-  const trial = await tried(ready, (inside) => written(action, call, inside, collection, request));
-  return 'data' in trial ? { data: trial.data, meta: { dryRun: true } } : trial;
+  const finds = action === 'firstOrCreate' || action === 'updateOrCreate';
+  const manner = {
+    dryRun: request.dryRun,
+    heavy: finds || request.filter !== null || Array.isArray(request.filterByTk),
+    ...(finds && { turn: turnOf(collection, request, call.body) }),
+  };
+  return performWrite(call, ready, manner, (inside) => written(action, call, inside, collection, request));
 }
 
 async function move(call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
   const { dryRun, ...parameters } = call.parameters();
-  const work = (inside: RecordContext): Promise<WriteResult> => moveRecord(inside, collection, parameters);
-  if (!isTrial({ dryRun })) return answer(await work(context));
-  return { data: (await tried(context, work)).data, meta: { dryRun: true } };
+  return performWrite(call, context, { dryRun: isTrial({ dryRun }) }, async (inside) =>
+    answer(await moveRecord(inside, collection, parameters)),
+  );
+}
+
+async function revert(call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
+  const { dryRun, ...parameters } = call.parameters();
+  const match = matchOf(call.ifMatch);
+  return performWrite(call, context, { dryRun: isTrial({ dryRun }) }, async (inside) =>
+    answer(await revertRecord(inside, collection, parameters, match)),
+  );
 }
 
 async function written(
-  action: Exclude<WriteAction, 'move'>,
+  action: Exclude<WriteAction, 'move' | 'revert'>,
   call: Call,
   context: RecordContext,
   collection: Collection,
@@ -106,13 +128,4 @@ async function written(
 
 function answer({ data, counter }: { data: string; counter: number | null }): Answer {
   return counter === null ? { data } : { data, counter };
-}
-
-/** The counter in `"<counter>.<hash>"`; the hash and `W/` do not matter. */
-function matchOf(header: string | undefined): Match {
-  if (header === undefined) return null;
-  if (header.trim() === '*') return 'any';
-  const counter = /^\s*(?:W\/)?"(\d{1,15})(?:\.[^"]*)?"\s*$/.exec(header)?.[1];
-  if (counter === undefined) throw new ApiError('HEADER_INVALID', 'If-Match takes the ETag of a get, such as "3.abc".');
-  return Number(counter);
 }

@@ -5,26 +5,28 @@ import { normaliseRequest, requestByKeys } from '../protocol/request-normaliser.
 import { changeLinks, type Link, type LinkAction, linkedKeys, linksOf } from '../records/links.ts';
 import { allowed, createWithNested, updateWithNested } from '../records/nested-values.ts';
 import { getRecord, listRecords, requireGrant } from '../records/read-records.ts';
-import { type RecordContext, together } from '../records/record-context.ts';
+import type { RecordContext } from '../records/record-context.ts';
 import { type Related, relatedOf, sourceValue } from '../records/related-parent.ts';
 import { withSecretsOf } from '../records/secrets.ts';
 import { rulesOf } from '../records/system/rules-of.ts';
-import { tried } from '../records/trial.ts';
 import { destroyRecords, type WriteResult } from '../records/write-records.ts';
-import type { Answer, Call } from './call.ts';
+import type { Collection } from '../schema/registry.ts';
+import { type Answer, type Call, contextOf } from './call.ts';
+import { matchOf } from './if-match.ts';
 import { isTrial } from './known-parameters.ts';
+import { performWrite } from './perform-write.ts';
 import { namedCollection } from './record-actions.ts';
 import { unknownRoute } from './route.ts';
 import { streamedList } from './streamed-list.ts';
 
 /** The actions of a relation, `/api/<collection>/<key>/<relation>:<action>`. */
 export async function runRelationAction(call: Call): Promise<Answer> {
-  const { route, application, caller, requestId, zone } = call;
-  const context = application.recordContext(caller, requestId, zone);
+  const { route } = call;
+  const context = contextOf(call);
   const source = namedCollection(context, route.of!.collection, 'get');
   requireGrant(context, source, 'get');
   const related = relatedOf(context, source, route.resource, route.of!.tk);
-  const action = actions[route.action];
+  const action = Object.hasOwn(actions, route.action) ? actions[route.action] : undefined;
   if (!action) throw unknownRoute();
   return action(call, context, related);
 }
@@ -97,12 +99,11 @@ async function get(call: Call, context: RecordContext, related: Related): Promis
 /** Creates records that the relation names. */
 async function create(call: Call, context: RecordContext, related: Related): Promise<Answer> {
   const request = call.request();
-  const body = allowed(call.body, request);
+  const body = allowed(context, related.target, 'create', call.body, request);
   // What the relation itself sets is never dropped.
   const whole = { ...request, whitelist: null, blacklist: [] };
   const ready = await withSecretsOf(context, related.target, body);
-  const result = await writing(ready, request, (inside) => createLinked(inside, related, whole, body));
-  return answer(result, request);
+  return writing(call, ready, request, (inside) => createLinked(inside, related, whole, body));
 }
 
 async function createLinked(
@@ -136,25 +137,26 @@ function withForeignKey(body: unknown, name: string, value: unknown): unknown {
 async function update(call: Call, context: RecordContext, related: Related): Promise<Answer> {
   const { target, relation, field } = related;
   const request = asked(call, related);
+  const match = matchOf(call.ifMatch);
   const ready = await withSecretsOf(context, target, call.body);
-  const result = await writing(ready, request, async (inside) => {
+  return writing(call, ready, request, async (inside) => {
     const wanted = await namedIn(inside, related, request);
-    if (wanted) return updateWithNested(inside, target, wanted, call.body, null);
+    if (wanted) return updateWithNested(inside, target, wanted, call.body, match);
+    if (match !== null) throw new ApiError('VERSION_STALE', `"${field.name}" names no record that could match.`);
     if (relation.kind === 'belongsTo') throw new ApiError('RECORD_UNKNOWN', `"${field.name}" names no record.`);
     return createLinked(inside, related, normaliseRequest('create', {}, false), call.body);
   });
-  return answer(result, request);
 }
 
 async function destroy(call: Call, context: RecordContext, related: Related): Promise<Answer> {
   const { target, field } = related;
   const request = asked(call, related);
-  const result = await writing(context, request, async (inside) => {
+  const match = matchOf(call.ifMatch);
+  return writing(call, context, request, async (inside) => {
     const wanted = await namedIn(inside, related, request);
     if (!wanted) throw new ApiError('RECORD_UNKNOWN', `"${field.name}" names no record.`);
-    return destroyRecords(inside, target, wanted, null, rulesOf(target));
+    return destroyRecords(inside, target, wanted, match, rulesOf(target));
   });
-  return answer(result, request);
 }
 
 /** The request with its target: a to-one relation needs none named. Null where it names no record. */
@@ -170,24 +172,31 @@ async function namedIn(
 }
 
 /** One transaction for all of it, taken back where it is only tried. */
-function writing<T>(
+function writing(
+  call: Call,
   context: RecordContext,
   { dryRun, filter }: Pick<AskedRecordRequest, 'dryRun' | 'filter'>,
-  work: (inside: RecordContext) => Promise<T>,
-): Promise<T> {
-  return dryRun ? tried(context, work) : together(context, work, { heavy: filter !== null });
+  work: (inside: RecordContext) => Promise<WriteResult>,
+): Promise<Answer> {
+  const manner = { dryRun, heavy: filter !== null, joined: true };
+  return performWrite(call, context, manner, async (inside) => answer(await work(inside)));
 }
 
 /** `{values: […]}`, a bare list or key, or filterByTk. */
 function linking(action: LinkAction): RelationAction {
   return async (call, context, related) => {
     const links = linksOf(namedTargets(call, action, related), related);
-    const turn = `links ${related.source.id} ${String(related.key)}`;
-    const change = (inside: RecordContext): Promise<unknown[]> => changeLinks(inside, related, action, links);
-    const dryRun = isTrial(call.parameters());
-    const keys = await (dryRun ? tried(context, change) : together(context, change, { turn, heavy: true }));
-    return { data: JSON.stringify(keys), ...(dryRun && { meta: { dryRun } }) };
+    const turn = turnOfLinks(related.source, related.key);
+    const manner = { dryRun: isTrial(call.parameters()), turn, heavy: true, joined: true };
+    return performWrite(call, context, manner, async (inside) => ({
+      data: JSON.stringify(await changeLinks(inside, related, action, links)),
+    }));
   };
+}
+
+/** Who changes the links of one record waits for others that do. */
+export function turnOfLinks(source: Collection, key: unknown): string {
+  return `links ${source.id} ${String(key)}`;
 }
 
 const linkParameters = new Set(['filterByTk', 'values', 'dryRun']);
@@ -216,7 +225,6 @@ function targetsIn(body: Record<string, unknown>): unknown {
   return Object.keys(body).length === 0 ? undefined : body;
 }
 
-function answer({ data, counter }: WriteResult, { dryRun }: Pick<AskedRecordRequest, 'dryRun'>): Answer {
-  if (dryRun) return { data, meta: { dryRun } };
+function answer({ data, counter }: WriteResult): Answer {
   return counter === null ? { data } : { data, counter };
 }

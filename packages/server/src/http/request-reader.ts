@@ -1,10 +1,9 @@
 import { LruMap } from '../base/lru-map.ts';
-import { isRecordAction } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { parseJson } from '../protocol/json-text.ts';
 import { parseQueryText } from '../protocol/query-text.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
-import { type NormalisedAction, normaliseRequest } from '../protocol/request-normaliser.ts';
+import { isNormalised, type NormalisedAction, normaliseRequest } from '../protocol/request-normaliser.ts';
 import type { Route } from './route.ts';
 
 const longestKept = 2000;
@@ -36,8 +35,7 @@ export function readParameters(
 
 /** The normalised request of a record action. */
 export function readRecordRequest(route: Route, query: string, body: unknown, readByPost: boolean): AskedRecordRequest {
-  if (!isRecordAction(route.action) || route.action === 'query' || route.action === 'move')
-    throw new Error(`${route.action} is no record action`);
+  if (!isNormalised(route.action)) throw new Error(`${route.action} is no record action`);
   const { action } = route;
   if (!readByPost && route.tk === null && query.length < longestKept) return keptRequest(action, query);
   const fromBody = readByPost && body !== undefined && body !== null;

@@ -11,6 +11,10 @@ export interface Route {
 }
 
 const prefix = '/api/';
+/** The one path without an action: what asks to be upgraded names none. */
+export const realtimePath = '/api/realtime';
+/** The one route that names no action: what it does stands in its body. */
+const batch: Route = { resource: 'batch', action: '', tk: null, of: null };
 
 /**
  * Reads `/api/<resource>:<action>[/<tk>]` and `/api/<collection>/<tk>/<relation>:<action>[/<tk>]`.
@@ -18,6 +22,8 @@ const prefix = '/api/';
  * @throws ApiError `ROUTE_UNKNOWN` for any other path.
  */
 export function parseRoute(path: string): Route {
+  if (path === realtimePath) return { resource: 'realtime', action: 'listen', tk: null, of: null };
+  if (path === '/api/batch') return batch;
   if (!path.startsWith(prefix)) throw unknownRoute();
   const parts = path.slice(prefix.length).split('/');
   const nested = parts.length > 2;

@@ -63,6 +63,33 @@ export function errorResponses(statuses: Statuses): Record<string, JsonSchema> {
   return Object.fromEntries([...byStatus].map(([, group]) => [nameOf(group[0]![1].label), responseOf(group)]));
 }
 
+/** What a refusal says beside its body, by the name of the header. */
+export const errorHeaders: Readonly<Record<string, JsonSchema>> = {
+  'Retry-After': { description: 'Seconds after which to try again.', schema: { type: 'integer', minimum: 1 } },
+  RateLimit: {
+    description: 'The limit that is reached: r is what is left of it, t the seconds until there is more.',
+    schema: { type: 'string', pattern: '^"[a-z-]+";r=\\d+;t=\\d+$' },
+    example: '"credential";r=0;t=3',
+  },
+  'RateLimit-Policy': {
+    description: 'That limit: q requests in w seconds.',
+    schema: { type: 'string', pattern: '^"[a-z-]+";q=\\d+;w=\\d+$' },
+    example: '"credential";q=6000;w=10',
+  },
+  'WWW-Authenticate': { description: 'How to prove who calls.', schema: { const: 'Bearer' } },
+};
+const headersOf: Readonly<Partial<Record<ErrorLabel, readonly string[]>>> = {
+  Unauthorized: ['WWW-Authenticate'],
+  'Too Many Requests': ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
+  'Service Unavailable': ['Retry-After'],
+};
+
+function headersUnder(label: ErrorLabel): { headers?: JsonSchema } {
+  const names = headersOf[label];
+  if (!names) return {};
+  return { headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])) };
+}
+
 function responseOf(group: readonly (readonly [string, { label: ErrorLabel; when: string }])[]): JsonSchema {
   const labels = [...new Set(group.map(([, { label }]) => label))];
   const codes = group.map(([code]) => code);
@@ -81,6 +108,7 @@ function responseOf(group: readonly (readonly [string, { label: ErrorLabel; when
   };
   return {
     description: group.map(([each, entry]) => `${each}: ${entry.when}`).join('\n\n'),
+    ...headersUnder(label),
     content: { 'application/json': { schema, example } },
   };
 }

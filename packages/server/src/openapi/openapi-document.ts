@@ -3,9 +3,11 @@
  * each other. What the role may not do or see is absent: names, words, targets of relations, filters of permissions.
  */
 import { mainName } from '../applications/application.ts';
+import { auditCollection } from '../journal/audit-collection.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import type { Collection } from '../schema/registry.ts';
-import { errorResponses } from './error-responses.ts';
+import { collectionInPath } from './definition-operations.ts';
+import { errorHeaders, errorResponses } from './error-responses.ts';
 import { type Operation, pathItem, reply } from './operation.ts';
 import { applicationHeader, type Parameter, sharedParameters } from './parameters.ts';
 import { plainWords } from './plain-words.ts';
@@ -13,14 +15,8 @@ import { recordOperations, recordResponses } from './record-operations.ts';
 import { recordSchemas, schemaRef } from './record-schemas.ts';
 import { parentParameter, relationOperations } from './relation-operations.ts';
 import type { Subject } from './subject.ts';
-import { collectionInPath, systemOperations } from './system-operations.ts';
-import {
-  applicationSchemas,
-  callerSchemas,
-  commonSchemas,
-  definitionSchemas,
-  webhookSchemas,
-} from './system-schemas.ts';
+import { systemOperations } from './system-operations.ts';
+import { systemSchemas } from './system-schemas.ts';
 
 type Members = Record<string, JsonSchema>;
 
@@ -35,7 +31,13 @@ const words: Readonly<Record<string, string>> = {
   collections: 'Define collections',
   fields: 'Define fields',
   docs: 'Documentation',
+  changes: 'Events of the past',
+  realtime: 'Events as they come',
   health: 'Health',
+  apiKeys: 'API keys',
+  permissions: 'Permissions',
+  applications: 'Applications',
+  audit: 'Audit journal',
 };
 
 /** What one collection adds to the document. */
@@ -48,24 +50,22 @@ interface Part {
 
 /** Writes the document, one collection after the other: between two pieces others may work. */
 export function* writeDocument(subject: Subject): Generator<string> {
-  const collections = subject.registry.all().filter((each) => isMet(subject, each));
-  const tags: JsonSchema[] = [];
+  const collections = [...subject.registry.all(), auditCollection].filter((each) => isMet(subject, each));
+  const tags = new Map<string, JsonSchema>();
   const schemas: string[] = [];
   const responses: string[] = [];
   yield `${JSON.stringify(headOf(subject)).slice(0, -1)},"paths":{`;
   const system = systemOperations(subject);
-  for (const { tag } of system)
-    if (!tags.some(({ name }) => name === tag))
-      tags.push({ name: tag, ...(words[tag] && { description: words[tag] }) });
+  for (const { tag } of system) tags.set(tag, { name: tag, ...(words[tag] && { description: words[tag] }) });
   yield members(pathsOf(system, [], subject));
   for (const collection of collections) {
     const part = partOf(subject, collection);
-    if (part.tag && !tags.some(({ name }) => name === collection.name)) tags.push(part.tag);
+    if (part.tag) tags.set(collection.name, part.tag);
     schemas.push(members(part.schemas));
     responses.push(members(part.responses));
     yield Object.keys(part.paths).length > 0 ? `,${members(part.paths)}` : '';
   }
-  yield `},"tags":${JSON.stringify(tags)},"components":{${members(componentsOf(subject))}`;
+  yield `},"tags":${JSON.stringify([...tags.values()])},"components":{${members(componentsOf(subject))}`;
   yield `,"schemas":{${members(systemSchemas(subject))}`;
   for (const each of schemas) yield each === '' ? '' : `,${each}`;
   yield `},"responses":{${members(systemResponses(subject))}`;
@@ -114,24 +114,10 @@ function componentsOf({ application }: Subject): Members {
   const tag = 'Strong: the write counter of the record (0 for lists) and a hash of the body.';
   return {
     parameters: { ...sharedParameters, 'X-App': applicationHeader(application, mainName) },
-    headers: { ETag: { description: tag, schema: { type: 'string' } } },
+    headers: { ETag: { description: tag, schema: { type: 'string' } }, ...errorHeaders },
     securitySchemes: {
       bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or the token of a login.' },
     },
-  };
-}
-
-function systemSchemas(subject: Subject): Members {
-  const { caller, application, grantOf } = subject;
-  const any = (resource: string, actions: readonly string[]): boolean =>
-    actions.some((action) => grantOf(resource, action) !== null);
-  const definitions = ['list', 'get', 'create', 'update', 'destroy'];
-  return {
-    ...commonSchemas,
-    ...(caller.type !== 'anonymous' && callerSchemas),
-    ...((any('collections', definitions) || any('fields', definitions)) && definitionSchemas),
-    ...(application === mainName && any('applications', ['create', 'update']) && applicationSchemas),
-    ...(any('webhooks', ['create', 'update']) && webhookSchemas),
   };
 }
 
@@ -142,6 +128,12 @@ function systemResponses({ statuses }: Subject): Members {
   return {
     NotModified: { description: 'If-None-Match names what the reply would be.', headers: tag },
     Destroyed: reply('How many were destroyed.', { type: 'integer' }, schemaRef('WriteMeta')),
+    History: reply(
+      'Entries, the newest first.',
+      { type: 'array', items: schemaRef('HistoryEntry') },
+      schemaRef('ListMeta'),
+      tag,
+    ),
     Groups: reply('An object for each group: its dimensions and measures by their names.', groups, undefined, tag),
     ...errorResponses(statuses),
   };

@@ -12,6 +12,7 @@ export interface Operation {
   readonly id: string;
   readonly tag: string;
   readonly summary: string;
+  readonly description?: string;
   readonly parameters: readonly Parameter[];
   readonly body?: JsonSchema;
   readonly success: JsonSchema;
@@ -21,6 +22,8 @@ export interface Operation {
   readonly open?: boolean;
 }
 
+const onceKey = parameterRef('Idempotency-Key');
+
 /** Path parameters and the application, which stand under the path for all its methods. */
 export function pathItem(operation: Operation, inPath: readonly Parameter[], subject: Subject): [string, JsonSchema] {
   const { method, path } = operation;
@@ -28,7 +31,9 @@ export function pathItem(operation: Operation, inPath: readonly Parameter[], sub
 }
 
 function describe(operation: Operation, { statuses, caller }: Subject): JsonSchema {
-  const { id, tag, summary, parameters, body, success, notModified, errors, open } = operation;
+  const { method, id, tag, summary, description, parameters, body, success, notModified, errors, open } = operation;
+  const shown =
+    method === 'post' && errors !== 'read' && caller.type !== 'anonymous' ? [...parameters, onceKey] : parameters;
   const free = open && caller.type !== 'anonymous';
   const responses: Responses = {
     200: success,
@@ -39,7 +44,8 @@ function describe(operation: Operation, { statuses, caller }: Subject): JsonSche
     operationId: id,
     tags: [tag],
     summary,
-    ...(parameters.length > 0 && { parameters }),
+    ...(description !== undefined && { description }),
+    ...(shown.length > 0 && { parameters: shown }),
     ...(body !== undefined && { requestBody: body }),
     responses,
     ...(free && { security: [] }),

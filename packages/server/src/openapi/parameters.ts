@@ -92,6 +92,12 @@ export const sharedParameters: Readonly<Record<string, Parameter>> = {
   force: truth('force', 'Removes records for good.'),
   cascade: truth('cascade', 'Takes relations of other collections along.'),
   dryRun: truth('dryRun', 'Everything runs, the reply says what would be, and all of it is taken back.'),
+  'Idempotency-Key': inHeader(
+    'Idempotency-Key',
+    'Asked again under the same key within 24 hours, the request is not done again, and the reply is that of the first time (Idempotency-Replayed).',
+    { type: 'string', pattern: '^[!-~]{1,255}$' },
+    '8e03978e-40d5-43dd-bc93-6894a57f9324',
+  ),
   'If-None-Match': inHeader('If-None-Match', 'An ETag: 304 where nothing has changed.', { type: 'string' }, '"0.9c1f"'),
   'If-Match': inHeader(
     'If-Match',
@@ -112,6 +118,8 @@ export const headersOf: Readonly<Record<string, readonly string[]>> = {
   list: ['If-None-Match', 'X-Timezone'],
   get: ['If-None-Match', 'X-Timezone'],
   query: ['X-Timezone'],
+  history: ['If-None-Match'],
+  revert: ['If-Match'],
   update: ['If-Match'],
   destroy: ['If-Match'],
 };

@@ -7,7 +7,7 @@ import { valueSchema } from './field-schema.ts';
 import { body, type Operation, reply, responseRef } from './operation.ts';
 import { headersOf, keyParameter, type Parameter, parameterRef } from './parameters.ts';
 import { schemaRef, shownName } from './record-schemas.ts';
-import { grantsFor, isTold, type Subject } from './subject.ts';
+import { grantsFor, isTold, mayWrite, type Subject } from './subject.ts';
 
 const summaries: Readonly<Record<RecordAction, string>> = {
   list: 'List records',
@@ -20,6 +20,8 @@ const summaries: Readonly<Record<RecordAction, string>> = {
   firstOrCreate: 'Find a record, or create it',
   updateOrCreate: 'Update a record, or create it',
   move: 'Move a record in its order',
+  history: 'What has become of a record',
+  revert: 'Go back to what a record was',
 };
 const actions = Object.keys(summaries) as RecordAction[];
 
@@ -33,6 +35,7 @@ export function recordOperations(subject: Subject, collection: Collection): read
 function mayDo(subject: Subject, collection: Collection, action: RecordAction): boolean {
   if (isTold(collection, action)) return false;
   if (action === 'restore' && collection.trash === null) return false;
+  if ((action === 'history' || action === 'revert') && !collection.options.logging) return false;
   const grants = grantsFor(subject, collection.name, grantsOfAction(action));
   if (grants === null) return false;
   return action !== 'move' || sortFields(collection, grants).length > 0;
@@ -44,7 +47,7 @@ function sortFields({ fields }: Collection, grants: NonNullable<ReturnType<typeo
 
 function operationOf(subject: Subject, collection: Collection, action: RecordAction): Operation {
   const { name } = collection;
-  const reads = action === 'list' || action === 'get';
+  const reads = action === 'list' || action === 'get' || action === 'history';
   return {
     method: reads ? 'get' : 'post',
     path: `/api/${name}:${action}`,
@@ -55,7 +58,7 @@ function operationOf(subject: Subject, collection: Collection, action: RecordAct
     ...bodyOf(collection, action),
     success: successOf(collection, action),
     ...(reads && { notModified: true }),
-    errors: reads || action === 'query' ? 'read' : action === 'update' || action === 'destroy' ? 'match' : 'write',
+    errors: reads || action === 'query' ? 'read' : headersOf[action]?.includes('If-Match') ? 'match' : 'write',
   };
 }
 
@@ -64,6 +67,7 @@ export function parametersFor(subject: Subject, collection: Collection, action: 
   const headers = (headersOf[action] ?? []).map(parameterRef);
   if (action === 'query') return headers;
   if (action === 'move') return moveParameters(subject, collection);
+  if (action === 'history' || action === 'revert') return historyParameters(collection, action);
   const trash = new Set(collection.trash ? [] : ['withDeleted', 'onlyDeleted', 'force']);
   const named = [...parametersOf[action]].filter((name) => !trash.has(name) && !useless(action, name));
   const key = valueSchema(collection.primaryKey, 'shown');
@@ -98,6 +102,19 @@ function moveParameters(subject: Subject, collection: Collection): Parameter[] {
   ];
 }
 
+function historyParameters(collection: Collection, action: 'history' | 'revert'): Parameter[] {
+  const key = keyParameter(valueSchema(collection.primaryKey, 'shown'), false, true);
+  if (action === 'history') return [key, ...['page', 'pageSize', 'after', 'count', 'If-None-Match'].map(parameterRef)];
+  const entry: Parameter = {
+    name: 'entry',
+    in: 'query',
+    required: true,
+    description: 'The entry of the history after which the record was what it is to be.',
+    schema: { type: 'integer', minimum: 1 },
+  };
+  return [key, entry, ...['fields', 'except', 'appends', 'dryRun', 'If-Match'].map(parameterRef)];
+}
+
 function bodyOf({ name }: Collection, action: RecordAction): { body?: JsonSchema } {
   if (action === 'create') return { body: createBody(name) };
   if (action === 'update') return { body: body(schemaRef(`${name}.update`)) };
@@ -114,6 +131,7 @@ export function createBody(name: string): JsonSchema {
 /** How an action on a collection succeeds, as a reference to a response. */
 export function successOf({ name }: Collection, action: RecordAction): JsonSchema {
   if (action === 'query') return responseRef('Groups');
+  if (action === 'history') return responseRef('History');
   if (action === 'destroy') return responseRef('Destroyed');
   if (action === 'list') return responseRef(`${name}.list`);
   if (action === 'create') return responseRef(`${name}.created`);
@@ -123,14 +141,14 @@ export function successOf({ name }: Collection, action: RecordAction): JsonSchem
 /** The responses of a collection that the role may meet: one record, a page, and what writes answer. */
 export function recordResponses(subject: Subject, collection: Collection): Record<string, JsonSchema> {
   const { name } = collection;
-  const may = (action: string): boolean => subject.grantOf(name, action) !== null;
+  const may = (action: 'create' | 'update' | 'destroy'): boolean => mayWrite(subject, collection, action);
   const one = schemaRef(shownName(subject, collection, 'get'));
   const listed = schemaRef(shownName(subject, collection, 'list'));
   const trial = schemaRef('WriteMeta');
   const tag = { ETag: { $ref: '#/components/headers/ETag' } };
   const list = { type: 'array', items: one };
   const responses: Record<string, JsonSchema> = { [`${name}.one`]: reply('One record.', one, trial, tag) };
-  if (may('list')) {
+  if (subject.grantOf(name, 'list')) {
     const page = reply('The records.', { type: 'array', items: listed }, schemaRef('ListMeta'), tag);
     const lines = {
       'application/x-ndjson': {

@@ -4,7 +4,7 @@ import { mustBeGiven } from '../schema/value-schema.ts';
 import { exampleOf } from './field-example.ts';
 import { valueSchema, withNull } from './field-schema.ts';
 import { plainWords } from './plain-words.ts';
-import { type Followed, fieldsShown, relationsFollowed, type Subject } from './subject.ts';
+import { type Followed, fieldsShown, mayWrite, relationsFollowed, type Subject } from './subject.ts';
 import { narrowed } from './system-fields.ts';
 
 type Schemas = Record<string, JsonSchema>;
@@ -41,7 +41,7 @@ export function recordSchemas(subject: Subject, collection: Collection): Schemas
     } else if (action === 'get') schemas[under] = keySchema(collection);
   }
   for (const action of ['create', 'update'] as const)
-    if (subject.grantOf(name, action))
+    if (mayWrite(subject, collection, action))
       schemas[`${name}.${action}`] = givenSchema(subject, collection, action, relations);
   return schemas;
 }
@@ -148,7 +148,7 @@ function nested(subject: Subject, { field, target }: Followed): JsonSchema {
   const key = valueSchema(target.primaryKey, 'given');
   const object = { type: 'object', properties: { [target.primaryKey.name]: key }, required: [target.primaryKey.name] };
   const bodies = (['create', 'update'] as const)
-    .filter((action) => subject.grantOf(target.name, action))
+    .filter((action) => mayWrite(subject, target, action))
     .map((action) => schemaRef(`${target.name}.${action}`));
   const one: JsonSchema = { anyOf: [key, { ...object, additionalProperties: false }, ...bodies] };
   return withNull(field.relation!.many ? { type: 'array', items: one, maxItems: 1000 } : one);

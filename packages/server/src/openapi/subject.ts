@@ -4,7 +4,9 @@ import { ApiError } from '../protocol/api-error.ts';
 import type { ErrorLabel } from '../protocol/error-catalogue.ts';
 import { relatedAccess } from '../query/filter-plan.ts';
 import type { Grant, GrantOf } from '../query/grant.ts';
+import type { RecordContext } from '../records/record-context.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
+import { narrowed } from './system-fields.ts';
 
 /** For whom a document is written: everything in it is asked of these grants. */
 export interface Subject {
@@ -12,10 +14,22 @@ export interface Subject {
   readonly caller: Pick<Caller, 'type' | 'role'>;
   readonly registry: Registry;
   readonly grantOf: GrantOf;
+  /** Whether the role may configure the application. */
+  readonly configures: boolean;
   /** The status of each kind of error; http/ knows them. */
   readonly statuses: Readonly<Record<ErrorLabel, number>>;
   /** Of extensions, whose actions are told as far as they say something of themselves. */
   readonly extensions: readonly Extension[];
+}
+
+/** The caller of a context, as a document is written for it. */
+export function subjectOf(
+  { name, extensions }: { readonly name: string; readonly extensions: readonly Extension[] },
+  { caller, registry, grantOf, access }: Pick<RecordContext, 'caller' | 'registry' | 'grantOf' | 'access'>,
+  statuses: Subject['statuses'],
+): Subject {
+  const configures = access.roles.get(caller.role)?.allowConfigure ?? false;
+  return { application: name, caller, registry, grantOf, configures, statuses, extensions };
 }
 
 /** The fields of a record that an action shows; null where the role may not do it. */
@@ -55,7 +69,7 @@ export function mayLink({ grantOf }: Subject, source: Collection, { field, targe
   if (field.kept || !grantOf(target.name, 'get')) return false;
   const lies =
     kind === 'belongsTo' || through ? { on: source, as: field } : { on: target, as: target.byName.get(targetField) };
-  if (isTold(lies.on, 'update')) return false;
+  if (isTold(lies.on, 'update') || (lies.as && narrowed(lies.on, lies.as, 'given') === null)) return false;
   return Boolean(lies.as && grantOf(lies.on.name, 'update')?.may(lies.as));
 }
 
@@ -67,14 +81,24 @@ export function grantsFor({ grantOf }: Subject, resource: string, actions: reado
 
 /** Records whose actions are written down by hand, or that the server writes alone: what else a grant would open. */
 const told: Readonly<Record<string, ReadonlySet<string>>> = {
-  apiKeys: new Set(['create', 'update', 'firstOrCreate', 'updateOrCreate']),
+  apiKeys: new Set(['create', 'firstOrCreate', 'updateOrCreate']),
   applications: new Set(['list', 'get', 'query', 'create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
   applicationErrors: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
   webhooks: new Set(['create', 'update', 'firstOrCreate', 'updateOrCreate']),
   webhookDeliveries: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
+  audit: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
 };
 
 /** Whether a system collection lacks a generated action. */
 export function isTold({ name, system }: Collection, action: string): boolean {
   return system && told[name]?.has(action) === true;
+}
+
+/** Whether the role may write records of a collection by a generated action. */
+export function mayWrite(
+  { grantOf }: Subject,
+  collection: Collection,
+  action: 'create' | 'update' | 'destroy',
+): boolean {
+  return grantOf(collection.name, action) !== null && !isTold(collection, action);
 }

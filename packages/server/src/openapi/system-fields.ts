@@ -7,6 +7,12 @@ const roleName: JsonSchema = {
   anyOf: [{ type: 'string' }, { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }],
 };
 const status: JsonSchema = { type: 'string', enum: ['active', 'suspended'] };
+const credential: JsonSchema = {
+  type: ['object', 'null'],
+  properties: { type: { type: 'string', enum: ['session', 'apiKey'] }, id: { type: 'integer' } },
+  required: ['type', 'id'],
+  additionalProperties: false,
+};
 const grants: JsonSchema = { type: 'string', enum: [...grantableActions, 'view', '*'] };
 
 interface SystemField {
@@ -33,6 +39,19 @@ const narrower: Readonly<Record<string, Readonly<Record<string, SystemField>>>> 
     pausedAt: { given: null },
     deliveries: { given: null },
     roleOf: { given: null },
+  },
+  apiKeys: {
+    id: { given: null },
+    role: { given: null },
+    roleOf: { given: null },
+    expiresAt: { given: null },
+    createdAt: { given: null },
+    lastUsedAt: { given: null },
+  },
+  audit: {
+    actor: { shown: { type: ['string', 'null'], pattern: '^(?:main/)?(?:user|apiKey):\\d+$' } },
+    credential: { shown: credential },
+    outcome: { shown: { type: 'string', enum: ['done', 'refused'] } },
   },
   permissions: {
     role: { given: roleName },

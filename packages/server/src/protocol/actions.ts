@@ -1,5 +1,5 @@
 /** Record actions that only read: they answer GET and HEAD, and POST with the parameters in the body. */
-export const readActions = ['list', 'get', 'query'] as const;
+export const readActions = ['list', 'get', 'query', 'history'] as const;
 
 /** Record actions that change something: POST alone. */
 export const writeActions = [
@@ -10,6 +10,7 @@ export const writeActions = [
   'firstOrCreate',
   'updateOrCreate',
   'move',
+  'revert',
 ] as const;
 
 export type ReadAction = (typeof readActions)[number];
@@ -38,6 +39,9 @@ export function grantsOfAction(action: RecordAction): readonly string[] {
   if (action === 'restore') return ['destroy'];
   if (action === 'query') return ['list'];
   if (action === 'move') return ['update'];
+  // An entry is named by those who may see it: a revert must be no way to read what history would not show.
+  if (action === 'history') return ['history', 'get'];
+  if (action === 'revert') return ['update', 'history', 'get'];
   if (action === 'firstOrCreate') return ['list', 'create'];
   return action === 'updateOrCreate' ? ['list', 'create', 'update'] : [action];
 }

@@ -50,7 +50,7 @@ export const errorCatalogue = {
   SORT_INVALID: entry('Bad Request', 'A sort term on a field that does not sort.'),
   CURSOR_INVALID: entry(
     'Bad Request',
-    'The cursor in `after` is malformed or belongs to another sort, filter or role.',
+    'The cursor in `after` or `since` is malformed, or belongs to another sort, filter or role.',
   ),
   TARGET_MISSING: entry('Bad Request', 'The action needs `filterByTk` or a non-empty filter.'),
   REFERENCE_MISSING: entry(
@@ -100,6 +100,14 @@ export const errorCatalogue = {
   PERMISSION_EXISTS: entry('Conflict', 'The role already has a permission row on that resource and action.'),
   DEPENDANTS_EXIST: entry('Conflict', 'Other collections, records, users or keys depend on what would be destroyed.'),
   KEY_ENDED: entry('Conflict', 'The API key is over, or has a successor already; rotate that one, or make a new key.'),
+  REQUEST_RUNNING: entry(
+    'Conflict',
+    'A request with the same Idempotency-Key is still running; wait for its end and ask again.',
+  ),
+  REPLY_NOT_KEPT: entry(
+    'Conflict',
+    'A request with the same Idempotency-Key was begun or done, and its reply is not to be had again; look what is there.',
+  ),
   VERSION_STALE: entry(
     'Precondition Failed',
     'If-Match names another version of the record; read it again. Nothing was written.',
@@ -107,6 +115,10 @@ export const errorCatalogue = {
   BODY_TOO_LARGE: entry('Payload Too Large', 'The body is over 10 MiB.'),
   MEDIA_TYPE_UNSUPPORTED: entry('Unsupported Media Type', 'The body is not application/json.'),
   VALUE_INVALID: entry('Validation Error', 'One or more values do not fit their fields; `details` names each.'),
+  IDEMPOTENCY_KEY_REUSED: entry(
+    'Validation Error',
+    'The Idempotency-Key was used for another request; take a new key for each request.',
+  ),
   PASSWORD_WRONG: entry('Validation Error', 'The old password is wrong; nothing was changed.'),
   DEFINITION_INVALID: entry(
     'Validation Error',

@@ -23,8 +23,29 @@ export const limits = {
   streamChunk: 100,
   /** Keys that a stream reads ahead where its order may cost a sort of all records. */
   streamKeys: 20_000,
+  /** Events that a reply or a socket's turn carries, and those that a reply looks at before it says where to go on. */
+  eventsPage: 1000,
+  eventsScanned: 5000,
+  waitSeconds: 30,
+  /** Requests that wait for events at once. */
+  waiters: 1000,
+  payloadBytes: 64 * 1024,
+  /** A message of a socket: a filter and what is around it. */
+  messageBytes: 80 * 1024,
+  subscriptions: 100,
+  /** Records that a subscription knows its reader to have. */
+  knownRecords: 10_000,
   /** Members of a query, and rows of its result. */
   queryMeasures: 20,
   queryDimensions: 10,
+  /** Operations of a batch, how long all of them may take, and the JSON text of their results and of what they refer to. */
+  batchOperations: 200,
+  batchMilliseconds: 10_000,
+  batchBytes: 64 * 1024 * 1024,
+  referredBytes: 10 * 1024 * 1024,
+  /** How long replies are kept for repeated requests, how long a reply may be, and how many an application keeps. */
+  replyKeptMilliseconds: 24 * 3_600_000,
+  replyKeptBytes: 256 * 1024,
+  repliesKept: 50_000,
   queryRows: 10_000,
 } as const;

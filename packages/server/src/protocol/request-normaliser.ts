@@ -24,7 +24,12 @@ export const parametersOf: Readonly<Record<NormalisedAction, ReadonlySet<string>
 };
 
 /** The actions whose parameters {@link normaliseRequest} knows. */
-export type NormalisedAction = Exclude<RecordAction, 'query' | 'move'>;
+export type NormalisedAction = Exclude<RecordAction, 'query' | 'move' | 'history' | 'revert'>;
+
+/** Whether {@link normaliseRequest} knows the parameters of an action. */
+export function isNormalised(action: string): action is NormalisedAction {
+  return Object.hasOwn(parametersOf, action);
+}
 
 /**
  * Turns the parameters of a record action, in any of their spellings, into the one request value.

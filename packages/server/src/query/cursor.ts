@@ -34,6 +34,19 @@ export function decodeCursor(text: string, mark: string, keys: readonly SortKey[
   });
 }
 
+/** The cursor of a list that is ordered by one number of the server's own. */
+export function encodePlace(mark: string, place: number): string {
+  return Buffer.from(JSON.stringify([mark, place])).toString('base64url');
+}
+
+/** @throws ApiError `CURSOR_INVALID`. */
+export function decodePlace(text: string, mark: string): number {
+  const parts = parsed(text);
+  if (!Array.isArray(parts) || parts.length !== 2 || !Number.isSafeInteger(parts[1])) throw invalid('is malformed');
+  if (parts[0] !== mark) throw invalid('belongs to another list');
+  return parts[1] as number;
+}
+
 /** Tells lists apart: the same for the same resource, sort, filter with its values, and role. */
 export function cursorMark(...parts: readonly unknown[]): string {
   return hash('sha1', JSON.stringify(parts), 'base64url').slice(0, 12);

@@ -3,7 +3,8 @@ import { isObject } from '../protocol/json-text.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import type { Collection } from '../schema/registry.ts';
-import { createWithNested, updateWithNested } from './nested-values.ts';
+import { refuseDeniedBody } from './denied-names.ts';
+import { allowed, createWithNested, updateWithNested } from './nested-values.ts';
 import { getRecord, listRecords } from './read-records.ts';
 import { type RecordContext, together } from './record-context.ts';
 import type { WriteResult } from './write-records.ts';
@@ -22,7 +23,8 @@ export async function findOrCreate(
   updates: boolean,
 ): Promise<WriteResult> {
   const filter = filterOf(collection, request, body);
-  const turn = `first ${collection.id} ${JSON.stringify(filter)}`;
+  const written = allowed(context, collection, 'create', body, request);
+  refuseDeniedBody(context, collection, written, updates ? ['create', 'update'] : ['create']);
   return together(
     context,
     async (inside) => {
@@ -47,8 +49,13 @@ export async function findOrCreate(
       return { data: record.data, counter: record.counter, keys: [key] };
     },
     // The look for it may be one at every record.
-    { turn, heavy: true },
+    { turn: turnOf(collection, request, body), heavy: true },
   );
+}
+
+/** The turn of calls that look for the same values. */
+export function turnOf(collection: Collection, request: AskedRecordRequest, body: unknown): string {
+  return `first ${collection.id} ${JSON.stringify(filterOf(collection, request, body))}`;
 }
 
 function shownAs({ fields, except, appends }: AskedRecordRequest): Record<string, unknown> {

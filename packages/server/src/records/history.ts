@@ -59,7 +59,8 @@ export function keysOf(rows: readonly Row[]): unknown[] {
   return rows.map((row) => row[resultColumns.key]);
 }
 
-async function statesAt(
+/** The records as they are, by their keys, whatever the grant. */
+export async function statesAt(
   context: RecordContext,
   collection: Collection,
   transaction: Transaction,

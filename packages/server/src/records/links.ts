@@ -8,7 +8,7 @@ import { limits } from '../protocol/limits.ts';
 import { normaliseRequest, requestByKeys } from '../protocol/request-normaliser.ts';
 import type { Grant } from '../query/grant.ts';
 import { misfit } from '../schema/field-type.ts';
-import type { Collection } from '../schema/registry.ts';
+import type { Collection, JoinFields } from '../schema/registry.ts';
 import { listRecords, requireGrant } from './read-records.ts';
 import type { RecordContext } from './record-context.ts';
 import { type Related, sourceValue, valuesOf } from './related-parent.ts';
@@ -189,6 +189,7 @@ async function linkJoin(
   const { relation, target } = related;
   const through = relation.through!;
   const join = inside.registry.get(through.collection);
+  refuseEnds(links, join, through);
   const value = await sourceValue(inside, related, writableRelation(inside, related));
   const { gone, come, kept } = difference(await linkedKeys(inside, related), links, action, true);
   if (join.system) return linkRoles(inside, related, gone, come);
@@ -221,6 +222,19 @@ async function linkJoin(
         null,
         null,
       );
+}
+
+/** Which two records a link joins is said by the path and the target alone: as values they would lead it elsewhere. */
+function refuseEnds(links: readonly Link[], join: Collection, { sourceField, targetField }: JoinFields): void {
+  for (const name of links.flatMap((link) => Object.keys(link.join ?? {}))) {
+    const relation = join.byName.get(name)?.relation;
+    const column = relation?.kind === 'belongsTo' ? relation.sourceField : name;
+    if (column === sourceField || column === targetField)
+      throw new ApiError(
+        'BODY_INVALID',
+        `"${name}" is an end of the link, which the request names already; leave it out.`,
+      );
+  }
 }
 
 /** The roles of a user are granted under the rules of users, as in an update of the user. */

@@ -41,8 +41,30 @@ export async function moveRecord(
   const grant = requireGrant(context, collection, 'update');
   if (!grant.may(move.field))
     throw new ApiError('FIELD_DENIED', `The role may not write "${move.field.name}" of ${collection.name}.`);
+  requireScopeNamed(context, collection, move);
   const turn = `places ${collection.id}`;
   return together(context, (inside) => moved(inside, collection, move), { turn, heavy: true });
+}
+
+/**
+ * Who names a scope, or a record beside which another one is to lie, asks which scope it lies in: the answer is for those who
+ * may read it.
+ */
+function requireScopeNamed(
+  { grantOf }: RecordContext,
+  collection: Collection,
+  { field, target, targetScope }: Move,
+): void {
+  const { scopeKey } = field.definition;
+  if (scopeKey === undefined || (target === undefined && targetScope === undefined)) return;
+  const scope = fieldOf(collection, scopeKey);
+  const reads = grantOf(collection.name, 'get')?.may(scope) ?? false;
+  const writes = targetScope === undefined || (grantOf(collection.name, 'update')?.may(scope) ?? false);
+  if (!reads || !writes)
+    throw new ApiError(
+      'FIELD_DENIED',
+      `The role may not ${reads ? 'write' : 'read'} "${scopeKey}" of ${collection.name}.`,
+    );
 }
 
 async function moved(inside: RecordContext, collection: Collection, move: Move): Promise<WriteResult> {

@@ -9,6 +9,7 @@ import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { normaliseRequest, requestByKeys } from '../protocol/request-normaliser.ts';
 import { misfit } from '../schema/field-type.ts';
 import type { Collection, Field } from '../schema/registry.ts';
+import { refuseDeniedLists, refuseDeniedRelations } from './denied-names.ts';
 import { changeLinks, type Link } from './links.ts';
 import { getRecord, requireGrant } from './read-records.ts';
 import { type RecordContext, together } from './record-context.ts';
@@ -22,8 +23,8 @@ type Body = Readonly<Record<string, unknown>>;
 /** A body with its relations taken apart: those that come before the record, because it holds their key, and after it. */
 interface Split {
   readonly own: Record<string, unknown>;
-  readonly before: readonly [Field, unknown][];
-  readonly after: readonly [Field, unknown][];
+  readonly before: (readonly [Field, unknown])[];
+  readonly after: (readonly [Field, unknown])[];
 }
 
 /** What a nested write carries along: how deep it is, and below which relations records that are there may change. */
@@ -39,7 +40,7 @@ export async function createWithNested(
   request: AskedRecordRequest,
   input: unknown,
 ): Promise<WriteResult> {
-  const body = allowed(input, request);
+  const body = allowed(context, collection, 'create', input, request);
   const rules = rulesOf(collection);
   const bodies = Array.isArray(body) ? body : [body];
   if (!bodies.some((each) => hasNested(each, collection)))
@@ -73,7 +74,7 @@ export async function updateWithNested(
   input: unknown,
   match: Match,
 ): Promise<WriteResult> {
-  const body = allowed(input, request);
+  const body = allowed(context, collection, 'update', input, request);
   if (!hasNested(body, collection))
     return updateRecords(context, collection, request, body, match, rulesOf(collection));
   const key = keyOf(request.filterByTk, collection);
@@ -83,11 +84,20 @@ export async function updateWithNested(
   return together(context, (inside) => updateOne(inside, collection, request, key, body as Body, match, level));
 }
 
-/** `whitelist` and `blacklist`: what they leave out of a body is dropped. */
+/**
+ * `whitelist` and `blacklist`: what they leave out of a body is dropped.
+ *
+ * @throws ApiError `FIELD_DENIED` where they, or `updateAssociationValues`, name what the role may not write.
+ */
 export function allowed(
+  context: RecordContext,
+  collection: Collection,
+  action: 'create' | 'update',
   body: unknown,
-  { whitelist, blacklist }: Pick<AskedRecordRequest, 'whitelist' | 'blacklist'>,
+  request: Pick<AskedRecordRequest, 'whitelist' | 'blacklist' | 'updateAssociationValues'>,
 ): unknown {
+  refuseDeniedLists(context, collection, request, action);
+  const { whitelist, blacklist } = request;
   if (whitelist === null && blacklist.length === 0) return body;
   if (Array.isArray(body)) return body.map((each) => (isObject(each) ? allowedOf(each, whitelist, blacklist) : each));
   return isObject(body) ? allowedOf(body, whitelist, blacklist) : body;
@@ -132,6 +142,12 @@ async function createOne(
   const rules = rulesOf(collection);
   if (!isObject(body) || !hasNested(body, collection)) return createRecords(inside, collection, request, body, rules);
   const { own, before, after } = split(body, collection);
+  refuseDeniedRelations(
+    inside,
+    collection,
+    before.concat(after).map(([field]) => field),
+    'create',
+  );
   await linkBefore(inside, own, before, level);
   const made = await createRecords(inside, collection, request, own, rules);
   const [key] = made.keys;
@@ -149,6 +165,12 @@ async function updateOne(
   level: Level,
 ): Promise<WriteResult> {
   const { own, before, after } = split(body, collection);
+  refuseDeniedRelations(
+    inside,
+    collection,
+    before.concat(after).map(([field]) => field),
+    'update',
+  );
   await linkBefore(inside, own, before, level);
   const changed = await updateRecords(inside, collection, request, own, match, rulesOf(collection));
   await linkAfter(inside, collection, key, after, level);

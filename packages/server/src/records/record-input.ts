@@ -20,6 +20,11 @@ export interface Stamp {
 
 type Raw = Readonly<Record<string, unknown>>;
 
+/** Values by field name, without what every object has: a field may be named `toString`. */
+function bare(values?: Raw): Record<string, unknown> {
+  return Object.assign(Object.create(null) as Record<string, unknown>, values);
+}
+
 /**
  * Checks one body for create: what is missing gets its default, everything is validated at once.
  *
@@ -37,7 +42,7 @@ export function checkChange(input: unknown, collection: Collection, grant: Grant
   const given = namedValues(input, collection, grant);
   const problems = recordCheck(collection, 'update')(given);
   if (problems) throw invalidValues(problems);
-  const values: Record<string, unknown> = { ...given };
+  const values = bare(given);
   for (const field of collection.fields) {
     if (field.kept) {
       const value = keptValue(field, stamp);
@@ -79,7 +84,7 @@ function namedValues(input: unknown, collection: Collection, grant: Grant): Reco
   if (input === null || typeof input !== 'object' || Array.isArray(input)) {
     throw new ApiError('BODY_INVALID', `The body must be an object with the fields of ${collection.name}.`);
   }
-  const values: Record<string, unknown> = {};
+  const values = bare();
   for (const [name, value] of Object.entries(input as Raw)) {
     const field = collection.byName.get(name);
     if (!field || field.hidden)
@@ -88,7 +93,7 @@ function namedValues(input: unknown, collection: Collection, grant: Grant): Reco
     if (!grant.may(field))
       throw new ApiError('FIELD_DENIED', `The role may not write "${name}" of ${collection.name}.`);
     if (field.relation) linkByKey(field, value, values);
-    else values[name] = value;
+    else setOwn(name, value, values);
   }
   return values;
 }
@@ -109,15 +114,19 @@ function linkByKey(field: Field, value: unknown, values: Record<string, unknown>
       `"${field.name}" takes the key of a record here; nested records are not written by this version.`,
     );
   }
-  if (relation.sourceField in values && values[relation.sourceField] !== key) {
-    throw new ApiError('BODY_INVALID', `"${field.name}" and "${relation.sourceField}" name different records.`);
-  }
-  values[relation.sourceField] = key;
+  setOwn(relation.sourceField, key, values);
+}
+
+/** A relation and its foreign key may both be named, in either order, where they agree. */
+function setOwn(name: string, value: unknown, values: Record<string, unknown>): void {
+  if (name in values && values[name] !== value)
+    throw new ApiError('BODY_INVALID', `"${name}" and its relation name different records.`);
+  values[name] = value;
 }
 
 /** `make` is false while checking: generated values need no check, and clocks should not run twice. */
 function withDefaults(given: Raw, collection: Collection, stamp: Stamp, make: boolean): Record<string, unknown> {
-  const values: Record<string, unknown> = { ...given };
+  const values = bare(given);
   for (const field of collection.fields) {
     if (field.column === null) continue;
     if (field.kept) {
@@ -145,7 +154,7 @@ function defaultOf(field: Field, now: number, make: boolean): unknown {
 }
 
 function canonical(values: Raw, collection: Collection): Record<string, unknown> {
-  const ready: Record<string, unknown> = {};
+  const ready = bare();
   for (const [name, value] of Object.entries(values)) {
     const field = collection.byName.get(name)!;
     const read = value === null ? null : field.type.read(value, field.definition);

@@ -37,13 +37,19 @@ export class HashedSecrets {
  *
  * @throws ApiError `LIMIT_EXCEEDED` for more passwords than a write takes records, `BUSY` where too many are being hashed.
  */
-export async function withSecretsOf(
+export function withSecretsOf(context: RecordContext, collection: Collection, body: unknown): Promise<RecordContext> {
+  return withSecretsOfAll(context, [{ collection, body }]);
+}
+
+/** The same for several bodies that one transaction writes. */
+export async function withSecretsOfAll(
   context: RecordContext,
-  collection: Collection,
-  body: unknown,
+  parts: readonly { readonly collection: Collection; readonly body: unknown }[],
 ): Promise<RecordContext> {
+  // Those of a transaction under way were hashed before it began.
+  if (context.inside) return context;
   const texts: string[] = [];
-  collect(context, collection, body, 0, texts);
+  for (const { collection, body } of parts) collect(context, collection, body, 0, texts);
   if (texts.length === 0) return context;
   if (texts.length > limits.bulkRecords)
     throw new ApiError('LIMIT_EXCEEDED', `One write takes at most ${limits.bulkRecords} passwords.`);

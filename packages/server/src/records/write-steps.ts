@@ -46,6 +46,7 @@ export async function alone(
   const bound = bind(database.dialect, statement, environment);
   const rows = await database.writeOne(bound, [target.collection.table], { precondition: requireCurrent });
   if (rows.length === 0 && !mayMiss) throw new StaleVersion();
+  target.context.changes.advance();
   return rows;
 }
 

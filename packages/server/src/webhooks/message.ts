@@ -1,5 +1,5 @@
 /** What a webhook is sent: what its role may read of the record now, under the webhook's own filter. */
-import { type StoredDelivery, type StoredWebhook, wasToldOf } from '../database/webhook-rows.ts';
+import { type Published, type StoredDelivery, type StoredWebhook, wasToldOf } from '../database/webhook-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import type { Grant } from '../query/grant.ts';
@@ -16,7 +16,7 @@ export type Message = { readonly body: string } | { readonly skipped: string };
 /**
  * Makes the message of a delivery, as the Standard Webhooks have it: `{"type", "timestamp", "data"}`; `data` is
  * `{"application", "resource", "tk", "actor", "changed", "record"}`. Events of destroyed records, and of definitions,
- * carry no record.
+ * carry no record; those that somebody published carry `payload` instead.
  *
  * @param context of a caller that has the webhook's role and is nobody.
  */
@@ -30,6 +30,7 @@ export async function messageOf(
   const grant = context.grantOf(resource, 'get');
   if (!grant) return { skipped: `The role "${webhook.role}" may not read ${resource}.` };
   const collection = context.registry.find(resource);
+  if ('payload' in delivery.changed) return publishedOf(collection, grant, application, webhook, delivery);
   const read = collection && (await recordOf(context, collection, grant, webhook, delivery));
   if (read && 'skipped' in read) return read;
   const changed = delivery.changed.filter((name) => mayTell(collection, grant, name));
@@ -38,6 +39,21 @@ export async function messageOf(
   return {
     body: `{"type":${JSON.stringify(event)},"timestamp":${JSON.stringify(at)},"data":${data.slice(0, -1)}${record}}}`,
   };
+}
+
+/** Where its word has become a collection since, it is told to who may read all of that. */
+function publishedOf(
+  collection: Collection | null,
+  grant: Grant,
+  application: string,
+  webhook: StoredWebhook,
+  { event, resource, tk, at, actor, changed }: StoredDelivery,
+): Message {
+  if (collection && (grant.rows || webhook.filter !== null))
+    return { skipped: 'The event is about no record, and rows are told apart.' };
+  const { payload } = changed as Published;
+  const data = { application, resource, tk, actor, changed: [], payload };
+  return { body: JSON.stringify({ type: event, timestamp: at, data }) };
 }
 
 /** A message that tells that messages arrive. */

@@ -1,6 +1,6 @@
 /** From the event log into the outbox: who is to be told of what, noted before anybody is called. */
 import { type Clock, isoTime } from '../base/clock.ts';
-import type { ChangeEvent, ChangeLog } from '../changes/change-log.ts';
+import type { ChangeLog, LoggedEvent } from '../changes/change-log.ts';
 import { matchesEvent } from '../changes/event-pattern.ts';
 import type { Database } from '../database/database.ts';
 import {
@@ -16,6 +16,8 @@ import { makeMessageId } from './signature.ts';
 const eventsAtOnce = 500;
 /** Events that nobody wants move the stored position on this seldom. */
 const eventsUnnoted = 5000;
+/** Or this long after the last time, in milliseconds. */
+const longestUnnoted = 600_000;
 
 export class Outbox {
   readonly #database: Database;
@@ -25,6 +27,7 @@ export class Outbox {
   #stored: string | null = null;
   #scanned: string | null = null;
   #unnoted = 0;
+  #notedAt = 0;
 
   constructor(database: Database, changes: ChangeLog, clock: Clock) {
     this.#database = database;
@@ -35,14 +38,22 @@ export class Outbox {
   /** Looks through what is new in the log; returns how many deliveries were noted. */
   async fill(): Promise<number> {
     await this.#takeUpPosition();
-    for (let noted = 0; ; ) {
+    let noted = 0;
+    for (;;) {
       if (this.#scanned === null) return noted;
       const events = await this.#changes.read(this.#scanned, eventsAtOnce);
-      if (events.length === 0) return noted;
+      if (events.length === 0) break;
       // Read after the events: a webhook that was there before one of them is found.
       const deliveries = deliveriesOf(events, await enabledWebhooks(this.#database));
       noted += await this.#note(events, deliveries);
     }
+    await this.#noteNow();
+    return noted;
+  }
+
+  /** Events are kept until they are noted as looked through, wanted or not. */
+  async #noteNow(): Promise<void> {
+    if (this.#unnoted > 0 && this.#clock.now() - this.#notedAt >= longestUnnoted) await this.#move(this.#scanned!, []);
   }
 
   /** Another process may have gone on meanwhile, or the log is looked through from a new place. */
@@ -54,46 +65,54 @@ export class Outbox {
     this.#unnoted = 0;
   }
 
-  async #note(events: readonly ChangeEvent[], deliveries: readonly NewDelivery[]): Promise<number> {
-    const to = events.at(-1)!.cursor;
+  async #note(events: readonly LoggedEvent[], deliveries: readonly NewDelivery[]): Promise<number> {
+    const to = events.at(-1)!.position;
     this.#unnoted += events.length;
     if (deliveries.length === 0 && this.#unnoted < eventsUnnoted) {
       this.#scanned = to;
       return 0;
     }
+    return (await this.#move(to, deliveries)) ? deliveries.length : 0;
+  }
+
+  /** @returns false where another process has looked through it meanwhile. */
+  async #move(to: string, deliveries: readonly NewDelivery[]): Promise<boolean> {
     const now = this.#clock.now();
     const times = { now: isoTime(now), giveUp: isoTime(now + day) };
     if (!(await queueDeliveries(this.#database, this.#stored!, to, deliveries, times))) {
       await this.#takeUpPosition();
-      return 0;
+      return false;
     }
     this.#stored = to;
     this.#scanned = to;
     this.#unnoted = 0;
-    return deliveries.length;
+    this.#notedAt = now;
+    return true;
   }
 }
 
-function deliveriesOf(events: readonly ChangeEvent[], webhooks: readonly StoredWebhook[]): NewDelivery[] {
+function deliveriesOf(events: readonly LoggedEvent[], webhooks: readonly StoredWebhook[]): NewDelivery[] {
   return events.flatMap((event) =>
     webhooks
-      .filter((webhook) => matchesEvent(webhook.events, event.name) && isAfter(event.cursor, webhook.startsAfter))
+      .filter((webhook) => matchesEvent(webhook.events, event.name) && isAfter(event.position, webhook.startsAfter))
       .map((webhook) => deliveryOf(event, webhook)),
   );
 }
 
-function deliveryOf({ name, resource, tk, at, actor, changed }: ChangeEvent, webhook: StoredWebhook): NewDelivery {
+function deliveryOf(event: LoggedEvent, webhook: StoredWebhook): NewDelivery {
+  const { name, resource, tk, at, actor, payload } = event;
+  const changed = payload === undefined ? event.changed : { payload };
   return { webhookId: webhook.id, messageId: makeMessageId(), event: name, resource, tk, at, actor, changed };
 }
 
-/** Whether one cursor of the log comes after another. */
+/** Whether one position in the log comes after another. */
 function isAfter(one: string, other: string): boolean {
   const [first, second] = partsOf(one);
   const [otherFirst, otherSecond] = partsOf(other);
   return first === otherFirst ? second > otherSecond : first > otherFirst;
 }
 
-function partsOf(cursor: string): [bigint, bigint] {
-  const [first = '0', second = '0'] = cursor.split('.');
+function partsOf(position: string): [bigint, bigint] {
+  const [first = '0', second = '0'] = position.split('.');
   return [BigInt(first), BigInt(second)];
 }

@@ -1,14 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
+import { day, MovingClock } from '../support/moving-clock.ts';
 import { TestServer } from '../support/scenario.ts';
 
 const records = 4000;
 
 /** Streams that last: what happens to the caller's rights and to the definitions meanwhile. */
 describeEngines('streams that last', (engine) => {
+  const clock = new MovingClock();
   let server: TestServer;
   beforeAll(async () => {
-    server = await TestServer.start(engine);
+    server = await TestServer.start(engine, { clock });
     const make = (action: string, body: unknown): Promise<unknown> => server.data(`POST /api/${action}`, { body });
     await make('collections:create', { name: 'other', fields: [] });
     await make('collections:create', {
@@ -59,20 +62,39 @@ describeEngines('streams that last', (engine) => {
       expect(all.every((each) => 'id' in each)).toBe(true);
     });
 
-  for (const query of ['', 'sort=n']) {
-    test(`end when the key is revoked (${query || 'by key'})`, async () => {
-      const token = await server.key('reader');
-      const { data } = (await server.call('GET /api/auth:check', { as: 'reader' })).body;
-      const all = await lines(query, token, () =>
-        server.data(`POST /api/apiKeys:destroy?filterByTk=${data.credential.id}`),
-      );
-      expect(all.length).toBeLessThan(records);
-      expect(all.at(-1)).toMatchObject({
-        error: 'Unauthorized',
-        message: expect.stringContaining('invalid or missing'),
-      });
-    });
+  /** What ends a credential, whichever way: nothing more is read under it. */
+  const ends: readonly (readonly [string, (key: { id: number }, userId: number) => Promise<unknown>])[] = [
+    ['its key is revoked', ({ id }) => server.data(`POST /api/apiKeys:destroy?filterByTk=${id}`)],
+    ['its key is rotated without overlap', ({ id }) => rotated(id)],
+    ['its key expires', async () => clock.advance(40 * day)],
+    ['its user is suspended', (_, id) => changed(id, { status: 'suspended' })],
+    ['an administrator gives its user another password', (_, id) => changed(id, { password: 'another password' })],
+    ['its user loses the role', (_, id) => changed(id, { roles: [] })],
+  ];
+  const rotated = (id: number): Promise<unknown> =>
+    server.data(`POST /api/apiKeys:rotate?filterByTk=${id}`, { body: { overlap: 'none' } });
+  const changed = (id: number, body: object): Promise<unknown> =>
+    server.data(`POST /api/users:update?filterByTk=${id}`, { body });
 
+  for (const query of ['', 'sort=n'])
+    for (const [name, end] of ends)
+      test(`end when ${name} (${query || 'by key'})`, async () => {
+        await server.signInAsAdmin();
+        const account = { email: `${randomUUID()}@example.com`, password: 'a password of eve' };
+        const key = (await server.data('POST /api/apiKeys:create', { body: { role: { name: 'reader' } } })) as {
+          id: number;
+          token: string;
+        };
+        const user = (await server.data('POST /api/users:create', { body: { ...account, roles: ['reader'] } })) as {
+          id: number;
+        };
+        const token = name.includes('key') ? key.token : await server.signIn(account.email, account.password);
+        const all = await lines(query, token, () => end(key, user.id));
+        expect(all.length).toBeLessThan(records);
+        expect(all.at(-1)).toMatchObject({ error: name.includes('role') ? 'No permissions' : 'Unauthorized' });
+      });
+
+  for (const query of ['', 'sort=n']) {
     test(`show from then on what the role still may (${query || 'by key'})`, async () => {
       const token = await server.key('reader');
       const [permission] = (await server.call('GET /api/permissions:list?filter={"role":"reader"}')).body.data;

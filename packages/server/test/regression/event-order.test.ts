@@ -22,7 +22,7 @@ describeEngines('event order', (engine) => {
     });
     const events = await changes.read(null, 3);
     expect(events.map((event) => event.name)).toEqual(['n8', 'n9', 'n10']);
-    const after = await changes.read(events[1]!.cursor, 1);
+    const after = await changes.read(events[1]!.position, 1);
     expect(after.map((event) => event.name)).toEqual(['n10']);
   });
 });

@@ -5,7 +5,7 @@ import { statusOf } from '../../src/http/status.ts';
 import { anonymous, bearerToken, inRole } from '../../src/identity/authenticator.ts';
 import type { Caller } from '../../src/identity/caller.ts';
 import { writeDocument } from '../../src/openapi/openapi-document.ts';
-import type { Subject } from '../../src/openapi/subject.ts';
+import { type Subject, subjectOf } from '../../src/openapi/subject.ts';
 import { canonicalDate } from '../../src/schema/types/date.ts';
 import { canonicalDatetime } from '../../src/schema/types/datetime.ts';
 import { textFormats } from '../../src/schema/types/formatted-text.ts';
@@ -23,7 +23,7 @@ export interface Asked {
 
 export interface Answered {
   readonly status: number;
-  readonly type: string | null;
+  readonly headers: Headers;
   readonly body: unknown;
 }
 
@@ -71,19 +71,9 @@ export class Expectation {
 
   static async #in(application: Application, headers: Asked['headers']): Promise<Expectation | null> {
     const caller = await callerOf(application, headers);
-    const { registry, grantOf, access } = application.recordContext(caller, null);
-    if (registry.all().length > mostCollections) return null;
-    return new Expectation(
-      {
-        application: application.name,
-        caller,
-        registry,
-        grantOf,
-        statuses: statusOf,
-        extensions: application.extensions,
-      },
-      access,
-    );
+    const context = application.recordContext(caller, null);
+    if (context.registry.all().length > mostCollections) return null;
+    return new Expectation(subjectOf(application, context, statusOf), context.access);
   }
 
   get document(): Json {
@@ -123,17 +113,37 @@ export function documentOf(subject: Subject, snapshot: object): Json {
 /** What of a reply the document does not say, or null. */
 export function problemOf(document: Json, asked: Asked, answered: Answered): string | null {
   const operation = operationOf(document, asked);
-  const { status, type, body } = answered;
+  const { status, headers, body } = answered;
+  const type = headers.get('content-type');
+  // What a browser asks before it calls is a matter of the Fetch standard, not of the document.
+  if (asked.method === 'OPTIONS' && status === 204) return null;
   if (!operation) {
     if (status < 400) return `${status}, and the document has no such operation`;
     return asked.method === 'HEAD' ? null : fits(document, { $ref: '#/components/schemas/Error' }, body);
   }
   const response = resolved(document, operation.responses[status]);
   if (!response) return `the status ${status} is not in the document`;
+  const header = headerProblem(document, response, headers);
+  if (header !== null) return header;
   if (status === 304 || asked.method === 'HEAD') return null;
   const media = response.content?.[(type ?? '').split(';')[0]!];
   if (!media) return `the content type ${type} is not in the document`;
   return type!.startsWith('application/json') ? fits(document, media.schema, body) : null;
+}
+
+/** What a refusal says in headers. */
+const ofRefusals = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'WWW-Authenticate'];
+
+function headerProblem(document: Json, response: Json, headers: Headers): string | null {
+  for (const name of ofRefusals) {
+    const sent = headers.get(name);
+    if (sent === null) continue;
+    const { schema } = resolved(document, response.headers?.[name]) ?? {};
+    if (!schema) return `the header ${name} is not in the document`;
+    const problem = fits(document, schema, schema.type === 'integer' ? Number(sent) : sent);
+    if (problem !== null) return `the header ${name}: ${problem}`;
+  }
+  return null;
 }
 
 /** The operation that a request is, under the method that the document gives it: reads answer POST too. */
@@ -146,8 +156,11 @@ export function operationOf(document: Json, { method, path }: Asked): Json | nul
 
 /** `/api/posts/5/tags:list/7?…` is `/api/posts/{key}/tags:list`. */
 export function templateOf(path: string): string {
-  const parts = path.split('?')[0]!.split('/').map(decoded);
-  const at = parts.findIndex((part) => part.includes(':'));
+  const sent = path.split('?')[0]!.split('/');
+  const parts = sent.map(decoded);
+  // A key may hold a colon too, and is sent with it escaped.
+  const plain = sent.findIndex((part) => part.includes(':'));
+  const at = plain >= 0 ? plain : parts.findIndex((part) => part.includes(':'));
   if (at < 0) return parts.join('/');
   if (at === 4) parts[3] = parts[2] === 'collections' ? '{collection}' : '{key}';
   return parts.slice(0, at + 1).join('/');

@@ -56,13 +56,13 @@ export class WorldReader {
     return new WorldReader(server, random, user);
   }
 
-  /** Everything as an admin once, then a dozen random requests. */
+  /** Everything as an admin once, then random requests. */
   async play(draw: Draw): Promise<void> {
     for (const collection of this.#collections()) {
       const asking = this.#asking('admin', 'UTC');
       await this.#list(plain, collection, asking, draw);
     }
-    for (let count = 0; count < 12; count += 1) {
+    for (let count = 0; count < 20; count += 1) {
       const asking = this.#asking(draw.chance(75) ? this.#random.role : 'admin', draw.pick(zones));
       const collection = draw.pick(draw.chance(90) ? this.#random.schema.collections : this.#collections());
       const named = draw.chance(75) ? asSeen(this.#random.world, asking.sight) : this.#random.world;

@@ -110,12 +110,18 @@ export class PostgresDatabase implements Database {
     work: (transaction: Transaction) => Promise<T>,
     { patient, rebuild, turn }: WriteOptions,
   ): Promise<T> {
+    // In one order for all, so that no two wait for each other.
+    const turns = [...new Set(turn === undefined ? [] : [turn].flat())].sort();
+    const taken: string[] = [];
     const client = await this.#pool.connect().catch((error: unknown) => Promise.reject(faultOf(error)));
     const durableWork: (() => void)[] = [];
     let broken: Error | undefined;
     try {
       // Before the transaction: what it sees is settled by its first statement, also one that waits.
-      if (turn !== undefined) await this.#run(client, { text: takeTurn, values: [turn] });
+      for (const each of turns) {
+        await this.#run(client, { text: takeTurn, values: [each] });
+        taken.push(each);
+      }
       await this.#run(client, { text: 'BEGIN', values: [] });
       // Longer than any read, whose end a change of shape waits for.
       if (patient || rebuild)
@@ -135,8 +141,8 @@ export class PostgresDatabase implements Database {
       });
       throw error;
     } finally {
-      if (turn !== undefined)
-        await client.query(endTurn, [turn]).catch((failure: Error) => {
+      for (const each of taken)
+        await client.query(endTurn, [each]).catch((failure: Error) => {
           broken = failure;
         });
       client.release(broken);

@@ -173,6 +173,8 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
   renameTable: (from, to) => sql`ALTER TABLE IF EXISTS ${identifier(from)} RENAME TO ${identifier(to)}`,
   lockTables: (tables, readable) =>
     sql`LOCK TABLE ${tables.map(identifier).join(',')} IN ${readable ? 'SHARE ROW EXCLUSIVE' : 'ACCESS EXCLUSIVE'} MODE`,
+  tryLock: (name) => sql`SELECT pg_try_advisory_xact_lock(hashtext(current_schema()),hashtext(${name}))`,
+  memberNames: (object) => sql`(SELECT v FROM json_object_keys(${object}) v) n`,
   advanceKey: (table, name) =>
     sql`SELECT setval(pg_get_serial_sequence(${literal(identifier(table))},${literal(name)}), greatest(max(${identifier(name)}), nextval(pg_get_serial_sequence(${literal(identifier(table))},${literal(name)}))), true) FROM ${identifier(table)}`,
   catalogueProbe: "SELECT tablename FROM pg_tables WHERE schemaname=current_schema() AND left(tablename,1)='_'",
@@ -197,6 +199,10 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
     _history: [
       sql`CREATE TABLE _history (id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, collection_id int4 NOT NULL, tk text NOT NULL, at timestamptz(3) NOT NULL, action text NOT NULL, actor text, request_id text, changes json NOT NULL)`,
       sql`CREATE INDEX i_history ON _history (collection_id, tk, id)`,
+    ],
+    _replies: [
+      sql`CREATE TABLE _replies (id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, credential text NOT NULL, key text NOT NULL, request text NOT NULL, power text NOT NULL, at timestamptz(3) NOT NULL, ended bool NOT NULL, reply text, UNIQUE (credential, key))`,
+      sql`CREATE INDEX i_replies ON _replies (at)`,
     ],
   },
 };

@@ -199,6 +199,8 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
   dropTable: (table) => sql`DROP TABLE ${identifier(table)}`,
   renameTable: () => null,
   lockTables: () => null,
+  tryLock: () => null,
+  memberNames: (object) => sql`(SELECT key AS v FROM json_each(${object})) n`,
   advanceKey: () => null,
   catalogueProbe: "SELECT name FROM sqlite_master WHERE type='table' AND substr(name,1,1)='_'",
   catalogue: {
@@ -222,6 +224,10 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
     _history: [
       sql`CREATE TABLE _history (id INTEGER PRIMARY KEY AUTOINCREMENT, collection_id INTEGER NOT NULL, tk TEXT NOT NULL, at TEXT NOT NULL, action TEXT NOT NULL, actor TEXT, request_id TEXT, changes TEXT NOT NULL)`,
       sql`CREATE INDEX i_history ON _history (collection_id, tk, id)`,
+    ],
+    _replies: [
+      sql`CREATE TABLE _replies (id INTEGER PRIMARY KEY AUTOINCREMENT, credential TEXT NOT NULL, key TEXT NOT NULL, request TEXT NOT NULL, power TEXT NOT NULL, at TEXT NOT NULL, ended INTEGER NOT NULL, reply TEXT, UNIQUE (credential, key))`,
+      sql`CREATE INDEX i_replies ON _replies (at)`,
     ],
   },
 };

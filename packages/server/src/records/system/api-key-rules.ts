@@ -5,7 +5,7 @@ import { makeToken } from '../../base/token.ts';
 import { isWellFormedText } from '../../base/well-formed.ts';
 import { bumpVersion } from '../../database/catalogue.ts';
 import type { Transaction } from '../../database/database.ts';
-import { endKey, findKeyById, insertKey, type StoredKey } from '../../database/identity-store.ts';
+import { endKey, findKeyById, insertKey, type StoredKey } from '../../database/key-rows.ts';
 import { actorOf } from '../../identity/caller.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
@@ -45,6 +45,7 @@ const defaultLifetime = '30d';
  * @throws ApiError 403 when the caller may not, 422 for a bad role, name or expiresIn.
  */
 export async function createKey(context: RecordContext, body: unknown): Promise<MadeKey> {
+  if (!heldRoleNamed(body, context)) throw denied('apiKeys', 'create');
   const input = keyInput(body, ['name', 'role', 'expiresIn']);
   const role = roleName(input['role'], 'role', context);
   checkMayCreate(role, context);
@@ -167,6 +168,24 @@ function nameIn({ name }: Record<string, unknown>): string | null | undefined {
   if (name === undefined || name === null) return name;
   if (typeof name === 'string' && name.length <= 255 && isWellFormedText(name)) return name;
   throw invalidDefinition({ name: 'Give text of at most 255 characters.' });
+}
+
+/** A key without a grant on apiKeys makes and rotates none, whatever it sends. @throws ApiError 403. */
+export function requireKeyRight({ caller, grantOf }: RecordContext, action: 'create' | 'rotate'): void {
+  const needed = action === 'create' ? 'create' : 'update';
+  if (caller.type === 'session' || grantOf('apiKeys', needed) !== null) return;
+  throw denied('apiKeys', action);
+}
+
+/**
+ * Whether a body may be looked at. Who neither configures keys nor names a role that is the caller's own gets one answer,
+ * whatever the body holds: which roles there are is not told.
+ */
+function heldRoleNamed(body: unknown, { caller, grantOf }: RecordContext): boolean {
+  if (caller.role === adminRole || grantOf('apiKeys', 'create') !== null) return true;
+  const role = isObject(body) ? body['role'] : undefined;
+  const name = isObject(role) ? role['name'] : role;
+  return typeof name !== 'string' || caller.roles.includes(name);
 }
 
 function checkMayCreate(role: string, { caller, grantOf }: RecordContext): void {

@@ -25,7 +25,7 @@ export const permissionRules: RecordRules = {
     const actions = actionsOf(row['actions'], key === null);
     if (actions) row['actions'] = actions;
     const resource = row['resource'];
-    checkResource(resource, context);
+    checkResource(resource, row['actions'], context);
     const collection = context.registry.find(resource as string);
     for (const name of ['fields', 'exceptFields']) checkFieldList(row[name], name, collection);
     if (row['fields'] != null && row['exceptFields'] != null)
@@ -72,10 +72,24 @@ function actionsOf(input: unknown, required: boolean): string[] | null {
   return [...new Set((list as string[]).flatMap((each) => (each === 'view' ? ['list', 'get'] : [each])))];
 }
 
-function checkResource(resource: unknown, context: RecordContext): void {
+/** The first word of made events is no resource; it is known when a role may publish it. */
+const madeWord = /^[A-Za-z][A-Za-z0-9]{0,59}$/;
+const madeActions = new Set(['publish', 'get', 'list']);
+
+function isMadeWord(resource: string, actions: unknown, { access }: RecordContext): boolean {
+  const list = (actions ?? []) as readonly string[];
+  if (!madeWord.test(resource) || !list.every((each) => madeActions.has(each))) return false;
+  const published = [...access.roles.values()].some((role) =>
+    role.permissions.some((row) => row.resource === resource && row.actions.includes('publish')),
+  );
+  return published || list.includes('publish');
+}
+
+function checkResource(resource: unknown, actions: unknown, context: RecordContext): void {
   if (typeof resource !== 'string' || resource === '')
     throw invalidDefinition({ resource: 'Name a collection, a system resource, or *.' });
-  if (resource !== '*' && !context.registry.find(resource) && !systemResources.has(resource)) {
+  const known = resource === '*' || context.registry.find(resource) || systemResources.has(resource);
+  if (!known && !isMadeWord(resource, actions, context)) {
     throw invalidDefinition({ resource: `There is no resource "${resource.slice(0, 60)}".` });
   }
 }

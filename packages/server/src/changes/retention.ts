@@ -1,0 +1,62 @@
+/** How long events are kept: deleted in small slices between writes, so that no write waits for long. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Clock, isoTime } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import type { ChangeLog } from './change-log.ts';
+
+export interface EventLimits {
+  readonly days: number;
+  readonly entries: number;
+}
+
+const everyMilliseconds = 30_000;
+const sliceEvents = 200;
+/** Between two slices others write: at most 20,000 events a second go. */
+const pauseMilliseconds = 10;
+const dayMilliseconds = 86_400_000;
+
+export class EventRetention {
+  readonly #log: ChangeLog;
+  readonly #limits: EventLimits;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #timer: NodeJS.Timeout | null = null;
+  #running: Promise<void> | null = null;
+  #ended = false;
+
+  constructor(log: ChangeLog, limits: EventLimits, clock: Clock, logger: Logger) {
+    this.#log = log;
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  begin(): void {
+    this.#timer = setInterval(() => void this.prune(), everyMilliseconds).unref();
+  }
+
+  /** Forgets all that is to be forgotten now. */
+  prune(): Promise<void> {
+    this.#running ??= this.#slices().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  /** Resolves when no slice is under way. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    if (this.#timer) clearInterval(this.#timer);
+    await this.#running;
+  }
+
+  async #slices(): Promise<void> {
+    try {
+      const before = isoTime(this.#clock.now() - this.#limits.days * dayMilliseconds);
+      while (!this.#ended && (await this.#log.prune(before, this.#limits.entries, sliceEvents)))
+        await pause(pauseMilliseconds);
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'old events could not be forgotten');
+    }
+  }
+}

@@ -1,0 +1,94 @@
+/** Statements about the replies that are kept for requests with an Idempotency-Key. */
+import { type Database, fixed, type Transaction } from './database.ts';
+import { reading, writing } from './identity-store.ts';
+import { type Sql, sql, value } from './sql.ts';
+
+/** Whose key it is: the same key of another credential is another one. */
+export interface ReplyKey {
+  readonly credential: string;
+  readonly key: string;
+}
+
+export interface KeptReply {
+  /** Hash of path, query, role and body. */
+  readonly request: string;
+  /** Hash of what the role might do when the reply was made. */
+  readonly power: string;
+  /** False while the request runs, and for ever where its end was never heard of. */
+  readonly ended: boolean;
+  /** Null where it is not kept. */
+  readonly reply: string | null;
+}
+
+const these = ({ credential, key }: ReplyKey): Sql =>
+  sql`credential=${value('text', credential)} AND key=${value('text', key)}`;
+
+/** False where another transaction works under the same key. */
+export async function tryKey(database: Database, transaction: Transaction, of: ReplyKey): Promise<boolean> {
+  const lock = database.dialect.tryLock(value('text', `reply ${of.credential} ${of.key}`));
+  if (lock === null) return true;
+  const [row] = await transaction.run(fixed(database.dialect, lock));
+  return row![0] === true;
+}
+
+/** @param since what is older is over. */
+export async function findReply(
+  database: Database,
+  transaction: Transaction,
+  of: ReplyKey,
+  since: string,
+): Promise<KeptReply | null> {
+  const [row] = await writing(
+    database,
+    transaction,
+  )(sql`SELECT request,power,ended,reply FROM _replies WHERE ${these(of)} AND at>${value('datetime', since)}`);
+  if (!row) return null;
+  const [request, power, ended, reply] = row;
+  return { request: request as string, power: power as string, ended: Boolean(ended), reply: reply as string | null };
+}
+
+/** Takes the place of a reply under the same key that is over. */
+export async function insertReply(
+  database: Database,
+  transaction: Transaction,
+  of: ReplyKey,
+  at: string,
+  { request, power, ended, reply }: KeptReply,
+): Promise<void> {
+  const run = writing(database, transaction);
+  await run(sql`DELETE FROM _replies WHERE ${these(of)}`);
+  await run(
+    sql`INSERT INTO _replies (credential,key,request,power,at,ended,reply) VALUES (${value('text', of.credential)},${value('text', of.key)},${value('text', request)},${value('text', power)},${value('datetime', at)},${value('boolean', ended)},${value('text', reply)}) ON CONFLICT DO NOTHING`,
+  );
+}
+
+export async function endReply(
+  database: Database,
+  transaction: Transaction,
+  of: ReplyKey,
+  reply: string | null,
+): Promise<void> {
+  await writing(
+    database,
+    transaction,
+  )(sql`UPDATE _replies SET ended=${value('boolean', true)},reply=${value('text', reply)} WHERE ${these(of)}`);
+}
+
+export async function deleteReply(database: Database, transaction: Transaction, of: ReplyKey): Promise<void> {
+  await writing(database, transaction)(sql`DELETE FROM _replies WHERE ${these(of)}`);
+}
+
+const slice = 500;
+
+/**
+ * Deletes replies that are over, and the oldest beyond what is kept, a slice in each transaction: writers wait for one
+ * slice at most.
+ */
+export async function sweepReplies(database: Database, since: string, most: number): Promise<void> {
+  const over = sql`at<=${value('datetime', since)} OR id<=(SELECT max(id) FROM _replies)-${most}`;
+  const some = sql`SELECT id FROM _replies WHERE ${over} LIMIT ${slice}`;
+  while ((await reading(database)(sql`SELECT id FROM _replies WHERE ${over} LIMIT 1`)).length > 0)
+    await database.write((transaction) =>
+      writing(database, transaction)(sql`DELETE FROM _replies WHERE id IN (${some})`),
+    );
+}

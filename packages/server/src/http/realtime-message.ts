@@ -1,0 +1,79 @@
+import { ApiError } from '../protocol/api-error.ts';
+import { isObject, parseJson } from '../protocol/json-text.ts';
+import type { AskedSubscription } from '../realtime/subscription.ts';
+
+/** What a client may say on a socket. */
+export type ClientMessage =
+  | {
+      readonly type: 'authenticate';
+      readonly token: string;
+      readonly app: string | undefined;
+      readonly role: string | undefined;
+    }
+  | { readonly type: 'subscribe'; readonly id: string; readonly asked: AskedSubscription }
+  | { readonly type: 'unsubscribe'; readonly id: string };
+
+/** A message that is refused, with the id that it bears where it has one. */
+export class MessageRefused {
+  readonly id: string | null;
+  readonly error: ApiError;
+
+  constructor(id: string | null, error: ApiError) {
+    this.id = id;
+    this.error = error;
+  }
+}
+
+const longestId = 100;
+const members: Readonly<Record<string, readonly string[]>> = {
+  authenticate: ['type', 'token', 'app', 'role'],
+  subscribe: ['type', 'id', 'resource', 'filter', 'since', 'values'],
+  unsubscribe: ['type', 'id'],
+};
+
+/** An error as messages carry it: the members of an error reply. */
+export function messageOf({ label, message, code, retryAfter }: ApiError): object {
+  return { error: label, message, code, ...(retryAfter !== undefined && { retryAfter }) };
+}
+
+/** @throws MessageRefused for anything else than one of the three messages. */
+export function parseMessage(text: string): ClientMessage {
+  const message = objectIn(text);
+  const { type, id } = message;
+  const own = typeof id === 'string' && id !== '' && id.length <= longestId ? id : null;
+  const refuse = (why: string): never => {
+    throw new MessageRefused(own, new ApiError('BODY_INVALID', why));
+  };
+  const known = typeof type === 'string' && Object.hasOwn(members, type) ? members[type] : undefined;
+  if (!known) return refuse('type must be authenticate, subscribe or unsubscribe.');
+  const unknown = Object.keys(message).find((name) => !known.includes(name));
+  if (unknown !== undefined) return refuse(`A message of the type ${type} has no member "${unknown.slice(0, 60)}".`);
+  if (type === 'authenticate') {
+    const { token, app, role } = message;
+    if (typeof token !== 'string') return refuse('token must be the token of a login or an API key.');
+    if (!isTextOrNone(app) || !isTextOrNone(role)) return refuse('app and role must be names.');
+    return { type, token, app, role };
+  }
+  if (own === null) return refuse(`id must be a text of 1 to ${longestId} characters.`);
+  if (type === 'unsubscribe') return { type, id: own };
+  const { resource, filter, since, values = false } = message;
+  if (typeof resource !== 'string' || resource === '') return refuse('resource must name what to be told of.');
+  if (!isTextOrNone(since) && since !== null) return refuse('since must be a cursor.');
+  if (typeof values !== 'boolean') return refuse('values must be true or false.');
+  return { type: 'subscribe', id: own, asked: { resource, filter, since: since ?? null, values } };
+}
+
+function objectIn(text: string): Record<string, unknown> {
+  const invalid = (): ApiError => new ApiError('BODY_INVALID', 'A message is a JSON object with a type.');
+  try {
+    const message = parseJson(text, invalid);
+    if (isObject(message)) return message;
+  } catch (error) {
+    throw new MessageRefused(null, error instanceof ApiError ? error : invalid());
+  }
+  throw new MessageRefused(null, invalid());
+}
+
+function isTextOrNone(input: unknown): input is string | undefined {
+  return input === undefined || typeof input === 'string';
+}

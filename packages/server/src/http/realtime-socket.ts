@@ -1,0 +1,194 @@
+/**
+ * One WebSocket: says who it is within ten seconds, then subscribes. Messages are taken one after the other; whoever sends
+ * faster than they are taken is not read from meanwhile.
+ */
+import type { WebSocket } from 'ws';
+import type { Applications } from '../applications/applications.ts';
+import type { Lease } from '../applications/open-applications.ts';
+import type { Logger } from '../base/logger.ts';
+import { inRole } from '../identity/authenticator.ts';
+import type { Caller } from '../identity/caller.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import { Connection, type End, type Wire } from '../realtime/connection.ts';
+import type { RateLimits } from './rate-limits.ts';
+import { type ClientMessage, MessageRefused, messageOf, parseMessage } from './realtime-message.ts';
+
+export const closeCodes = { credential: 4401, origin: 4403, slow: 4408, restart: 1012 } as const;
+
+export interface SocketContext {
+  readonly applications: Applications;
+  readonly logger: Logger;
+  readonly address: string;
+  readonly limits: RateLimits;
+  /** Counts the socket for its credential until it is closed. @throws ApiError when that has its share. */
+  take(credential: string): void;
+}
+
+const authenticateMilliseconds = 10_000;
+/** Messages that wait before the socket is no longer read. */
+const mostWaiting = 16;
+/** How long a reader that was too slow may take to hear of it. */
+const slowMilliseconds = 5000;
+
+export class RealtimeSocket implements Wire {
+  readonly #socket: WebSocket;
+  readonly #context: SocketContext;
+  readonly #patience: NodeJS.Timeout;
+  #connection: Connection | null = null;
+  #application = '';
+  #waiting = 0;
+  #turn: Promise<void> = Promise.resolve();
+  #alive = true;
+
+  constructor(socket: WebSocket, context: SocketContext) {
+    this.#socket = socket;
+    this.#context = context;
+    this.#patience = setTimeout(() => this.end('credential'), authenticateMilliseconds);
+    socket.on('message', (data, isBinary) => this.#enqueue(isBinary ? null : String(data)));
+    socket.on('pong', () => {
+      this.#alive = true;
+    });
+    socket.on('error', () => {}); // the close that follows says it all
+    socket.once('close', () => {
+      clearTimeout(this.#patience);
+      this.#connection?.end(null);
+    });
+  }
+
+  get buffered(): number {
+    return this.#socket.bufferedAmount;
+  }
+
+  event(id: string, _: string, text: string): void {
+    if (this.#socket.readyState === this.#socket.OPEN)
+      this.#socket.send(`{"type":"event","id":${JSON.stringify(id)},"event":${text}}`);
+  }
+
+  resync(id: string, cursor: string): void {
+    this.#send({ type: 'resync', id, cursor });
+  }
+
+  refused(id: string | null, error: ApiError): void {
+    this.#send({ type: 'error', ...(id !== null && { id }), ...messageOf(error) });
+  }
+
+  end(reason: End): void {
+    this.#socket.close(closeCodes[reason]);
+    const patience = setTimeout(() => this.#socket.terminate(), slowMilliseconds).unref();
+    this.#socket.once('close', () => clearTimeout(patience));
+  }
+
+  /** Resolves when the socket is closed; one that does not answer is cut off. */
+  async closed(reason: End, milliseconds: number): Promise<void> {
+    if (this.#socket.readyState === this.#socket.CLOSED) return;
+    await new Promise<void>((resolve) => {
+      const patience = setTimeout(() => this.#socket.terminate(), milliseconds);
+      this.#socket.once('close', () => {
+        clearTimeout(patience);
+        resolve();
+      });
+      if (this.#connection) this.#connection.end(reason);
+      else this.end(reason);
+    });
+  }
+
+  /** Looks whether the other side is still there. */
+  beat(): void {
+    if (this.#alive) this.#socket.ping();
+    else this.#socket.terminate();
+    this.#alive = false;
+  }
+
+  /** @param text null for a message that is no text. */
+  #enqueue(text: string | null): void {
+    this.#waiting += 1;
+    if (this.#waiting === mostWaiting) this.#socket.pause();
+    this.#turn = this.#turn.then(async () => {
+      await this.#take(text);
+      this.#waiting -= 1;
+      if (this.#waiting === 0 && this.#socket.isPaused) this.#socket.resume();
+    });
+  }
+
+  async #take(text: string | null): Promise<void> {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    let id: string | null = null;
+    try {
+      this.#count();
+      const message = parseMessage(text ?? '');
+      if (message.type !== 'authenticate') id = message.id;
+      await this.#answer(message);
+    } catch (error) {
+      this.#refuse(id, error);
+    }
+  }
+
+  async #answer(message: ClientMessage): Promise<void> {
+    if (message.type === 'authenticate') return this.#authenticate(message);
+    const connection = this.#connection;
+    if (!connection) throw new ApiError('TOKEN_MISSING', 'Unauthorized: invalid or missing token. Authenticate first.');
+    const { id } = message;
+    if (message.type === 'subscribe')
+      return connection.subscribe(id, message.asked, (cursor, resync) => {
+        this.#send({ type: 'subscribed', id, cursor });
+        if (resync) this.resync(id, cursor);
+      });
+    if (!connection.unsubscribe(id))
+      throw new ApiError('PARAMETER_INVALID', `There is no subscription "${id.slice(0, 60)}".`);
+    this.#send({ type: 'unsubscribed', id });
+  }
+
+  async #authenticate({ token, app, role }: Extract<ClientMessage, { type: 'authenticate' }>): Promise<void> {
+    if (this.#connection) throw new ApiError('BODY_INVALID', 'The connection is authenticated already.');
+    const lease = await this.#context.applications.find(app);
+    try {
+      const caller = await this.#proven(lease, token, role);
+      if (lease.error) throw lease.error;
+      if (this.#socket.readyState !== this.#socket.OPEN) return;
+      const { limits, take } = this.#context;
+      limits.credential(lease.application.name, caller.type, caller.credentialId!);
+      take(`${lease.application.name} ${caller.type} ${caller.credentialId}`);
+      clearTimeout(this.#patience);
+      this.#application = lease.application.name;
+      this.#send({ type: 'authenticated' });
+      this.#connection = new Connection(lease.again(), this, caller, { token, role });
+    } finally {
+      lease.release();
+    }
+  }
+
+  async #proven({ application }: Lease, token: string, role: string | undefined): Promise<Caller> {
+    try {
+      return await application.current(async () => {
+        await application.ensureCurrent();
+        return inRole(await application.authenticator.authenticate(token), role);
+      });
+    } catch (error) {
+      // Guessing at tokens is held to the limit of callers without one.
+      if (error instanceof ApiError && error.label === 'Unauthorized')
+        this.#context.limits.anonymous(this.#context.address);
+      throw error;
+    }
+  }
+
+  /** A message counts as a request. */
+  #count(): void {
+    const caller = this.#connection?.caller;
+    if (caller) this.#context.limits.credential(this.#application, caller.type, caller.credentialId!);
+  }
+
+  /** Who has not proved who they are has one attempt. */
+  #refuse(id: string | null, error: unknown): void {
+    if (error instanceof MessageRefused) this.refused(error.id, error.error);
+    else if (error instanceof ApiError) this.refused(id, error);
+    else {
+      this.#context.logger.error({ err: error }, 'a message of a socket failed');
+      this.refused(id, new ApiError('INTERNAL', 'Something went wrong on the server.'));
+    }
+    if (!this.#connection) this.end('credential');
+  }
+
+  #send(message: object): void {
+    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(JSON.stringify(message));
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * WebSockets on `/api/realtime` (RFC 6455): which requests become one, how many there may be, and how they end. What is
+ * said on one is realtime-socket.ts.
+ */
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { Applications } from '../applications/applications.ts';
+import type { Config } from '../base/config.ts';
+import type { Logger } from '../base/logger.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import { limits } from '../protocol/limits.ts';
+import type { RateLimits } from './rate-limits.ts';
+import { closeCodes, RealtimeSocket } from './realtime-socket.ts';
+import { realtimePath } from './route.ts';
+
+export interface SocketParts {
+  readonly applications: Applications;
+  readonly config: Config;
+  readonly logger: Logger;
+}
+
+interface Upgrade {
+  readonly socket: Duplex;
+  readonly head: Buffer;
+}
+
+const beatMilliseconds = 30_000;
+/** How long a closed socket may take to say that it is. */
+const closeMilliseconds = 1000;
+
+const upgrades = new WeakMap<IncomingMessage, Upgrade>();
+
+/** Other upgrades than to a WebSocket here are no business of ours: their requests are answered as they stand. */
+export function shouldUpgrade({ url = '', headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket' && url.split('?')[0] === realtimePath;
+}
+
+export function isSocketRequest(request: IncomingMessage): boolean {
+  return upgrades.has(request);
+}
+
+export class RealtimeSockets {
+  readonly #parts: SocketParts;
+  readonly #limits: RateLimits;
+  readonly #server = new WebSocketServer({ noServer: true, maxPayload: limits.messageBytes, perMessageDeflate: false });
+  readonly #open = new Set<RealtimeSocket>();
+  /** Open ones by the credential that they were opened with. */
+  readonly #ofCredential = new Map<string, number>();
+  readonly #beat: NodeJS.Timeout;
+
+  constructor(parts: SocketParts, rateLimits: RateLimits) {
+    this.#parts = parts;
+    this.#limits = rateLimits;
+    this.#beat = setInterval(() => {
+      for (const socket of this.#open) socket.beat();
+    }, beatMilliseconds).unref();
+  }
+
+  /** Lets the router see an upgrade as the request that it is, so that refusals have the common shape. */
+  asRequest(request: IncomingMessage, socket: Duplex, head: Buffer, fastify: FastifyInstance): void {
+    upgrades.set(request, { socket, head });
+    socket.on('error', () => socket.destroy());
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket as Parameters<ServerResponse['assignSocket']>[0]);
+    response.on('finish', () => socket.end());
+    fastify.routing(request, response);
+  }
+
+  /** @throws ApiError 429 for too many of one address, 503 for too many at all. */
+  accept(request: IncomingMessage, address: string): void {
+    this.#limits.anonymous(address);
+    if (this.#open.size >= this.#parts.config.realtimeSockets)
+      throw new ApiError('BUSY', 'The server has as many open connections as it may have; try again.', {
+        retryAfter: 10,
+      });
+    const { socket, head } = upgrades.get(request)!;
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#begin(webSocket, request, address));
+  }
+
+  /** Tells all to come back, and ends those that do not listen. */
+  async close(): Promise<void> {
+    clearInterval(this.#beat);
+    await Promise.all([...this.#open].map((socket) => socket.closed('restart', closeMilliseconds)));
+    this.#server.close();
+  }
+
+  #begin(webSocket: WebSocket, request: IncomingMessage, address: string): void {
+    const { applications, logger } = this.#parts;
+    const held: string[] = [];
+    const socket = new RealtimeSocket(webSocket, {
+      applications,
+      logger,
+      address,
+      limits: this.#limits,
+      take: (credential) => held.push(this.#take(credential)),
+    });
+    this.#open.add(socket);
+    webSocket.once('close', () => {
+      this.#open.delete(socket);
+      for (const credential of held) this.#giveBack(credential);
+    });
+    if (!this.#isAllowed(request)) webSocket.close(closeCodes.origin, 'This page may not connect.');
+  }
+
+  /** Browsers say which page connects: one of this host, or one that may call. Programs say nothing. */
+  #isAllowed({ headers }: IncomingMessage): boolean {
+    const { origin, host } = headers;
+    if (origin === undefined) return true;
+    const { corsOrigins, publicUrl } = this.#parts.config;
+    if (corsOrigins === null || corsOrigins.has(origin)) return true;
+    if (!URL.canParse(origin)) return false;
+    const own = new URL(origin);
+    return own.host === host || (publicUrl !== null && own.origin === new URL(publicUrl).origin);
+  }
+
+  /** @throws ApiError 503 where one credential has its share. */
+  #take(credential: string): string {
+    const taken = this.#ofCredential.get(credential) ?? 0;
+    if (taken >= this.#parts.config.realtimeSockets / 10)
+      throw new ApiError('BUSY', 'The credential has as many open connections as it may have; close some.', {
+        retryAfter: 10,
+      });
+    this.#ofCredential.set(credential, taken + 1);
+    return credential;
+  }
+
+  #giveBack(credential: string): void {
+    const taken = this.#ofCredential.get(credential)! - 1;
+    if (taken === 0) this.#ofCredential.delete(credential);
+    else this.#ofCredential.set(credential, taken);
+  }
+}

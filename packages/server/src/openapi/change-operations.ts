@@ -1,0 +1,110 @@
+/** Events: read in pages, heard as they come, made. */
+import { limits } from '../protocol/limits.ts';
+import type { JsonSchema } from '../schema/field-type.ts';
+import { body, reply } from './operation.ts';
+import { type Parameter, parameterRef } from './parameters.ts';
+import { schemaRef } from './record-schemas.ts';
+import { listOf, moment, object, text, textOrNull } from './schema-parts.ts';
+import type { Subject } from './subject.ts';
+import { signedIn, tag, type WrittenOperation } from './written-operation.ts';
+
+const asked = (name: string, description: string, schema: JsonSchema): Parameter => ({
+  name,
+  in: 'query',
+  description,
+  schema,
+});
+
+/** Whoever has proved who they are, and everybody where `public` may get something. */
+const hearing = (subject: Subject): boolean =>
+  signedIn(subject) || subject.registry.all().some(({ name }) => subject.grantOf(name, 'get') !== null);
+
+export const changeOperations: readonly WrittenOperation[] = [
+  {
+    action: 'changes:list',
+    method: 'get',
+    summary: 'Events that the role may see, oldest first',
+    may: hearing,
+    parameters: [
+      asked('since', 'A cursor; what comes after it. Without it from the oldest kept event on.', { type: 'string' }),
+      asked('resource', 'A collection, or the first word of made events. Needed without a credential.', {
+        type: 'string',
+      }),
+      asked('wait', 'Seconds to wait for an event where there is none.', {
+        type: 'integer',
+        minimum: 0,
+        maximum: limits.waitSeconds,
+        default: 0,
+      }),
+      asked('pageSize', 'Events on the page.', {
+        type: 'integer',
+        minimum: 1,
+        maximum: limits.pageSizeMaximum,
+        default: limits.pageSizeDefault,
+      }),
+    ],
+    success: reply('The events.', listOf(schemaRef('Event')), schemaRef('EventMeta'), tag),
+    notModified: true,
+  },
+  {
+    action: 'changes:publish',
+    summary: 'Publish an event',
+    may: signedIn,
+    body: body(schemaRef('NewEvent')),
+    success: reply('Its name and moment; it is durable.', schemaRef('PublishedEvent')),
+  },
+  {
+    action: 'realtime:listen',
+    method: 'get',
+    summary: 'Events as they come: Server-Sent Events, or a WebSocket by upgrade',
+    may: hearing,
+    parameters: [
+      asked('resource', 'A collection, the first word of made events, or * for all.', { type: 'string' }),
+      parameterRef('filter'),
+      asked('since', 'A cursor; what comes after it. Without it what comes from now on.', { type: 'string' }),
+      asked('values', 'With the record as get shows it.', { type: 'boolean', default: false }),
+    ],
+    success: {
+      description:
+        'Messages subscribed {cursor}, event, resync {cursor} (read again, go on from there) and error. id is the cursor.',
+      content: { 'text/event-stream': { schema: { type: 'string' } } },
+    },
+  },
+];
+
+/** Schemas of every document: also `public` may hear of something. */
+export const eventSchemas: Readonly<Record<string, JsonSchema>> = {
+  Event: object(
+    {
+      cursor: { type: 'string', description: 'For since: what comes after this event.' },
+      at: moment,
+      name: { type: 'string', examples: ['orders.created', 'campaign.sent'] },
+      resource: text,
+      tk: { ...textOrNull, description: 'The key of the record.' },
+      actor: { ...textOrNull, description: 'user:<id> or apiKey:<id>.' },
+      requestId: textOrNull,
+      changed: { ...listOf(text), description: 'Fields that were named.' },
+      payload: { description: 'Of a published event.' },
+    },
+    ['cursor', 'at', 'name', 'resource', 'tk', 'actor', 'requestId', 'changed'],
+  ),
+  EventMeta: object(
+    {
+      nextCursor: { type: 'string', description: 'For since, the next time.' },
+      hasNext: { type: 'boolean', description: 'There may be more at once.' },
+      resync: { const: true, description: 'The log cannot go on from since: read the records again.' },
+    },
+    ['nextCursor', 'hasNext'],
+  ),
+  NewEvent: {
+    ...object(
+      {
+        name: { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9]{0,59}\\.[A-Za-z][A-Za-z0-9]{0,59}$' },
+        payload: { description: 'At most 64 KiB.' },
+      },
+      ['name'],
+    ),
+    examples: [{ name: 'campaign.sent', payload: { recipients: 12 } }],
+  },
+  PublishedEvent: object({ name: text, at: moment }, ['name', 'at']),
+};

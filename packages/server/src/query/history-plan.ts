@@ -1,0 +1,83 @@
+/** The history of one record as one statement: whether the caller reaches the record, and the entries that it may see. */
+import { compile, type Statement } from '../database/database.ts';
+import { identifier, listValue, type Param, type Sql, sql, value } from '../database/sql.ts';
+import { type Collection, columnsOf, type Field } from '../schema/registry.ts';
+import { planRows } from './filter-plan.ts';
+import type { Grant } from './grant.ts';
+import { Aliases } from './predicate-compiler.ts';
+import { keyCondition, type PlanContext, whereOf } from './read-plan.ts';
+
+/** Columns of each row: the first three in all rows, the others null where there is no entry. */
+export const historyColumns = {
+  current: 0,
+  reached: 1,
+  total: 2,
+  id: 3,
+  at: 4,
+  action: 5,
+  actor: 6,
+  requestId: 7,
+  changes: 8,
+} as const;
+
+export interface HistoryPage {
+  /** The key, canonical. */
+  readonly key: unknown;
+  /** Entries older than this one; null: from the newest. */
+  readonly before: number | null;
+  readonly offset: number;
+  readonly size: number;
+  readonly counted: boolean;
+}
+
+/** The fields of which history tells a caller: what all of the grants show. */
+export function fieldsTold(collection: Collection, grants: readonly Grant[]): readonly Field[] {
+  return columnsOf(collection).filter(
+    (field) => !field.type.secret && !field.kept && grants.every((grant) => grant.may(field)),
+  );
+}
+
+/** Whether a grant stops at some rows: then only what the record of now has been through is told. */
+export function isRestricted(grants: readonly Grant[]): boolean {
+  return grants.some((grant) => grant.rows !== null);
+}
+
+/**
+ * Entries newest first. Changes of fields that the caller may not see are no entries. Under a row filter the record must be
+ * there and within it, and a former record of the same key is another one.
+ */
+export function planHistory(
+  collection: Collection,
+  grants: readonly Grant[],
+  { key, before, offset, size, counted }: HistoryPage,
+  { registry, dialect }: PlanContext,
+): Statement {
+  const one = (name: 'h' | 'c'): Sql =>
+    sql`${name}.collection_id=${value('integer', collection.id)} AND ${name}.tk=${value('text', String(key))}`;
+  const rows = grants.map((grant) => planRows(grant.rows, collection, registry, 'with'));
+  const where = whereOf(
+    [keyCondition({ filterByTk: key }, collection), ...rows],
+    false,
+    collection,
+    dialect,
+    new Aliases(),
+  );
+  const reached = sql`(SELECT 1 AS v FROM ${identifier(collection.table)}${where}) r`;
+  const ids: Param = listValue(
+    'text',
+    fieldsTold(collection, grants).map((field) => String(field.id)),
+  );
+  const told = sql`(h.action<>'updated' OR EXISTS (SELECT 1 FROM ${dialect.memberNames(sql`h.changes`)} WHERE ${dialect.isIn(sql`n.v`, ids)}))`;
+  const own = isRestricted(grants)
+    ? sql` AND EXISTS (SELECT 1 FROM ${reached}) AND h.id>=COALESCE((SELECT max(c.id) FROM _history c WHERE ${one('c')} AND c.action='created'),0)`
+    : sql``;
+  const all = sql`_history h WHERE ${one('h')} AND ${told}${own}`;
+  const older = before === null ? sql`` : sql` AND h.id<${value('bigint', before)}`;
+  const page = sql`SELECT h.id,${dialect.scalar('datetime', sql`h.at`)} AS at,h.action,h.actor,h.request_id,h.changes FROM ${all}${older} ORDER BY h.id DESC LIMIT ${size} OFFSET ${value('bigint', offset)}`;
+  const current = dialect.versionGuard() ?? sql`1=1`;
+  const total = counted ? sql`(SELECT count(*) FROM ${all})` : sql`NULL`;
+  return compile(
+    dialect,
+    sql`SELECT CASE WHEN ${current} THEN 1 ELSE 0 END,(SELECT count(*) FROM ${reached}),${total},e.id,e.at,e.action,e.actor,e.request_id,e.changes FROM (SELECT 1 AS v) o LEFT JOIN (${page}) e ON 1=1 ORDER BY e.id DESC`,
+  );
+}

@@ -1,0 +1,265 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { publicRole } from '../access/access-table.ts';
+import type { Application } from '../applications/application.ts';
+import type { LoggedEvent } from '../changes/change-log.ts';
+import { beginning, isAfter } from '../changes/cursor.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import { limits } from '../protocol/limits.ts';
+import { denied } from '../query/read-access.ts';
+import type { RecordContext } from '../records/record-context.ts';
+import { checkSight, sightOf } from '../records/records-in-sight.ts';
+import { leftText, lookAt, type Scope, type SharedLooks, type Sighting } from './event-sight.ts';
+import type { Feed, FeedPage } from './feed.ts';
+
+/** What somebody asks to be told of, checked in form alone. */
+export interface AskedSubscription {
+  /** A collection, the first word of made events, or `*` for all that may be seen. */
+  readonly resource: string;
+  readonly filter: unknown;
+  readonly since: string | null;
+  readonly values: boolean;
+}
+
+/** Where a subscription tells; each call is one message. */
+export interface Listener {
+  event(cursor: string, text: string): void;
+  resync(cursor: string): void;
+  /** Whether the reader has so much to take up that it gets no more for now. */
+  readonly full: boolean;
+  /** Resolves when there is room for more; with false where the reader makes no way and is given up. */
+  room(): Promise<boolean>;
+  /** The subscription has come to its end: the caller may not have it any more, or what it names is gone. */
+  failed(error: ApiError): void;
+}
+
+/** Events that are told between two looks at whether the reader keeps up. */
+const turnEvents = 50;
+const catchUpEvents = 200;
+const feedMilliseconds = 5;
+/** After a failure of the store. */
+const retryMilliseconds = 500;
+
+/**
+ * One subscription: a scope, a place in the log, and who listens. It is handed what is new by the feed; what it has missed,
+ * and what its reader is too slow for, it reads from the log at its own pace.
+ */
+export class Subscription {
+  readonly #application: Application;
+  readonly #feed: Feed;
+  readonly #listener: Listener;
+  readonly #scope: Scope;
+  /** The last event that was told or passed over. */
+  #position: string;
+  #live = false;
+  #ended = false;
+  /** Records that the reader was told of: true while in scope, false since it was told that they left. */
+  readonly #known = new Map<string, boolean>();
+  /** What of the caller's rights the view depends on. */
+  #rights = '';
+
+  private constructor(
+    application: Application,
+    feed: Feed,
+    listener: Listener,
+    scope: Scope,
+    position: string,
+    context: RecordContext,
+  ) {
+    this.#application = application;
+    this.#feed = feed;
+    this.#listener = listener;
+    this.#scope = scope;
+    this.#position = position;
+    this.#rights = rightsIn(context, scope);
+  }
+
+  /**
+   * Begins where `since` ends, else now.
+   *
+   * @returns the subscription, its cursor, and whether the reader must read anew: the log cannot go on from `since`.
+   * @throws ApiError 400 for a filter or cursor that does not hold, 403 where the caller may not get records.
+   */
+  static async open(
+    application: Application,
+    feed: Feed,
+    context: RecordContext,
+    asked: AskedSubscription,
+    listener: Listener,
+  ): Promise<{ subscription: Subscription; cursor: string; resync: boolean }> {
+    const { changes } = application;
+    const scope = scopeOf(asked);
+    requireScope(context, scope);
+    const resumed = asked.since === null ? null : await changes.resume(asked.since);
+    const cursor = resumed === null ? await changes.headCursor() : asked.since!;
+    const position = resumed ?? (await changes.resume(cursor)) ?? beginning;
+    const subscription = new Subscription(application, feed, listener, scope, position, context);
+    return { subscription, cursor, resync: asked.since !== null && resumed === null };
+  }
+
+  /** Begins to tell. @param context of the caller, at each moment. */
+  begin(context: () => RecordContext): void {
+    void this.#catchUp(context);
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#known.clear();
+  }
+
+  /** Tells what is new. */
+  async take({ events, looks }: FeedPage, context: () => RecordContext): Promise<void> {
+    if (!this.#live || this.#ended) return;
+    const { position: last } = events.at(-1)!;
+    if (!isAfter(last, this.#position)) return;
+    try {
+      // All look at the same page, so that what one found holds for the others.
+      if (!(await this.#tell(events, context, looks))) void this.#catchUp(context);
+    } catch (error) {
+      if (!this.#isOver(error)) void this.#catchUp(context);
+    }
+  }
+
+  /**
+   * After rights or definitions have changed: another view is another beginning.
+   *
+   * @throws ApiError when the caller may not have the subscription any more.
+   */
+  async look(context: RecordContext): Promise<void> {
+    requireScope(context, this.#scope);
+    const rights = rightsIn(context, this.#scope);
+    if (rights === this.#rights) return;
+    this.#rights = rights;
+    this.#known.clear();
+    this.#listener.resync(await this.#application.changes.headCursor());
+  }
+
+  /** Reads on until nothing is left, then is handed what comes. */
+  async #catchUp(context: () => RecordContext): Promise<void> {
+    this.#live = false;
+    const { changes } = this.#application;
+    while (!this.#ended && !this.#live) {
+      try {
+        if (!(await this.#listener.room())) return;
+        const events = await changes.read(this.#position, catchUpEvents);
+        if (events.length > 0) await this.#tell(events, context, new Map());
+        else await this.#join();
+      } catch (error) {
+        if (this.#isOver(error)) return;
+        await pause(retryMilliseconds);
+      }
+    }
+  }
+
+  /** Is handed what comes from now on, if the feed has not gone ahead. */
+  async #join(): Promise<void> {
+    const { position } = this.#feed;
+    if (position === null) await pause(feedMilliseconds);
+    else this.#live = !isAfter(position, this.#position);
+  }
+
+  /** Whether a failure is for good; others pass, and what was not told is read again. */
+  #isOver(error: unknown): boolean {
+    if (this.#ended) return true;
+    if (!(error instanceof ApiError) || error.label === 'Service Unavailable') return false;
+    this.#listener.failed(error);
+    return true;
+  }
+
+  /** @returns false where the reader does not keep up; what is left is not told. */
+  async #tell(page: readonly LoggedEvent[], context: () => RecordContext, looks: SharedLooks): Promise<boolean> {
+    const sightings = await this.#application.current(() => lookAt(context(), page, this.#scope, looks));
+    const { position: last } = page.at(-1)!;
+    let told = 0;
+    for (const sighting of sightings) {
+      const { event } = sighting;
+      if (this.#ended) return true;
+      if (!isAfter(event.position, this.#position)) continue;
+      const text = this.#textOf(sighting);
+      if (text !== null) this.#listener.event(sighting.cursor, text);
+      this.#position = event.position;
+      if (text !== null) told += 1;
+      if (text !== null && told % turnEvents === 0 && this.#listener.full) return false;
+    }
+    this.#position = last;
+    return !this.#listener.full;
+  }
+
+  /** The message of an event to this reader, or null. */
+  #textOf(sighting: Sighting): string | null {
+    const { event, inScope, permitted, tracked, text } = sighting;
+    if (!tracked || event.tk === null) return inScope ? text : null;
+    const key = `${event.resource} ${event.tk}`;
+    const known = this.#known.get(key);
+    if (event.name.endsWith('.destroyed')) {
+      this.#known.delete(key);
+      return permitted || known === true ? text : null;
+    }
+    if (inScope) {
+      this.#note(key, true);
+      return text;
+    }
+    const isNew = event.name.endsWith('.created') || event.name.endsWith('.restored');
+    if (known === false || (known === undefined && (!permitted || isNew))) return null;
+    this.#note(key, false);
+    return leftText(sighting);
+  }
+
+  /** Past the bound the reader is told to begin anew: it could miss that a record has left. */
+  #note(key: string, inScope: boolean): void {
+    if (this.#known.size >= limits.knownRecords && !this.#known.has(key)) {
+      this.#known.clear();
+      void this.#application.changes.headCursor().then((cursor) => this.#ended || this.#listener.resync(cursor));
+    }
+    this.#known.set(key, inScope);
+  }
+}
+
+function scopeOf({ resource, filter, values }: AskedSubscription): Scope {
+  const filtered = filter !== undefined && filter !== null;
+  if (resource === '*' && (filtered || values))
+    throw new ApiError('PARAMETER_INVALID', 'filter and values need one resource; * takes neither.');
+  return {
+    resource: resource === '*' ? null : resource,
+    filterKey: filtered ? JSON.stringify(filter) : '',
+    matching: filtered ? sightOf(filter) : null,
+    values: values ? sightOf(filter, { shows: true }) : null,
+  };
+}
+
+/** @throws ApiError 403 where the caller may not get records of the resource, 400 where the filter does not hold. */
+function requireScope(context: RecordContext, { resource, matching, values }: Scope): void {
+  if (resource === null) return;
+  const grant = context.grantOf(resource, 'get');
+  if (!grant) throw denied(resource.slice(0, 60), 'get');
+  const collection = context.registry.find(resource);
+  if (!collection && (matching || values))
+    throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${resource.slice(0, 60)}" to filter.`);
+  for (const sight of [matching, values]) if (collection && sight) checkSight(context, collection, grant, sight);
+}
+
+/** What the view depends on: rows and fields of the grant, and the values of the variables in it. */
+function rightsIn(context: RecordContext, { resource }: Scope): string {
+  if (resource === null) return allRightsIn(context);
+  const grant = context.grantOf(resource, 'get')!;
+  const collection = context.registry.find(resource);
+  const fields = collection?.fields.filter((field) => grant.may(field)).map((field) => field.id) ?? [];
+  const { rows } = grant;
+  if (rows === null) return JSON.stringify([fields]);
+  const values = context.variables();
+  const variables = [...rows.variables.values()].filter((name) => name !== '$now').map((name) => values[name] ?? null);
+  return JSON.stringify([fields, rows.filter, rows.values, variables]);
+}
+
+function allRightsIn({ caller, access }: RecordContext): string {
+  const rows = [caller.role, publicRole].flatMap((role) => access.roles.get(role)?.permissions ?? []);
+  const shown = rows.map((row) => [
+    row.id,
+    row.resource,
+    row.actions,
+    row.filter?.filter ?? null,
+    row.filter?.values ?? null,
+    row.fields && [...row.fields],
+    row.exceptFields && [...row.exceptFields],
+  ]);
+  return JSON.stringify([caller.role, shown]);
+}

@@ -1,0 +1,367 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { type Scenario, TestServer } from '../support/scenario.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: replies are looked into freely
+type Json = any;
+
+const list = (query = ''): string => `GET /api/changes:list${query}`;
+const publish = 'POST /api/changes:publish';
+
+const refusals: readonly Scenario[] = [
+  {
+    name: 'a malformed cursor',
+    request: list('?since=abc'),
+    expect: { status: 400, body: { code: 'CURSOR_INVALID' } },
+  },
+  { name: 'a wait past 30 seconds', request: list('?wait=31'), expect: { status: 400 } },
+  { name: 'a wait that is no number', request: list('?wait=soon'), expect: { status: 400 } },
+  { name: 'a page of nothing', request: list('?pageSize=0'), expect: { status: 400 } },
+  { name: 'a page past 1000', request: list('?pageSize=1001'), expect: { status: 400 } },
+  {
+    name: 'an unknown parameter',
+    request: list('?page=1'),
+    expect: { status: 400, body: { code: 'PARAMETER_UNKNOWN' } },
+  },
+  { name: 'nobody', request: list(), as: 'nobody', expect: { status: 401 } },
+  { name: 'nobody on a resource', request: list('?resource=posts'), as: 'nobody', expect: { status: 401 } },
+  {
+    name: 'a resource that the role may not get',
+    request: list('?resource=secrets'),
+    as: 'clerk',
+    expect: { status: 403 },
+  },
+  { name: 'a resource that does not exist', request: list('?resource=nothing'), as: 'clerk', expect: { status: 403 } },
+  { name: 'publishing by GET', request: 'GET /api/changes:publish', expect: { status: 405 } },
+  {
+    name: 'publishing by nobody',
+    request: publish,
+    as: 'nobody',
+    body: { name: 'campaign.sent' },
+    expect: { status: 401 },
+  },
+  {
+    name: 'publishing without the permission',
+    request: publish,
+    as: 'clerk',
+    body: { name: 'other.sent' },
+    expect: { status: 403, body: { code: 'NO_PERMISSION' } },
+  },
+  ...[
+    'sent',
+    'campaign.',
+    '.sent',
+    'a.b.c',
+    'campaign sent',
+    'posts.sent',
+    'collections.created',
+    'users.made',
+    7,
+    null,
+  ].map(
+    (name): Scenario => ({
+      name: `publishing under the name ${name}`,
+      request: publish,
+      body: { name },
+      expect: { status: 422, body: { details: { name: expect.any(String) } } },
+    }),
+  ),
+  {
+    name: 'a payload past 64 KiB',
+    request: publish,
+    body: { name: 'campaign.sent', payload: 'x'.repeat(65_535) },
+    expect: { status: 422, body: { details: { payload: expect.any(String) } } },
+  },
+  { name: 'another member', request: publish, body: { name: 'campaign.sent', tk: 1 }, expect: { status: 422 } },
+  { name: 'no object', request: publish, body: ['campaign.sent'], expect: { status: 400 } },
+  {
+    name: 'a permission on a word that nobody may publish',
+    request: 'POST /api/permissions:create',
+    body: { role: 'clerk', resource: 'nowhere', actions: ['get'] },
+    expect: { status: 422 },
+  },
+  {
+    name: 'a permission to create under a made word',
+    request: 'POST /api/permissions:create',
+    body: { role: 'clerk', resource: 'campaign2', actions: ['publish', 'create'] },
+    expect: { status: 422 },
+  },
+];
+
+describeEngines('changes:list and changes:publish', (engine) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await TestServer.start(engine);
+    const fields = [
+      { name: 'title', type: 'string' },
+      { name: 'open', type: 'boolean' },
+      { name: 'secret', type: 'string' },
+    ];
+    for (const name of ['posts', 'secrets'])
+      await server.data('POST /api/collections:create', { body: { name, fields } });
+    for (const name of ['clerk', 'guest']) await server.data('POST /api/roles:create', { body: { name } });
+    const permit = (body: object): Promise<unknown> => server.data('POST /api/permissions:create', { body });
+    await permit({
+      role: 'clerk',
+      resource: 'posts',
+      actions: ['list', 'get'],
+      filter: { open: true },
+      exceptFields: ['secret'],
+    });
+    await permit({ role: 'clerk', resource: 'campaign', actions: ['publish', 'get'] });
+    for (const role of ['clerk', 'guest']) await server.key(role);
+  });
+  afterAll(() => server.stop());
+
+  const page = async (query = '', as = 'admin'): Promise<Json> => {
+    const reply = await server.call(list(query), { as });
+    expect(reply.status).toBe(200);
+    return reply.body;
+  };
+  /** On PostgreSQL another transaction of the cluster may hold the log back for a moment. */
+  const settled = async (query: string, as: string, count: number): Promise<Json> => {
+    for (let attempt = 0; ; attempt += 1) {
+      const found = await page(query, as);
+      if (found.data.length >= count || attempt === 100) return found;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  const end = async (): Promise<string> => (await page('?pageSize=1000')).meta.nextCursor as string;
+
+  describe('refused', () => {
+    for (const scenario of refusals) test(scenario.name, () => server.play(scenario).then(() => {}));
+  });
+
+  test('pages follow each other from the oldest kept event on, each event once', async () => {
+    const all = (await page('?pageSize=1000')).data;
+    const seen: Json[] = [];
+    for (let query = '?pageSize=3'; ; ) {
+      const { data, meta } = await page(query);
+      seen.push(...data);
+      if (!meta.hasNext) break;
+      query = `?pageSize=3&since=${meta.nextCursor}`;
+    }
+    expect(seen.map(({ cursor }) => cursor)).toEqual(all.map(({ cursor }: Json) => cursor));
+    expect(all.length).toBeGreaterThan(5);
+  });
+
+  test('an event says what happened, and the cursor of one leads past it', async () => {
+    const since = await end();
+    await server.data('POST /api/posts:create', {
+      body: { title: 'a', open: true, secret: 's' },
+      headers: { 'x-request-id': 'first' },
+    });
+    await server.data('POST /api/posts:update?filterByTk=1', { body: { title: 'b' } });
+    const { data } = await settled(`?since=${since}`, 'admin', 2);
+    expect(data).toEqual([
+      {
+        cursor: expect.any(String),
+        at: expect.stringMatching(/^\d{4}-.*Z$/),
+        name: 'posts.created',
+        resource: 'posts',
+        tk: '1',
+        actor: 'user:1',
+        requestId: 'first',
+        changed: ['title', 'open', 'secret'],
+      },
+      expect.objectContaining({ name: 'posts.updated', tk: '1', changed: ['title'] }),
+    ]);
+    expect((await page(`?since=${data[0].cursor}`)).data).toEqual([data[1]]);
+    expect((await page(`?since=${data[1].cursor}`)).data).toEqual([]);
+  });
+
+  test('a role sees events of records that it may get now, without the names of hidden fields', async () => {
+    const since = await end();
+    const [open, closed] = await server.data('POST /api/posts:create', {
+      body: [
+        { title: 'open', open: true, secret: 'x' },
+        { title: 'closed', open: false },
+      ],
+    });
+    await server.data('POST /api/secrets:create', { body: { title: 'hidden' } });
+    const mine = await settled(`?since=${since}`, 'clerk', 1);
+    expect(mine.data).toEqual([
+      expect.objectContaining({ name: 'posts.created', tk: String(open.id), changed: ['title', 'open'] }),
+    ]);
+    await server.data(`POST /api/posts:update?filterByTk=${closed.id}`, { body: { open: true } });
+    await server.data(`POST /api/posts:update?filterByTk=${open.id}`, { body: { open: false } });
+    const later = await settled(`?since=${since}`, 'clerk', 2);
+    expect(later.data.map(({ name, tk }: Json) => [name, tk])).toEqual([
+      ['posts.created', String(closed.id)],
+      ['posts.updated', String(closed.id)],
+    ]);
+    expect((await page(`?since=${since}`, 'guest')).data).toEqual([]);
+  });
+
+  test('a role with a row filter is not told of records that are gone', async () => {
+    const since = await end();
+    const post = await server.data('POST /api/posts:create', { body: { title: 'gone', open: true } });
+    await server.data(`POST /api/posts:destroy?filterByTk=${post.id}`);
+    expect((await settled(`?since=${since}`, 'admin', 2)).data.map(({ name }: Json) => name)).toEqual([
+      'posts.created',
+      'posts.destroyed',
+    ]);
+    expect((await page(`?since=${since}`, 'clerk')).data).toEqual([]);
+  });
+
+  test('definitions and permissions are told to who may read them', async () => {
+    const since = await end();
+    await server.data('POST /api/collections:create', { body: { name: 'later' } });
+    await server.data('POST /api/collections:destroy?filterByTk=later');
+    expect((await settled(`?since=${since}`, 'admin', 2)).data.map(({ name, tk }: Json) => [name, tk])).toEqual([
+      ['collections.created', 'later'],
+      ['collections.destroyed', 'later'],
+    ]);
+    expect((await page(`?since=${since}`, 'clerk')).data).toEqual([]);
+  });
+
+  test('published events are in the log, with what was sent along', async () => {
+    const since = await end();
+    const reply = await server.play({
+      name: 'publish',
+      request: publish,
+      as: 'clerk',
+      body: { name: 'campaign.sent', payload: { to: [1, 'two'], deep: { b: 1, a: null } } },
+      expect: { status: 200, events: ['campaign.sent'] },
+    });
+    expect(reply.body.data).toEqual({ name: 'campaign.sent', at: expect.any(String) });
+    for (const as of ['admin', 'clerk']) {
+      const { data } = await settled(`?since=${since}&resource=campaign`, as, 1);
+      expect(data).toEqual([
+        expect.objectContaining({
+          name: 'campaign.sent',
+          resource: 'campaign',
+          tk: null,
+          changed: [],
+          payload: { to: [1, 'two'], deep: { b: 1, a: null } },
+        }),
+      ]);
+    }
+    expect((await server.call(list('?resource=campaign'), { as: 'guest' })).status).toBe(403);
+    await server.data('POST /api/permissions:create', {
+      body: { role: 'guest', resource: 'campaign', actions: ['get'] },
+    });
+    expect((await settled(`?since=${since}&resource=campaign`, 'guest', 1)).data).toHaveLength(1);
+  });
+
+  test('no secret enters the log', async () => {
+    const since = await end();
+    await server.data('POST /api/users:create', { body: { email: 'a@example.com', password: 'long enough, really' } });
+    await server.data('POST /api/apiKeys:create', { body: { role: { name: 'clerk' }, name: 'k' } });
+    const { data } = await settled(`?since=${since}`, 'admin', 2);
+    expect(JSON.stringify(data)).not.toMatch(/long enough|tbk_|hash|password/);
+  });
+
+  describe('a wait', () => {
+    test('ends with the first event that the caller may see', async () => {
+      const since = await end();
+      const begun = performance.now();
+      const waits = server.call(list(`?since=${since}&wait=20`), { as: 'clerk' });
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await server.data('POST /api/posts:create', { body: { title: 'closed', open: false } });
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const post = await server.data('POST /api/posts:create', { body: { title: 'seen', open: true } });
+      const { status, body } = await waits;
+      expect([status, body.data.map(({ tk }: Json) => tk)]).toEqual([200, [String(post.id)]]);
+      expect(performance.now() - begun).toBeLessThan(15_000);
+    });
+
+    test('ends by itself, with a cursor to go on from', async () => {
+      const since = await end();
+      const begun = performance.now();
+      const { data, meta } = await page(`?since=${since}&wait=1`, 'clerk');
+      expect([data, meta.hasNext]).toEqual([[], false]);
+      expect(performance.now() - begun).toBeGreaterThan(900);
+      expect((await page(`?since=${meta.nextCursor}`)).data).toEqual([]);
+    });
+
+    test('ends with 401 when the key is destroyed', async () => {
+      const since = await end();
+      const key = await server.data('POST /api/apiKeys:create', { body: { role: { name: 'clerk' } } });
+      const waits = server.call(list(`?since=${since}&wait=20&resource=posts`), { as: key.token });
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const begun = performance.now();
+      await server.data(`POST /api/apiKeys:destroy?filterByTk=${key.id}`);
+      expect((await waits).status).toBe(401);
+      expect(performance.now() - begun).toBeLessThan(5000);
+    });
+
+    test('does not hold up a stop', async () => {
+      const waits = fetch(`${server.running.url}/api/changes:list?wait=30&since=${await end()}`, {
+        headers: { authorization: `Bearer ${server.tokens.get('admin')}` },
+      });
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const begun = performance.now();
+      await server.running.stop();
+      expect((await waits).status).toBe(200);
+      expect(performance.now() - begun).toBeLessThan(8000);
+      await server.boot();
+      for (const role of ['clerk', 'guest']) await server.key(role);
+    });
+  });
+
+  describe('a cursor', () => {
+    const resync = async (cursor: string): Promise<void> => {
+      const { data, meta } = await page(`?since=${cursor}`);
+      expect([data, meta.resync, meta.hasNext]).toEqual([[], true, false]);
+      expect((await page(`?since=${meta.nextCursor}`)).meta.resync).toBeUndefined();
+    };
+    /** A cursor with another part: its epoch, transaction, number, or mark. */
+    const remade = (cursor: string, place: number, change: (part: string) => string): string => {
+      const parts = Buffer.from(cursor, 'base64url').toString().split('.');
+      parts[place] = change(parts[place]!);
+      return Buffer.from(parts.join('.')).toString('base64url');
+    };
+
+    test('holds over a restart', async () => {
+      const since = await end();
+      await server.running.stop();
+      await server.boot();
+      for (const role of ['clerk', 'guest']) await server.key(role);
+      const { data, meta } = await settled(`?since=${since}`, 'admin', 1);
+      expect(meta.resync).toBeUndefined();
+      expect(data.every(({ resource }: Json) => resource === 'apiKeys')).toBe(true);
+    });
+
+    test('of another log is told to read again', async () => {
+      const since = await end();
+      await resync(remade(since, 0, () => '00000000'));
+    });
+
+    test('from the future is told to read again', async () => {
+      const since = await end();
+      await resync(remade(since, 2, (number) => String(Number(number) + 1000)));
+    });
+
+    test('of an event that a restored copy has lost is told to read again', async () => {
+      const since = await end();
+      await resync(remade(since, 3, () => '0badcafe'));
+    });
+
+    test('past retention is told to read again; the last event stays', async () => {
+      const first = (await page('?pageSize=1')).data[0].cursor;
+      const { database, clock } = server.running.applications.main;
+      const at = database.dialect.shared
+        ? "now() - interval '31 days'"
+        : `'${new Date(clock.now() - 31 * 86_400_000).toISOString()}'`;
+      await database.write((transaction) => transaction.run({ text: `UPDATE _events SET at=${at}`, values: [] }));
+      await server.running.applications.main.pruneEvents();
+      expect((await page('?pageSize=1000')).data).toHaveLength(1);
+      await resync(first);
+    });
+
+    test('holds after the oldest went by number', async () => {
+      const { changes } = server.running.applications.main;
+      await server.data('POST /api/posts:create', { body: Array.from({ length: 50 }, (_, n) => ({ title: `t${n}` })) });
+      const { data } = await settled('?pageSize=1000', 'admin', 50);
+      const before = '2000-01-01T00:00:00.000Z';
+      while (await changes.prune(before, 20, 10)) if ((await page('?pageSize=1000')).data.length < 20) break;
+      const kept = (await page('?pageSize=1000')).data;
+      expect(kept.length).toBeGreaterThanOrEqual(20);
+      expect(kept.length).toBeLessThan(32);
+      expect(kept.at(-1).cursor).toBe(data.at(-1).cursor);
+      const { meta } = await page(`?since=${kept[0].cursor}`);
+      expect(meta.resync).toBeUndefined();
+    });
+  });
+});

@@ -1,0 +1,163 @@
+import type { FileHandle } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describeEngines, postgres, type Store, sqlite } from '../support/engines.ts';
+import { TestServer } from '../support/scenario.ts';
+import { ServerChild } from '../support/server-child.ts';
+import { SocketClient } from '../support/socket-client.ts';
+
+const definition = {
+  name: 'things',
+  fields: [
+    { name: 'n', type: 'integer' },
+    { name: 'text', type: 'text' },
+  ],
+};
+/** `REALTIME_IDLE=2000 vitest run realtime-load` measures as many. */
+const idleSockets = Number(process.env['REALTIME_IDLE'] ?? 300);
+const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+describeEngines('realtime under load', (engine) => {
+  let store: Store;
+  let server: ServerChild;
+  beforeAll(async () => {
+    store = await engine.store();
+    server = await ServerChild.start(store, { REALTIME_SOCKETS: '50000' });
+    await server.data('collections:create', definition);
+  });
+  afterAll(async () => {
+    await server.kill();
+    await store.remove();
+  });
+
+  const client = async (): Promise<SocketClient> => {
+    const one = await SocketClient.connect(server.url);
+    one.send({ type: 'authenticate', token: server.token });
+    await one.next(({ type }) => type === 'authenticated');
+    return one;
+  };
+
+  test('idle sockets cost little', async () => {
+    const before = server.memory;
+    const clients: SocketClient[] = [];
+    while (clients.length < idleSockets) clients.push(...(await Promise.all(Array.from({ length: 50 }, client))));
+    for (const one of clients) await one.subscribe('a', 'things');
+    await pause(500);
+    const after = server.memory;
+    process.stdout.write(
+      `${engine.name}: ${clients.length} idle sockets: ${before.toFixed(0)} MB -> ${after.toFixed(0)} MB\n`,
+    );
+    expect(after - before).toBeLessThan(60);
+    for (const one of clients) one.socket.terminate();
+  });
+
+  test('fifty subscribers hear every event, in its order', async () => {
+    const clients = await Promise.all(Array.from({ length: 50 }, client));
+    for (const one of clients) await one.subscribe('a', 'things');
+    const records = 1000;
+    const begun = performance.now();
+    await server.data(
+      'things:create',
+      Array.from({ length: records }, (_, n) => ({ n })),
+    );
+    await Promise.all(clients.map((one) => one.events('a', records)));
+    const seconds = (performance.now() - begun) / 1000;
+    process.stdout.write(`${engine.name}: ${Math.round((records * 50) / seconds)} messages/s to 50 subscribers\n`);
+    for (const one of clients) {
+      const keys = one.eventsNow('a').map(({ tk }) => Number(tk));
+      expect(keys).toEqual([...keys].sort((a, b) => a - b));
+      one.socket.terminate();
+    }
+  });
+
+  test('a reader that takes nothing is cut off with 4408, and costs no memory meanwhile', async () => {
+    const slow = await client();
+    await slow.subscribe('a', 'things', { values: true });
+    slow.socket.pause();
+    const before = server.memory;
+    const text = 'x'.repeat(200_000);
+    for (let n = 0; n < 200; n += 1) await server.data('things:create', { n, text });
+    expect(server.memory - before).toBeLessThan(150);
+    await pause(6500);
+    slow.socket.resume();
+    expect([4408, 1006]).toContain(await slow.end());
+    const other = await client();
+    await other.subscribe('a', 'things');
+    await server.data('things:create', { n: 1 });
+    await other.events('a', 1);
+    other.socket.terminate();
+  });
+});
+
+describe('nobody is told (sqlite)', () => {
+  test('of what a failed sync may take back', async () => {
+    let fail = false;
+    const syncFile = async (handle: FileHandle): Promise<void> => {
+      if (fail) throw Object.assign(new Error('disk gone'), { code: 'EIO' });
+      await handle.datasync();
+    };
+    const server = await TestServer.start(sqlite, { syncFile });
+    await server.data('POST /api/collections:create', { body: definition });
+    const one = await SocketClient.as(server);
+    await one.subscribe('a', 'things');
+    await server.data('POST /api/things:create', { body: { n: 1 } });
+    await one.events('a', 1);
+    fail = true;
+    expect((await server.call('POST /api/things:create', { body: { n: 2 } })).status).toBe(500);
+    await pause(600);
+    expect(one.eventsNow('a')).toHaveLength(1);
+    one.socket.terminate();
+    await server.stop();
+  });
+});
+
+describeEngines('two servers tell of each other', (engine) => {
+  if (engine.name === 'sqlite') {
+    test('one process serves a SQLite file', () => expect(engine.name).toBe('sqlite'));
+    return;
+  }
+  let store: Store;
+  let nodes: TestServer[];
+  beforeAll(async () => {
+    store = await engine.store();
+    const shared = { name: postgres.name, store: async () => ({ ...store, remove: async () => {} }) };
+    nodes = [await TestServer.start(shared), await TestServer.start(shared)];
+  });
+  afterAll(async () => {
+    await Promise.all(nodes.map((node) => node.stop()));
+    await store.remove();
+  });
+
+  test('what is written on one reaches subscribers of the other within a second', async () => {
+    const [first, second] = nodes as [TestServer, TestServer];
+    await first.data('POST /api/collections:create', { body: definition });
+    const one = await SocketClient.as(second);
+    await one.subscribe('a', 'things', { values: true });
+    await first.data('POST /api/things:create', { body: { n: 0 } });
+    await one.events('a', 1);
+    const begun = performance.now();
+    await first.data('POST /api/things:create', { body: { n: 7 } });
+    const [, event] = await one.events('a', 2);
+    expect(event.record.n).toBe(7);
+    expect(performance.now() - begun).toBeLessThan(2000);
+    one.socket.terminate();
+  });
+
+  test('a key that is destroyed, or a grant that is taken, on one acts on sockets of the other within a second', async () => {
+    const [first, second] = nodes as [TestServer, TestServer];
+    await first.data('POST /api/roles:create', { body: { name: 'reader' } });
+    const permission = await first.data('POST /api/permissions:create', {
+      body: { role: 'reader', resource: 'things', actions: ['get'] },
+    });
+    const key = await first.data('POST /api/apiKeys:create', { body: { role: { name: 'reader' } } });
+    const one = await SocketClient.as(second, key.token);
+    await one.subscribe('a', 'things');
+    await first.data(`POST /api/permissions:destroy?filterByTk=${permission.id}`);
+    const begun = performance.now();
+    expect(await one.next(({ type }) => type === 'error')).toMatchObject({ id: 'a', code: 'NO_PERMISSION' });
+    expect(performance.now() - begun).toBeLessThan(2000);
+    await first.data(`POST /api/apiKeys:destroy?filterByTk=${key.id}`);
+    const destroyed = performance.now();
+    expect(await one.end()).toBe(4401);
+    expect(performance.now() - destroyed).toBeLessThan(2000);
+  });
+});

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemActions } from '../../src/http/http-server.ts';
+import { describeEngines } from '../support/engines.ts';
+import {
+  type Attempt,
+  bareAttempts,
+  keyAttempts,
+  linkAttempts,
+  namingAttempts,
+  type Operation,
+  operationsOf,
+} from '../support/hostile/attempts.ts';
+import { openTwoSided, roles, type Side, sidesOf, worldCollections } from '../support/hostile/two-sided-world.ts';
+import type { TestServer } from '../support/scenario.ts';
+
+/**
+ * The gate, tried through every second path: (resource × action × parameter × spelling) for roles without the right. The
+ * answer is the contract's, it is the same over data that differs where the role cannot see it, and it changes nothing.
+ */
+describeEngines('every second path meets the gate', (engine) => {
+  let server: TestServer;
+  let operations: Operation[];
+  beforeAll(async () => {
+    server = await openTwoSided(engine);
+    const document = (await server.call('GET /api/docs:openapi', { as: 'rowsLeft', headers: { 'x-app': 'rowsLeft' } }))
+      .body;
+    operations = operationsOf(document, systemActions).filter(({ resource }) => !own.has(resource));
+  });
+  afterAll(() => server.stop());
+
+  /** What everybody may do with an own account or read: `auth` has tests of its own. */
+  const own = new Set(['auth', 'docs']);
+  const inWorld = ({ through }: Operation): boolean =>
+    through.every((name) => (worldCollections as readonly string[]).includes(name));
+
+  interface Answer {
+    readonly status: number;
+    readonly text: string;
+    readonly etag: string | null;
+  }
+
+  async function send(
+    { name, headers }: Side,
+    role: string,
+    { method, path, body, headers: more }: Attempt,
+  ): Promise<Answer> {
+    const token = server.tokens.get(`${name} ${role}`);
+    const response = await fetch(server.running.url + path, {
+      method,
+      headers: {
+        ...headers,
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        'x-request-id': 'same',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...more,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, text: await response.text(), etag: response.headers.get('etag') };
+  }
+
+  /** The newest event and the versions of definitions and access: cheap, and moved by whatever is written. */
+  async function mark({ name }: Side): Promise<string> {
+    const lease = await server.running.applications.find(name);
+    try {
+      const { database } = lease.application;
+      const [events, meta] = await database.read([
+        { text: 'SELECT max(id) FROM _events', values: [] },
+        { text: 'SELECT * FROM _meta', values: [] },
+      ]);
+      return JSON.stringify([events, meta]);
+    } finally {
+      lease.release();
+    }
+  }
+
+  let asked = 0;
+  async function tryBoth(role: string, attempt: Attempt, problems: string[]): Promise<Answer> {
+    const sides = sidesOf(role);
+    const before = await Promise.all(sides.map(mark));
+    const [left, right] = (await Promise.all(sides.map((side) => send(side, role, attempt)))) as [Answer, Answer];
+    asked += 1;
+    const said = `${role}: ${attempt.method} ${attempt.path} ${JSON.stringify(attempt.body) ?? ''} -> ${left.status} ${left.text.slice(0, 160)}`;
+    if (left.text !== right.text || left.status !== right.status || left.etag !== right.etag)
+      problems.push(`${said}\n   differs: ${right.status} ${right.text.slice(0, 160)} ${left.etag} ${right.etag}`);
+    if (left.status >= 500) problems.push(`${said}\n   fails`);
+    const after = await Promise.all(sides.map(mark));
+    if (JSON.stringify(after) !== JSON.stringify(before)) problems.push(`${said}\n   changes something`);
+    return left;
+  }
+
+  function turning(): () => number {
+    let count = 0;
+    return () => count++;
+  }
+
+  async function unchanged(problems: string[], work: () => Promise<void>): Promise<void> {
+    const before = await server.picture();
+    await work();
+    expect(problems.slice(0, 30).join('\n'), `${problems.length} problems`).toBe('');
+    expect(await server.picture()).toBe(before);
+  }
+
+  describe('who has no grant is told nothing but that', () => {
+    for (const role of ['none', 'nobody', 'parentOnly', 'targetOnly'])
+      test(role, { timeout: 300_000 }, async () => {
+        const problems: string[] = [];
+        const granted = role === 'parentOnly' ? ['owners'] : role === 'targetOnly' ? ['items'] : [];
+        const status = role === 'nobody' ? 401 : 403;
+        const label = ({ resource }: Operation): string => {
+          if (status === 401) return 'Unauthorized';
+          return resource === 'applications' ? 'Forbidden' : 'No permissions'; // they are managed in main
+        };
+        await unchanged(problems, async () => {
+          for (const operation of operations) {
+            if (operation.through.every((name) => granted.includes(name))) continue;
+            for (const attempt of bareAttempts(operation)) {
+              const reply = await tryBoth(role, attempt, problems);
+              if (reply.status !== status || !reply.text.includes(`"${label(operation)}"`))
+                problems.push(
+                  `${role}: ${attempt.method} ${attempt.path} -> ${reply.status} ${reply.text.slice(0, 160)}`,
+                );
+            }
+          }
+        });
+        expect(asked).toBeGreaterThan(300);
+      });
+  });
+
+  describe('a denied name is refused in every place and spelling', () => {
+    for (const role of ['fields', 'blindWriter'])
+      test(role, { timeout: 300_000 }, async () => {
+        const problems: string[] = [];
+        const turn = turning();
+        await unchanged(problems, async () => {
+          for (const operation of operations.filter(inWorld)) {
+            const bare = await tryBoth(
+              role,
+              { ...firstOf(bareAttempts(operation)), method: 'GET', body: undefined },
+              [],
+            );
+            if (bare.text.includes('"No permissions"')) continue;
+            for (const attempt of namingAttempts(operation, turn, operation.template === '/api/items:list')) {
+              if (role === 'blindWriter' && !operation.reads) continue;
+              const { status, text } = await tryBoth(role, attempt, problems);
+              const refused = attempt.wanted === 'denied' ? status === 403 : attempt.wanted === 'same' || status >= 400;
+              if (!refused)
+                problems.push(
+                  `${role}: ${attempt.method} ${attempt.path} ${JSON.stringify(attempt.body) ?? ''} wanted ${attempt.wanted} -> ${status} ${text.slice(0, 200)}`,
+                );
+            }
+          }
+        });
+      });
+  });
+
+  describe('what is out of sight answers alike, whatever it holds', () => {
+    for (const role of Object.keys(roles).filter((each) => each !== 'none'))
+      test(role, { timeout: 300_000 }, async () => {
+        const problems: string[] = [];
+        await unchanged(problems, async () => {
+          for (const operation of operations.filter(inWorld))
+            for (const attempts of [keyAttempts(operation), linkAttempts(operation)])
+              for (const attempt of attempts) await tryBoth(role, attempt, problems);
+        });
+      });
+  });
+});
+
+function firstOf<T>(generator: Generator<T>): T {
+  return generator.next().value as T;
+}

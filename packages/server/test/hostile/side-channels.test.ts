@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readActions, writeActions } from '../../src/protocol/actions.ts';
+import { describeEngines } from '../support/engines.ts';
+import { TestServer } from '../support/scenario.ts';
+
+/**
+ * What errors, documents, tags and statuses say beside the point. 404 against 403 and ETags over hidden data:
+ * `hostile/second-path.test.ts`, `contract/hidden-data.test.ts`; time of sign-in: `contract/sign-in-flood.test.ts`.
+ */
+describeEngines('side channels', (engine) => {
+  let server: TestServer;
+  const secret = 'nobody-may-read-this';
+
+  beforeAll(async () => {
+    server = await TestServer.start(engine);
+    const make = (path: string, body: unknown) => server.data(`POST /api/${path}`, { body });
+    await make('collections:create', {
+      name: 'people',
+      fields: [
+        { name: 'code', type: 'string', primaryKey: true },
+        { name: 'name', type: 'string' },
+        { name: 'wage', type: 'string', description: 'The hidden wage' },
+        { name: 'tax', type: 'string', unique: true },
+      ],
+    });
+    await make('collections:create', {
+      name: 'hiddenThings',
+      title: 'Hidden things',
+      fields: [{ name: 'abyss', type: 'string' }],
+    });
+    await make('people:create', [
+      { code: secret, name: 'Ann', wage: secret, tax: secret },
+      { code: 'open', name: 'Bob', wage: 'w', tax: 't' },
+    ]);
+    await make('roles:create', [{ name: 'definer', allowConfigure: true }, { name: 'reader' }, { name: 'writer' }]);
+    await make('permissions:create', [
+      { role: 'reader', resource: 'people', actions: 'view', fields: ['name'], filter: { name: 'Bob' } },
+      { role: 'writer', resource: 'people', actions: ['view'], fields: ['name'], filter: { name: 'Bob' } },
+      { role: 'writer', resource: 'people', actions: ['create', 'update'] },
+    ]);
+    for (const role of ['definer', 'reader', 'writer']) await server.key(role);
+  });
+  afterAll(() => server.stop());
+
+  const changes: [string, object][] = [
+    ['a type that nothing converts to', { type: 'integer' }],
+    ['a bound that nothing holds', { maxLength: 1 }],
+    ['a pattern that nothing fits', { pattern: '^x$' }],
+  ];
+  test.each(changes)('who changes definitions and reads no records is told of no record: %s', async (_name, change) => {
+    const body = { collectionName: 'people', name: 'wage', ...change };
+    await server.play({
+      name: '',
+      request: 'POST /api/fields:update',
+      as: 'definer',
+      body,
+      expect: { status: 422, absent: [secret, 'open'] },
+    });
+    await server.play({ name: '', request: 'POST /api/fields:update', body, expect: { status: 422, body: {} } });
+    const { text } = await server.call('POST /api/fields:update', { body });
+    expect(text).toContain(`code ${secret}`);
+  });
+
+  test('the same of unique and required, and of a trial', async () => {
+    await server.data('POST /api/people:create', { body: { code: 'third', name: 'Bob', wage: null, tax: null } });
+    for (const change of [{ unique: true }, { required: true }, { type: 'integer' }])
+      for (const query of ['', '?dryRun=true'])
+        for (const name of ['name', 'wage']) {
+          const body = { collectionName: 'people', name, ...change };
+          const { status, text } = await server.call(`POST /api/fields:update${query}`, { as: 'definer', body });
+          if (status === 200) continue;
+          expect([status, text.includes(secret), text.includes('third')]).toEqual([status, false, false]);
+        }
+  });
+
+  test('a conflict names the field, and nothing of the record that has the value', async () => {
+    const body = { code: 'mine', name: 'Eve', tax: secret };
+    const reply = await server.play({
+      name: '',
+      request: 'POST /api/people:create',
+      as: 'writer',
+      body,
+      expect: { status: 409, absent: [secret, 'Ann'] },
+    });
+    expect(Object.keys(reply.body.details)).toEqual(['tax']);
+  });
+
+  test('a write reply shows no more than a get', async () => {
+    const request = 'POST /api/people:update?filterByTk=open';
+    const { text } = await server.call(request, { as: 'writer', body: { wage: 'written', name: 'Bob' } });
+    expect(text).not.toContain('written');
+  });
+
+  test('the document of a role names nothing that is not its own', async () => {
+    for (const as of ['reader', 'nobody']) {
+      const { text } = await server.call('GET /api/docs:openapi', { as });
+      for (const hidden of ['wage', 'hiddenThings', 'Hidden things', 'abyss', secret, 'hidden wage'])
+        expect([as, hidden, text.includes(hidden)]).toEqual([as, hidden, false]);
+    }
+  });
+
+  test('a tag of another identity is no key to a reply', async () => {
+    const list = 'GET /api/people:list?sort=code';
+    const mine = await server.call(list);
+    const theirs = await server.call(list, { as: 'reader', headers: { 'if-none-match': mine.headers.get('etag')! } });
+    expect([theirs.status, theirs.body.data.length]).toEqual([200, 2]);
+    for (const tag of ['*', mine.headers.get('etag')!])
+      expect((await server.call(list, { as: 'nobody', headers: { 'if-none-match': tag } })).status).toBe(401);
+  });
+
+  test('refusals say the same of names that are there and names that are not', async () => {
+    const ask = async (request: string): Promise<string> => {
+      const headers = { 'x-request-id': 'same' };
+      const { text } = await server.call(request, { as: 'reader', headers });
+      return text.replaceAll(/hiddenThings|nothingThere/g, '…');
+    };
+    const requests = [
+      ...readActions.map((action) => `GET /api/NAME:${action}`),
+      ...[...readActions, ...writeActions].map((action) => `POST /api/NAME:${action}?filterByTk=1`),
+      ...['list', 'get', 'create', 'set', 'nope'].map((action) => `POST /api/NAME/1/abyss:${action}`),
+      'GET /api/NAME:get/1',
+      'GET /api/NAME:nope',
+      'DELETE /api/NAME:list',
+      'GET /api/NAME:list?filter={"abyss":1}',
+    ];
+    for (const request of requests) {
+      const said = await ask(request.replace('NAME', 'hiddenThings'));
+      expect([request, said]).toEqual([request, await ask(request.replace('NAME', 'nothingThere'))]);
+    }
+  });
+
+  test('health and liveness say nothing of what is inside', async () => {
+    for (const path of ['/api/health', '/live', '/ready']) {
+      const body = (await (await fetch(server.running.url + path)).json()) as { data: object };
+      expect(Object.keys(body.data).sort()).toEqual(['status', 'uptime']);
+    }
+  });
+});

@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Store } from './engines.ts';
+
+const program = fileURLToPath(new URL('./killable-server.ts', import.meta.url));
+
+/** A server in a process of its own, with an admin's token. */
+export class ServerChild {
+  readonly url: string;
+  token = '';
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess, url: string) {
+    this.#child = child;
+    this.url = url;
+  }
+
+  static async start(store: Store, env: Readonly<Record<string, string>> = {}): Promise<ServerChild> {
+    const settings = JSON.stringify({ RATE_LIMIT_ANONYMOUS: 'off', ...env });
+    const child = spawn(process.execPath, [program, store.dataDir, store.databaseUrl ?? '', settings], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const url = await new Promise<string>((resolve) =>
+      child.stdout.once('data', (chunk) => resolve(String(chunk).trim())),
+    );
+    const server = new ServerChild(child, url);
+    const { token } = await server.data('auth:signIn', {
+      email: 'root@example.com',
+      password: 'correct horse battery',
+    });
+    server.token = token;
+    return server;
+  }
+
+  /** The reply's data; null where the server is gone. */
+  // biome-ignore lint/suspicious/noExplicitAny: a reply's data has no static type here
+  async data(action: string, body?: unknown): Promise<any> {
+    const reply = await fetch(`${this.url}/api/${action}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(this.token !== '' && { authorization: `Bearer ${this.token}` }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }).catch(() => null);
+    const text = await reply?.text().catch(() => null);
+    return text ? JSON.parse(text).data : null;
+  }
+
+  /** Resident memory in MB. */
+  get memory(): number {
+    const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${this.#child.pid}/status`, 'utf8'));
+    return Number(line![1]) / 1024;
+  }
+
+  /** Ends it at once, without a word. */
+  kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    return new Promise((resolve) => {
+      this.#child.once('exit', () => resolve());
+      this.#child.kill(signal);
+    });
+  }
+}
