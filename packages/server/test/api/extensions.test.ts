@@ -67,7 +67,7 @@ export default defineExtension({
 
 interface Event {
   readonly name: string;
-  readonly tk: string;
+  readonly tk: string | null;
 }
 const happened = (): Event[] => (globalThis as unknown as { happened: Event[] }).happened;
 
@@ -150,6 +150,38 @@ const scenarios: readonly Scenario[] = [
     request: 'POST /api/orders:create?dryRun=true',
     body: { pieces: 101 },
     expect: { status: 422 },
+  },
+  {
+    name: 'one of a batch refused is all refused',
+    request: 'POST /api/batch',
+    body: {
+      operations: [
+        { op: 'create', resource: 'orders', values: { pieces: 1 } },
+        { op: 'create', resource: 'orders', values: { pieces: 101 } },
+      ],
+    },
+    expect: {
+      status: 422,
+      body: { code: 'EXTENSION_REFUSED', details: { 'operations[1].values.pieces': 'Give at most 100.' } },
+    },
+  },
+  {
+    name: 'also under a key',
+    request: 'POST /api/orders:update?filterByTk=1',
+    headers: { 'idempotency-key': 'refused' },
+    body: { pieces: 101 },
+    expect: { status: 422, body: { code: 'EXTENSION_REFUSED' } },
+  },
+  {
+    name: 'an update and a destroy of a batch',
+    request: 'POST /api/batch',
+    body: {
+      operations: [
+        { op: 'update', resource: 'orders', filterByTk: 1, values: { note: ' changed ' } },
+        { op: 'destroy', resource: 'orders', filterByTk: 1 },
+      ],
+    },
+    expect: { status: 422, body: { message: 'The first order stays.' } },
   },
   {
     name: 'a definition refused',
@@ -263,6 +295,55 @@ describeEngines('extensions', (engine) => {
       actor: 'user:1',
       changed: ['pieces'],
     });
+  });
+
+  test('a batch is asked and told of like its operations by themselves', async () => {
+    happened().length = 0;
+    const operations = [
+      { op: 'create', resource: 'orders', as: 'one', values: { note: '  wide ' } },
+      { op: 'update', resource: 'orders', filterByTk: '$one.id', values: { note: 'who' } },
+    ];
+    const [made, changed] = await server.data('POST /api/batch', { body: { operations } });
+    expect([made.note, changed.note]).toEqual(['wide', `main,update,${made.id},admin`]);
+    await server.call('POST /api/batch', {
+      body: { operations: [...operations, { op: 'create', resource: 'orders', values: { note: 'throws' } }] },
+    });
+    await server.data('POST /api/lines:create', { body: { note: 'the last' } });
+    await expect
+      .poll(() => happened().map(({ name }) => name))
+      .toEqual(['orders.created', 'orders.updated', 'lines.created']);
+  });
+
+  test('going back to what a hook refuses is refused, and else told of', async () => {
+    await server.data('POST /api/collections:create', {
+      body: { name: 'kept', fields: [{ name: 'note', type: 'string' }], options: { logging: true } },
+    });
+    const { id } = await server.data('POST /api/kept:create', { body: { note: 'throwz' } });
+    const { database } = server.running.applications.main;
+    await server.data(`POST /api/kept:update?filterByTk=${id}`, { body: { note: 'fine' } });
+    await server.data(`POST /api/kept:update?filterByTk=${id}`, { body: { note: 'later' } });
+    const entries = await server.data(`GET /api/kept:history?filterByTk=${id}`);
+    const [first, second] = entries.toReversed();
+    // What the hook refuses now was written before it was there.
+    const text = database.dialect.shared
+      ? "UPDATE _history SET changes=replace(changes::text,'throwz','throws')::jsonb"
+      : "UPDATE _history SET changes=replace(changes,'throwz','throws')";
+    await database.write((transaction) => transaction.run({ text, values: [] }));
+    await server.play({
+      name: 'refused',
+      request: `POST /api/kept:revert?filterByTk=${id}&entry=${first.id}`,
+      expect: { status: 500, body: { code: 'EXTENSION_FAILED' } },
+    });
+    happened().length = 0;
+    await server.data(`POST /api/kept:revert?filterByTk=${id}&entry=${second.id}`);
+    await expect.poll(() => happened().map(({ name }) => name)).toEqual(['kept.updated']);
+  });
+
+  test('what is published is told too, with its payload', async () => {
+    happened().length = 0;
+    await server.data('POST /api/changes:publish', { body: { name: 'campaign.sent', payload: { to: 2 } } });
+    await expect.poll(() => happened().length).toBe(1);
+    expect(happened()[0]).toMatchObject({ name: 'campaign.sent', tk: null, changed: [], payload: { to: 2 } });
   });
 
   test('a field of an added type is filtered, sorted and documented as text', async () => {

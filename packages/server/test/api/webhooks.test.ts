@@ -283,6 +283,56 @@ describeEngines('webhooks', (engine) => {
       expect((await receiver.messages('/filter', 1)).map(({ body }) => body.data.tk)).toEqual([String(one.id)]);
     });
 
+    test('what is published, to the roles that may hear of it', async () => {
+      await server.data('POST /api/permissions:create', {
+        body: { role: 'clerk', resource: 'campaign', actions: ['publish', 'get'] },
+      });
+      await server.data('POST /api/roles:create', { body: { name: 'deaf' } });
+      const events = ['campaign.sent'];
+      const hears = await hook('/hears', { role: 'clerk', events });
+      const all = await hook('/all', { role: 'clerk', events: ['*'] });
+      const deaf = await hook('/deaf', { role: 'deaf', events });
+      await server.data('POST /api/changes:publish', { body: { name: 'campaign.ended' } });
+      await server.data('POST /api/changes:publish', { body: { name: 'campaign.sent', payload: { to: [1, 'two'] } } });
+      await settled(deaf.id, 'skipped');
+      await settled(hears.id, 'delivered');
+      await settled(all.id, 'delivered', 2);
+      const told = { application: 'main', resource: 'campaign', tk: null, actor: 'user:1', changed: [] };
+      expect((await receiver.messages('/hears', 1)).map(({ body }) => body)).toEqual([
+        { type: 'campaign.sent', timestamp: expect.any(String), data: { ...told, payload: { to: [1, 'two'] } } },
+      ]);
+      expect((await server.call(`GET /api/webhooks/${deaf.id}/deliveries:list`)).text).not.toContain('two');
+      for (const { id } of [hears, all, deaf]) await server.data(`POST /api/webhooks:destroy?filterByTk=${id}`);
+    });
+
+    test('what is over its time in the log and has not been looked at yet', async () => {
+      const { id } = await hook('/late', { events: ['others.created'] });
+      const { main } = server.running.applications;
+      const { database } = main;
+      const position = async (): Promise<unknown> =>
+        (await database.read([{ text: 'SELECT position FROM _outbox', values: [] }]))[0]![0]![0];
+      const before = await position();
+      await server.data('POST /api/others:create', { body: Array.from({ length: 5 }, (_, n) => ({ total: n })) });
+      await settled(id, 'delivered', 5);
+      // As if it had not come that far.
+      const sides = [
+        { text: `UPDATE _outbox SET position='${before}'`, values: [] },
+        { text: `DELETE FROM "webhookDeliveries" WHERE "webhookId"=${id}`, values: [] },
+      ];
+      const old = database.dialect.shared ? "now() - interval '99 days'" : "'2000-01-01T00:00:00.000Z'";
+      await database.write(async (transaction) => {
+        for (const each of sides) await transaction.run(each);
+        await transaction.run({ text: `UPDATE _events SET at=${old}`, values: [] });
+      });
+      await main.pruneEvents();
+      wake();
+      await settled(id, 'delivered', 5);
+      await main.pruneEvents();
+      const [rows] = await database.read([{ text: 'SELECT count(*) FROM _events', values: [] }]);
+      expect(Number(rows![0]![0])).toBe(1);
+      await server.data(`POST /api/webhooks:destroy?filterByTk=${id}`);
+    });
+
     test('what the role may no longer read is not sent, from that moment on', async () => {
       await server.data('POST /api/roles:create', { body: { name: 'fading' } });
       const permission = { role: 'fading', resource: 'orders', actions: ['view'] };
