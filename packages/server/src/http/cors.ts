@@ -7,7 +7,7 @@ const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const asked =
   'Authorization, Content-Type, X-App, X-Role, X-Timezone, X-Request-Id, If-Match, If-None-Match, Idempotency-Key';
 const shown =
-  'ETag, Location, Retry-After, Idempotency-Replayed, RateLimit, RateLimit-Policy, X-Request-Id, X-API-Version, Deprecation, Sunset';
+  'ETag, Location, Idempotency-Replayed, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, X-API-Version, Deprecation, Sunset';
 const preflightSeconds = 600;
 export const corsVary = 'Authorization, X-App, X-Role, Origin';
 

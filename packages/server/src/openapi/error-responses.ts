@@ -80,6 +80,7 @@ export const errorHeaders: Readonly<Record<string, JsonSchema>> = {
 };
 const headersOf: Readonly<Partial<Record<ErrorLabel, readonly string[]>>> = {
   Unauthorized: ['WWW-Authenticate'],
+  Conflict: ['Retry-After'],
   'Too Many Requests': ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
   'Service Unavailable': ['Retry-After'],
 };

@@ -28,8 +28,8 @@ describeEngines('every second path meets the gate', (engine) => {
   });
   afterAll(() => server.stop());
 
-  /** What everybody may do with an own account or read: `auth` has tests of its own. */
-  const own = new Set(['auth', 'docs']);
+  /** What everybody may ask who has proved who they are: the gate is inside, and each has tests of its own. */
+  const own = new Set(['auth', 'docs', 'changes', 'realtime', 'batch']);
   const inWorld = ({ through }: Operation): boolean =>
     through.every((name) => (worldCollections as readonly string[]).includes(name));
 

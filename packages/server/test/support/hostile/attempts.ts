@@ -59,7 +59,7 @@ export function operationsOf(
   for (const [name, { reads }] of Object.entries(systemActions)) {
     const template = name.startsWith('collections/')
       ? `/api/collections/{collection}/${name.slice(12)}`
-      : `/api/${name}`;
+      : `/api/${name.replace(/:$/, '')}`;
     if (!known.has(template)) found.push(operationOf(template, reads, ['filterByTk']));
   }
   return found;
