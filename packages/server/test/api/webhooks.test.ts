@@ -333,6 +333,29 @@ describeEngines('webhooks', (engine) => {
       await server.data(`POST /api/webhooks:destroy?filterByTk=${id}`);
     });
 
+    test('what happens after the store has moved to another cluster', async () => {
+      const { id } = await hook('/moved', { events: ['others.created'] });
+      const { changes, database } = server.running.applications.main;
+      if (database.dialect.shared) {
+        // As a younger cluster would find it: all its numbers are yet to come.
+        const later = (position: string): string =>
+          `concat(split_part(${position},'.',1)::bigint+1000000,'.',split_part(${position},'.',2))`;
+        await database.write(async (transaction) => {
+          for (const text of [
+            'UPDATE _events SET xid=((xid::text)::bigint+1000000)::text::xid8',
+            `UPDATE _outbox SET position=${later('position')}`,
+            `UPDATE webhooks SET "startsAfter"=${later('"startsAfter"')} WHERE "startsAfter" IS NOT NULL`,
+          ])
+            await transaction.run({ text, values: [] });
+        });
+      }
+      await changes.open();
+      const { id: made } = await server.data('POST /api/others:create', { body: { total: 1 } });
+      await settled(id, 'delivered');
+      expect((await receiver.messages('/moved', 1)).map(({ body }) => body.data.tk)).toEqual([String(made)]);
+      await server.data(`POST /api/webhooks:destroy?filterByTk=${id}`);
+    });
+
     test('what the role may no longer read is not sent, from that moment on', async () => {
       await server.data('POST /api/roles:create', { body: { name: 'fading' } });
       const permission = { role: 'fading', resource: 'orders', actions: ['view'] };
