@@ -49,8 +49,8 @@ async function runTest(call: Call): Promise<Answer> {
 async function runReplay(call: Call): Promise<Answer> {
   const { application, body } = call;
   const { database, clock } = application;
-  const ids = deliveriesIn(body);
   const id = await reachable(call);
+  const ids = deliveriesIn(body);
   const now = clock.now();
   const times = { now: isoTime(now), giveUp: isoTime(now + day) };
   const count = await database.write((transaction) => replayDeliveries(database, transaction, id, ids, times));
