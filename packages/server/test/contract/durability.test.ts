@@ -93,7 +93,10 @@ describe('durability (sqlite)', () => {
         }
       };
       const writers = [0, 1, 2, 3].map((offset) => writer(round * 100_000 + offset));
+      // At another moment each time, and on a busy machine not before something was acknowledged.
+      const few = acknowledged.length + 5;
       await new Promise((resolve) => setTimeout(resolve, 150 + round * 50));
+      await expect.poll(() => acknowledged.length, { timeout: 10_000 }).toBeGreaterThan(few);
       const gone = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGKILL');
       await Promise.all([gone, ...writers]);

@@ -13,7 +13,7 @@ import { randomList, randomQuery, wireOf } from '../support/random-worlds/reques
 import { now, zones } from '../support/random-worlds/values.ts';
 import { TestServer } from '../support/scenario.ts';
 
-const runs = Number(process.env['PROPERTY_RUNS'] ?? 20);
+const runs = Number(process.env['PROPERTY_RUNS'] ?? 12);
 const seed = Number(process.env['RANDOM_SEED'] ?? 20261121);
 const names = ['left', 'right'] as const;
 

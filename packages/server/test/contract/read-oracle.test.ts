@@ -9,7 +9,7 @@ import { now } from '../support/random-worlds/values.ts';
 import { TestServer } from '../support/scenario.ts';
 import { WorldReader } from '../support/world-reader.ts';
 
-const runs = Number(process.env['PROPERTY_RUNS'] ?? 40);
+const runs = Number(process.env['PROPERTY_RUNS'] ?? 20);
 const seed = Number(process.env['RANDOM_SEED'] ?? 20261121);
 
 describeEngines('reads against an oracle', (engine) => {

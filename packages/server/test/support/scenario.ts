@@ -225,7 +225,7 @@ export class TestServer {
   async #eventsSince(since: string | null, wanted: number): Promise<string[]> {
     for (let attempt = 0; ; attempt += 1) {
       const events = await this.running.applications.main.changes.read(since, 1000);
-      if (events.length >= wanted || attempt === 200) return events.map((event) => event.name);
+      if (events.length >= wanted || attempt === 1200) return events.map((event) => event.name);
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
   }
