@@ -329,9 +329,14 @@ export class AuditJournal {
     if (this.#store) return this.#store;
     const { database, openStore } = this.#parts;
     const opening = (async () => {
-      const store = (await openStore().catch(unreachable)) ?? database;
-      await makeAuditTables(store);
-      return store;
+      const own = await openStore().catch(unreachable);
+      try {
+        await makeAuditTables(own ?? database);
+      } catch (error) {
+        await own?.close();
+        throw error;
+      }
+      return own ?? database;
     })();
     this.#store = opening;
     opening.catch(() => {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,6 +60,21 @@ describe('durability (sqlite)', () => {
     await server.stop();
   });
 
+  test('a journal whose store cannot be made leaves no file open', async () => {
+    const before = openLogs();
+    let fail = false;
+    const syncFile = async (handle: FileHandle): Promise<void> => {
+      if (fail) throw Object.assign(new Error('disk gone'), { code: 'EIO' });
+      await handle.datasync();
+    };
+    const server = await TestServer.start(sqlite, { syncFile });
+    fail = true;
+    expect((await server.call('POST /api/collections:create', { body: definition })).status).toBe(500);
+    await expect(server.running.applications.main.journal.settled()).rejects.toThrow();
+    await server.stop();
+    expect(openLogs()).toEqual(before);
+  });
+
   test('what was acknowledged before kill -9 is there after it, with its events', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'tablinum-kill-'));
     const program = fileURLToPath(new URL('../support/killable-server.ts', import.meta.url));
@@ -105,3 +120,17 @@ describe('durability (sqlite)', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 });
+
+/** Write-ahead logs that this process holds open, by path; none where the system does not tell. */
+function openLogs(): string[] {
+  const folder = '/proc/self/fd';
+  if (!existsSync(folder)) return [];
+  const paths = readdirSync(folder).map((descriptor) => {
+    try {
+      return readlinkSync(join(folder, descriptor));
+    } catch {
+      return ''; // closed meanwhile
+    }
+  });
+  return paths.filter((path) => path.includes('.db')).sort();
+}
