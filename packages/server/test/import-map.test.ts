@@ -19,6 +19,7 @@ const rooms = [
   'records',
   'collections',
   'webhooks',
+  'mail',
   'applications',
   'realtime',
   'openapi',
