@@ -46,6 +46,7 @@ import { relationReads, relationWrites, runRelationAction } from './relation-act
 import { parseBody, readParameters, readRecordRequest } from './request-reader.ts';
 import { parseRoute, type Route, realtimePath, unknownRoute } from './route.ts';
 import { noContent, notModified } from './status.ts';
+import { registerWeb } from './web/web-interface.ts';
 import { webhookActions } from './webhook-actions.ts';
 
 export interface HttpParts {
@@ -162,6 +163,7 @@ export class HttpServer {
     for (const path of ['/api/health', '/live', '/ready'])
       fastify.get(path, (request, reply) => this.#health(request, reply));
     registerDocsPage(fastify);
+    registerWeb(fastify);
     fastify.server.on('upgrade', (request, socket, head) => this.#sockets.asRequest(request, socket, head, fastify));
     fastify.get(realtimePath, (request, reply) =>
       isSocketRequest(request.raw) ? this.#upgrade(request, reply) : this.#handle(request, reply),
