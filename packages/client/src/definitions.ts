@@ -17,8 +17,9 @@ export interface CollectionChange {
   readonly options?: CollectionOptions;
 }
 
-/** What is to change of a field; `newName` renames it and keeps its data. */
-export type FieldChange = Partial<Omit<Field, 'name'>> & { readonly newName?: string };
+type OrNull<T> = { readonly [K in keyof T]?: T[K] | null };
+/** What is to change of a field; null takes an option away, `newName` renames the field and keeps its data. */
+export type FieldChange = OrNull<Omit<Field, 'name'>> & { readonly newName?: string };
 
 export class Definitions {
   readonly #transport: Transport;

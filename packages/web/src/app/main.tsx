@@ -6,6 +6,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from '../data/queries.ts';
+import { ConfirmHost } from '../ui/confirm.tsx';
 import { preferredLanguage, TextsProvider } from '../ui/i18n/texts.tsx';
 import { cssVariables, theme } from '../ui/theme/theme.ts';
 import { Toasts } from '../ui/toasts.tsx';
@@ -31,6 +32,7 @@ createRoot(document.getElementById('app')!).render(
           <ErrorBoundary>
             <RouterProvider router={router} />
           </ErrorBoundary>
+          <ConfirmHost />
           <Toasts />
         </QueryClientProvider>
       </MantineProvider>

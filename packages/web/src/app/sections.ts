@@ -14,4 +14,7 @@ export interface Section {
   readonly shown?: (check: Check) => boolean;
 }
 
-export const sections: readonly Section[] = [{ id: 'data', icon: 'table', path: 'data', key: 'd' }];
+export const sections: readonly Section[] = [
+  { id: 'data', icon: 'table', path: 'data', key: 'd' },
+  { id: 'diagram', icon: 'diagram', path: 'diagram', key: 'm' },
+];

@@ -9,6 +9,7 @@ const paths = {
   book: 'M5 4h11a3 3 0 0 1 3 3v13H8a3 3 0 0 1-3-3zM5 17a3 3 0 0 1 3-3h11',
   search: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l4.500 4.500',
   plus: 'M12 5v14M5 12h14',
+  minus: 'M5 12h14',
   x: 'M6 6l12 12M18 6L6 18',
   check: 'M5 12.500l4.500 4.500L19 7.500',
   chevronDown: 'M6 9l6 6 6-6',

@@ -72,6 +72,7 @@ export const theme = createTheme({
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: { '--row-height': '34px' },
   light: {
+    '--mantine-color-text': gray[9],
     '--mantine-color-dimmed': gray[7],
     '--mantine-color-placeholder': gray[7],
     '--mantine-color-error': '#b42318',
