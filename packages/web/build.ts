@@ -2,7 +2,7 @@
  * Builds the web interface into dist/, and packs each file twice beside itself (`.br`, `.gz`), so that the server only has
  * to send it. With `--if-needed` nothing is done while dist/ is newer than all it is made of.
  */
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,13 +23,6 @@ const sources = [
   join(repository, 'package-lock.json'),
 ];
 
-/** Builds where it is missing or older than its sources. @returns whether it had to. */
-export async function buildIfNeeded(): Promise<boolean> {
-  if (isFresh()) return false;
-  await build();
-  return true;
-}
-
 function isFresh(): boolean {
   const made = join(output, 'index.html');
   return existsSync(made) && statSync(made).mtimeMs >= Math.max(...sources.map(newest));
@@ -43,11 +36,15 @@ function newest(path: string): number {
   return Math.max(0, ...times);
 }
 
+/** Beside dist/ first, then in its place: a server that starts meanwhile finds the one or the other. */
 async function build(): Promise<void> {
+  const made = join(root, `dist.${process.pid}`);
   const vite = await import('vite');
-  await vite.build({ root, logLevel: 'warn' });
-  const assets = join(output, 'assets');
+  await vite.build({ root, logLevel: 'warn', build: { outDir: made, emptyOutDir: true } });
+  const assets = join(made, 'assets');
   await Promise.all(readdirSync(assets).map((name) => pack(join(assets, name))));
+  rmSync(output, { recursive: true, force: true });
+  renameSync(made, output);
 }
 
 async function pack(path: string): Promise<void> {
@@ -58,10 +55,8 @@ async function pack(path: string): Promise<void> {
   await writeFile(`${path}.gz`, await promisify(gzip)(plain, { level: 9 }));
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (!(process.argv.includes('--if-needed') && isFresh())) {
   const started = performance.now();
-  const had = !(process.argv.includes('--if-needed') && isFresh());
-  if (had) await build();
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  if (had) process.stdout.write(`The web interface is built in ${seconds} s.\n`);
+  await build();
+  process.stdout.write(`The web interface is built in ${((performance.now() - started) / 1000).toFixed(1)} s.\n`);
 }

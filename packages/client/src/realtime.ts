@@ -54,6 +54,8 @@ type ServerMessage =
 
 const credentialGone = 4401;
 const longestPause = 30_000;
+/** After the last subscription the connection stays for a moment: the next page may want it. */
+const lingerMilliseconds = 3000;
 
 export class Realtime {
   readonly #options: RealtimeOptions;
@@ -64,6 +66,7 @@ export class Realtime {
   #failures = 0;
   #last = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
+  #retire: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: RealtimeOptions) {
     this.#options = options;
@@ -79,8 +82,9 @@ export class Realtime {
     return () => void this.#watchers.delete(watcher);
   }
 
-  /** @returns what ends the subscription; with the last one the connection is closed. */
+  /** @returns what ends the subscription; with the last one the connection is closed, after a moment. */
   subscribe(asked: Subscribed, listener: Listener): () => void {
+    clearTimeout(this.#retire);
     this.#last += 1;
     const subscription: Subscription = { id: `s${this.#last}`, asked, listener, cursor: asked.since ?? null };
     this.#subscriptions.set(subscription.id, subscription);
@@ -149,12 +153,13 @@ export class Realtime {
 
   #end(id: string): void {
     if (!this.#subscriptions.delete(id)) return;
-    if (this.#subscriptions.size === 0) this.#leave();
-    else if (this.#state === 'open') this.#send({ type: 'unsubscribe', id });
+    if (this.#subscriptions.size === 0) this.#retire = setTimeout(() => this.#leave(), lingerMilliseconds);
+    if (this.#state === 'open') this.#send({ type: 'unsubscribe', id });
   }
 
   #leave(): void {
     clearTimeout(this.#retry);
+    clearTimeout(this.#retire);
     const socket = this.#socket;
     this.#socket = null;
     socket?.close();

@@ -174,7 +174,8 @@ export interface Event {
   readonly at: string;
   readonly name: string;
   readonly resource: string;
-  readonly tk: Key | null;
+  /** The record's key as text, or what else was changed, such as `albums.title` of a field. */
+  readonly tk: string | null;
   readonly actor: string | null;
   readonly requestId: string | null;
   readonly changed?: readonly string[];

@@ -7,8 +7,8 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from '../data/queries.ts';
 import { ConfirmHost } from '../ui/confirm.tsx';
-import { preferredLanguage, TextsProvider } from '../ui/i18n/texts.tsx';
-import { cssVariables, theme } from '../ui/theme/theme.ts';
+import { preferredLanguage, TextsProvider, textsIn } from '../ui/i18n/texts.tsx';
+import { cssVariables, themeIn } from '../ui/theme/theme.ts';
 import { Toasts } from '../ui/toasts.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
 import { pageNonce, restrictMarkup } from './page-policy.ts';
@@ -18,6 +18,7 @@ restrictMarkup();
 const nonce = pageNonce();
 const language = preferredLanguage();
 document.documentElement.lang = language;
+const theme = themeIn(textsIn(language).common);
 
 createRoot(document.getElementById('app')!).render(
   <StrictMode>

@@ -33,7 +33,7 @@ export function Palette({ opened, close }: { opened: boolean; close: () => void 
       size="lg"
       yOffset="12vh"
       centered={false}
-      aria-label={t.open}
+      attributes={{ content: { 'aria-label': t.open } }}
     >
       <Finder close={close} />
     </Modal>

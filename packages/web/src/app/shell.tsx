@@ -46,7 +46,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
             padding={0}
             withCloseButton={false}
             title={null}
-            aria-label={t.menu}
+            attributes={{ content: { 'aria-label': t.menu } }}
           >
             <div className={classes.drawer}>{navigation}</div>
           </Drawer>

@@ -26,7 +26,7 @@ export function UserMenu({ compact = false }: { compact?: boolean }): ReactNode 
         <UnstyledButton
           className={classes.target}
           data-compact={compact || undefined}
-          aria-label={`${t.account}: ${name}`}
+          {...(compact && { 'aria-label': `${t.account}: ${name}` })}
         >
           <span className={classes.face} aria-hidden="true">
             {name.slice(0, 1).toUpperCase()}

@@ -65,7 +65,7 @@ function Diagram({ collections }: { collections: readonly Collection[] }): React
   const move = useDrag((x, y) => setView({ ...view, x: view.x + x, y: view.y + y }));
   return (
     <div className={classes.frame} ref={frame} onWheel={(event) => zoom(event.deltaY < 0 ? 1.1 : 1 / 1.1)} {...move}>
-      <svg className={classes.drawing} role="img" aria-label={t.title}>
+      <svg className={classes.drawing}>
         <defs>
           <marker
             id="arrow"

@@ -46,7 +46,7 @@ export const optionsOf: Readonly<Record<string, readonly OptionName[]>> = {
   email: ['maxLength', ...column],
   url: ['maxLength', ...column],
   phone: ['maxLength', ...column],
-  color: column,
+  color: ['maxLength', ...column],
   uid: column,
   password: ['required', 'allowNull'],
   integer: [...number, ...column],

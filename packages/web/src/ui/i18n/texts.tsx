@@ -14,10 +14,14 @@ export function preferredLanguage(): string {
   return navigator.languages.map((tag) => tag.split('-')[0]!).find((tag) => languages[tag]) ?? 'en';
 }
 
+export function textsIn(language: string): Texts {
+  return languages[language] ?? en;
+}
+
 const TextsContext = createContext<Texts>(en);
 
 export function TextsProvider({ language, children }: { language: string; children: ReactNode }): ReactNode {
-  return <TextsContext value={languages[language] ?? en}>{children}</TextsContext>;
+  return <TextsContext value={textsIn(language)}>{children}</TextsContext>;
 }
 
 /** The texts: `t.common.save`, or a function where a number or name stands in it. */

@@ -1,4 +1,9 @@
-import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
+import {
+  type CSSVariablesResolver,
+  createTheme,
+  type MantineColorsTuple,
+  type MantineThemeOverride,
+} from '@mantine/core';
 
 /** Verdigris: the one accent. Shade 7 holds 4.5:1 under white text. */
 const verdigris: MantineColorsTuple = [
@@ -39,34 +44,51 @@ const dark: MantineColorsTuple = [
   '#0e1312',
 ];
 
-export const theme = createTheme({
-  colors: { verdigris, gray, dark },
-  primaryColor: 'verdigris',
-  primaryShade: { light: 7, dark: 6 },
-  defaultRadius: 'sm',
-  fontFamily: 'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif',
-  fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
-  fontSizes: { xs: '0.75rem', sm: '0.8125rem', md: '0.875rem', lg: '1rem', xl: '1.125rem' },
-  spacing: { xs: '0.5rem', sm: '0.75rem', md: '1rem', lg: '1.5rem', xl: '2rem' },
-  radius: { xs: '3px', sm: '5px', md: '8px', lg: '12px', xl: '20px' },
-  headings: {
-    fontWeight: '600',
-    sizes: {
-      h1: { fontSize: '1.25rem', lineHeight: '1.3' },
-      h2: { fontSize: '1rem', lineHeight: '1.4' },
-      h3: { fontSize: '0.875rem', lineHeight: '1.4' },
+/** The theme; the words that components bring along are those of the language. */
+export const themeIn = ({ close }: { readonly close: string }): MantineThemeOverride =>
+  createTheme({
+    colors: { verdigris, gray, dark },
+    primaryColor: 'verdigris',
+    primaryShade: { light: 7, dark: 6 },
+    defaultRadius: 'sm',
+    fontFamily: 'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif',
+    fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
+    fontSizes: { xs: '0.75rem', sm: '0.8125rem', md: '0.875rem', lg: '1rem', xl: '1.125rem' },
+    spacing: { xs: '0.5rem', sm: '0.75rem', md: '1rem', lg: '1.5rem', xl: '2rem' },
+    radius: { xs: '3px', sm: '5px', md: '8px', lg: '12px', xl: '20px' },
+    headings: {
+      fontWeight: '600',
+      sizes: {
+        h1: { fontSize: '1.25rem', lineHeight: '1.3' },
+        h2: { fontSize: '1rem', lineHeight: '1.4' },
+        h3: { fontSize: '0.875rem', lineHeight: '1.4' },
+      },
     },
-  },
-  focusRing: 'auto',
-  respectReducedMotion: true,
-  cursorType: 'pointer',
-  components: {
-    Button: { defaultProps: { size: 'sm' } },
-    Modal: { defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.4 } } },
-    Tooltip: { defaultProps: { openDelay: 400, withinPortal: true } },
-    Menu: { defaultProps: { shadow: 'md', withinPortal: true } },
-  },
-});
+    focusRing: 'auto',
+    respectReducedMotion: true,
+    cursorType: 'pointer',
+    components: {
+      Button: { defaultProps: { size: 'sm' } },
+      Modal: {
+        defaultProps: {
+          centered: true,
+          overlayProps: { backgroundOpacity: 0.4 },
+          closeButtonProps: { 'aria-label': close },
+        },
+      },
+      Tooltip: { defaultProps: { openDelay: 400, withinPortal: true } },
+      Menu: { defaultProps: { shadow: 'md', withinPortal: true } },
+    },
+  });
+
+/** The soft variant of a colour: ground and words on it, 4.5:1 at least. */
+function soft(color: string, ground: string, words: string): Record<string, string> {
+  return {
+    [`--mantine-color-${color}-light`]: ground,
+    [`--mantine-color-${color}-light-hover`]: ground,
+    [`--mantine-color-${color}-light-color`]: words,
+  };
+}
 
 /** Surfaces and lines have names of their own; muted text holds 4.5:1 on each of them. */
 export const cssVariables: CSSVariablesResolver = () => ({
@@ -85,6 +107,12 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--accent-soft': verdigris[0],
     '--accent-text': verdigris[7],
     '--flash': '#fdf0c3',
+    ...soft('yellow', '#fdf3d7', '#744700'),
+    ...soft('red', '#fdeceb', '#a3261b'),
+    ...soft('green', '#e6f6ea', '#1a5c2e'),
+    ...soft('blue', '#e7f1fb', '#174a7c'),
+    ...soft('gray', gray[1], gray[8]),
+    ...soft('verdigris', verdigris[0], verdigris[8]),
   },
   dark: {
     '--mantine-color-body': dark[8],
@@ -100,5 +128,11 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--accent-soft': '#12302c',
     '--accent-text': verdigris[3],
     '--flash': '#4a4017',
+    ...soft('yellow', '#3a2f10', '#f6d67a'),
+    ...soft('red', '#3f1d1a', '#ffb4ac'),
+    ...soft('green', '#16351f', '#9bdcae'),
+    ...soft('blue', '#152f49', '#a4cdf5'),
+    ...soft('gray', dark[6], dark[0]),
+    ...soft('verdigris', '#12302c', verdigris[2]),
   },
 });
