@@ -33,7 +33,7 @@ export function Navigation({ search }: { search: () => void }): ReactNode {
               to={base + to}
               label={t.sections[id]}
               leftSection={<Icon name={icon} />}
-              active={path.startsWith(base + to)}
+              active={id === 'data' ? path === base + to : path.startsWith(base + to)}
               className={classes.section}
             />
             {id === 'data' && <Collections path={path} />}

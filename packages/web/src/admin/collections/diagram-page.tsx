@@ -66,6 +66,7 @@ function Diagram({ collections }: { collections: readonly Collection[] }): React
   return (
     <div className={classes.frame} ref={frame} onWheel={(event) => zoom(event.deltaY < 0 ? 1.1 : 1 / 1.1)} {...move}>
       <svg className={classes.drawing}>
+        <title>{t.title}</title>
         <defs>
           <marker
             id="arrow"

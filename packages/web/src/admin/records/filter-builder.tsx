@@ -7,6 +7,7 @@ import {
   JsonInput,
   SegmentedControl,
   Select,
+  SimpleGrid,
   Stack,
   Text,
   TextInput,
@@ -195,7 +196,7 @@ function ConditionRow({ condition, change, remove, paths, field }: ConditionRowP
   };
   return (
     <Group gap="xs" wrap="nowrap" align="flex-start">
-      <Group gap="xs" grow flex={1} preventGrowOverflow={false}>
+      <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="xs" flex={1}>
         <Select
           aria-label={t.field}
           data={[...paths].map(([path, each]) => ({
@@ -217,7 +218,7 @@ function ConditionRow({ condition, change, remove, paths, field }: ConditionRowP
           comboboxProps={{ withinPortal: false }}
         />
         {field && <Operand field={field} condition={condition} change={change} />}
-      </Group>
+      </SimpleGrid>
       <IconButton icon="x" label={t.remove} onClick={remove} />
     </Group>
   );
