@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
-import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { bodyHash } from '../base/body-hash.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Answer, DocumentAnswer } from './call.ts';
 import { errorReply } from './error-reply.ts';
 import { requestIdOf } from './request-head.ts';
+import { sendPieces } from './send-pieces.ts';
 import { notModified } from './status.ts';
 
 export const jsonType = 'application/json; charset=utf-8';
@@ -34,9 +34,10 @@ export class Replies {
   /** Written to the socket directly: nothing of the library's own reply is needed, and it costs as much as a keyed read. */
   answer(answer: Answer, request: FastifyRequest, reply: FastifyReply, requestId: string): FastifyReply {
     if ('stream' in answer) {
-      return reply
-        .headers({ ...this.#common, 'x-request-id': requestId, 'content-type': answer.contentType })
-        .send(Readable.from(answer.stream, { objectMode: false }));
+      reply.hijack();
+      reply.raw.writeHead(200, { ...this.#common, 'x-request-id': requestId, 'content-type': answer.contentType });
+      void sendPieces(reply.raw, answer.stream, request.method === 'HEAD');
+      return reply;
     }
     if ('document' in answer) return this.#document(answer, request, reply, requestId);
     const body =
