@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { describeEngines } from '../support/engines.ts';
+import type { Json } from '../support/json.ts';
 import { TestServer } from '../support/scenario.ts';
 import { SocketClient } from '../support/socket-client.ts';
-
-// biome-ignore lint/suspicious/noExplicitAny: messages are looked into freely
-type Json = any;
 
 const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 

@@ -1,6 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
+import type { Json } from '../support/json.ts';
 import { day, hour, MovingClock } from '../support/moving-clock.ts';
 import { accepts, fails, hangs, Receiver } from '../support/receiver.ts';
 import { type Scenario, TestServer } from '../support/scenario.ts';
@@ -163,14 +164,12 @@ describeEngines('webhooks', (engine) => {
     return server.data('POST /api/webhooks:create', { body: { ...good, url: receiver.url(path), ...more } });
   }
   const wake = (): void => server.running.applications.main.webhooks.wake(0);
-  // biome-ignore lint/suspicious/noExplicitAny: a reply's data has no static type here
-  const deliveries = (id: number): Promise<any[]> =>
+  const deliveries = (id: number): Promise<Json[]> =>
     server.data(`GET /api/webhooks/${id}/deliveries:list?sort=id&pageSize=1000`);
   const settled = (id: number, status: string, count = 1): Promise<unknown> =>
     expect.poll(async () => (await deliveries(id)).filter((each) => each.status === status).length).toBe(count);
   /** The first delivery, once so many tries of it have been noted. */
-  // biome-ignore lint/suspicious/noExplicitAny: a reply's data has no static type here
-  async function noted(id: number, tries: number): Promise<any[]> {
+  async function noted(id: number, tries: number): Promise<Json[]> {
     const tried = async (): Promise<number> => {
       const [delivery] = await deliveries(id);
       return delivery?.lastError == null ? 0 : delivery.attempts;

@@ -11,9 +11,7 @@ import { canonicalDatetime } from '../../src/schema/types/datetime.ts';
 import { textFormats } from '../../src/schema/types/formatted-text.ts';
 import { canonicalTime } from '../../src/schema/types/time.ts';
 import type { RunningServer } from '../../src/server.ts';
-
-// biome-ignore lint/suspicious/noExplicitAny: a document is plain JSON
-export type Json = any;
+import type { Json } from './json.ts';
 
 export interface Asked {
   readonly method: string;

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Store } from './engines.ts';
+import type { Json } from './json.ts';
 
 const program = fileURLToPath(new URL('./killable-server.ts', import.meta.url));
 
@@ -34,8 +35,7 @@ export class ServerChild {
   }
 
   /** The reply's data; null where the server is gone. */
-  // biome-ignore lint/suspicious/noExplicitAny: a reply's data has no static type here
-  async data(action: string, body?: unknown): Promise<any> {
+  async data(action: string, body?: unknown): Promise<Json> {
     const reply = await fetch(`${this.url}/api/${action}`, {
       method: 'POST',
       headers: {
