@@ -1,10 +1,9 @@
-import { createInterface } from 'node:readline';
-import { Readable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { bigStore } from '../support/big-store.ts';
 import { describeEngines } from '../support/engines.ts';
 
 const records = 1_000_000;
+const newline = 10;
 
 describeEngines('streams', (engine) => {
   test('a million records in bounded memory, as lines and as a list, in any order', { timeout: 300_000 }, async () => {
@@ -15,11 +14,12 @@ describeEngines('streams', (engine) => {
       const headers = { ...store.headers, accept: 'application/x-ndjson' };
       const reply = await fetch(`${store.url}/api/items:list?paginate=false&${query}`, { headers });
       let count = 0;
-      let last = '';
-      for await (const line of createInterface({ input: Readable.fromWeb(reply.body as never) })) {
-        count += 1;
-        last = line;
+      let tail = Buffer.alloc(0);
+      for await (const chunk of reply.body!) {
+        for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, at + 1)) count += 1;
+        tail = Buffer.concat([tail, chunk]).subarray(-1000); // the longest line is shorter
       }
+      const last = tail.toString().trimEnd().split('\n').at(-1)!;
       return { count, last: JSON.parse(last), took: performance.now() - from };
     };
 
