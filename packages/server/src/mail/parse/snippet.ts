@@ -36,7 +36,7 @@ function quotesFollow(lines: readonly string[], from: number): boolean {
 }
 
 function oneLine(text: string): string {
-  const line = cleanLine(text.replace(/\s+/g, ' ').replace(/[\u200b-\u200f\u034f\u00ad\ufeff]+/g, ''));
+  const line = cleanLine(text.replace(/\s+/g, ' ').replace(/(?:\u034f|[\u00ad\u200b-\u200f\ufeff])+/g, ''));
   return [...line.replace(/ {2,}/g, ' ').slice(0, mailLimits.snippetLength * 3)]
     .slice(0, mailLimits.snippetLength)
     .join('')
