@@ -64,7 +64,6 @@ function* splitWords(written: string): Generator<Word> {
     if (text[at] === ' ') continue;
     form.lastIndex = at;
     const match = form.exec(text)!;
-    if (match[0] === '') throw invalid(`${shown(text.slice(at))} is no word of a search; leave it out.`);
     yield toWord(match);
     at = form.lastIndex - 1;
   }
