@@ -28,10 +28,11 @@ const dropped =
   );
 
 /**
- * Elements deeper than `shown` lose their tags, not their text. At `open` elements that lie in each other, or at `all` of them, the HTML is cut:
+ * Elements deeper than `shown` lose their tags, not their text. At `open` elements that lie in each other, at `all` of them, or at so many
+ * pieces of text (each entity is one), the HTML is cut:
  * the parsers look through what is open, so that 40,000 nested elements took half a minute.
  */
-const depth = { shown: 200, open: 1000, all: 100_000 } as const;
+const bounds = { shown: 200, open: 1000, all: 100_000, texts: 400_000 } as const;
 
 /**
  * HTML of a message that may be shown: allowed elements and attributes, styles of an allowed list, links of four schemes, images that
@@ -51,7 +52,7 @@ export function sanitiseHtml(written: string, room: number = mailLimits.htmlLeng
     allowedSchemesAppliedToAttributes: [],
     nonBooleanAttributes: [],
     parseStyleAttributes: false,
-    nestingLimit: depth.shown,
+    nestingLimit: bounds.shown,
     transformTags: {
       '*': (tag, attributes) => {
         const tagName = tag === 'body' ? 'div' : tag;
@@ -89,17 +90,20 @@ export const escapeText = (text: string): string =>
 function surveyed(html: string): { readonly text: string; readonly styles: string } {
   let open = 0;
   let all = 0;
+  let texts = 0;
   let end = html.length;
   let inStyle = false;
   let styles = '';
+  const cut = (): void => {
+    end = Math.min(end, parser.startIndex);
+    parser.pause();
+  };
   const parser = new Parser({
     onopentagname: (name) => {
       inStyle = name === 'style';
       open += 1;
       all += 1;
-      if (open <= depth.open && all <= depth.all) return;
-      end = Math.min(end, parser.startIndex);
-      parser.pause();
+      if (open > bounds.open || all > bounds.all) cut();
     },
     onclosetag: () => {
       inStyle = false;
@@ -107,6 +111,8 @@ function surveyed(html: string): { readonly text: string; readonly styles: strin
     },
     ontext: (piece) => {
       if (inStyle) styles += piece;
+      texts += 1;
+      if (texts > bounds.texts) cut();
     },
   });
   for (let at = 0; at < html.length && end === html.length; at += step) parser.write(html.slice(at, at + step));
