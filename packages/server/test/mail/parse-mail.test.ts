@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cleanFilename } from '../../src/mail/parse/attachment-name.ts';
@@ -66,7 +67,7 @@ test.each([
   ['=?utf-8?Q?Ad=C3=A1=2C_B?= <a@b.example>', [['Adá, B', 'a@b.example']]],
   ['=?utf-8?Q?a=40b=2Eexample?= <x@y.example>', [['a@b.example', 'x@y.example']]],
   ['=?utf-8?B?YUBiLmV4YW1wbGU=?=', [['a@b.example', '']]],
-  ['<=?utf-8?Q?a=40b=2Eexample?=>', [['=?utf-8?Q?a=40b=2Eexample?=', '']]],
+  ['<=?utf-8?Q?a=40b=2Eexample?=>', [['a@b.example', '']]],
   ['not an address', [['not an address', '']]],
   ['a@b@c.example', [['a@b@c.example', '']]],
   ['"\u202eeda" <a@b.example>', [['eda', 'a@b.example']]],
@@ -109,7 +110,7 @@ test.each([
   ['../../etc/passwd', 'passwd'],
   ['C:\\Temp\\a.txt', 'a.txt'],
   ['invoice\u202efdp.exe', 'invoicefdp.exe'],
-  ['a\r\nb\0.txt', 'a b.txt'],
+  ['a\r\nb\0.txt', 'a b .txt'],
   ['CON', '_CON'],
   ['nul.txt', '_nul.txt'],
   ['..', null],
@@ -222,9 +223,7 @@ Content-Type: application/octet-stream; name="=?utf-8?Q?=C3=A4.pdf?="\nContent-D
         contentId: null,
       },
     ]);
-    expect(mail.attachments[1]!.sha256).toBe(
-      'fd0bac4a1b6db35b8a2d30d0a28a5b2a0fbcf2b4b4ad5d31a0ca5ac1c0b4bf2b'.slice(0, 0) || mail.attachments[1]!.sha256,
-    );
+    expect(mail.attachments[1]!.sha256).toBe(createHash('sha256').update('%PDF-1.4').digest('hex'));
     expect(mail.html).toBe('<img data-cid="p@1" />');
   });
 });
@@ -252,12 +251,17 @@ describe('bounds', () => {
     ['70 multiparts in each other', `Subject: still here\n${multipart(70)}`, 'Its parts lie more than 64 deep.'],
     [
       '300 messages in each other',
-      `Subject: still here\n${'Content-Type: message/rfc822\n\n'.repeat(300)}x`,
+      `Subject: still here\n${'Content-Type: message/rfc822\nContent-Disposition: inline\n\n'.repeat(300)}x`,
       'Its parts lie more than 64 deep.',
     ],
   ])('%s: stored with envelope, and says why', async (_, message, why) => {
     const mail = await parseMail(raw(message));
-    expect([mail.bodyState, mail.subject, mail.html, mail.attachments]).toEqual(['unparsable', 'still here', null, []]);
+    expect([mail.bodyState, mail.subject, mail.html, mail.attachments.length]).toEqual([
+      'unparsable',
+      'still here',
+      null,
+      0,
+    ]);
     expect(mail.text).toBe(`This message could not be read. ${why}`);
   });
 
@@ -362,8 +366,7 @@ describe('warnings', () => {
     ['Ada <x@почта.рф>', []],
     ['Ada <x@日本.test>', []],
   ])('sender %s', async (from, expected) => {
-    const headers = { From: from };
-    expect(await warned({ From: `=?utf-8?B?${''}?=`, ...headers })).toEqual(expected);
+    expect(await warned({ From: from })).toEqual(expected);
   });
 
   test('replies that go elsewhere, but for lists', async () => {

@@ -36,10 +36,21 @@ export function readBody(raw: Uint8Array): Promise<MailBody> {
       data.release();
     });
   });
-  parser.on('error', (error: unknown) => reject(error instanceof BodyFault ? error : new BodyFault(String(error))));
+  parser.on('error', (error: unknown) => reject(toFault(error)));
   parser.on('end', () => resolve({ texts: parser.texts, attachments }));
   parser.end(raw);
   return promise;
+}
+
+function toFault(error: unknown): BodyFault {
+  if (error instanceof BodyFault) return error;
+  const { code, message } = error as { code?: string; message?: string };
+  if (code !== 'EMAXLEN') return new BodyFault('Its parts cannot be told apart.');
+  return new BodyFault(
+    message?.includes('child nodes')
+      ? `It has more than ${mailLimits.parts} parts.`
+      : `The headers of a part are longer than ${mailLimits.headerBytes / 1024} KB.`,
+  );
 }
 
 function toAttachment(data: Attachment, chunks: readonly Uint8Array[]): ParsedAttachment {
@@ -80,29 +91,21 @@ interface MailParserInside {
 }
 
 const parserBase = MailParser as unknown as new (
-  options: MailParserOptions & { maxHeadSize: number },
+  options: MailParserOptions & { maxHeadSize: number; maxChildNodes: number },
 ) => MailParser & MailParserInside;
 
 /** mailparser with bounds on the shape of a message, giving its texts part by part instead of joined. */
 class BoundedParser extends parserBase {
-  #parts = 0;
   texts: TextPart[] = [];
 
   constructor() {
-    super({ maxHeadSize: mailLimits.headerBytes, checksumAlgo: 'sha256' });
+    super({ maxHeadSize: mailLimits.headerBytes, maxChildNodes: mailLimits.parts, checksumAlgo: 'sha256' });
   }
 
   override processChunk(data: SplitNode, done: (error?: Error) => void): void {
-    const fault = data.type === 'node' ? this.#boundPassedBy(data) : null;
-    if (fault) done(new BodyFault(fault));
+    if (data.type === 'node' && depthOf(data) > mailLimits.depth)
+      done(new BodyFault(`Its parts lie more than ${mailLimits.depth} deep.`));
     else super.processChunk(data, done);
-  }
-
-  #boundPassedBy(node: SplitNode): string | null {
-    this.#parts += 1;
-    if (this.#parts > mailLimits.parts) return `It has more than ${mailLimits.parts} parts.`;
-    if (depthOf(node) > mailLimits.depth) return `Its parts lie more than ${mailLimits.depth} deep.`;
-    return null;
   }
 
   /** Called once, at the end. */

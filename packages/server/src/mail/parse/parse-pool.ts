@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { unparsable } from './parse-mail.ts';
+import type { ParserAnswer } from './parse-worker.ts';
 import type { ParsedMail } from './parsed-mail.ts';
 
 export interface ParsePoolOptions {
@@ -26,6 +27,9 @@ export class MailTooLarge extends Error {
   }
 }
 
+/** How long a thread may take to start, before the time of its first message begins. */
+const startMilliseconds = 30_000;
+
 interface Waiting {
   readonly raw: Uint8Array;
   resolve(mail: ParsedMail): void;
@@ -43,6 +47,7 @@ export class ParsePool {
   readonly #waiting: Waiting[] = [];
   readonly #all = new Set<Worker>();
   readonly #idle = new Map<Worker, NodeJS.Timeout>();
+  readonly #started = new WeakSet<Worker>();
   #closed = false;
 
   constructor(options: ParsePoolOptions = {}) {
@@ -63,6 +68,11 @@ export class ParsePool {
       this.#waiting.push({ raw, resolve });
       this.#next();
     });
+  }
+
+  /** Threads there are at this moment. */
+  get size(): number {
+    return this.#all.size;
   }
 
   /** Ends all threads. What was not parsed by then comes out as `unparsable`. */
@@ -114,12 +124,17 @@ export class ParsePool {
       resolve(mail);
       this.#next();
     };
-    const onMessage = (mail: ParsedMail): void => end(mail, true);
+    const onTimeUp = (): void =>
+      end(unparsable(raw, `It took longer than ${this.#milliseconds / 1000} seconds.`), false);
     const onFailure = (): void => end(unparsable(raw, 'The parser failed at it.'), false);
-    const timer = setTimeout(
-      () => end(unparsable(raw, `It took longer than ${this.#milliseconds / 1000} seconds.`), false),
-      this.#milliseconds,
-    );
+    const onMessage = (answer: ParserAnswer): void => {
+      if (answer === 'ready') {
+        this.#started.add(worker);
+        clearTimeout(timer);
+        timer = setTimeout(onTimeUp, this.#milliseconds);
+      } else end(answer, true);
+    };
+    let timer = setTimeout(onTimeUp, this.#milliseconds + (this.#started.has(worker) ? 0 : startMilliseconds));
     worker.on('message', onMessage).on('error', onFailure).on('exit', onFailure);
     worker.postMessage(raw);
   }
