@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Attachment, MailParser, type MailParserOptions } from 'mailparser';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { cleanFilename } from './attachment-name.ts';
+import { shortened } from './clean-text.ts';
 import type { ParsedAttachment } from './parsed-mail.ts';
 import { sniffedType } from './sniffed-type.ts';
 
@@ -10,6 +11,8 @@ export interface TextPart {
   readonly type: 'plain' | 'html';
   readonly alternative: boolean;
   readonly text: string;
+  /** The part was longer than the limit. */
+  readonly cut: boolean;
 }
 
 export interface MailBody {
@@ -124,7 +127,8 @@ function depthOf(node: SplitNode): number {
 function* textParts(node: TreeNode, alternative: boolean): Generator<TextPart> {
   if (node.textContent) {
     const type = node.contentType === 'text/html' ? 'html' : 'plain';
-    yield { type, alternative, text: node.textContent };
+    const most = type === 'html' ? mailLimits.htmlLength : mailLimits.textLength;
+    yield { type, alternative, text: shortened(node.textContent, most), cut: node.textContent.length > most };
   }
   const inner = alternative || node.contentType === 'multipart/alternative';
   for (const child of node.children ?? []) yield* textParts(child, inner);
