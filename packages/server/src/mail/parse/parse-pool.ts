@@ -3,13 +3,14 @@ import { mailLimits } from '../../protocol/mail-limits.ts';
 import { unparsable } from './parse-mail.ts';
 import type { ParserAnswer } from './parse-worker.ts';
 import type { ParsedMail } from './parsed-mail.ts';
+import { limitProcessorTime } from './processor-limit.ts';
 
 export interface ParsePoolOptions {
   /** Messages at once. */
   readonly threads?: number;
   /** Heap of a thread. */
   readonly memoryMegabytes?: number;
-  /** How long a message may take. */
+  /** Time of the processor that a message may take; on the clock, six times as much. */
   readonly milliseconds?: number;
   /** After how long without work a thread ends. */
   readonly idleMilliseconds?: number;
@@ -27,8 +28,8 @@ export class MailTooLarge extends Error {
   }
 }
 
-/** How long a thread may take to start, before the time of its first message begins. */
-const startMilliseconds = 30_000;
+/** Time of the processor that a thread may take to start, before that of its first message begins. */
+const startMilliseconds = 10_000;
 
 interface Waiting {
   readonly raw: Uint8Array;
@@ -116,7 +117,7 @@ export class ParsePool {
   #run(worker: Worker, { raw, resolve }: Waiting): void {
     worker.ref();
     const end = (mail: ParsedMail, usable: boolean): void => {
-      clearTimeout(timer);
+      stopWatch();
       // Not removeAllListeners(): a Worker's own listeners live among them.
       worker.off('message', onMessage).off('error', onFailure).off('exit', onFailure);
       if (usable) this.#rest(worker);
@@ -128,13 +129,16 @@ export class ParsePool {
       end(unparsable(raw, `It took longer than ${this.#milliseconds / 1000} seconds.`), false);
     const onFailure = (): void => end(unparsable(raw, 'The parser failed at it.'), false);
     const onMessage = (answer: ParserAnswer): void => {
-      if (answer === 'ready') {
-        this.#started.add(worker);
-        clearTimeout(timer);
-        timer = setTimeout(onTimeUp, this.#milliseconds);
-      } else end(answer, true);
+      if (answer !== 'ready') {
+        end(answer, true);
+        return;
+      }
+      this.#started.add(worker);
+      stopWatch();
+      stopWatch = limitProcessorTime(worker, this.#milliseconds, onTimeUp);
     };
-    let timer = setTimeout(onTimeUp, this.#milliseconds + (this.#started.has(worker) ? 0 : startMilliseconds));
+    const limit = this.#started.has(worker) ? this.#milliseconds : startMilliseconds;
+    let stopWatch = limitProcessorTime(worker, limit, onTimeUp);
     worker.on('message', onMessage).on('error', onFailure).on('exit', onFailure);
     worker.postMessage(raw);
   }
