@@ -8,7 +8,7 @@ import { corpus, messageAt, messagesIn } from './corpus.ts';
 const fixtures = messagesIn('fixtures');
 const ham = messagesIn('easy-ham');
 
-describe.skipIf(corpus === null)('mail that others wrote', () => {
+describe.skipIf(corpus === null)('mail that others wrote', { timeout: 180_000 }, () => {
   const pool = new ParsePool({ threads: 2 });
   afterAll(() => pool.close());
 
