@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { MailTooLarge, ParsePool, type ParsePoolOptions } from '../../src/mail/parse/parse-pool.ts';
+import { MailTooLarge, ParsePool, ParsePoolClosed, type ParsePoolOptions } from '../../src/mail/parse/parse-pool.ts';
 import { raw } from './corpus.ts';
 
 let pool: ParsePool;
@@ -60,13 +60,13 @@ test('threads that rest are ended, and started again', async () => {
   expect((await parse(good('b'))).subject).toBe('b');
 });
 
-test('what waits when the pool closes comes out too, and nothing is taken after', async () => {
+test('what is not parsed when the pool closes is not judged, and nothing is taken after', async () => {
   const { parse } = bound(start({ threads: 1 }));
-  const waiting = [parse(heavy()), parse(good('a')), parse(good('b'))];
+  const waiting = Promise.allSettled([parse(heavy()), parse(good('a')), parse(good('b'))]);
   await pool.close();
-  const mails = await Promise.all(waiting);
-  expect(mails.map(({ bodyState }) => bodyState)).toEqual(['unparsable', 'unparsable', 'unparsable']);
-  await expect(parse(good('c'))).rejects.toThrow('closed');
+  const reasons = (await waiting).map((each) => (each.status === 'rejected' ? each.reason : each.value));
+  expect(reasons.map((reason) => reason instanceof ParsePoolClosed)).toEqual([true, true, true]);
+  await expect(parse(good('c'))).rejects.toThrow(ParsePoolClosed);
 });
 
 const bound = (made: ParsePool): { parse: ParsePool['parse'] } => ({ parse: (message) => made.parse(message) });

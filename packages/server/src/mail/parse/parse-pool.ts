@@ -34,6 +34,15 @@ const startMilliseconds = 10_000;
 interface Waiting {
   readonly raw: Uint8Array;
   resolve(mail: ParsedMail): void;
+  reject(error: Error): void;
+}
+
+/** The pool ended before the message was parsed: it says nothing about the message, which is to be parsed again. */
+export class ParsePoolClosed extends Error {
+  constructor() {
+    super('The pool of parsers is closed.');
+    this.name = 'ParsePoolClosed';
+  }
 }
 
 /**
@@ -60,13 +69,14 @@ export class ParsePool {
 
   /**
    * @param raw is copied to the thread; the caller keeps it.
-   * @throws MailTooLarge over 50 MB. Nothing else that a message holds makes it reject.
+   * @throws MailTooLarge over 50 MB; nothing else that a message holds makes it reject.
+   * @throws ParsePoolClosed where the pool is closed before the message is parsed.
    */
   parse(raw: Uint8Array): Promise<ParsedMail> {
     if (raw.length > mailLimits.rawBytes) return Promise.reject(new MailTooLarge(raw.length));
-    if (this.#closed) return Promise.reject(new Error('The pool of parsers is closed.'));
-    return new Promise((resolve) => {
-      this.#waiting.push({ raw, resolve });
+    if (this.#closed) return Promise.reject(new ParsePoolClosed());
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ raw, resolve, reject });
       this.#next();
     });
   }
@@ -76,12 +86,12 @@ export class ParsePool {
     return this.#all.size;
   }
 
-  /** Ends all threads. What was not parsed by then comes out as `unparsable`. */
+  /** Ends all threads. What was not parsed by then is rejected, not judged. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const timer of this.#idle.values()) clearTimeout(timer);
     this.#idle.clear();
-    for (const { raw, resolve } of this.#waiting.splice(0)) resolve(unparsable(raw, 'The server stopped meanwhile.'));
+    for (const { reject } of this.#waiting.splice(0)) reject(new ParsePoolClosed());
     await Promise.all([...this.#all].map((worker) => worker.terminate()));
   }
 
@@ -114,7 +124,7 @@ export class ParsePool {
     return worker;
   }
 
-  #run(worker: Worker, { raw, resolve }: Waiting): void {
+  #run(worker: Worker, { raw, resolve, reject }: Waiting): void {
     worker.ref();
     const end = (mail: ParsedMail, usable: boolean): void => {
       stopWatch();
@@ -122,7 +132,8 @@ export class ParsePool {
       worker.off('message', onMessage).off('error', onFailure).off('exit', onFailure);
       if (usable) this.#rest(worker);
       else this.#retire(worker);
-      resolve(mail);
+      if (this.#closed && !usable) reject(new ParsePoolClosed());
+      else resolve(mail);
       this.#next();
     };
     const onTimeUp = (): void =>
