@@ -202,6 +202,8 @@ async function writing(target: Target, records: readonly CheckedRecord[], work: 
         inside && !database.dialect.shared ? inside.run(statement) : (await database.read([statement]))[0]!;
       await checkReferences(target.context, target.collection, records, read, true);
     }
+    // A shared transaction runs again as a whole: its collision is told to whoever began it.
+    if (target.context.inside && error instanceof DatabaseFault && error.kind === 'collision') throw error;
     throw writeFault(error, target.collection, records.length > 0);
   }
 }

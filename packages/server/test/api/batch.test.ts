@@ -300,6 +300,16 @@ describeEngines('batch', (engine) => {
     expect(items).toHaveLength(done);
   });
 
+  test('five batches that collide are run again until all are done', async () => {
+    const [{ id }] = await server.data('POST /api/orders:create', { body: [{ no: 81 }] });
+    const read = { op: 'get', resource: 'orders', filterByTk: id };
+    const write = { op: 'update', resource: 'orders', filterByTk: id, values: { note: 'x' } };
+    const replies = await Promise.all(
+      Array.from({ length: 5 }, () => server.call('POST /api/batch', { body: batch(read, write).body })),
+    );
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  });
+
   test('another application is out of reach', async () => {
     await server.data('POST /api/applications:create', { body: { name: 'other' } });
     const reply = await server.call('POST /api/batch', {

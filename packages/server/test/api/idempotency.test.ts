@@ -181,6 +181,16 @@ describeEngines('Idempotency-Key', (engine) => {
     expect(await count(10)).toBe(1);
   });
 
+  test('writers of one record under keys of their own follow each other', async () => {
+    const { id } = await server.data('POST /api/things:create', { body: { n: 30 } });
+    const replies = await Promise.all(
+      Array.from({ length: 5 }, (_, n) =>
+        server.call(`POST /api/things:update?filterByTk=${id}`, { body: { text: `${n}` }, headers: under(fresh()) }),
+      ),
+    );
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200));
+  });
+
   test('a secret is never kept: the repeat is 409, and nothing is made', async () => {
     const headers = under(fresh());
     const body = { role: { name: 'writer' } };
