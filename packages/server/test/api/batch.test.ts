@@ -344,6 +344,31 @@ describeEngines('batch', (engine) => {
     expect(items).toHaveLength(done);
   });
 
+  test('more batches than connections, each with a key that names nothing, are refused at once', async () => {
+    const operations = [
+      { op: 'create', resource: 'tags', values: { label: 'with nothing' } },
+      { op: 'create', resource: 'items', values: { name: 'x', orderId: 99_999 } },
+    ];
+    const replies = await Promise.all(
+      Array.from({ length: 40 }, () => server.call('POST /api/batch', { body: { operations } })),
+    );
+    const details = { 'operations[1].values.orderId': 'There is no such record.' };
+    for (const { status, body } of replies)
+      expect({ status, body }).toMatchObject({ status: 400, body: { code: 'REFERENCE_MISSING', details } });
+  });
+
+  test('a key that names nothing is told apart from one that the batch has made', async () => {
+    await server.play({
+      name: 'one of two',
+      ...batch(
+        { ...order, values: { no: 90 } },
+        { op: 'create', resource: 'items', values: { name: 'a', orderId: '$order.id' } },
+        { op: 'create', resource: 'items', values: { name: 'b', orderId: 99_999 } },
+      ),
+      expect: { status: 400, body: { details: { 'operations[2].values.orderId': expect.any(String) } } },
+    });
+  });
+
   test('five batches that collide are run again until all are done', async () => {
     const [{ id }] = await server.data('POST /api/orders:create', { body: [{ no: 81 }] });
     const read = { op: 'get', resource: 'orders', filterByTk: id };
