@@ -1,4 +1,11 @@
-import { type BoundStatement, bind, compile, environmentOf, type Row } from '../database/database.ts';
+import {
+  type BoundStatement,
+  bind,
+  compile,
+  type DatabaseFault,
+  environmentOf,
+  type Row,
+} from '../database/database.ts';
 import { identifier, type Param, sql } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { planRows } from '../query/filter-plan.ts';
@@ -36,6 +43,30 @@ export async function checkReferences(
     if (!always && grant.rows === null && !mayBeTrashed) continue;
     await checkField(context, field, wanted, grant, run);
   }
+}
+
+/**
+ * Names the foreign key that a constraint has refused. SQLite does not say which one it was, so both engines are asked. In a
+ * shared transaction of PostgreSQL nothing can be asked any more, and another connection would not see what it wrote: there
+ * the refusal itself names the column.
+ *
+ * @throws ApiError `REFERENCE_MISSING` naming the field.
+ */
+export async function tellMissing(
+  context: RecordContext,
+  collection: Collection,
+  records: readonly CheckedRecord[],
+  fault: DatabaseFault,
+): Promise<void> {
+  const { database, inside } = context;
+  if (inside && database.dialect.shared) {
+    const isNamed = ({ name }: Field): boolean => records.some(({ named }) => named.includes(name));
+    const field = columnsOf(collection).find(({ column }) => fault.columns.includes(column!));
+    if (field?.references && isNamed(field)) throw referenceMissing(field);
+    return;
+  }
+  const ask: Run = async (statement) => (inside ? inside.run(statement) : (await database.read([statement]))[0]!);
+  await checkReferences(context, collection, records, ask, true);
 }
 
 /** Keys that records of the same write bring with them: they may name each other. */

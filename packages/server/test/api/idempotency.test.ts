@@ -180,6 +180,26 @@ describeEngines('Idempotency-Key', (engine) => {
     expect(await count(10)).toBe(1);
   });
 
+  test('definitions made at once, each under its key, are all made, and each reply is kept', async () => {
+    const names = Array.from({ length: 6 }, (_, n) => `beside${n}`);
+    const make = (name: string): Promise<Reply> =>
+      server.call('POST /api/collections:create', { body: { name, fields: [] }, headers: under(name) });
+    const made = await Promise.all(names.map(make));
+    expect(made.map(({ status, body }) => [status, body.code])).toEqual(names.map(() => [200, undefined]));
+    const again = await make(names.at(-1)!);
+    expect([again.text, again.headers.get('idempotency-replayed')]).toEqual([made.at(-1)!.text, 'true']);
+  });
+
+  test('writers of one record under keys of their own follow each other', async () => {
+    const { id } = await server.data('POST /api/things:create', { body: { n: 30 } });
+    const replies = await Promise.all(
+      Array.from({ length: 5 }, (_, n) =>
+        server.call(`POST /api/things:update?filterByTk=${id}`, { body: { text: `${n}` }, headers: under(fresh()) }),
+      ),
+    );
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200));
+  });
+
   test('a secret is never kept: the repeat is 409, and nothing is made', async () => {
     const headers = under(fresh());
     const body = { role: { name: 'writer' } };

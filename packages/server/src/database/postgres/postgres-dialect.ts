@@ -64,7 +64,6 @@ function column(definition: ColumnDefinition): Sql {
   return sql`${identifier(definition.name)} ${type}${key}${definition.notNull && !definition.primaryKey ? ' NOT NULL' : ''}${link}`;
 }
 
-/** ICU lower-cases by neighbours in the final sigma alone; see text-fold.ts. */
 function addReference(table: string, { name, references }: ColumnDefinition): Sql {
   return sql`ALTER TABLE ${identifier(table)} ADD FOREIGN KEY (${identifier(name)}) ${referring(references!)}`;
 }
@@ -80,6 +79,7 @@ function createTable(table: string, columns: readonly ColumnDefinition[], indexe
   ];
 }
 
+/** ICU lower-cases by neighbours in the final sigma alone; see text-fold.ts. */
 const fold = (text: Sql): Sql => sql`translate(lower(${text} COLLATE "und-x-icu"),'ς','σ') COLLATE "C"`;
 /** JSON that is no list has no elements. */
 const listOf = (json: Sql): Sql => sql`CASE WHEN json_typeof(${json})='array' THEN ${json} ELSE '[]'::json END`;
