@@ -109,11 +109,11 @@ async function runEndOtherSessions(call: Call): Promise<Answer> {
   return { data: String(ended) };
 }
 
-/** The key of one record in a parameter of an action of the server's own. */
-export function idOf(parameter: unknown): number {
-  if (typeof parameter === 'string' && /^[1-9]\d{0,9}$/.test(parameter) && Number(parameter) < 2 ** 31)
-    return Number(parameter);
-  throw new ApiError('PARAMETER_INVALID', 'filterByTk must name one record by its id.');
+/** The key of one record in a parameter of an action of the server's own: text in a query, a number in a body. */
+export function idOf(parameter: unknown, name = 'filterByTk'): number {
+  const text = typeof parameter === 'number' ? String(parameter) : parameter;
+  if (typeof text === 'string' && /^[1-9]\d{0,9}$/.test(text) && Number(text) < 2 ** 31) return Number(text);
+  throw new ApiError('PARAMETER_INVALID', `${name} must name one record by its id.`);
 }
 
 async function runChangePassword(call: Call): Promise<Answer> {
