@@ -72,6 +72,7 @@ export async function findAccount(
 
 export async function insertLogin(
   database: Database,
+  transaction: Transaction,
   login: {
     readonly userId: number;
     readonly tokenHash: string;
@@ -79,13 +80,11 @@ export async function insertLogin(
     readonly expiresAt: string;
   },
 ): Promise<void> {
-  await database.write((transaction) =>
-    writing(
-      database,
-      transaction,
-    )(
-      sql`INSERT INTO logins ("userId","tokenHash","createdAt","expiresAt") VALUES (${value('integer', login.userId)},${value('text', login.tokenHash)},${value('datetime', login.createdAt)},${value('datetime', login.expiresAt)})`,
-    ),
+  await writing(
+    database,
+    transaction,
+  )(
+    sql`INSERT INTO logins ("userId","tokenHash","createdAt","expiresAt") VALUES (${value('integer', login.userId)},${value('text', login.tokenHash)},${value('datetime', login.createdAt)},${value('datetime', login.expiresAt)})`,
   );
 }
 
