@@ -316,8 +316,18 @@ export async function insertUser(
   return Number(row![0]);
 }
 
-export async function activateUser(database: Database, transaction: Transaction, id: number): Promise<void> {
-  await writing(database, transaction)(sql`UPDATE users SET status='active' WHERE id=${value('integer', id)}`);
+/** Makes a user active, under another password. */
+export async function activateUser(
+  database: Database,
+  transaction: Transaction,
+  id: number,
+  passwordHash: string | null,
+): Promise<void> {
+  const password = value('text', passwordHash);
+  await writing(
+    database,
+    transaction,
+  )(sql`UPDATE users SET status='active',password=${password},_v=_v+1 WHERE id=${value('integer', id)}`);
 }
 
 /** A user with the password's hash, to be made anew in another application; null for nobody. */
