@@ -34,6 +34,7 @@ export const authActions: Readonly<Record<string, SystemAction>> = {
 
 async function runSignIn(call: Call): Promise<Answer> {
   const { application, limits, address } = call;
+  knownParameters(call, [], false);
   const { account, password } = credentialsOf(call.body);
   const context = application.signInContext;
   const found = await accountOf(context, account);
@@ -55,14 +56,19 @@ function isGuess(error: unknown): boolean {
 }
 
 async function runSignOut(call: Call): Promise<Answer> {
-  if (call.caller.type === 'anonymous') throw tokenMissing();
-  await signOut(call.application.database, call.caller);
-  await call.application.refresh();
+  const { application, caller } = call;
+  if (caller.type === 'anonymous') throw tokenMissing();
+  knownParameters(call, [], false);
+  if (caller.type !== 'session') return { data: '1', act: null };
+  await signOut(application.database, caller.credentialId!);
+  await application.refresh();
   return { data: '1' };
 }
 
-async function runCheck({ application, caller }: Call): Promise<Answer> {
+async function runCheck(call: Call): Promise<Answer> {
+  const { application, caller } = call;
   if (caller.type === 'anonymous') throw tokenMissing();
+  knownParameters(call, [], false);
   const { user } = caller;
   const data = {
     id: user?.['id'] ?? null,
@@ -105,6 +111,7 @@ async function runEndOtherSessions(call: Call): Promise<Answer> {
   const own = ownSession(call);
   knownParameters(call, [], false);
   const ended = await endOtherSessions(call.application.database, own);
+  if (ended === 0) return { data: '0', act: null };
   await call.application.refresh();
   return { data: String(ended) };
 }

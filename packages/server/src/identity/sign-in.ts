@@ -8,7 +8,6 @@ import { stillHas } from '../database/password-rows.ts';
 import { ApiError, invalidValues } from '../protocol/api-error.ts';
 import type { Collection } from '../schema/registry.ts';
 import { loginLifetime } from './authenticator.ts';
-import type { Caller } from './caller.ts';
 import { verifyPassword } from './password.ts';
 
 export interface SignInContext {
@@ -105,11 +104,10 @@ export async function startLogin(
   return { user: (await loadUser(database, users, userId))!, token };
 }
 
-/** Ends the caller's login for the next request on every node. */
-export async function signOut(database: Database, caller: Caller): Promise<void> {
-  if (caller.type !== 'session') return;
+/** Ends a login for the next request on every node. */
+export async function signOut(database: Database, loginId: number): Promise<void> {
   await database.write(async (transaction) => {
-    await deleteLogin(database, transaction, caller.credentialId!);
+    await deleteLogin(database, transaction, loginId);
     await bumpVersion(transaction);
   });
 }
