@@ -145,6 +145,21 @@ export async function readPermissions(database: Database): Promise<StoredPermiss
   return rows.map((row) => permissionOf(row));
 }
 
+/** One that was just written. */
+export async function findPermission(
+  database: Database,
+  transaction: Transaction,
+  id: unknown,
+): Promise<StoredPermission> {
+  const [row] = await writing(
+    database,
+    transaction,
+  )(
+    sql`SELECT id,role,resource,actions,filter,fields,"exceptFields" FROM permissions WHERE id=${value('integer', id)}`,
+  );
+  return permissionOf(row!);
+}
+
 /** The other permissions of a role on a resource, as the transaction sees them. */
 export async function permissionsOn(
   database: Database,
