@@ -1,6 +1,7 @@
 /** Statements about credentials, users and roles: the system tables whose columns are named like their fields. */
 import { type Collection, columnsOf } from '../schema/registry.ts';
-import { type Database, fixed, type Row, type Transaction } from './database.ts';
+import type { Database, Row, Transaction } from './database.ts';
+import { read, run } from './run-statement.ts';
 import { listValue, type Sql, sql, value } from './sql.ts';
 
 export interface StoredLogin {
@@ -14,12 +15,12 @@ type Run = (statement: Sql) => Promise<Row[]>;
 /** Runs a statement outside of any transaction. */
 export const reading =
   (database: Database): Run =>
-  async (statement) =>
-    (await database.read([fixed(database.dialect, statement)]))[0]!;
+  (statement) =>
+    read(database, statement);
 export const writing =
   (database: Database, transaction: Transaction): Run =>
   (statement) =>
-    transaction.run(fixed(database.dialect, statement));
+    run(database, transaction, statement);
 
 export async function findLogin(database: Database, tokenHashes: readonly string[]): Promise<StoredLogin | null> {
   const { dialect } = database;
@@ -138,10 +139,10 @@ export interface StoredPermission {
   readonly exceptFields: readonly string[] | null;
 }
 
+const permissionColumns = sql`id,role,resource,actions,filter,fields,"exceptFields"`;
+
 export async function readPermissions(database: Database): Promise<StoredPermission[]> {
-  const rows = await reading(database)(
-    sql`SELECT id,role,resource,actions,filter,fields,"exceptFields" FROM permissions ORDER BY id`,
-  );
+  const rows = await reading(database)(sql`SELECT ${permissionColumns} FROM permissions ORDER BY id`);
   return rows.map((row) => permissionOf(row));
 }
 
@@ -154,9 +155,7 @@ export async function findPermission(
   const [row] = await writing(
     database,
     transaction,
-  )(
-    sql`SELECT id,role,resource,actions,filter,fields,"exceptFields" FROM permissions WHERE id=${value('integer', id)}`,
-  );
+  )(sql`SELECT ${permissionColumns} FROM permissions WHERE id=${value('integer', id)}`);
   return permissionOf(row!);
 }
 
@@ -171,17 +170,14 @@ export async function permissionsOn(
     database,
     transaction,
   )(
-    sql`SELECT id,role,resource,actions,filter,fields,"exceptFields" FROM permissions WHERE role=${value('text', role)} AND resource=${value('text', resource)}`,
+    sql`SELECT ${permissionColumns} FROM permissions WHERE role=${value('text', role)} AND resource=${value('text', resource)}`,
   );
   return rows.map((row) => permissionOf(row));
 }
 
 /** Every permission of every role. */
 export async function permissionsIn(database: Database, transaction: Transaction): Promise<StoredPermission[]> {
-  const rows = await writing(
-    database,
-    transaction,
-  )(sql`SELECT id,role,resource,actions,filter,fields,"exceptFields" FROM permissions ORDER BY id`);
+  const rows = await writing(database, transaction)(sql`SELECT ${permissionColumns} FROM permissions ORDER BY id`);
   return rows.map((row) => permissionOf(row));
 }
 
