@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Application } from '../../src/applications/application.ts';
 import { anonymous } from '../../src/identity/authenticator.ts';
 import { accountOf, signIn } from '../../src/identity/sign-in.ts';
+import { createKey } from '../../src/records/system/api-key-rules.ts';
 import { makeReset } from '../../src/records/system/own-account.ts';
 import { describeEngines } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
@@ -41,6 +42,14 @@ describeEngines('a proof that ends on the way', (engine) => {
     const { email } = await person();
     const tokens = await Promise.all(Array.from({ length: 8 }, () => server.signIn(email, first)));
     expect(new Set(tokens).size).toBe(8);
+  });
+
+  test('no key is made for a role that is destroyed meanwhile', async () => {
+    await server.data('POST /api/roles:create', { body: { name: 'passing' } });
+    const context = main.recordContext({ ...anonymous, role: 'admin' }, null);
+    await server.data('POST /api/roles:destroy?filterByTk=passing');
+    await expect(createKey(context, { role: 'passing' })).rejects.toMatchObject({ code: 'REFERENCE_MISSING' });
+    expect(await server.data('GET /api/apiKeys:list')).toEqual([]);
   });
 
   test('no link is made for an address that changes while it is looked up', async () => {
