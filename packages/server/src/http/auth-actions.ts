@@ -34,13 +34,13 @@ export const authActions: Readonly<Record<string, SystemAction>> = {
 
 async function runSignIn(call: Call): Promise<Answer> {
   const { application, limits, address } = call;
-  knownParameters(call, [], false);
   const { account, password } = credentialsOf(call.body);
   const context = application.signInContext;
   const found = await accountOf(context, account);
   const named = found ? `user ${found.id}` : `nobody ${emailForm(account).slice(0, 320)}`;
   const attempt = limits.signIn(address, application.name, named);
   try {
+    knownParameters(call, [], false);
     const signedIn = await signIn(context, found, password);
     attempt.succeeded();
     return { data: JSON.stringify(signedIn), act: { userId: signedIn.user['id'] as number } };
