@@ -17,6 +17,7 @@ import { loadExtensions } from './extensions/load-extensions.ts';
 import type { MailSettings } from './http/account-settings.ts';
 import { HttpServer } from './http/http-server.ts';
 import { hashPassword } from './identity/password.ts';
+import { emailForm } from './identity/sign-in.ts';
 
 /** Messages to webhooks that are under way at once. */
 const messagesPerHost = 4;
@@ -161,5 +162,5 @@ async function postgresStores(config: Config, url: string): Promise<ApplicationS
 async function addRoot(main: Application, email: string, password: string): Promise<void> {
   if (await hasUsers(main)) return;
   const passwordHash = await hashPassword(password);
-  await addFirstAdmin(main, { email: email.trim().toLowerCase(), username: null, nickname: 'Admin', passwordHash });
+  await addFirstAdmin(main, { email: emailForm(email), username: null, nickname: 'Admin', passwordHash });
 }

@@ -92,6 +92,6 @@ function runSystem(action: SystemAction, call: Call): Promise<Answer> {
 /** An act that leaves no event is told of before its reply leaves. */
 async function journaled(action: SystemAction, call: Call): Promise<Answer> {
   const answer = await action.run(call);
-  await noteSilentAct(call, answer);
+  if (!('act' in answer) || answer.act !== null) await noteSilentAct(call, answer);
   return answer;
 }
