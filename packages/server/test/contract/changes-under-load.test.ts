@@ -17,6 +17,8 @@ const rounds: readonly (readonly [string, object])[] = [
 /** Stays: every record, also one that was being written meanwhile, has the default. */
 const last = ['fields:create', { name: 'last', type: 'integer', required: true, defaultValue: 3 }] as const;
 
+const patience = { timeout: 20_000, interval: 5 };
+
 describeEngines('definitions that change under readers and writers', (engine) => {
   let store: Store;
   let nodes: TestServer[];
@@ -46,11 +48,13 @@ describeEngines('definitions that change under readers and writers', (engine) =>
     const changer = nodes[0]!;
     const other = nodes.at(-1)!;
     let going = true;
+    let answered = 0;
     const acknowledged = new Map<number, number>();
     const odd: string[] = [];
     const writer = async (offset: number): Promise<void> => {
       for (let mark = offset; going; mark += 4) {
         const reply = await other.call('POST /api/things:create', { body: { n: mark, mark } });
+        answered += 1;
         if (reply.status === 200) acknowledged.set(mark, mark);
         // The body names a field by its former name, or gives a number where text is wanted now.
         else if (![400, 422, 503].includes(reply.status)) odd.push(reply.text);
@@ -73,12 +77,13 @@ describeEngines('definitions that change under readers and writers', (engine) =>
           break;
         }
       }
-      await new Promise((resolve) => setTimeout(resolve, 60));
+      const before = answered;
+      await expect.poll(() => answered, patience).toBeGreaterThan(before + 8);
     }
+    await expect.poll(() => acknowledged.size, patience).toBeGreaterThan(50);
     going = false;
     await Promise.all(others);
     expect({ failed, odd: odd.slice(0, 3) }).toEqual({ failed: [], odd: [] });
-    expect(acknowledged.size).toBeGreaterThan(50);
     const found = new Map<number, unknown>();
     for (let after = ''; ; ) {
       const { body } = await changer.call(`GET /api/things:list?pageSize=1000&count=none${after}`);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemActions } from '../../src/http/http-server.ts';
+import { systemActions } from '../../src/http/action-table.ts';
 import { describeEngines } from '../support/engines.ts';
 import {
   type Attempt,
