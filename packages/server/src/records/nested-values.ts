@@ -14,7 +14,7 @@ import { changeLinks, type Link } from './links.ts';
 import { getRecord, requireGrant } from './read-records.ts';
 import { type RecordContext, together } from './record-context.ts';
 import { keyOf } from './record-key.ts';
-import { type Related, relatedOf, sourceValue, valuesOf } from './related-parent.ts';
+import { linkable, type Related, relatedOf, sourceValue, valuesOf } from './related-parent.ts';
 import { rulesOf } from './system/rules-of.ts';
 import { createRecords, type Match, updateRecords, type WriteResult } from './write-records.ts';
 
@@ -210,9 +210,10 @@ async function linkBefore(
     const [found] = await valuesOf(inside, target, [key], targetField, grant);
     if (!found)
       throw new ApiError('REFERENCE_MISSING', `"${field.name}" names a record of ${name} that does not exist.`);
-    if (sourceField in own && own[sourceField] !== found.value)
+    const named = linkable(found.value, field);
+    if (sourceField in own && own[sourceField] !== named)
       throw new ApiError('BODY_INVALID', `"${field.name}" and "${sourceField}" name different records.`);
-    own[sourceField] = found.value;
+    own[sourceField] = named;
   }
 }
 
@@ -239,10 +240,16 @@ async function linksIn(inside: RecordContext, related: Related, value: unknown, 
   const list = (Array.isArray(value) ? value : [value]) as unknown[];
   if (list.length > limits.bulkRecords)
     throw new ApiError('LIMIT_EXCEEDED', `"${field.name}" takes at most ${limits.bulkRecords} records.`);
+  if (list.length === 0) return [];
   // The foreign key may be required, so what is made is linked from the start.
   const linked = relation.through
     ? {}
-    : { [relation.targetField]: await sourceValue(inside, related, requireGrant(inside, source, 'get')) };
+    : {
+        [relation.targetField]: linkable(
+          await sourceValue(inside, related, requireGrant(inside, source, 'get')),
+          field,
+        ),
+      };
   const links: Link[] = [];
   for (const [index, each] of list.entries()) {
     const name = relation.many ? `${field.name}[${index}]` : field.name;

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { type Scenario, TestServer } from '../support/scenario.ts';
+
+/** Relations that name records by another field than their key; `code` may be empty. */
+const definitions = [
+  {
+    name: 'shelves',
+    fields: [
+      { name: 'code', type: 'string', unique: true },
+      { name: 'books', type: 'hasMany', target: 'books', foreignKey: 'shelfCode', sourceKey: 'code' },
+      { name: 'label', type: 'hasOne', target: 'labels', foreignKey: 'shelfCode', sourceKey: 'code' },
+    ],
+    options: { timestamps: false },
+  },
+  {
+    name: 'books',
+    fields: [
+      { name: 'title', type: 'string' },
+      { name: 'shelf', type: 'belongsTo', target: 'shelves', foreignKey: 'shelfCode', targetKey: 'code' },
+      { name: 'author', type: 'belongsTo', target: 'authors' },
+    ],
+    options: { timestamps: false },
+  },
+  { name: 'labels', fields: [{ name: 'text', type: 'string' }], options: { timestamps: false } },
+  { name: 'authors', fields: [{ name: 'name', type: 'string' }], options: { timestamps: false } },
+];
+
+const nothingToNameBy = {
+  status: 400,
+  body: { code: 'REFERENCE_MISSING', message: expect.stringContaining('is empty') },
+};
+
+/** Played in order. Shelf 1 has the code A, shelf 2 none; book 1 stands on shelf 1. */
+const scenarios: readonly Scenario[] = [
+  {
+    name: 'nothing is linked to a record whose key of the relation is empty',
+    request: 'POST /api/shelves/2/books:add',
+    body: [1],
+    expect: nothingToNameBy,
+  },
+  {
+    name: 'nor made under it',
+    request: 'POST /api/shelves/2/books:create',
+    body: { title: 'Lost' },
+    expect: nothingToNameBy,
+  },
+  {
+    name: 'nor as its one record',
+    request: 'POST /api/shelves/2/label:update',
+    body: { text: 'Lost' },
+    expect: nothingToNameBy,
+  },
+  {
+    name: 'nor by nested values',
+    request: 'POST /api/shelves:update?filterByTk=2',
+    body: { books: [{ title: 'Lost' }] },
+    expect: nothingToNameBy,
+  },
+  {
+    name: 'nor does a record let go of its own for it',
+    request: 'POST /api/books/1/shelf:set?filterByTk=2',
+    expect: nothingToNameBy,
+  },
+  {
+    name: 'a record made to be linked needs it as well',
+    request: 'POST /api/books/1/shelf:create',
+    body: {},
+    expect: nothingToNameBy,
+  },
+  {
+    name: 'also in nested values',
+    request: 'POST /api/books:create',
+    body: { title: 'Two', shelf: { id: 2 } },
+    expect: nothingToNameBy,
+  },
+  {
+    name: 'where nothing is linked nothing is missing',
+    request: 'POST /api/shelves/2/books:set',
+    body: [],
+    expect: { status: 200, body: { data: [] } },
+  },
+  {
+    name: 'two for a hasOne are 400, also under add',
+    request: 'POST /api/shelves/1/label:add',
+    body: [1, 2],
+    expect: { status: 400, body: { code: 'BODY_INVALID' } },
+  },
+];
+
+describeEngines('relations that name records by a field of theirs', (engine) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await TestServer.start(engine);
+    await server.data('POST /api/collections:apply', { body: definitions });
+    await server.data('POST /api/shelves:create', { body: [{ code: 'A' }, { code: null }] });
+    await server.data('POST /api/books:create', { body: { title: 'One', shelfCode: 'A' } });
+    await server.data('POST /api/labels:create', { body: [{ text: 'old', shelfCode: 'A' }, { text: 'loose' }] });
+    await server.data('POST /api/roles:create', { body: { name: 'clerk' } });
+    const may = async (resource: string, actions: string[], more: object = {}): Promise<void> =>
+      server.data('POST /api/permissions:create', { body: { role: 'clerk', resource, actions, ...more } });
+    await may('books', ['create', 'get']);
+    await may('authors', ['get'], { filter: { id: { $ne: 71 } } });
+    await server.key('clerk');
+  });
+  afterAll(() => server.stop());
+  for (const scenario of scenarios) test(scenario.name, async () => void (await server.play(scenario)));
+});
