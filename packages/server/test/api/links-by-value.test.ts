@@ -86,6 +86,82 @@ const scenarios: readonly Scenario[] = [
     body: [1, 2],
     expect: { status: 400, body: { code: 'BODY_INVALID' } },
   },
+  {
+    name: 'an object that holds the value of a record links it',
+    request: 'POST /api/books:create',
+    body: { title: 'Two', shelf: { code: 'A' } },
+    expect: { status: 200, body: { data: { shelfCode: 'A' } }, events: ['books.created'] },
+  },
+  {
+    name: 'one that holds no value that is there is made',
+    request: 'POST /api/books:create?appends=shelf',
+    body: { title: 'Three', shelf: { code: 'B' } },
+    expect: {
+      status: 200,
+      body: { data: { shelfCode: 'B', shelf: { code: 'B' } } },
+      events: ['shelves.created', 'books.created'],
+    },
+  },
+  {
+    name: 'so is one that holds an unknown key alone, as in a to-many',
+    request: 'POST /api/books:create?appends=author',
+    body: { title: 'Four', author: { id: 70 } },
+    expect: { status: 200, body: { data: { author: { id: 70 } } }, events: ['authors.created', 'books.created'] },
+  },
+  {
+    name: 'deep inside and in a list too',
+    request: 'POST /api/shelves:create?appends=books.author',
+    body: [
+      { code: 'C', books: [{ title: 'Five', author: { id: 70 } }] },
+      { code: 'D', books: [{ author: { id: 71 } }] },
+    ],
+    expect: {
+      status: 200,
+      body: {
+        data: [
+          { books: [{ shelfCode: 'C', author: { id: 70 } }] },
+          { books: [{ shelfCode: 'D', author: { id: 71 } }] },
+        ],
+      },
+      events: ['shelves.created', 'books.created', 'shelves.created', 'authors.created', 'books.created'],
+    },
+  },
+  {
+    name: 'an update by filter takes a key of a record that is there',
+    request: 'POST /api/books:update?filter={"title":"Two"}',
+    body: { author: { id: 71 } },
+    expect: { status: 200, body: { data: [{ authorId: 71 }] }, events: ['books.updated'] },
+  },
+  {
+    name: 'and makes none for many',
+    request: 'POST /api/books:update?filter={"title":"Two"}',
+    body: { author: { id: 72 } },
+    expect: { status: 400, body: { code: 'BODY_INVALID' } },
+  },
+  {
+    name: 'who may make none is told that there is none',
+    request: 'POST /api/books:create',
+    as: 'clerk',
+    body: { title: 'Six', author: { id: 99 } },
+    expect: { status: 400, body: { code: 'REFERENCE_MISSING' } },
+  },
+  {
+    name: 'as of one out of sight',
+    request: 'POST /api/books:create',
+    as: 'clerk',
+    body: { title: 'Six', author: { id: 71 } },
+    expect: { status: 400, body: { code: 'REFERENCE_MISSING' } },
+  },
+  {
+    name: 'a hasOne object comes in the place of the one before it',
+    request: 'POST /api/shelves:update?filterByTk=1&appends=label',
+    body: { label: { text: 'new' } },
+    expect: {
+      status: 200,
+      body: { data: { label: { text: 'new' } } },
+      events: ['shelves.updated', 'labels.updated', 'labels.created'],
+    },
+  },
 ];
 
 describeEngines('relations that name records by a field of theirs', (engine) => {
