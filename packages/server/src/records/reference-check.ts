@@ -75,12 +75,21 @@ async function checkField(
   if (Number(row![0]) < wanted.length) throw referenceMissing(field);
 }
 
-function referenceMissing(field: Field): ApiError {
+export function referenceMissing(field: Field): ApiError {
   return new ApiError(
     'REFERENCE_MISSING',
     `"${field.name}" names a record of ${field.references!.collection} that does not exist.`,
     {
       details: { [field.name]: 'There is no such record.' },
     },
+  );
+}
+
+/** A value by which relations name a record changes only while none does. */
+export function stillReferenced({ name }: Collection, field: string): ApiError {
+  return new ApiError(
+    'DEPENDANTS_EXIST',
+    `Other records name this record of ${name} by its "${field}"; let them name another one first.`,
+    { details: { [field]: 'Other records name this one by it.' } },
   );
 }

@@ -7,7 +7,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
-import type { Collection } from '../schema/registry.ts';
+import { type Collection, columnsOf } from '../schema/registry.ts';
 import { keysOf, statesBefore, writeHistory } from './history.ts';
 import { insertAll } from './insert-records.ts';
 import { requireGrant } from './read-records.ts';
@@ -15,7 +15,7 @@ import { keptPlan, planContext, type RecordContext, stampOf, together } from './
 import { type CheckedRecord, checkChange, checkEach, checkNew } from './record-input.ts';
 import { keyOf } from './record-key.ts';
 import type { Body, RecordRules, RuledBody } from './record-rules.ts';
-import { checkReferences } from './reference-check.ts';
+import { checkReferences, referenceMissing, stillReferenced } from './reference-check.ts';
 import { withHashedSecrets } from './secrets.ts';
 import { requireTrash, restoreAll, trashAll } from './trash.ts';
 import { writeFault } from './write-fault.ts';
@@ -195,15 +195,35 @@ async function writing(target: Target, records: readonly CheckedRecord[], work: 
   try {
     return await work();
   } catch (error) {
-    if (error instanceof DatabaseFault && error.kind === 'foreignKey' && records.length > 0) {
-      // SQLite does not say which key was missing, so both engines are asked.
-      const { database, inside } = target.context;
-      const read = async (statement: Parameters<Transaction['run']>[0]): Promise<Row[]> =>
-        inside && !database.dialect.shared ? inside.run(statement) : (await database.read([statement]))[0]!;
-      await checkReferences(target.context, target.collection, records, read, true);
-    }
+    if (error instanceof DatabaseFault && error.kind === 'foreignKey' && records.length > 0)
+      await explainReference(target, records, error);
     throw writeFault(error, target.collection, records.length > 0);
   }
+}
+
+/**
+ * Which key names no record, or which value others still name. PostgreSQL says the column, and its transaction is over;
+ * SQLite says nothing, and goes on: there the keys are looked for.
+ */
+async function explainReference(
+  { context, collection }: Target,
+  records: readonly CheckedRecord[],
+  { columns }: DatabaseFault,
+): Promise<void> {
+  const { database, inside, registry } = context;
+  const named = columnsOf(collection).find((field) => field.references && columns.includes(field.column));
+  if (named) throw referenceMissing(named);
+  if (!database.dialect.shared) {
+    const read = async (statement: Parameters<Transaction['run']>[0]): Promise<Row[]> =>
+      inside ? inside.run(statement) : (await database.read([statement]))[0]!;
+    await checkReferences(context, collection, records, read, true);
+  }
+  const written = new Set(records.flatMap((record) => record.named));
+  const held = registry
+    .all()
+    .flatMap(columnsOf)
+    .find(({ references }) => references?.collection === collection.name && written.has(references.field));
+  if (held) throw stillReferenced(collection, held.references!.field);
 }
 
 async function updateAll(

@@ -87,6 +87,27 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 400, body: { code: 'BODY_INVALID' } },
   },
   {
+    name: 'a value by which others name a record does not change',
+    request: 'POST /api/shelves:update?filterByTk=1',
+    body: { code: 'Z' },
+    expect: { status: 409, body: { code: 'DEPENDANTS_EXIST', details: { code: expect.any(String) } } },
+  },
+  {
+    name: 'nor is it emptied, for several',
+    request: 'POST /api/shelves:update?filterByTk=[1]',
+    body: { code: null },
+    expect: { status: 409, body: { code: 'DEPENDANTS_EXIST' } },
+  },
+  {
+    name: 'a missing record deep inside is named by its own field',
+    request: 'POST /api/shelves:create',
+    body: { code: 'E', books: [{ title: 'ok' }, { title: 'x', authorId: 999 }] },
+    expect: {
+      status: 400,
+      body: { code: 'REFERENCE_MISSING', details: { 'books[1].authorId': expect.any(String) } },
+    },
+  },
+  {
     name: 'an object that holds the value of a record links it',
     request: 'POST /api/books:create',
     body: { title: 'Two', shelf: { code: 'A' } },
