@@ -116,9 +116,13 @@ function hasNested(body: unknown, collection: Collection): boolean {
 }
 
 function isNested(field: Field | undefined, value: unknown): boolean {
-  if (!field?.relation || field.core || field.kept || value === undefined) return false;
-  if (field.relation.kind !== 'belongsTo') return true;
-  return isObject(value);
+  if (!field || !bringsRecords(field) || value === undefined) return false;
+  return field.relation!.kind !== 'belongsTo' || isObject(value);
+}
+
+/** Whether a body may bring related records under this name; what the server itself links has rules of its own. */
+function bringsRecords(field: Field): boolean {
+  return field.relation !== null && !field.core && !field.kept;
 }
 
 /**
@@ -132,7 +136,8 @@ async function withKeys(
 ): Promise<readonly unknown[]> {
   let all = bodies;
   for (const field of collection.fields)
-    if (field.relation?.kind === 'belongsTo') all = await withKeysOf(context, field, field.relation, all);
+    if (field.relation?.kind === 'belongsTo' && bringsRecords(field))
+      all = await withKeysOf(context, field, field.relation, all);
   return all;
 }
 

@@ -202,4 +202,32 @@ describeEngines('relations that name records by a field of theirs', (engine) => 
   });
   afterAll(() => server.stop());
   for (const scenario of scenarios) test(scenario.name, async () => void (await server.play(scenario)));
+
+  /** A type, a value as it is sent, and again as another spelling of it. */
+  const spellings: readonly [string, unknown, unknown, object?][] = [
+    ['bigInt', '9223372036854775807', '9223372036854775807'],
+    ['bigInt', 7, '7'],
+    ['decimal', '1.50', '1.5', { precision: 6, scale: 2 }],
+    ['uid', '0198b1f0-0000-7000-8000-00000000000a', '0198B1F0-0000-7000-8000-00000000000A'],
+    ['datetime', '2026-03-29T01:00:00.000Z', '2026-03-29T03:00:00+02:00'],
+    ['date', '2026-03-29', '2026-03-29'],
+    ['time', '02:30:00', '02:30'],
+    ['integer', 5, 5],
+    ['email', 'A@x.org', 'A@x.org'],
+  ];
+  for (const [index, [type, value, spelling, more]] of spellings.entries())
+    test(`an object by a ${type} finds its record, ${JSON.stringify(spelling)}`, async () => {
+      const [targets, sources] = [`targets${index}`, `sources${index}`];
+      const to = { name: 'to', type: 'belongsTo', target: targets, foreignKey: 'by', targetKey: 'v' };
+      const body = [
+        { name: targets, fields: [{ name: 'v', type, unique: true, ...more }] },
+        { name: sources, fields: [to] },
+      ];
+      await server.data('POST /api/collections:apply', { body });
+      await server.data(`POST /api/${targets}:create`, { body: { v: value } });
+      const reply = await server.call(`POST /api/${sources}:create?appends=to`, { body: { to: { v: spelling } } });
+      const plain = await server.call(`POST /api/${sources}:create?appends=to`, { body: { by: spelling } });
+      expect([reply.status, reply.body.data?.to]).toEqual([plain.status, plain.body.data?.to]);
+      expect((await server.call(`GET /api/${targets}:list`)).body.meta.count).toBe(1);
+    });
 });
