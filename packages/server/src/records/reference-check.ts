@@ -46,27 +46,32 @@ export async function checkReferences(
 }
 
 /**
- * Names the foreign key that a constraint has refused. SQLite does not say which one it was, so both engines are asked. In a
- * shared transaction of PostgreSQL nothing can be asked any more, and another connection would not see what it wrote: there
- * the refusal itself names the column.
+ * Tells what a foreign-key constraint has refused: which key names no record, or which value others still name. SQLite does
+ * not say which one it was, so both engines are asked. In a shared transaction of PostgreSQL nothing can be asked any more,
+ * and another connection would not see what it wrote: there the refusal itself names the column.
  *
- * @throws ApiError `REFERENCE_MISSING` naming the field.
+ * @throws ApiError `REFERENCE_MISSING` or `DEPENDANTS_EXIST` naming the field.
  */
-export async function tellMissing(
+export async function tellReference(
   context: RecordContext,
   collection: Collection,
   records: readonly CheckedRecord[],
-  fault: DatabaseFault,
+  { columns }: DatabaseFault,
 ): Promise<void> {
-  const { database, inside } = context;
+  const { database, inside, registry } = context;
+  const written = new Set(records.flatMap(({ named }) => named));
   if (inside && database.dialect.shared) {
-    const isNamed = ({ name }: Field): boolean => records.some(({ named }) => named.includes(name));
-    const field = columnsOf(collection).find(({ column }) => fault.columns.includes(column!));
-    if (field?.references && isNamed(field)) throw referenceMissing(field);
-    return;
+    const field = columnsOf(collection).find(({ column }) => columns.includes(column!));
+    if (field?.references && written.has(field.name)) throw referenceMissing(field);
+  } else {
+    const ask: Run = async (statement) => (inside ? inside.run(statement) : (await database.read([statement]))[0]!);
+    await checkReferences(context, collection, records, ask, true);
   }
-  const ask: Run = async (statement) => (inside ? inside.run(statement) : (await database.read([statement]))[0]!);
-  await checkReferences(context, collection, records, ask, true);
+  const held = registry
+    .all()
+    .flatMap(columnsOf)
+    .find(({ references }) => references?.collection === collection.name && written.has(references.field));
+  if (held) throw stillReferenced(collection, held.references!.field);
 }
 
 /** Keys that records of the same write bring with them: they may name each other. */
@@ -113,5 +118,14 @@ function referenceMissing(field: Field): ApiError {
     {
       details: { [field.name]: 'There is no such record.' },
     },
+  );
+}
+
+/** A value by which relations name a record changes only while none does. */
+function stillReferenced({ name }: Collection, field: string): ApiError {
+  return new ApiError(
+    'DEPENDANTS_EXIST',
+    `Other records name this record of ${name} by its "${field}"; let them name another one first.`,
+    { details: { [field]: 'Other records name this one by it.' } },
   );
 }

@@ -15,7 +15,7 @@ import { keptPlan, planContext, type RecordContext, stampOf, together } from './
 import { type CheckedRecord, checkChange, checkEach, checkNew } from './record-input.ts';
 import { keyOf } from './record-key.ts';
 import type { Body, RecordRules, RuledBody } from './record-rules.ts';
-import { checkReferences, tellMissing } from './reference-check.ts';
+import { checkReferences, tellReference } from './reference-check.ts';
 import { withHashedSecrets } from './secrets.ts';
 import { requireTrash, restoreAll, trashAll } from './trash.ts';
 import { writeFault } from './write-fault.ts';
@@ -196,7 +196,7 @@ async function writing(target: Target, records: readonly CheckedRecord[], work: 
     return await work();
   } catch (error) {
     if (error instanceof DatabaseFault && error.kind === 'foreignKey' && records.length > 0)
-      await tellMissing(target.context, target.collection, records, error);
+      await tellReference(target.context, target.collection, records, error);
     // A shared transaction runs again as a whole: its collision is told to whoever began it.
     if (target.context.inside && error instanceof DatabaseFault && error.kind === 'collision') throw error;
     throw writeFault(error, target.collection, records.length > 0);
