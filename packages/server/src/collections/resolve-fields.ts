@@ -281,7 +281,8 @@ class Resolver {
   /** The fields of a collection, also of the one that is being defined. */
   #side(name: string): readonly NewField[] | null {
     if (name === this.#input.collection) return [...this.#input.existing, ...this.#own.values()];
-    const found = this.#input.registry.find(name);
+    const { registry, core } = this.#input;
+    const found = core ? registry.all().find((each) => each.name === name) : registry.find(name);
     const side = found?.fields.map((field) => ({ definition: field.definition, facts: storedFacts(field) }));
     return side ?? null;
   }
