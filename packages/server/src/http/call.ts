@@ -10,6 +10,7 @@ import type { AccountSettings } from './account-settings.ts';
 import type { Once } from './once.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { Route } from './route.ts';
+import type { Upload } from './uploads.ts';
 
 /** One request on its way to an action: who asks what of which application. */
 export interface Call {
@@ -25,6 +26,8 @@ export interface Call {
   /** The normalised record request. */
   readonly request: () => AskedRecordRequest;
   readonly body: unknown;
+  /** The bytes of an upload, where the action takes one; else null. */
+  readonly upload: Upload | null;
   readonly ifMatch: string | undefined;
   /** The time zone in which the caller counts days. */
   readonly zone: string;

@@ -37,6 +37,7 @@ import { errorReply, mediaTypeUnsupported } from './error-reply.ts';
 import { extensionActions } from './extension-actions.ts';
 import { addressOf, endpointOf, noteAnswer, noteFailure, noteSilentAct } from './journaling.ts';
 import { keyActions } from './key-actions.ts';
+import { mailActions } from './mail-actions.ts';
 import { type Once, onceApart, onceOf } from './once.ts';
 import { permissionActions } from './permission-actions.ts';
 import { RateLimits } from './rate-limits.ts';
@@ -46,6 +47,7 @@ import { relationReads, relationWrites, runRelationAction } from './relation-act
 import { parseBody, readParameters, readRecordRequest } from './request-reader.ts';
 import { parseRoute, type Route, realtimePath, unknownRoute } from './route.ts';
 import { noContent, notModified } from './status.ts';
+import { refuseOnce, takeUploads, uploadOf } from './uploads.ts';
 import { webhookActions } from './webhook-actions.ts';
 
 export interface HttpParts {
@@ -68,6 +70,7 @@ export const systemActions: Readonly<Record<string, SystemAction>> = {
   ...webhookActions,
   ...changeActions,
   ...batchActions,
+  ...mailActions,
 };
 /** Resources that have no generated actions. */
 const actionOnly = new Set(['auth', 'collections', 'fields', 'applications', 'audit', 'docs', 'changes', 'realtime']);
@@ -157,6 +160,7 @@ export class HttpServer {
     fastify.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) =>
       body.length === 0 ? done(null, body) : done(mediaTypeUnsupported()),
     );
+    takeUploads(fastify);
     fastify.setErrorHandler((error, request, reply) => this.#refuse(error, request, reply));
     fastify.setNotFoundHandler((request, reply) => this.#refuse(unknownRoute(), request, reply));
     for (const path of ['/api/health', '/live', '/ready'])
@@ -290,6 +294,7 @@ export class HttpServer {
         parameters: () => readParameters(route, query, body, readByPost),
         request: () => readRecordRequest(route, query, body, readByPost),
         body,
+        upload: uploadOf(request),
         ifMatch: request.headers['if-match'],
         zone,
         accept: request.headers.accept,
@@ -311,9 +316,11 @@ export class HttpServer {
   }
 
   /** Reads by POST change nothing, however often they are asked: for them the header is checked alone. */
-  #onceOf({ headers, raw, body, method }: FastifyRequest, caller: Caller): Once | null {
+  #onceOf(request: FastifyRequest, caller: Caller): Once | null {
+    const { headers, raw, body, method } = request;
     const header = headers['idempotency-key'];
-    return header === undefined || method !== 'POST' ? null : onceOf(header, raw.url!, body, caller);
+    if (header === undefined || method !== 'POST') return null;
+    return uploadOf(request) ? refuseOnce() : onceOf(header, raw.url!, body, caller);
   }
 
   #route(path: string): Route {

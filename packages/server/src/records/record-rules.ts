@@ -6,6 +6,8 @@ export type Body = Readonly<Record<string, unknown>>;
 /** A body after its rules: what is written to the record, and what happens beside it in the same transaction. */
 export interface RuledBody {
   readonly body: Body;
+  /** Values that the server gives; the caller has named none of them. */
+  readonly own?: Body;
   /** Runs after the record is written, before the commit; throwing undoes all. */
   beside?(transaction: Transaction, key: unknown): Promise<void>;
 }

@@ -72,7 +72,8 @@ export async function createRecords(
         check,
       )
     : [check(ruled[0]!.body)];
-  const records = await withHashedSecrets(checked, collection, context);
+  const hashed = await withHashedSecrets(checked, collection, context);
+  const records = rules ? hashed.map((each, index) => withOwn(each, ruled[index]!)) : hashed;
   const rows = await writing(target, records, () => insertAll(target, records, ruled));
   if (rules?.access) await context.refresh();
   const texts = rows.map((row) => shown(row, collection));
@@ -151,6 +152,11 @@ export async function restoreRecords(
 async function prepared(target: Target, action: 'create' | 'update', body: unknown, key: unknown): Promise<RuledBody> {
   const asked = isObject(body) ? await hooked(target, action, key, body) : body;
   return target.rules?.prepare?.(asked, key, target.context) ?? { body: asked as Body };
+}
+
+/** A record with the values that its rules give it. */
+function withOwn(record: CheckedRecord, { own }: RuledBody): CheckedRecord {
+  return own ? { ...record, values: { ...record.values, ...own } } : record;
 }
 
 /** Whether extensions are asked before the change: then all of it is one transaction, and this its beginning. */

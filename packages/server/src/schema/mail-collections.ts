@@ -133,8 +133,10 @@ export const mailCollections: readonly SystemCollection[] = [
     logging: true,
     indexes: [
       { fields: ['accountId', 'identity'], unique: true },
+      { fields: ['accountId', 'folder'] },
       { fields: ['accountId', 'read'] },
       { fields: ['accountId', 'starred'] },
+      { fields: ['accountId', 'subjectKey'] },
     ],
     fields: [
       // Seconds since the epoch × 2^20 + a number of its own: the order of lists, and the row of the full-text index.
@@ -142,9 +144,14 @@ export const mailCollections: readonly SystemCollection[] = [
       account,
       to('conversation', 'conversations'),
       to('mailbox', 'mailboxes'),
-      { ...to('content', contentCollection) },
+      // The role of its mailbox, else the mailbox's path.
+      { name: 'folder', type: 'string', maxLength: 1000 },
+      to('content', contentCollection),
       { name: 'contentId', type: 'bigInt', hidden: true },
       { name: 'identity', type: 'string', maxLength: 200, hidden: true },
+      // Tells subjects apart without what replies put before them; null where there is none to go by.
+      { name: 'subjectKey', type: 'string', maxLength: 40, hidden: true },
+      { name: 'looseReply', type: 'boolean', hidden: true },
       { name: 'messageId', type: 'text' },
       { name: 'subject', type: 'text' },
       { name: 'from', type: 'json' },

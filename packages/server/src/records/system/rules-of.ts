@@ -1,6 +1,7 @@
 import { ApiError } from '../../protocol/api-error.ts';
 import type { Collection } from '../../schema/registry.ts';
 import type { RecordRules } from '../record-rules.ts';
+import { accountRules } from './account-rules.ts';
 import { apiKeyRules } from './api-key-rules.ts';
 import { applicationRules } from './application-rules.ts';
 import { permissionRules } from './permission-rules.ts';
@@ -28,6 +29,7 @@ const rules: Readonly<Record<string, RecordRules>> = {
   applicationErrors: toldRules,
   webhooks: webhookRules,
   webhookDeliveries: toldRules,
+  accounts: accountRules,
 };
 
 /** What a system collection does beyond the generated actions. */
