@@ -3,5 +3,5 @@ declare module 'libmime' {
     /** RFC 2047 words in a header's value, decoded; adjacent words of one charset are joined before they are decoded. */
     decodeWords(value: string): string;
   };
-  export default libmime;
+  export = libmime;
 }

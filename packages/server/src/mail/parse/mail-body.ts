@@ -93,12 +93,16 @@ class BoundedParser extends parserBase {
   }
 
   override processChunk(data: SplitNode, done: (error?: Error) => void): void {
-    if (data.type !== 'node') return super.processChunk(data, done);
+    const fault = data.type === 'node' ? this.#boundPassedBy(data) : null;
+    if (fault) done(new BodyFault(fault));
+    else super.processChunk(data, done);
+  }
+
+  #boundPassedBy(node: SplitNode): string | null {
     this.#parts += 1;
-    if (this.#parts > mailLimits.parts) return done(new BodyFault(`It has more than ${mailLimits.parts} parts.`));
-    if (depthOf(data) > mailLimits.depth)
-      return done(new BodyFault(`Its parts lie more than ${mailLimits.depth} deep.`));
-    super.processChunk(data, done);
+    if (this.#parts > mailLimits.parts) return `It has more than ${mailLimits.parts} parts.`;
+    if (depthOf(node) > mailLimits.depth) return `Its parts lie more than ${mailLimits.depth} deep.`;
+    return null;
   }
 
   /** Called once, at the end. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mailLimits } from '../../protocol/mail-limits.ts';
-import { escapeText, sanitiseHtml } from '../html/sanitise-html.ts';
+import { escapeText, type SafeHtml, sanitiseHtml } from '../html/sanitise-html.ts';
 import { textOfHtml } from '../html/text-of-html.ts';
 import { cleanText, shortened } from './clean-text.ts';
 import { readEnvelope } from './envelope.ts';
@@ -20,18 +20,23 @@ export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
   if (!block.complete) return unparsable(raw, `Its headers are longer than ${mailLimits.headerBytes / 1024} KB.`);
   try {
     const { texts, attachments } = await readBody(raw);
-    const html = htmlOf(texts);
-    const text = textOf(texts, html?.html ?? null);
+    const parts = madeParts(texts);
+    const html = htmlOf(parts);
+    const text = cleanText(textOf(parts)).trimEnd();
     const envelope = readEnvelope(block.headers);
+    const kept = shortened(text, mailLimits.textLength);
     return {
       ...envelope,
       ...identityOf(raw),
-      snippet: snippetOf(text.text),
-      text: text.text,
-      html: html?.html ?? null,
+      snippet: snippetOf(kept),
+      text: kept,
+      html,
       attachments,
-      warnings: findWarnings(envelope, html?.mismatchedLink ?? false),
-      bodyState: text.cut || html?.cut ? 'truncated' : 'complete',
+      warnings: findWarnings(
+        envelope,
+        parts.some((part) => part.mismatchedLink),
+      ),
+      bodyState: kept.length < text.length || parts.some((part) => part.cut) ? 'truncated' : 'complete',
     };
   } catch (error) {
     return unparsable(raw, error instanceof BodyFault ? error.message : 'It is not what a message looks like.');
@@ -58,41 +63,43 @@ function identityOf(raw: Uint8Array): Pick<ParsedMail, 'sha256' | 'size'> {
   return { sha256: createHash('sha256').update(raw).digest('hex'), size: raw.length };
 }
 
-interface MadeHtml {
-  readonly html: string;
-  readonly cut: boolean;
-  readonly mismatchedLink: boolean;
+/** A part of the message with what it looks like as HTML. */
+interface MadePart extends SafeHtml {
+  readonly part: TextPart;
 }
 
-/** All that is shown of a message with HTML: plain parts beside it (not instead of it) as paragraphs. */
-function htmlOf(texts: readonly TextPart[]): MadeHtml | null {
-  if (!texts.some((part) => part.type === 'html')) return null;
-  const shown = texts.filter((part) => part.type === 'html' || !part.alternative);
-  const pieces = shown.map((part) =>
-    part.type === 'html'
-      ? sanitiseHtml(part.text)
-      : { html: plainAsHtml(part.text), cut: false, mismatchedLink: false },
-  );
-  const html = pieces.map((piece) => piece.html).join('\n');
-  return {
-    html: shortened(html, mailLimits.htmlLength * 2),
-    cut: pieces.some((piece) => piece.cut),
-    mismatchedLink: pieces.some((piece) => piece.mismatchedLink),
-  };
+/** All parts of a message share the room for HTML. Where it has none, its plain parts are not made into any. */
+function madeParts(texts: readonly TextPart[]): MadePart[] {
+  if (!texts.some((part) => part.type === 'html'))
+    return texts.map((part) => ({ part, html: '', cut: false, mismatchedLink: false }));
+  let room: number = mailLimits.htmlLength;
+  return texts.map((part) => {
+    const made = part.type === 'html' ? sanitiseHtml(part.text, room) : plainAsHtml(part.text, room);
+    room = Math.max(0, room - part.text.length);
+    return { part, ...made };
+  });
 }
 
-const plainAsHtml = (text: string): string => `<div style="white-space:pre-wrap">${escapeText(cleanText(text))}</div>`;
+function plainAsHtml(text: string, room: number): SafeHtml {
+  const kept = shortened(cleanText(text), room);
+  const html = `<div style="white-space:pre-wrap">${escapeText(kept)}</div>`;
+  return { html, cut: kept.length < text.length && room < text.length, mismatchedLink: false };
+}
 
-function textOf(texts: readonly TextPart[], html: string | null): { readonly text: string; readonly cut: boolean } {
-  const plain = texts.filter((part) => part.type === 'plain').map((part) => part.text);
-  const beside = texts.filter((part) => part.type === 'html' && !part.alternative).map((part) => part.text);
-  const pieces = plain.some((text) => text.trim() !== '') ? texts : null;
-  const whole = pieces
-    ? pieces
-        .filter((part) => part.type === 'plain' || beside.includes(part.text))
-        .map((part) => (part.type === 'plain' ? part.text : textOfHtml(part.text)))
-        .join('\n')
-    : textOfHtml(html ?? '');
-  const clean = cleanText(whole).trimEnd();
-  return { text: shortened(clean, mailLimits.textLength), cut: clean.length > mailLimits.textLength };
+/** All that is shown of a message with HTML: plain parts beside it as well, those that say the same instead of it not. */
+function htmlOf(parts: readonly MadePart[]): string | null {
+  if (!parts.some(({ part }) => part.type === 'html')) return null;
+  return parts
+    .filter(({ part }) => part.type === 'html' || !part.alternative)
+    .map(({ html }) => html)
+    .join('\n');
+}
+
+/** The plain parts, and HTML that stands beside them; all HTML where there is nothing plain. */
+function textOf(parts: readonly MadePart[]): string {
+  const somePlain = parts.some(({ part }) => part.type === 'plain' && part.text.trim() !== '');
+  return parts
+    .filter(({ part }) => part.type === 'plain' || !somePlain || !part.alternative)
+    .map(({ part, html }) => (part.type === 'plain' ? part.text : textOfHtml(html)))
+    .join('\n');
 }
