@@ -151,7 +151,7 @@ export const mailCollections: readonly SystemCollection[] = [
       { name: 'identity', type: 'string', maxLength: 200, hidden: true },
       // Tells subjects apart without what replies put before them; null where there is none to go by.
       { name: 'subjectKey', type: 'string', maxLength: 40, hidden: true },
-      { name: 'looseReply', type: 'boolean', hidden: true },
+      { name: 'orphan', type: 'boolean', hidden: true },
       { name: 'messageId', type: 'text' },
       { name: 'subject', type: 'text' },
       { name: 'from', type: 'json' },

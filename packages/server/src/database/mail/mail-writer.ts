@@ -40,7 +40,7 @@ export interface NewEmail {
   readonly folder: string;
   readonly identity: string;
   readonly subjectKey: string | null;
-  readonly looseReply: boolean;
+  readonly orphan: boolean;
   readonly messageId: string | null;
   readonly subject: string;
   readonly from: readonly MailAddressValue[];
@@ -112,23 +112,28 @@ export class MailWriter {
     return new Map(rows.map(([key, id]) => [key as string, Number(id)]));
   }
 
-  /** Later messages of some subjects, at most `most` of each: what a reply without references may belong to. */
+  /** The latest messages of some subjects, at most `most` of each. */
   async ofSubjects(subjects: readonly string[], most: number): Promise<readonly SubjectMate[]> {
     const found: SubjectMate[] = [];
-    for (const subject of subjects) {
+    for (const subjectKey of subjects) {
       const rows = await this.#run(
-        sql`SELECT id,"conversationId","looseReply","from","to",cc FROM emails WHERE ${this.#of} AND "subjectKey"=${value('text', subject)} ORDER BY id DESC LIMIT ${most}`,
+        sql`SELECT id,"conversationId",orphan,subject,"from","to",cc FROM emails WHERE ${this.#of} AND "subjectKey"=${value('text', subjectKey)} ORDER BY id DESC LIMIT ${most}`,
       );
-      for (const [id, conversationId, looseReply, ...lists] of rows)
+      for (const [id, conversation, orphan, subject, ...lists] of rows) {
+        const [from = [], to = [], cc = []] = lists.map((list) => json(list) as readonly MailAddressValue[]);
+        const at = momentOf(Number(id));
+        const conversationId = Number(conversation);
         found.push({
-          subjectKey: subject,
-          conversationId: Number(conversationId),
-          at: momentOf(Number(id)),
-          looseReply: Boolean(looseReply),
-          addresses: lists.flatMap((list) =>
-            (json(list) as readonly MailAddressValue[]).map((each) => each.address.toLowerCase()),
-          ),
+          subjectKey,
+          conversationId,
+          at,
+          orphan: Boolean(orphan),
+          subject: subject as string,
+          from,
+          to,
+          cc,
         });
+      }
     }
     return found;
   }
@@ -329,11 +334,13 @@ export type Placement = readonly [email: number, mailbox: number, uidvalidity: s
 export interface SubjectMate {
   readonly subjectKey: string;
   readonly conversationId: number;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch, to the second. */
   readonly at: number;
-  readonly looseReply: boolean;
-  /** In lower case. */
-  readonly addresses: readonly string[];
+  readonly orphan: boolean;
+  readonly subject: string;
+  readonly from: readonly MailAddressValue[];
+  readonly to: readonly MailAddressValue[];
+  readonly cc: readonly MailAddressValue[];
 }
 
 /** What lies in the trash is out of a conversation. */
@@ -363,7 +370,7 @@ const emailFields = [
   ['folder', 'text'],
   ['identity', 'text'],
   ['subjectKey', 'text'],
-  ['looseReply', 'boolean'],
+  ['orphan', 'boolean'],
   ['messageId', 'text'],
   ['subject', 'text'],
   ['from', 'json'],

@@ -1,7 +1,17 @@
 import type { Readable } from 'node:stream';
 import { mailLimits } from '../../protocol/mail-limits.ts';
+import type { FileMessage } from '../files/mail-file.ts';
+import { readMbox } from '../files/mbox-reader.ts';
+import { MailTooLarge } from '../parse/parse-pool.ts';
 import type { MailStore } from '../mail-store.ts';
 import type { IncomingMail, IngestBy, Ingested, MailAccount, MailboxPlace } from './incoming-mail.ts';
+
+/** Messages as they are uploaded. */
+export interface Upload {
+  /** `message/rfc822` or `application/mbox`. */
+  readonly type: string;
+  readonly bytes: Readable;
+}
 
 /** What became of the messages of an import. */
 export interface ImportReport {
@@ -24,7 +34,7 @@ export async function importMail(
   mail: MailStore,
   account: MailAccount,
   mailbox: MailboxPlace,
-  upload: { readonly type: string; readonly bytes: Readable },
+  upload: Upload,
   by: IngestBy,
 ): Promise<ImportReport> {
   const report = new Report();
@@ -35,7 +45,12 @@ export async function importMail(
     [batch, bytes] = [[], 0];
   };
   for await (const each of messagesOf(upload)) {
-    batch.push({ mailbox, labels: [], ...each });
+    if (each.tooLong !== undefined) {
+      await flush();
+      report.add([{ outcome: 'failed', emailId: null, reason: new MailTooLarge(each.tooLong).message }]);
+      continue;
+    }
+    batch.push(incomingOf(each, mailbox));
     bytes += each.raw.length;
     if (batch.length >= batchMessages || bytes >= batchBytes) await flush();
   }
@@ -43,17 +58,34 @@ export async function importMail(
   return report.shown;
 }
 
-type Read = Pick<IncomingMail, 'raw' | 'receivedAt' | 'flags'>;
+async function* messagesOf({ type, bytes }: Upload): AsyncGenerator<FileMessage> {
+  if (type === 'application/mbox') yield* readMbox(bytes);
+  else yield whole(bytes);
+}
 
-async function* messagesOf({ bytes }: { readonly type: string; readonly bytes: Readable }): AsyncGenerator<Read> {
+function incomingOf({ raw, receivedAt, flags = [] }: FileMessage, mailbox: MailboxPlace): IncomingMail {
+  return {
+    raw,
+    mailbox,
+    receivedAt: receivedAt ?? null,
+    flags: {
+      read: flags.includes('seen'),
+      starred: flags.includes('flagged'),
+      answered: flags.includes('answered'),
+      draft: flags.includes('draft'),
+    },
+  };
+}
+
+async function whole(bytes: Readable): Promise<FileMessage> {
   const pieces: Buffer[] = [];
   let size = 0;
   for await (const piece of bytes as AsyncIterable<Buffer>) {
+    // What is too long is read to its end, so that the refusal arrives, and not kept.
+    if (size <= mailLimits.rawBytes) pieces.push(piece);
     size += piece.length;
-    if (size <= mailLimits.rawBytes + 1) pieces.push(piece);
   }
-  const flags = { read: false, starred: false, answered: false, draft: false };
-  yield { raw: Buffer.concat(pieces), receivedAt: null, flags };
+  return { raw: Buffer.concat(pieces), ...(size > mailLimits.rawBytes && { tooLong: size }) };
 }
 
 class Report {

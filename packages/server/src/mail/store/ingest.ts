@@ -12,7 +12,8 @@ import { MailWriter, presentEmails } from '../../database/mail/mail-writer.ts';
 import { MailTooLarge, type ParsePool } from '../parse/parse-pool.ts';
 import type { MailAddress } from '../parse/parsed-mail.ts';
 import { groupsOf } from '../threads/conversation-groups.ts';
-import { looseLinks, type Mate } from '../threads/loose-replies.ts';
+import { conversationSubject } from '../threads/conversation-subject.ts';
+import { looseLinks } from '../threads/loose-links.ts';
 import { threadSigns } from '../threads/thread-signs.ts';
 import type { IncomingMail, IngestBy, Ingested, MailAccount } from './incoming-mail.ts';
 import { identityOf, indexedWords, newEmail, type ReadMail, receivedAt } from './new-email.ts';
@@ -86,7 +87,7 @@ export class MailIngest {
     try {
       const mail = await this.#parts.parser.parse(incoming.raw);
       const moment = receivedAt(incoming.receivedAt, mail.sentAt, this.#parts.clock.now());
-      return { incoming, mail, signs: threadSigns(mail), receivedAt: moment };
+      return { incoming, mail, signs: threadSigns(mail, moment), receivedAt: moment };
     } catch (error) {
       if (!(error instanceof MailTooLarge)) throw error;
       refuse(error.message);
@@ -187,28 +188,22 @@ async function joinConversations(
   fresh: readonly ReadMail[],
 ): Promise<{ readonly conversations: readonly number[]; readonly made: ReadonlySet<number> }> {
   const known = await writer.threads([...new Set(fresh.flatMap(({ signs }) => signs.keys))]);
-  const links = await looseLinks(writer, account, fresh.map(mateOf));
+  const links = await looseLinks(
+    writer,
+    account,
+    fresh.map(({ signs }) => signs),
+  );
   const { places, merges } = groupsOf(
     fresh.map(({ signs }, index) => ({ keys: signs.keys, ...links[index]! })),
     known,
   );
   for (const { into, others } of merges) await writer.merge(into, others);
   const firsts = [...new Set(places.flatMap((place) => ('first' in place ? [place.first] : [])))];
-  const ids = await writer.addConversations(firsts.map((first) => fresh[first]!.signs.subject));
+  const ids = await writer.addConversations(firsts.map((first) => conversationSubject(fresh[first]!.mail.subject)));
   const idOf = new Map(firsts.map((first, index) => [first, ids[index]!]));
   return {
     conversations: places.map((place) => ('first' in place ? idOf.get(place.first)! : place.conversation)),
     made: new Set(ids),
-  };
-}
-
-function mateOf({ mail, signs, receivedAt: at }: ReadMail): Mate {
-  const people = [...mail.from, ...mail.to, ...mail.cc];
-  return {
-    subjectKey: signs.subjectKey,
-    looseReply: signs.looseReply,
-    at: Math.floor(at / 1000) * 1000,
-    addresses: people.map((each) => each.address.toLowerCase()),
   };
 }
 

@@ -33,7 +33,7 @@ export function newEmail(
     folder: incoming.mailbox.folder,
     identity: identityOf(mail.sha256),
     subjectKey: signs.subjectKey,
-    looseReply: signs.looseReply,
+    orphan: signs.orphan,
     messageId: mail.messageId,
     subject: mail.subject,
     from: mail.from,

@@ -1,33 +1,28 @@
 import { createHash } from 'node:crypto';
 import type { ParsedMail } from '../parse/parsed-mail.ts';
+import { type ThreadedMail, threadKey } from './thread-key.ts';
 
-/** What of a message decides which conversation it belongs to. */
+/** What of a message the index of conversations keeps. */
 export interface ThreadSigns {
-  /** One for each id that the message has or refers to, under its subject: the same id under another subject is another key. */
+  /** One for each id that the message has or refers to, with the base of its subject: whoever shares one is of its conversation. */
   readonly keys: readonly string[];
-  /** Null where the subject is no sign: there is none, or the message went to many. */
+  /** Of the base of its subject; null where that joins nobody: there is none, or the message went to a list. */
   readonly subjectKey: string | null;
-  /** A reply that says of no message what it answers. */
-  readonly looseReply: boolean;
-  /** How the conversation is called if this is its first message. */
-  readonly subject: string;
+  /** An answer that names no message it answers. */
+  readonly orphan: boolean;
+  readonly threaded: ThreadedMail;
 }
 
-export function threadSigns(mail: ParsedMail): ThreadSigns {
-  const { base, reply } = baseOf(mail.subject);
-  const ids = new Set([...(mail.messageId ? [mail.messageId] : []), ...mail.inReplyTo, ...mail.references]);
+/** @param at when it was received, in milliseconds since the epoch; what is less than a second does not count. */
+export function threadSigns(mail: ParsedMail, at: number): ThreadSigns {
+  const threaded: ThreadedMail = { ...mail, at: Math.floor(at / 1000) * 1000 };
+  const { ids, base, orphan } = threadKey(threaded);
   return {
-    keys: [...ids].map((id) => digest(`${id}\n${base}`)),
+    keys: ids.map((id) => digest(JSON.stringify([id, base]))),
     subjectKey: base === '' || mail.bulk ? null : digest(base),
-    looseReply: reply && !mail.bulk && mail.inReplyTo.length === 0 && mail.references.length === 0,
-    subject: mail.subject.replace(/^((re|fwd?|aw|wg|sv|vs|tr|rv)(\[\d+\])?:\s*)+/i, '').trim(),
+    orphan,
+    threaded,
   };
-}
-
-function baseOf(subject: string): { base: string; reply: boolean } {
-  const text = subject.normalize('NFKC').trim().toLowerCase();
-  const base = text.replace(/^((re|fwd?|aw|wg|sv|vs|tr|rv)(\[\d+\])?:\s*|\[[^\]]*\]\s*)+/i, '').trim();
-  return { base, reply: /^(\[[^\]]*\]\s*)*(re|aw|sv|vs|rv)(\[\d+\])?:/.test(text) };
 }
 
 /** 144 bits tell apart more ids than there will ever be. */
