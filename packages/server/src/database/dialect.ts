@@ -74,6 +74,8 @@ export interface WordIndex {
   matches(alias: string, expression: Param, accounts: Sql | null): Sql;
   /** The column of the e-mail's id. */
   readonly key: string;
+  /** The index itself gives what it finds in the order of keys, so that a page of it needs no sort. */
+  readonly leads: boolean;
 }
 
 /** How one engine spells what the compilers mean. Pure: no connection, no state. */
@@ -81,6 +83,8 @@ export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
   /** Rows that one INSERT carries; engines without a network need no more than one. */
   readonly rowsPerInsert: number;
+  /** A query in FROM may name the tables before it. */
+  readonly lateral: boolean;
   /** Whether other processes may change the data: then versions stand in the statements. */
   readonly shared: boolean;
 

@@ -79,7 +79,18 @@ export type Answer =
       readonly replayed?: true;
     }
   | { readonly stream: AsyncGenerator<string>; readonly contentType: string }
-  | DocumentAnswer;
+  | DocumentAnswer
+  | FileAnswer;
+
+/** Bytes that stand for themselves, whatever sent them. */
+export interface FileAnswer {
+  readonly file: Buffer;
+  readonly filename: string | null;
+  /** What the bytes are known to be; null: nothing that a browser is to show. */
+  readonly shownAs: string | null;
+  /** The strong ETag, without quotation marks. */
+  readonly hash: string;
+}
 
 /** JSON that stands for itself, without `data` around it. */
 export interface DocumentAnswer {

@@ -35,6 +35,7 @@ import { docsActions } from './docs-actions.ts';
 import { registerDocsPage } from './docs-page/docs-page.ts';
 import { errorReply, mediaTypeUnsupported } from './error-reply.ts';
 import { extensionActions } from './extension-actions.ts';
+import { replyFile } from './file-reply.ts';
 import { addressOf, endpointOf, noteAnswer, noteFailure, noteSilentAct } from './journaling.ts';
 import { keyActions } from './key-actions.ts';
 import { mailActions } from './mail-actions.ts';
@@ -45,7 +46,7 @@ import { isSocketRequest, RealtimeSockets, shouldUpgrade } from './realtime-sock
 import { runRecordAction } from './record-actions.ts';
 import { relationReads, relationWrites, runRelationAction } from './relation-actions.ts';
 import { parseBody, readParameters, readRecordRequest } from './request-reader.ts';
-import { parseRoute, type Route, realtimePath, unknownRoute } from './route.ts';
+import { parseRoute, plainRoute, type Route, realtimePath, unknownRoute } from './route.ts';
 import { noContent, notModified } from './status.ts';
 import { refuseOnce, takeUploads, uploadOf } from './uploads.ts';
 import { webhookActions } from './webhook-actions.ts';
@@ -232,11 +233,12 @@ export class HttpServer {
   async #answer(request: FastifyRequest, requestId: string): Promise<Answer> {
     const url = request.raw.url!;
     const mark = url.indexOf('?');
-    const route = this.#route(mark < 0 ? url : url.slice(0, mark));
+    const path = mark < 0 ? url : url.slice(0, mark);
+    const route = plainRoute(path, request.method) ?? this.#route(path);
     const query = mark < 0 ? '' : url.slice(mark + 1);
     const action = systemActionOf(this.#actions, route);
     const reads = action ? action.reads : isReadAction(route.action);
-    checkMethod(request.method, reads, Boolean(action) || isKnownAction(route));
+    if (!route.plain) checkMethod(request.method, reads, Boolean(action) || isKnownAction(route));
     refuseRepeatedHeaders(request.raw.rawHeaders);
     const header = request.headers.authorization;
     const wanted = request.headers['x-app'] as string | undefined;
@@ -382,6 +384,7 @@ export class HttpServer {
         .headers({ ...this.#common, 'x-request-id': requestId, 'content-type': answer.contentType })
         .send(Readable.from(answer.stream, { objectMode: false }));
     }
+    if ('file' in answer) return replyFile(answer, request, reply, requestId);
     if ('document' in answer) return this.#replyDocument(answer, request, reply, requestId);
     const body =
       answer.meta === undefined

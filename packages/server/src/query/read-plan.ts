@@ -9,10 +9,11 @@ import { planFilter, planRows, relatedAccess } from './filter-plan.ts';
 import type { Grant, GrantOf } from './grant.ts';
 import { afterCursor, type CursorNulls, type OrderedKey, type Segment, wholeOrder } from './keyset.ts';
 import { compileObject } from './object-compiler.ts';
+import { compileGrouped, type PageSource, pageSourceOf } from './page-source.ts';
 import { both, inTrash, type Predicate, testsIn } from './predicate.ts';
-import { Aliases, compilePredicate } from './predicate-compiler.ts';
+import { Aliases, columnOf, compilePredicate, wordsMatch } from './predicate-compiler.ts';
 import { denied } from './read-access.ts';
-import { planSearch } from './search-plan.ts';
+import { planSearch, planWords } from './search-plan.ts';
 import { planSelection, type Selection } from './selection.ts';
 import { compileSortKey, planSort, type SortKey } from './sort-plan.ts';
 
@@ -51,7 +52,7 @@ export interface PlanContext {
   readonly dialect: Dialect;
 }
 
-type Conditions = Pick<AskedRecordRequest, 'filter' | 'trash' | 'within' | 'search'>;
+type Conditions = Pick<AskedRecordRequest, 'filter' | 'trash' | 'within' | 'search' | 'words'>;
 
 const offset: Param = { storage: 'bigint', read: (environment) => environment.offset };
 
@@ -63,7 +64,8 @@ export function planCondition(
   context: PlanContext,
 ): Predicate | null {
   const seen = both(planWithin(request, context), planRows(grant.rows, collection, context.registry, request.trash));
-  const rows = both(seen, planSearch(request.search, collection, grant));
+  const words = planWords(request.words, collection, context.registry, context.grantOf);
+  const rows = both(both(seen, words), planSearch(request.search, collection, grant));
   if (request.filter === null) return rows;
   return both(rows, planFilter(request.filter, collection, grant, context.registry, context.grantOf));
 }
@@ -132,7 +134,11 @@ export function planList(
       )
     : compileObject(selection, collection.table, dialect, segments.aliases);
   const columns = join([sql`${object} AS j`, ...extra], ',');
-  const records = compilePage(columns, segments, condition, keyed, shape, collection, dialect);
+  const plain = shape.hasOffset || keyed !== null || request.trash !== 'without' || segments.segments.length > 1;
+  const source = plain ? null : pageSourceOf(condition, keys, collection, dialect);
+  const records = source
+    ? compileSourced(source, columns, keys[0]!, shape, collection, dialect, segments.aliases)
+    : compilePage(columns, segments, condition, keyed, shape, collection, dialect);
   const page = shownKeys ? dialect.pageText(records) : records;
   const wantsCount = request.count !== 'none';
   const cap = request.count === 'estimated' ? 1000 : limits.exactCountMaximum;
@@ -262,6 +268,52 @@ function compilePage(
   return sql`${all} LIMIT ${size + 1}`;
 }
 
+/** A page by its source: what it is sorted by is its primary key. */
+function compileSourced(
+  source: PageSource,
+  columns: Sql,
+  key: SortKey,
+  { size, cursorNulls }: PageShape,
+  collection: Collection,
+  dialect: Dialect,
+  aliases: Aliases,
+): Sql {
+  const table = identifier(collection.table);
+  const own = sql`${table}.${identifier(collection.primaryKey.column!)}`;
+  const segmentAt = (value: Sql): Segment =>
+    cursorNulls ? afterCursor([{ key, value }], cursorNulls, dialect)[0]! : wholeOrder([{ key, value }], dialect);
+  const beyond = (value: Sql): Condition => {
+    const { condition } = segmentAt(value);
+    return condition && (() => condition);
+  };
+  if (source.by === 'words') {
+    const { table: index, key: column } = dialect.words;
+    const found = sql`${identifier(index)}.${identifier(column)}`;
+    const conditions = [() => wordsMatch(source.matched, dialect), beyond(found), source.rest];
+    const where = whereOf(conditions, true, collection, dialect, aliases);
+    return sql`SELECT ${columns} FROM ${identifier(index)} CROSS JOIN ${table} ON ${own}=${found}${where} ORDER BY ${segmentAt(found).order} LIMIT ${size + 1}`;
+  }
+  const { relation, target, of } = source.groups;
+  const member = aliases.next();
+  const shared = of ? sql` WHERE ${compilePredicate(of, member, target, dialect, aliases)}` : sql``;
+  const keys = compileGrouped(
+    {
+      collection,
+      relation,
+      groups: sql`SELECT ${columnOf(member, target, relation.targetField)} FROM ${identifier(target.table)} ${identifier(member)}${shared}`,
+      descending: key.descending,
+      most: size + 1,
+      condition: (alias) => {
+        const at = sql`${alias}.${identifier(collection.primaryKey.column!)}`;
+        const all = conditionsAt(alias, [beyond(at), source.rest], true, collection, dialect, aliases);
+        return all === null ? sql`` : sql` AND ${all}`;
+      },
+    },
+    dialect,
+  );
+  return sql`SELECT ${columns} FROM ${table} WHERE ${own} IN (${keys}) ORDER BY ${segmentAt(own).order} LIMIT ${size + 1}`;
+}
+
 type Condition = Predicate | ((dialect: Dialect) => Sql) | null;
 
 /** WHERE with the tick first, so that it is asked for every row that is visited. */
@@ -272,17 +324,30 @@ export function whereOf(
   dialect: Dialect,
   aliases: Aliases,
 ): Sql {
+  const all = conditionsAt(collection.table, conditions, scans, collection, dialect, aliases);
+  return all === null ? sql`` : sql` WHERE ${all}`;
+}
+
+/** Conditions about the row `alias`; null without any. */
+function conditionsAt(
+  alias: string,
+  conditions: readonly Condition[],
+  scans: boolean,
+  collection: Collection,
+  dialect: Dialect,
+  aliases: Aliases,
+): Sql | null {
   const tests = conditions.reduce((sum, each) => sum + (typeof each === 'function' ? 1 : testsIn(each)), 0);
-  const tick = scans ? dialect.tick(collection.table, tests) : null;
+  const tick = scans ? dialect.tick(alias, tests) : null;
   const compiled = conditions
     .filter((condition) => condition !== null)
     .map((condition) =>
       typeof condition === 'function'
         ? condition(dialect)
-        : compilePredicate(condition, collection.table, collection, dialect, aliases),
+        : compilePredicate(condition, alias, collection, dialect, aliases),
     );
   const all = tick ? [tick, ...compiled] : compiled;
-  return all.length === 0 ? sql`` : sql` WHERE ${balanced(all, ' AND ')}`;
+  return all.length === 0 ? null : balanced(all, ' AND ');
 }
 
 /** Counts at most one row more than `cap`; SQLite also tells how far it came, for the estimate. */
@@ -314,6 +379,7 @@ function tablesOf(predicate: Predicate | null, into: Set<string>): Set<string> {
     if (predicate.relation.through) into.add(predicate.relation.through.table);
     tablesOf(predicate.parent, into);
   }
+  if (predicate.kind === 'matched') into.add('emails');
   if (predicate.kind === 'related') {
     into.add(predicate.target.table);
     if (predicate.relation.through) into.add(predicate.relation.through.table);

@@ -243,7 +243,7 @@ async function updateAll(
     target,
     async (transaction) => {
       transaction.touch(collection.table);
-      await guardRules(target, transaction, 'update', environment, ruled.body);
+      const afterwards = await guardRules(target, transaction, 'update', environment, ruled.body);
       if (!single) await checkReach(target, transaction, environment);
       await checkReferences(context, collection, [record], (statement) => transaction.run(statement));
       const before = await statesBefore(target, transaction, environment);
@@ -253,6 +253,7 @@ async function updateAll(
       for (const row of rows) await ruled.beside?.(transaction, row[at.key]);
       await finish(target, transaction, 'updated', rows, record.named);
       await writeHistory(target, transaction, 'updated', keysOf(rows), before);
+      await afterwards?.();
       return rows;
     },
     !single,
@@ -275,7 +276,7 @@ async function destroyAll(target: Target, key: unknown, match: Match): Promise<R
     target,
     async (transaction) => {
       transaction.touch('*'); // records of other tables may fall or lose their link with it
-      await guardRules(target, transaction, 'destroy', environment, null);
+      const afterwards = await guardRules(target, transaction, 'destroy', environment, null);
       if (!single) await checkReach(target, transaction, environment);
       const before = await statesBefore(target, transaction, environment);
       const rows = inOrder(
@@ -285,6 +286,7 @@ async function destroyAll(target: Target, key: unknown, match: Match): Promise<R
       await explainNothing(target, transaction, environment, rows.length, counter);
       await finish(target, transaction, 'destroyed', rows, []);
       await writeHistory(target, transaction, 'destroyed', keysOf(rows), before);
+      await afterwards?.();
       return rows;
     },
     !single,

@@ -34,9 +34,9 @@ export async function upload(
   const response = await fetch(`${server.running.url}/api/emails:import?account=${account}${more}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${server.tokens.get(as)}`, 'content-type': type },
-    body: body as BodyInit,
+    body,
     duplex: 'half',
-  } as RequestInit);
+  } as never);
   const text = await response.text();
   if (response.status !== 200) throw new Error(`${response.status} ${text}`);
   return (JSON.parse(text) as { data: ImportReport }).data;

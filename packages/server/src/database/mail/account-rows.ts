@@ -9,8 +9,14 @@ export interface StoredMailbox {
   readonly role: string | null;
 }
 
-export async function mailboxesOf(database: Database, account: number): Promise<StoredMailbox[]> {
-  const rows = await reading(database)(
+/** @param transaction the one under way, where there is one. */
+export async function mailboxesOf(
+  database: Database,
+  account: number,
+  transaction?: Transaction,
+): Promise<StoredMailbox[]> {
+  const run = transaction ? writing(database, transaction) : reading(database);
+  const rows = await run(
     sql`SELECT id,path,role FROM mailboxes WHERE "accountId"=${value('integer', account)} ORDER BY id`,
   );
   return rows.map(([id, path, role]) => ({ id: Number(id), path: path as string, role: role as string | null }));
@@ -72,4 +78,12 @@ export async function forgetWords(database: Database, transaction: Transaction, 
   const rows = await run(sql`SELECT id FROM emails WHERE "accountId"=${value('integer', account)}`);
   const ids = rows.map(([id]) => Number(id));
   if (ids.length > 0) await run(database.dialect.words.remove(listValue('bigint', ids)));
+}
+
+export async function readMailbox(database: Database, transaction: Transaction, id: number): Promise<StoredMailbox> {
+  const [row] = await writing(
+    database,
+    transaction,
+  )(sql`SELECT id,path,role FROM mailboxes WHERE id=${value('integer', id)}`);
+  return { id: Number(row![0]), path: row![1] as string, role: row![2] as string | null };
 }

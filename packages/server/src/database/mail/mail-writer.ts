@@ -283,10 +283,7 @@ export class MailWriter {
 
   /** Counts conversations anew, from the e-mails that are in them now. */
   async recount(conversations: readonly number[]): Promise<void> {
-    await this.#run(recounted(this.#database, this.#isIn('id', 'integer', conversations)));
-    await this.#run(
-      sql`UPDATE conversations SET ("lastAt",snippet)=(SELECT e."receivedAt",e.snippet FROM emails e WHERE e.id="lastEmailId") WHERE ${this.#isIn('id', 'integer', conversations)}`,
-    );
+    for (const statement of recounted(this.#database, conversations)) await this.#run(statement);
   }
 
   /** Adds to the counts of a mailbox. */
@@ -343,13 +340,17 @@ export interface SubjectMate {
   readonly cc: readonly MailAddressValue[];
 }
 
-/** What lies in the trash is out of a conversation. */
-function recounted({ dialect }: Database, which: Sql): Sql {
+/** Statements that count conversations anew. What lies in the trash is out of a conversation. */
+export function recounted({ dialect }: Database, conversations: readonly number[]): readonly Sql[] {
+  const which = dialect.isIn(sql`id`, listValue('integer', conversations));
   const number = (condition: Sql): Sql => sql`count(CASE WHEN ${condition} THEN 1 END)`;
   const unread = number(sql`NOT (${dialect.isTrue(sql`e.read`)})`);
   const starred = number(dialect.isTrue(sql`e.starred`));
   const attached = number(dialect.isTrue(sql`e."hasAttachments"`));
-  return sql`UPDATE conversations SET (messages,unread,starred,attachments,"lastEmailId")=(SELECT count(*),${unread},${starred},${attached},max(e.id) FROM emails e WHERE e."conversationId"=conversations.id AND e.folder<>'trash'),_v=_v+1 WHERE ${which}`;
+  return [
+    sql`UPDATE conversations SET (messages,unread,starred,attachments,"lastEmailId")=(SELECT count(*),${unread},${starred},${attached},max(e.id) FROM emails e WHERE e."conversationId"=conversations.id AND e.folder<>'trash'),_v=_v+1 WHERE ${which}`,
+    sql`UPDATE conversations SET ("lastAt",snippet)=(SELECT e."receivedAt",e.snippet FROM emails e WHERE e.id="lastEmailId") WHERE ${which}`,
+  ];
 }
 
 const contentColumns: Columns = [

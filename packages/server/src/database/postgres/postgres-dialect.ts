@@ -110,6 +110,7 @@ export const postgresDialect: Dialect = {
   name: 'postgres',
   rowsPerInsert: 100,
   shared: true,
+  lateral: true,
   placeholder: (index, param) => `$${index}::${typeIn(castTypes, param.storage)}${param.list ? '[]' : ''}`,
   toEngine: (param, canonical) =>
     param.list

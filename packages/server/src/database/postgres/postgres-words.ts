@@ -20,6 +20,7 @@ const mostPlaces = 200;
 export const postgresWords: WordIndex = {
   table: '_mail_text',
   key: 'id',
+  leads: false,
   insert: (entries) => sql`INSERT INTO _mail_text (id,words) VALUES ${join(entries.map(rowOf), ',')}`,
   remove: (ids) => sql`DELETE FROM _mail_text WHERE id = ANY(${ids})`,
   expression,

@@ -145,6 +145,7 @@ export const sqliteDialect: Dialect = {
   name: 'sqlite',
   rowsPerInsert: 1,
   shared: false,
+  lateral: false,
   placeholder: () => '?',
   toEngine: (param, canonical) => {
     if (!param.list) return toEngine(param.storage, canonical);

@@ -7,6 +7,7 @@ const columns: readonly WordColumn[] = ['subject', 'sender', 'recipients', 'body
 export const sqliteWords: WordIndex = {
   table: '_mail_text',
   key: 'rowid',
+  leads: true,
   insert: (entries) =>
     sql`INSERT INTO _mail_text (rowid,account,${columns.join(',')}) VALUES ${join(entries.map(rowOf), ',')}`,
   remove: (ids) => sql`DELETE FROM _mail_text WHERE rowid IN (SELECT value FROM json_each(${ids}))`,

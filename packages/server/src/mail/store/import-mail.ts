@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import type { FileMessage } from '../files/mail-file.ts';
 import { readMbox } from '../files/mbox-reader.ts';
-import { MailTooLarge } from '../parse/parse-pool.ts';
 import type { MailStore } from '../mail-store.ts';
+import { MailTooLarge } from '../parse/parse-pool.ts';
 import type { IncomingMail, IngestBy, Ingested, MailAccount, MailboxPlace } from './incoming-mail.ts';
 
 /** Messages as they are uploaded. */
