@@ -126,7 +126,7 @@ async function defineSystemCollection(context: DefinitionContext, system: System
   const definition: CollectionDefinition = {
     name: system.name,
     title: system.title,
-    fields: system.fields,
+    fields: system.fields.map(({ notNull: _, ...field }) => field),
     options: {
       timestamps: system.timestamps,
       paranoid: false,
@@ -135,11 +135,14 @@ async function defineSystemCollection(context: DefinitionContext, system: System
       ...(system.indexes && { indexes: system.indexes }),
     },
   };
-  const hidden = new Set(system.fields.filter((field) => field.hidden).map((field) => field.name));
+  const named = (of: 'hidden' | 'notNull'): Set<string> =>
+    new Set(system.fields.filter((field) => field[of]).map((field) => field.name));
+  const [hidden, notNull] = [named('hidden'), named('notNull')];
   await defineCollection(context, definition, {
     system: true,
     internal: system.internal ?? false,
     hidden: (field) => hidden.has(field.name),
+    notNull: (field) => notNull.has(field.name),
   });
 }
 

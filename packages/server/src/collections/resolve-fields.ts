@@ -33,6 +33,7 @@ export interface ResolveInput {
   readonly registry: Registry;
   readonly core: boolean;
   readonly hidden: (definition: FieldDefinition) => boolean;
+  readonly notNull?: (definition: FieldDefinition) => boolean;
   /** How a detail names the field at an index: `fields[2].` in a collection, nothing for a single field. */
   readonly at: (index: number) => string;
 }
@@ -91,7 +92,7 @@ class Resolver {
 
   #column(definition: FieldDefinition): NewField {
     const { core } = this.#input;
-    const notNull = Boolean(definition.primaryKey);
+    const notNull = Boolean(definition.primaryKey) || this.#input.notNull?.(definition) === true;
     return {
       definition,
       facts: { ...plainFacts, base: definition.name, notNull, core, hidden: this.#input.hidden(definition) },

@@ -16,19 +16,20 @@ export type PageSource =
   | { readonly by: 'words'; readonly matched: Matched; readonly rest: Predicate | null }
   | { readonly by: 'groups'; readonly groups: Related; readonly rest: Predicate | null };
 
-/** The way of a list that is sorted by its primary key alone; null: the plain way. */
+/** The way of a list; null: the plain way. */
 export function pageSourceOf(
   condition: Predicate | null,
   keys: readonly SortKey[],
   collection: Collection,
   dialect: Dialect,
 ): PageSource | null {
-  const [key, ...others] = keys;
-  if (condition === null || others.length > 0 || key!.field !== collection.primaryKey || key!.steps.length > 0)
-    return null;
+  if (condition === null || keys.some(({ steps }) => steps.length > 0)) return null;
   const parts = conjuncts(condition);
   const matched = parts.find((each) => each.kind === 'matched');
-  if (matched) return dialect.words.leads ? { by: 'words', matched, rest: without(parts, matched) } : null;
+  if (matched) {
+    const byKey = keys[0]!.field === collection.primaryKey;
+    return byKey && dialect.words.leads ? { by: 'words', matched, rest: without(parts, matched) } : null;
+  }
   const groups = parts.find((each) => each.kind === 'related' && isSharing(each));
   if (groups?.kind !== 'related') return null;
   const own = groups.relation.sourceField;
@@ -61,25 +62,22 @@ export interface GroupedPage {
   readonly relation: Related['relation'];
   /** A query for the groups, one column. */
   readonly groups: Sql;
-  readonly descending: boolean;
   /** Records that are wanted at most. */
   readonly most: number;
-  /** The condition, begun by AND, for the rows of an alias. */
-  condition(alias: string): Sql;
+  /** The condition and the order of the rows `r`. */
+  readonly condition: Sql | null;
+  readonly order: Sql;
 }
 
 /** A query for keys: those of the page, and some more. */
 export function compileGrouped(page: GroupedPage, dialect: Dialect): Sql {
-  const { collection, relation, groups, descending, most } = page;
+  const { collection, relation, groups, most, condition, order } = page;
   const table = identifier(collection.table);
   const key = identifier(collection.primaryKey.column!);
   const own = identifier(fieldOf(collection, relation.sourceField).column!);
-  const order = descending ? 'DESC' : 'ASC';
-  const rows = (alias: string): Sql => sql`FROM ${table} ${alias} WHERE ${alias}.${own}=g.k${page.condition(alias)}`;
+  const also = condition === null ? sql`` : sql` AND ${condition}`;
+  const first = sql`SELECT r.${key} FROM ${table} r WHERE r.${own}=g.k${also} ORDER BY ${order} LIMIT ${most}`;
   if (dialect.lateral)
-    return sql`SELECT b.${key} FROM (SELECT DISTINCT k FROM (${groups}) d(k)) g CROSS JOIN LATERAL (SELECT r.${key} ${rows('r')} ORDER BY r.${key} ${order} LIMIT ${most}) b`;
-  // The last key that a group can give to the page; where it has fewer, all of them are wanted.
-  const last = sql`(SELECT r.${key} ${rows('r')} ORDER BY r.${key} ${order} LIMIT 1 OFFSET ${most - 1})`;
-  const within = descending ? sql`b.${key}>=ifnull(${last},0)` : sql`b.${key}<=ifnull(${last},9223372036854775807)`;
-  return sql`SELECT b.${key} FROM (SELECT DISTINCT k FROM (SELECT NULL AS k WHERE 0 UNION ALL ${groups})) g CROSS JOIN ${table} b WHERE b.${own}=g.k AND ${within}${page.condition('b')}`;
+    return sql`SELECT b.${key} FROM (SELECT DISTINCT k FROM (${groups}) d(k)) g CROSS JOIN LATERAL (${first}) b`;
+  return sql`SELECT b.${key} FROM (SELECT DISTINCT k FROM (SELECT NULL AS k WHERE 0 UNION ALL ${groups})) g CROSS JOIN ${table} b WHERE b.${key} IN (${first})`;
 }

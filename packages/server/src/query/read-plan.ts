@@ -7,7 +7,14 @@ import type { Storage } from '../schema/field-type.ts';
 import { type Collection, fieldOf, type Registry } from '../schema/registry.ts';
 import { planFilter, planRows, relatedAccess } from './filter-plan.ts';
 import type { Grant, GrantOf } from './grant.ts';
-import { afterCursor, type CursorNulls, type OrderedKey, type Segment, wholeOrder } from './keyset.ts';
+import {
+  afterCursor,
+  afterCursorAtOnce,
+  type CursorNulls,
+  type OrderedKey,
+  type Segment,
+  wholeOrder,
+} from './keyset.ts';
 import { compileObject } from './object-compiler.ts';
 import { compileGrouped, type PageSource, pageSourceOf } from './page-source.ts';
 import { both, inTrash, type Predicate, testsIn } from './predicate.ts';
@@ -134,10 +141,10 @@ export function planList(
       )
     : compileObject(selection, collection.table, dialect, segments.aliases);
   const columns = join([sql`${object} AS j`, ...extra], ',');
-  const plain = shape.hasOffset || keyed !== null || request.trash !== 'without' || segments.segments.length > 1;
+  const plain = shape.hasOffset || keyed !== null || request.trash !== 'without';
   const source = plain ? null : pageSourceOf(condition, keys, collection, dialect);
   const records = source
-    ? compileSourced(source, columns, keys[0]!, shape, collection, dialect, segments.aliases)
+    ? compileSourced(source, columns, keys, shape, collection, dialect, segments.aliases)
     : compilePage(columns, segments, condition, keyed, shape, collection, dialect);
   const page = shownKeys ? dialect.pageText(records) : records;
   const wantsCount = request.count !== 'none';
@@ -202,7 +209,11 @@ export function keyCondition(
 }
 
 function ordered(keys: readonly SortKey[], collection: Collection, dialect: Dialect, aliases: Aliases): OrderedKey[] {
-  return keys.map((key) => ({ key, value: compileSortKey(key, collection.table, dialect, aliases) }));
+  return orderedAt(keys, collection.table, dialect, aliases);
+}
+
+function orderedAt(keys: readonly SortKey[], alias: string, dialect: Dialect, aliases: Aliases): OrderedKey[] {
+  return keys.map((key) => ({ key, value: compileSortKey(key, alias, dialect, aliases) }));
 }
 
 /** A page's last record tells where the next one starts, if it shows all that it is sorted by. */
@@ -268,11 +279,11 @@ function compilePage(
   return sql`${all} LIMIT ${size + 1}`;
 }
 
-/** A page by its source: what it is sorted by is its primary key. */
+/** A page by its source. */
 function compileSourced(
   source: PageSource,
   columns: Sql,
-  key: SortKey,
+  keys: readonly SortKey[],
   { size, cursorNulls }: PageShape,
   collection: Collection,
   dialect: Dialect,
@@ -280,38 +291,36 @@ function compileSourced(
 ): Sql {
   const table = identifier(collection.table);
   const own = sql`${table}.${identifier(collection.primaryKey.column!)}`;
-  const segmentAt = (value: Sql): Segment =>
-    cursorNulls ? afterCursor([{ key, value }], cursorNulls, dialect)[0]! : wholeOrder([{ key, value }], dialect);
-  const beyond = (value: Sql): Condition => {
-    const { condition } = segmentAt(value);
-    return condition && (() => condition);
-  };
+  const range = sql`LIMIT ${size + 1}`;
+  const segmentOf = (values: readonly OrderedKey[]): Segment =>
+    cursorNulls ? afterCursorAtOnce(values, cursorNulls, dialect) : wholeOrder(values, dialect);
+  const conditionsIn = (alias: string, conditions: readonly Condition[]): Sql | null =>
+    conditionsAt(alias, [...conditions, source.rest], true, collection, dialect, aliases);
   if (source.by === 'words') {
     const { table: index, key: column } = dialect.words;
     const found = sql`${identifier(index)}.${identifier(column)}`;
-    const conditions = [() => wordsMatch(source.matched, dialect), beyond(found), source.rest];
-    const where = whereOf(conditions, true, collection, dialect, aliases);
-    return sql`SELECT ${columns} FROM ${identifier(index)} CROSS JOIN ${table} ON ${own}=${found}${where} ORDER BY ${segmentAt(found).order} LIMIT ${size + 1}`;
+    const { condition, order } = segmentOf([{ key: keys[0]!, value: found }]);
+    const matched = (): Sql => wordsMatch(source.matched, dialect);
+    const where = conditionsIn(collection.table, [matched, condition && (() => condition)]);
+    return sql`SELECT ${columns} FROM ${identifier(index)} CROSS JOIN ${table} ON ${own}=${found} WHERE ${where!} ORDER BY ${order} ${range}`;
   }
   const { relation, target, of } = source.groups;
   const member = aliases.next();
   const shared = of ? sql` WHERE ${compilePredicate(of, member, target, dialect, aliases)}` : sql``;
-  const keys = compileGrouped(
+  const { condition, order } = segmentOf(orderedAt(keys, 'r', dialect, aliases));
+  const found = compileGrouped(
     {
       collection,
       relation,
       groups: sql`SELECT ${columnOf(member, target, relation.targetField)} FROM ${identifier(target.table)} ${identifier(member)}${shared}`,
-      descending: key.descending,
       most: size + 1,
-      condition: (alias) => {
-        const at = sql`${alias}.${identifier(collection.primaryKey.column!)}`;
-        const all = conditionsAt(alias, [beyond(at), source.rest], true, collection, dialect, aliases);
-        return all === null ? sql`` : sql` AND ${all}`;
-      },
+      condition: conditionsIn('r', [condition && (() => condition)]),
+      order,
     },
     dialect,
   );
-  return sql`SELECT ${columns} FROM ${table} WHERE ${own} IN (${keys}) ORDER BY ${segmentAt(own).order} LIMIT ${size + 1}`;
+  const whole = wholeOrder(ordered(keys, collection, dialect, aliases), dialect).order;
+  return sql`SELECT ${columns} FROM ${table} WHERE ${own} IN (${found}) ORDER BY ${whole} ${range}`;
 }
 
 type Condition = Predicate | ((dialect: Dialect) => Sql) | null;

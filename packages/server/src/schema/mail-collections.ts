@@ -100,7 +100,8 @@ export const mailCollections: readonly SystemCollection[] = [
       count('starred'),
       count('attachments'),
       { name: 'lastAt', type: 'datetime' },
-      { name: 'lastEmailId', type: 'bigInt' },
+      // 0 where no e-mail is left: the order of lists, which an index gives only where nothing is null.
+      { name: 'lastEmailId', type: 'bigInt', notNull: true },
       { name: 'snippet', type: 'text' },
       { name: 'state', type: 'string', defaultValue: 'open', allowNull: false, pattern: '^(open|closed|archived)$' },
       to('assignee', 'users'),

@@ -15,8 +15,8 @@ export interface SystemCollection {
   readonly fields: readonly SystemField[];
 }
 
-/** `hidden` fields are secrets: no reader may name them. */
-export type SystemField = FieldDefinition & { readonly hidden?: boolean };
+/** `hidden` fields are secrets: no reader may name them. `notNull` ones are always written by the server itself. */
+export type SystemField = FieldDefinition & { readonly hidden?: boolean; readonly notNull?: boolean };
 
 const id: SystemField = { name: 'id', type: 'integer', primaryKey: true, autoIncrement: true };
 const key = (name: string): SystemField => ({ name, type: 'string', primaryKey: true, maxLength: 60 });

@@ -151,8 +151,9 @@ export class MailWriter {
         ['starred', 'integer'],
         ['attachments', 'integer'],
         ['state', 'text'],
+        ['lastEmailId', 'bigint'],
       ],
-      subjects.map((subject) => [this.#account, subject, [], 0, 0, 0, 0, 'open']),
+      subjects.map((subject) => [this.#account, subject, [], 0, 0, 0, 0, 'open', 0]),
       sql` RETURNING id`,
     );
     return rows.map(([id]) => Number(id)).sort((one, other) => one - other);
@@ -348,7 +349,7 @@ export function recounted({ dialect }: Database, conversations: readonly number[
   const starred = number(dialect.isTrue(sql`e.starred`));
   const attached = number(dialect.isTrue(sql`e."hasAttachments"`));
   return [
-    sql`UPDATE conversations SET (messages,unread,starred,attachments,"lastEmailId")=(SELECT count(*),${unread},${starred},${attached},max(e.id) FROM emails e WHERE e."conversationId"=conversations.id AND e.folder<>'trash'),_v=_v+1 WHERE ${which}`,
+    sql`UPDATE conversations SET (messages,unread,starred,attachments,"lastEmailId")=(SELECT count(*),${unread},${starred},${attached},coalesce(max(e.id),0) FROM emails e WHERE e."conversationId"=conversations.id AND e.folder<>'trash'),_v=_v+1 WHERE ${which}`,
     sql`UPDATE conversations SET ("lastAt",snippet)=(SELECT e."receivedAt",e.snippet FROM emails e WHERE e.id="lastEmailId") WHERE ${which}`,
   ];
 }
