@@ -11,7 +11,9 @@ import { type Clock, systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import { Lanes } from './base/lanes.ts';
 import { type Logger, makeLogger } from './base/logger.ts';
+import { MailSecrets } from './base/mail-secrets.ts';
 import { OutboundClient } from './base/outbound.ts';
+import { OutboundAllow } from './base/outbound-address.ts';
 import type { Database } from './database/database.ts';
 import { DatabaseBlobs } from './database/mail/blob-rows.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
@@ -61,10 +63,20 @@ export async function startServer({
     lanes: new Lanes(messagesPerHost, messagesInAll),
   };
   const parser = new ParsePool();
+  const mailMeans = {
+    parser,
+    secrets: new MailSecrets({
+      key: config.mailSecretKey,
+      former: config.mailSecretKeyPrevious,
+      file: join(config.dataDir, 'mail-secret.key'),
+      logger: log,
+    }),
+    allowed: new OutboundAllow(config.mailAllowedPrivateHosts),
+  };
   const common = {
     clock,
     logger: log,
-    parser,
+    mailMeans,
     appKey,
     appKeyPrevious,
     maximumFields,

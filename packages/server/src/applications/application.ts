@@ -25,8 +25,7 @@ import type { SignInContext } from '../identity/sign-in.ts';
 import { auditRegistry } from '../journal/audit-collection.ts';
 import { AuditJournal } from '../journal/audit-journal.ts';
 import { Seals } from '../journal/hash-chain.ts';
-import { MailStore } from '../mail/mail-store.ts';
-import type { ParsePool } from '../mail/parse/parse-pool.ts';
+import { type MailMeans, MailStore } from '../mail/mail-store.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { GrantOf } from '../query/grant.ts';
 import { variableValues } from '../query/variables.ts';
@@ -50,8 +49,7 @@ export interface ApplicationParts {
   /** How long entries of the audit journal are kept, and how many. */
   readonly audit: { readonly days: number; readonly entries: number };
   readonly extensions: readonly Extension[];
-  /** Reads raw messages; all applications of a server share it. */
-  readonly parser: ParsePool;
+  readonly mailMeans: MailMeans;
   /** Where the bytes of mail lie. */
   readonly blobs: BlobStore;
   /** What webhooks are sent through. */
@@ -115,7 +113,7 @@ export class Application {
       this.registry.get('users'),
     );
     this.webhooks = this.#webhooksOf(parts);
-    this.mail = new MailStore({ ...parts, changes: this.changes });
+    this.mail = new MailStore({ ...parts, application: parts.name, means: parts.mailMeans, changes: this.changes });
     this.#snapshot = snapshot({ version: 0, schema: -1 }, new Registry(0, new Map()), { roles: new Map() });
   }
 
@@ -247,6 +245,7 @@ export class Application {
       changes: this.changes,
       clock: this.clock,
       webhooks: this.webhooks,
+      mail: this.mail,
       hooks: this.#hooks,
       requestId,
       grants: caller.role,

@@ -137,6 +137,7 @@ export const mailCollections: readonly SystemCollection[] = [
       { fields: ['accountId', 'folder'] },
       { fields: ['accountId', 'read'] },
       { fields: ['accountId', 'starred'] },
+      { fields: ['accountId', 'hasAttachments'] },
       { fields: ['accountId', 'subjectKey'] },
     ],
     fields: [

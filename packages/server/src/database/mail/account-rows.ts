@@ -87,3 +87,38 @@ export async function readMailbox(database: Database, transaction: Transaction, 
   )(sql`SELECT id,path,role FROM mailboxes WHERE id=${value('integer', id)}`);
   return { id: Number(row![0]), path: row![1] as string, role: row![2] as string | null };
 }
+
+/** Keeps sealed secrets of an account beside those that it has; null takes one away. */
+export async function setSecrets(
+  database: Database,
+  transaction: Transaction,
+  account: number,
+  secrets: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  const run = writing(database, transaction);
+  const of = value('integer', account);
+  const [row] = await run(sql`SELECT secrets FROM accounts WHERE id=${of}`);
+  const before: unknown = typeof row?.[0] === 'string' ? JSON.parse(row[0]) : (row?.[0] ?? {});
+  const kept = Object.entries({ ...(before as object), ...secrets }).filter(([, secret]) => secret !== null);
+  transaction.touch('accounts');
+  await run(sql`UPDATE accounts SET secrets=${value('json', Object.fromEntries(kept))} WHERE id=${of}`);
+}
+
+/** The servers that an account names, as it has them. */
+export async function serversOf(
+  database: Database,
+  transaction: Transaction,
+  account: number,
+): Promise<{ readonly imap: unknown; readonly smtp: unknown }> {
+  const [row] = await writing(
+    database,
+    transaction,
+  )(sql`SELECT imap,smtp FROM accounts WHERE id=${value('integer', account)}`);
+  const read = (text: unknown): unknown => (typeof text === 'string' ? JSON.parse(text) : (text ?? null));
+  return { imap: read(row?.[0]), smtp: read(row?.[1]) };
+}
+
+/** Forgets all secrets of an account. */
+export async function dropSecrets(database: Database, transaction: Transaction, account: number): Promise<void> {
+  await writing(database, transaction)(sql`UPDATE accounts SET secrets=NULL WHERE id=${value('integer', account)}`);
+}

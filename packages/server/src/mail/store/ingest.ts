@@ -2,7 +2,6 @@
  * Raw messages become stored e-mails: parsed and made safe in threads, their bytes kept first, then rows, threads, words,
  * counts and events in one transaction. Whoever brings messages in — an import, synchronisation, a draft — comes through here.
  */
-import { createHash } from 'node:crypto';
 import type { BlobStore } from '../../base/blob-store.ts';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -16,7 +15,8 @@ import { conversationSubject } from '../threads/conversation-subject.ts';
 import { looseLinks } from '../threads/loose-links.ts';
 import { threadSigns } from '../threads/thread-signs.ts';
 import type { IncomingMail, IngestBy, Ingested, MailAccount } from './incoming-mail.ts';
-import { identityOf, indexedWords, newEmail, type ReadMail, receivedAt } from './new-email.ts';
+import { mailIdentity } from './mail-identity.ts';
+import { indexedWords, newEmail, type ReadMail, receivedAt } from './new-email.ts';
 
 export interface IngestParts {
   readonly database: Database;
@@ -65,7 +65,7 @@ export class MailIngest {
 
   async #storeAll(account: MailAccount, messages: readonly IncomingMail[], by: IngestBy): Promise<Ingested[]> {
     const { database } = this.#parts;
-    const identities = messages.map(({ raw }) => identityOf(createHash('sha256').update(raw).digest('hex')));
+    const identities = messages.map(({ raw }) => mailIdentity(raw));
     const known = await presentEmails(database, account.id, identities);
     const refused = new Map<number, string>();
     const ready = await Promise.all(
@@ -87,7 +87,13 @@ export class MailIngest {
     try {
       const mail = await this.#parts.parser.parse(incoming.raw);
       const moment = receivedAt(incoming.receivedAt, mail.sentAt, this.#parts.clock.now());
-      return { incoming, mail, signs: threadSigns(mail, moment), receivedAt: moment };
+      return {
+        incoming,
+        mail,
+        identity: mailIdentity(incoming.raw),
+        signs: threadSigns(mail, moment),
+        receivedAt: moment,
+      };
     } catch (error) {
       if (!(error instanceof MailTooLarge)) throw error;
       refuse(error.message);

@@ -16,6 +16,7 @@ const mostBodyWords = 10_000;
 export interface ReadMail {
   readonly incoming: IncomingMail;
   readonly mail: ParsedMail;
+  readonly identity: string;
   readonly signs: ThreadSigns;
   /** Milliseconds since the epoch. */
   readonly receivedAt: number;
@@ -23,7 +24,7 @@ export interface ReadMail {
 
 /** A parsed message as it is stored. */
 export function newEmail(
-  { mail, incoming, signs, receivedAt: moment }: ReadMail,
+  { mail, incoming, identity, signs, receivedAt: moment }: ReadMail,
   conversationId: number,
   account: MailAccount,
 ): NewEmail {
@@ -31,7 +32,7 @@ export function newEmail(
     conversationId,
     mailboxId: incoming.mailbox.id,
     folder: incoming.mailbox.folder,
-    identity: identityOf(mail.sha256),
+    identity,
     subjectKey: signs.subjectKey,
     orphan: signs.orphan,
     messageId: mail.messageId,
@@ -62,11 +63,6 @@ export function newEmail(
     },
     attachments: mail.attachments.map(({ bytes: _, ...each }) => each),
   };
-}
-
-/** The identity of a message of which no server says another: the hash of its bytes. */
-export function identityOf(sha256: string): string {
-  return `sha256:${sha256}`;
 }
 
 /**

@@ -1,4 +1,5 @@
-import { forgetWords, setMembers } from '../../database/mail/account-rows.ts';
+import type { Transaction } from '../../database/database.ts';
+import { dropSecrets, forgetWords, serversOf, setMembers, setSecrets } from '../../database/mail/account-rows.ts';
 import { emailForm, isEmail } from '../../identity/sign-in.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
@@ -16,23 +17,99 @@ export const accountRules: RecordRules = {
 
   async prepare(body, key, context): Promise<RuledBody> {
     if (!isObject(body)) return { body: body as Body };
-    const { members: named, ...rest } = Object.fromEntries(Object.entries(body).filter(([name]) => !told.has(name)));
+    const {
+      members: named,
+      password,
+      smtpPassword,
+      refreshToken,
+      clientSecret,
+      ...rest
+    } = Object.fromEntries(Object.entries(body).filter(([name]) => !told.has(name)));
     const row: Record<string, unknown> = { ...rest };
+    const given = checkedSecrets({ password, smtpPassword, refreshToken, clientSecret });
+    for (const name of ['imap', 'smtp']) if (row[name] != null) row[name] = serverOf(name, row[name], context);
     if (row['address'] !== undefined) row['address'] = addressOf(row['address']);
     const members = named === undefined ? null : await memberKeys(named, context);
     const isMine = key === null && row['ownerId'] === undefined && row['owner'] === undefined;
     return {
       body: row,
       ...(isMine && { own: { ownerId: ownId(context) } }),
-      beside: (transaction, id) => setMembers(context.database, transaction, id as number, members),
+      beside: async (transaction, id) => {
+        await setMembers(context.database, transaction, id as number, members);
+        await keepSecrets(context, transaction, id as number, given);
+      },
     };
   },
 
-  async guard(transaction, action, keys, _body, { database }): Promise<void> {
-    if (action !== 'destroy') return;
-    for (const key of keys) await forgetWords(database, transaction, key as number);
+  /** A password is kept for the servers that it was given for: whoever names others does not have it sent there. */
+  async guard(transaction, action, keys, body, { database }): Promise<void> {
+    for (const key of keys as readonly number[]) {
+      if (action === 'destroy') await forgetWords(database, transaction, key);
+      else if (body && ('imap' in body || 'smtp' in body)) {
+        const before = await serversOf(database, transaction, key);
+        const after = { ...before, ...pick(body, ['imap', 'smtp']) };
+        if (JSON.stringify(after) !== JSON.stringify(before)) await dropSecrets(database, transaction, key);
+      }
+    }
   },
 };
+
+function pick(body: Body, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(names.filter((name) => name in body).map((name) => [name, body[name]]));
+}
+
+async function keepSecrets(
+  { database, mail }: RecordContext,
+  transaction: Transaction,
+  account: number,
+  given: Secrets,
+): Promise<void> {
+  const sealed = Object.entries(given).map(
+    ([field, secret]) => [field, secret === null ? null : mail.seal(secret, account, field)] as const,
+  );
+  if (sealed.length > 0) await setSecrets(database, transaction, account, Object.fromEntries(sealed));
+}
+
+type Secrets = Record<string, string | null>;
+
+/** What signs in goes in and never comes out; null takes one away. */
+function checkedSecrets(given: Readonly<Record<string, unknown>>): Secrets {
+  const details: Record<string, string> = {};
+  const secrets: Secrets = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    if (value === null || (typeof value === 'string' && value.length >= 1 && value.length <= 4096))
+      secrets[name] = value;
+    else details[name] = 'Give a text of 1 to 4096 characters, or null.';
+  }
+  if (Object.keys(details).length > 0) throw invalidValues(details);
+  return secrets;
+}
+
+const securities = ['tls', 'starttls', 'none'];
+
+/** `{host, port, security, user}`: where the account's mail comes from, or goes to. */
+function serverOf(name: string, input: unknown, { mail }: RecordContext): unknown {
+  const details: Record<string, string> = {};
+  const note = (member: string, problem: string | null): void => {
+    if (problem !== null) details[`${name}.${member}`] = problem;
+  };
+  if (!isObject(input)) throw invalidValues({ [name]: 'Give {"host", "port", "security", "user"}.' });
+  const { host, port, security = 'tls', user = null, ...others } = input;
+  for (const other of Object.keys(others))
+    note(other.slice(0, 60), 'No such property; host, port, security and user are known.');
+  note(
+    'host',
+    typeof host === 'string' ? mail.hostProblem(host) : 'Give the name of a host, such as imap.example.com.',
+  );
+  if (!Number.isInteger(port) || (port as number) < 1 || (port as number) > 65_535)
+    note('port', 'Give a port, such as 993.');
+  if (!securities.includes(security as string)) note('security', 'Give tls, starttls or none.');
+  if (user !== null && (typeof user !== 'string' || user.length > 320 || /\p{Cc}/u.test(user)))
+    note('user', 'Give a name of at most 320 characters on one line.');
+  if (Object.keys(details).length > 0) throw invalidValues(details);
+  return { host, port, security, user };
+}
 
 function addressOf(input: unknown): unknown {
   if (typeof input !== 'string') return input; // its schema says what is wrong
