@@ -67,11 +67,12 @@ export interface WordIndex {
   /** What {@link WordIndex.matches} takes: all terms hold. */
   expression(terms: readonly WordTerm[]): string;
   /**
-   * Whether the index's row `alias` has the terms, and belongs to one of some accounts.
+   * Whether the index's row `alias` has the terms.
    *
-   * @param accounts a query for ids.
+   * @param accounts a query for the ids of the accounts that are meant: an index may skip what is of others. That nothing of
+   *   others is found is left to the rest of the statement.
    */
-  matches(alias: string, expression: Param, accounts: Sql | null): Sql;
+  matches(alias: string, expression: Param, accounts: Sql): Sql;
   /** The column of the e-mail's id. */
   readonly key: string;
   /** The index itself gives what it finds in the order of keys, so that a page of it needs no sort. */

@@ -13,9 +13,7 @@ export const sqliteWords: WordIndex = {
   remove: (ids) => sql`DELETE FROM _mail_text WHERE rowid IN (SELECT value FROM json_each(${ids}))`,
   expression,
   matches: (_, expression, accounts) =>
-    accounts
-      ? sql`_mail_text MATCH (SELECT concat('account:(',ifnull(group_concat(concat('"',a,'"'),' OR '),'"0"'),')',${expression}) FROM (SELECT a FROM (${accounts}) LIMIT 10000))`
-      : sql`_mail_text MATCH substr(${expression},6)`,
+    sql`_mail_text MATCH (SELECT concat('account:(',ifnull(group_concat(concat('"',a,'"'),' OR '),'"0"'),')',${expression}) FROM (SELECT a FROM (${accounts}) LIMIT 10000))`,
 };
 
 function rowOf(entry: IndexedWords): ReturnType<typeof sql> {
