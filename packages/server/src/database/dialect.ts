@@ -138,8 +138,17 @@ export interface Dialect {
   dateText(format: DateFormat, storage: Storage, value: Sql, zone: Param): Sql;
   nullsLast(term: Sql, descending: boolean): Sql;
 
-  /** A table with its indexes. Its columns may refer to the table itself, by any column that one of the indexes keeps unique. */
-  createTable(table: string, columns: readonly ColumnDefinition[], indexes: readonly IndexPlan[]): Sql[];
+  /**
+   * A table with its indexes. Its columns may refer to the table itself, by any column that one of the indexes keeps unique.
+   *
+   * @param seldom the column that is null in most rows, and asked for in most statements.
+   */
+  createTable(
+    table: string,
+    columns: readonly ColumnDefinition[],
+    indexes: readonly IndexPlan[],
+    seldom?: string | null,
+  ): Sql[];
   addColumn(table: string, column: ColumnDefinition): Sql[];
   /** Drops columns; `kept` and `indexes` describe the table as it will be, for engines that must build it anew. */
   dropColumns(

@@ -70,6 +70,8 @@ export class PostgresDatabase implements Database {
     });
     // An idle connection that the server drops is replaced by the pool; nothing was running on it.
     this.#pool.on('error', () => {});
+    // One that is dropped between two statements of a transaction: the next one fails.
+    this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
   async read(statements: readonly BoundStatement[]): Promise<Row[][]> {
