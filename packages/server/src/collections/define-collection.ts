@@ -27,6 +27,8 @@ export interface Birth {
   readonly system: boolean;
   readonly internal: boolean;
   readonly hidden: (definition: FieldDefinition) => boolean;
+  /** Whose columns themselves refuse null. */
+  readonly notNull?: (definition: FieldDefinition) => boolean;
 }
 
 const plainBirth: Birth = { system: false, internal: false, hidden: () => false };
@@ -51,6 +53,7 @@ export async function defineCollection(
     registry,
     core: birth.system,
     hidden: birth.hidden,
+    ...(birth.notNull && { notNull: birth.notNull }),
     at: (index) => `fields[${indexInRequest(definition, index)}].`,
   });
   const fields = [...resolution.own, ...keptFields(definition.options, birth.system)];

@@ -13,6 +13,7 @@ import { definitionActions } from './definition-actions.ts';
 import { docsActions } from './docs-actions.ts';
 import { noteSilentAct } from './journaling.ts';
 import { keyActions } from './key-actions.ts';
+import { mailActions } from './mail-actions.ts';
 import { onceApart } from './once.ts';
 import { permissionActions } from './permission-actions.ts';
 import { runRecordAction } from './record-actions.ts';
@@ -34,6 +35,7 @@ export const systemActions: ActionTable = {
   ...webhookActions,
   ...changeActions,
   ...batchActions,
+  ...mailActions,
 };
 /** Resources that have no generated actions. */
 const actionOnly = new Set(['auth', 'collections', 'fields', 'applications', 'audit', 'docs', 'changes', 'realtime']);
@@ -63,6 +65,7 @@ function isKnownAction({ action, of }: Route): boolean {
 /** Whether the request reads. @throws ApiError `METHOD_NOT_ALLOWED` naming the methods of a known action. */
 export function readsBy(method: string, action: SystemAction | undefined, route: Route): boolean {
   const reads = action ? action.reads : isReadAction(route.action);
+  if (route.plain) return reads; // its method has said what is done
   const known = action !== undefined || isKnownAction(route);
   if (method === 'POST' || !known || (reads && (method === 'GET' || method === 'HEAD'))) return reads;
   const allow = reads ? 'GET, HEAD, POST' : 'POST';

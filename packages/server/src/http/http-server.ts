@@ -39,8 +39,9 @@ import { isSocketRequest, RealtimeSockets, shouldUpgrade } from './realtime-sock
 import { jsonType, Replies } from './replies.ts';
 import { proofOf, refuseRepeatedHeaders, requestIdOf, zoneOf } from './request-head.ts';
 import { parseBody, readParameters, readRecordRequest } from './request-reader.ts';
-import { parseRoute, type Route, realtimePath, unknownRoute } from './route.ts';
+import { parseRoute, plainRoute, type Route, realtimePath, unknownRoute } from './route.ts';
 import { noContent } from './status.ts';
+import { refuseOnce, takeUploads, uploadOf } from './uploads.ts';
 
 export interface HttpParts {
   readonly applications: Applications;
@@ -132,6 +133,7 @@ export class HttpServer {
     fastify.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) =>
       body.length === 0 ? done(null, body) : done(mediaTypeUnsupported()),
     );
+    takeUploads(fastify);
     fastify.setErrorHandler((error, request, reply) => this.#replies.refuse(error, request, reply));
     fastify.setNotFoundHandler((request, reply) => this.#replies.refuse(unknownRoute(), request, reply));
     for (const path of ['/api/health', '/live', '/ready'])
@@ -203,7 +205,8 @@ export class HttpServer {
   async #answer(request: FastifyRequest, reply: FastifyReply, requestId: string): Promise<Answer> {
     const url = request.raw.url!;
     const mark = url.indexOf('?');
-    const route = this.#route(mark < 0 ? url : url.slice(0, mark));
+    const path = mark < 0 ? url : url.slice(0, mark);
+    const route = plainRoute(path, request.method) ?? this.#route(path);
     const query = mark < 0 ? '' : url.slice(mark + 1);
     const action = systemActionOf(this.#actions, route);
     const reads = readsBy(request.method, action, route);
@@ -250,6 +253,7 @@ export class HttpServer {
         parameters: () => readParameters(route, query, body, readByPost),
         request: () => readRecordRequest(route, query, body, readByPost),
         body,
+        upload: uploadOf(request),
         ifMatch: request.headers['if-match'],
         zone,
         accept: request.headers.accept,
@@ -271,9 +275,11 @@ export class HttpServer {
   }
 
   /** Reads by POST change nothing, however often they are asked: for them the header is checked alone. */
-  #onceOf({ headers, raw, body, method }: FastifyRequest, caller: Caller): Once | null {
+  #onceOf(request: FastifyRequest, caller: Caller): Once | null {
+    const { headers, raw, body, method } = request;
     const header = headers['idempotency-key'];
-    return header === undefined || method !== 'POST' ? null : onceOf(header, raw.url!, body, caller);
+    if (header === undefined || method !== 'POST') return null;
+    return uploadOf(request) ? refuseOnce() : onceOf(header, raw.url!, body, caller);
   }
 
   #route(path: string): Route {

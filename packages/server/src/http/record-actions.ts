@@ -1,3 +1,4 @@
+import { askedMail, isSearched } from '../mail/search/asked-mail.ts';
 import {
   grantsOfAction,
   isReadAction,
@@ -68,7 +69,10 @@ export async function runRead(
   if (action === 'query')
     return { data: await queryRecords(context, collection, normaliseQuery(call.parameters())), counter: 0 };
   if (action === 'history') return { ...(await readHistory(context, collection, call.parameters())), counter: 0 };
-  const request = call.request();
+  const words = action === 'list' && isSearched(collection.name);
+  const request = words
+    ? askedMail(collection.name, call.parameters(), call.method !== 'POST', context)
+    : call.request();
   if (action === 'get') {
     const { data, counter } = await getRecord(context, collection, request);
     return { data, counter };

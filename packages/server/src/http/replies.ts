@@ -1,4 +1,5 @@
 /** Writes answers and refusals to the wire: headers, ETag, 304. */
+
 import { randomUUID } from 'node:crypto';
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
@@ -7,6 +8,7 @@ import { bodyHash } from '../base/body-hash.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Answer, DocumentAnswer } from './call.ts';
 import { errorReply } from './error-reply.ts';
+import { replyFile } from './file-reply.ts';
 import { requestIdOf } from './request-head.ts';
 import { sendPieces } from './send-pieces.ts';
 import { notModified } from './status.ts';
@@ -39,6 +41,7 @@ export class Replies {
       void sendPieces(reply.raw, answer.stream, request.method === 'HEAD');
       return reply;
     }
+    if ('file' in answer) return replyFile(answer, request, reply, requestId);
     if ('document' in answer) return this.#document(answer, request, reply, requestId);
     const body =
       answer.meta === undefined

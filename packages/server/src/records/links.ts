@@ -3,6 +3,7 @@
  * written: of the record with the foreign key, or for a join of the record whose relation it is.
  */
 import { userRolesOf } from '../database/identity-store.ts';
+import { membersOf } from '../database/mail/account-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { normaliseRequest, requestByKeys } from '../protocol/request-normaliser.ts';
@@ -193,7 +194,7 @@ async function linkJoin(
   refuseEnds(links, join, through);
   const value = await sourceValue(inside, related, writableRelation(inside, related));
   const { gone, come, kept } = difference(await linkedKeys(inside, related), links, action, true);
-  if (join.system) return linkRoles(inside, related, gone, come);
+  if (join.system) return linkByRules(inside, related, gone, come);
   const grantOf: RecordContext['grantOf'] = (resource, does) =>
     resource === join.name ? joinGrant : inside.grantOf(resource, does);
   const free: RecordContext = { ...inside, grantOf, grants: `${inside.grants} links ${join.name}` };
@@ -239,17 +240,21 @@ function refuseEnds(links: readonly Link[], join: Collection, { sourceField, tar
   }
 }
 
-/** The roles of a user are granted under the rules of users, as in an update of the user. */
-async function linkRoles(
+/** Roles of users and members of accounts are set under the rules of those, as in an update of the record. */
+async function linkByRules(
   inside: RecordContext,
   { source, field, key }: Related,
   gone: readonly unknown[],
   come: readonly Link[],
 ): Promise<void> {
   if (gone.length + come.length === 0) return;
-  const held = await userRolesOf(inside.database, inside.inside!, [key]);
-  const roles = [...held.filter((name) => !gone.includes(name)), ...come.map((link) => link.key)];
-  await write(inside, source, key, { [field.name]: roles });
+  const { database, inside: transaction } = inside;
+  const held: readonly unknown[] =
+    source.name === 'accounts'
+      ? await membersOf(database, transaction!, key as number)
+      : await userRolesOf(database, transaction!, [key]);
+  const left = [...held.filter((each) => !gone.includes(each)), ...come.map((link) => link.key)];
+  await write(inside, source, key, { [field.name]: left });
 }
 
 /** The grant to change a relation that lies with the record itself. */

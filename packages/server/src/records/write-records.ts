@@ -72,7 +72,8 @@ export async function createRecords(
         check,
       )
     : [check(ruled[0]!.body)];
-  const records = await withHashedSecrets(checked, collection, context);
+  const hashed = await withHashedSecrets(checked, collection, context);
+  const records = rules ? hashed.map((each, index) => withOwn(each, ruled[index]!)) : hashed;
   const rows = await writing(target, records, () => insertAll(target, records, ruled));
   if (rules?.access) await context.refresh();
   const texts = rows.map((row) => shown(row, collection));
@@ -151,6 +152,11 @@ export async function restoreRecords(
 async function prepared(target: Target, action: 'create' | 'update', body: unknown, key: unknown): Promise<RuledBody> {
   const asked = isObject(body) ? await hooked(target, action, key, body) : body;
   return target.rules?.prepare?.(asked, key, target.context) ?? { body: asked as Body };
+}
+
+/** A record with the values that its rules give it. */
+function withOwn(record: CheckedRecord, { own }: RuledBody): CheckedRecord {
+  return own ? { ...record, values: { ...record.values, ...own } } : record;
 }
 
 /** Whether extensions are asked before the change: then all of it is one transaction, and this its beginning. */
@@ -234,7 +240,7 @@ async function updateAll(
     target,
     async (transaction) => {
       transaction.touch(collection.table);
-      await guardRules(target, transaction, 'update', environment, ruled.body);
+      const afterwards = await guardRules(target, transaction, 'update', environment, ruled.body);
       if (!single) await checkReach(target, transaction, environment);
       await checkReferences(context, collection, [record], (statement) => transaction.run(statement));
       const before = await statesBefore(target, transaction, environment);
@@ -244,6 +250,7 @@ async function updateAll(
       for (const row of rows) await ruled.beside?.(transaction, row[at.key]);
       await finish(target, transaction, 'updated', rows, record.named);
       await writeHistory(target, transaction, 'updated', keysOf(rows), before);
+      await afterwards?.();
       return rows;
     },
     !single,
@@ -266,7 +273,7 @@ async function destroyAll(target: Target, key: unknown, match: Match): Promise<R
     target,
     async (transaction) => {
       transaction.touch('*'); // records of other tables may fall or lose their link with it
-      await guardRules(target, transaction, 'destroy', environment, null);
+      const afterwards = await guardRules(target, transaction, 'destroy', environment, null);
       if (!single) await checkReach(target, transaction, environment);
       const before = await statesBefore(target, transaction, environment);
       const rows = inOrder(
@@ -276,6 +283,7 @@ async function destroyAll(target: Target, key: unknown, match: Match): Promise<R
       await explainNothing(target, transaction, environment, rows.length, counter);
       await finish(target, transaction, 'destroyed', rows, []);
       await writeHistory(target, transaction, 'destroyed', keysOf(rows), before);
+      await afterwards?.();
       return rows;
     },
     !single,

@@ -1,4 +1,5 @@
-import type { FieldDefinition } from './definition.ts';
+import type { FieldDefinition, IndexDefinition } from './definition.ts';
+import { mailCollections, mailRelations } from './mail-collections.ts';
 
 /** A collection that every application is born with. Its names are its tables' names. */
 export interface SystemCollection {
@@ -8,11 +9,14 @@ export interface SystemCollection {
   /** There in the application `main` alone. */
   readonly mainOnly?: boolean;
   readonly timestamps: boolean;
+  /** Changes are kept as history. */
+  readonly logging?: boolean;
+  readonly indexes?: readonly IndexDefinition[];
   readonly fields: readonly SystemField[];
 }
 
-/** `hidden` fields are secrets: no reader may name them. */
-export type SystemField = FieldDefinition & { readonly hidden?: boolean };
+/** `hidden` fields are secrets: no reader may name them. `notNull` ones are always written by the server itself. */
+export type SystemField = FieldDefinition & { readonly hidden?: boolean; readonly notNull?: boolean };
 
 const id: SystemField = { name: 'id', type: 'integer', primaryKey: true, autoIncrement: true };
 /** The role that a record is for, by its name in `role`. */
@@ -220,10 +224,16 @@ export const systemCollections: readonly SystemCollection[] = [
       { name: 'application', type: 'string', maxLength: 60, index: true },
     ],
   },
+  ...mailCollections,
 ];
 
-/** Relations that need both sides to exist first. */
-export const systemRelations: readonly { readonly collection: string; readonly field: SystemField }[] = [
+/** A relation that needs both sides to exist first. */
+export interface SystemRelation {
+  readonly collection: string;
+  readonly field: SystemField;
+}
+
+export const systemRelations: readonly SystemRelation[] = [
   {
     collection: 'roles',
     field: { name: 'permissions', type: 'hasMany', target: 'permissions', foreignKey: 'role', sourceKey: 'name' },
@@ -260,4 +270,5 @@ export const systemRelations: readonly { readonly collection: string; readonly f
       targetKey: 'name',
     },
   },
+  ...mailRelations,
 ];

@@ -1,6 +1,7 @@
 /** Every reply of the suite against the OpenAPI document of its role: a status that it names, a body that fits. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Application } from '../../src/applications/application.ts';
+import { plainRoute } from '../../src/http/route.ts';
 import { statusOf } from '../../src/http/status.ts';
 import { anonymous, bearerToken, inRole } from '../../src/identity/authenticator.ts';
 import type { Caller } from '../../src/identity/caller.ts';
@@ -176,10 +177,25 @@ function headerProblem(document: Json, response: Json, headers: Headers): string
 
 /** The operation that a request is, under the method that the document gives it: reads answer POST too. */
 export function operationOf(document: Json, { method, path }: Asked): Json | null {
+  const action = plainActionOf(path, method);
+  if (action !== null) {
+    const named = document.paths[`/api/${action}`];
+    return named ? (named.get ?? named.post) : null;
+  }
   const item = document.paths[templateOf(path)];
   if (!item) return null;
   if (method === 'POST') return item.post ?? item.get;
   return method === 'GET' || method === 'HEAD' ? (item.get ?? (path.includes(':query') ? item.post : null)) : null;
+}
+
+/** Plain style is described with the action that it means. */
+function plainActionOf(path: string, method: string): string | null {
+  try {
+    const route = plainRoute(path.split('?')[0]!, method);
+    return route && `${route.resource}:${route.action}`;
+  } catch {
+    return null; // a method that means nothing there
+  }
 }
 
 /** `/api/posts/5/tags:list/7?…` is `/api/posts/{key}/tags:list`. */

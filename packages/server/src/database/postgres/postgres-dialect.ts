@@ -4,6 +4,7 @@ import { type ColumnDefinition, type Dialect, type IndexPlan, type JsonMember, p
 import { createIndex } from '../index-statement.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
 import { foldedOrNull } from '../text-fold.ts';
+import { postgresWords } from './postgres-words.ts';
 
 const columnTypes: Readonly<Record<PlainStorage, string>> = {
   // Text sorts and compares by code point, whatever the database's locale.
@@ -135,6 +136,7 @@ export const postgresDialect: Dialect = {
   name: 'postgres',
   rowsPerInsert: 100,
   shared: true,
+  lateral: true,
   placeholder: (index, param) => `$${index}::${typeIn(castTypes, param.storage)}${param.list ? '[]' : ''}`,
   toEngine: (param, canonical) =>
     param.list
@@ -203,6 +205,7 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
   memberNames: (object) => sql`(SELECT v FROM json_object_keys(${object}) v) n`,
   advanceKey: (table, name) =>
     sql`SELECT setval(pg_get_serial_sequence(${literal(identifier(table))},${literal(name)}), greatest(max(${identifier(name)}), nextval(pg_get_serial_sequence(${literal(identifier(table))},${literal(name)}))), true) FROM ${identifier(table)}`,
+  words: postgresWords,
   catalogueProbe: "SELECT tablename FROM pg_tables WHERE schemaname=current_schema() AND left(tablename,1)='_'",
   catalogue: {
     _meta: [
@@ -229,6 +232,15 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
     _replies: [
       sql`CREATE TABLE _replies (id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, credential text NOT NULL, key text NOT NULL, request text NOT NULL, power text NOT NULL, at timestamptz(3) NOT NULL, ended bool NOT NULL, reply text, UNIQUE (credential, key))`,
       sql`CREATE INDEX i_replies ON _replies (at)`,
+    ],
+    _mail_text: [
+      sql`CREATE TABLE _mail_text (id int8 PRIMARY KEY, words tsvector NOT NULL)`,
+      sql`CREATE INDEX i_mail_text ON _mail_text USING gin (words)`,
+      // Ten thousand words whose number is known: what is rarer is looked up, what is common is met on the way.
+      sql`ALTER TABLE _mail_text ALTER COLUMN words SET STATISTICS 1000`,
+    ],
+    _blobs: [
+      sql`CREATE TABLE _blobs (account int4 NOT NULL, sha256 text NOT NULL, part int4 NOT NULL, at timestamptz(3) NOT NULL, bytes bytea NOT NULL, PRIMARY KEY (account, sha256, part))`,
     ],
   },
 };
