@@ -18,6 +18,10 @@ export const limits = {
   sortTerms: 16,
   recordsByFilter: 10_000,
   recordsInReply: 1000,
+  /** Records that go along when others are destroyed. */
+  recordsAlong: 100_000,
+  /** So many of them at most while the event loop waits. */
+  recordsAlongAtOnce: 1000,
   queryMilliseconds: 5000,
   /** Records of one piece of a stream: more of them leave the collector more to hold. */
   streamChunk: 100,
