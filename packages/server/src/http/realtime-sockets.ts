@@ -3,6 +3,7 @@
  * said on one is realtime-socket.ts.
  */
 import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -22,8 +23,10 @@ export interface SocketParts {
 }
 
 interface Upgrade {
-  readonly socket: Duplex;
+  readonly socket: Socket;
   readonly head: Buffer;
+  /** What refuses it; an accepted one lets go of it, and with it of the whole request. */
+  readonly response: ServerResponse;
 }
 
 const beatMilliseconds = 30_000;
@@ -60,11 +63,11 @@ export class RealtimeSockets {
 
   /** Lets the router see an upgrade as the request that it is, so that refusals have the common shape. */
   asRequest(request: IncomingMessage, socket: Duplex, head: Buffer, fastify: FastifyInstance): void {
-    upgrades.set(request, { socket, head });
     socket.on('error', () => socket.destroy());
     const response = new ServerResponse(request);
+    upgrades.set(request, { socket: socket as Socket, head, response });
     response.shouldKeepAlive = false;
-    response.assignSocket(socket as Parameters<ServerResponse['assignSocket']>[0]);
+    response.assignSocket(socket as Socket);
     response.on('finish', () => socket.end());
     fastify.routing(request, response);
   }
@@ -76,7 +79,8 @@ export class RealtimeSockets {
       throw new ApiError('BUSY', 'The server has as many open connections as it may have; try again.', {
         retryAfter: 10,
       });
-    const { socket, head } = upgrades.get(request)!;
+    const { socket, head, response } = upgrades.get(request)!;
+    response.detachSocket(socket);
     this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#begin(webSocket, request, address));
   }
 
