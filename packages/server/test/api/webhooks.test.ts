@@ -1,5 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mostWaiting } from '../../src/webhooks/outbox.ts';
 import { describeEngines } from '../support/engines.ts';
 import { day, hour, MovingClock } from '../support/moving-clock.ts';
 import { accepts, fails, hangs, Receiver } from '../support/receiver.ts';
@@ -425,6 +426,25 @@ describeEngines('webhooks', (engine) => {
       receiver.behaviour = accepts;
     });
 
+    test('a webhook that is changed while messages are under way is sent to as it is then', async () => {
+      const { id } = await hook('/before', { events: ['others.created'] });
+      let first = true;
+      receiver.behaviour = (response, { path }) => {
+        if (path !== '/before' || !first) return accepts(response, undefined!);
+        first = false;
+        setTimeout(() => accepts(response, undefined!), 400);
+        void server.data(`POST /api/webhooks:update?filterByTk=${id}`, { body: { url: receiver.url('/after') } });
+      };
+      await server.data('POST /api/others:create', { body: Array.from({ length: 40 }, (_, total) => ({ total })) });
+      await settled(id, 'delivered', 40);
+      const to = (path: string): number => receiver.received.filter((each) => each.path === path).length;
+      expect(to('/before') + to('/after')).toBe(40);
+      expect(to('/before')).toBeLessThan(20);
+      receiver.behaviour = accepts;
+      await server.data(`POST /api/webhooks:update?filterByTk=${id}`, { body: { enabled: false } });
+      await server.data(`POST /api/webhooks:destroy?filterByTk=${id}`);
+    });
+
     test('a redirect inward is not followed', async () => {
       const { id } = await hook('/redirect');
       receiver.behaviour = (response, { path }) =>
@@ -483,6 +503,66 @@ describeEngines('webhooks', (engine) => {
       });
       const again = { deliveries: [dead[0].id] };
       expect(await server.data(`POST /api/webhooks:replay?filterByTk=${id}`, { body: again })).toBe(1);
+    });
+
+    test.each([429, 503])(
+      'not before the time that a receiver asks for with %i, for any of its messages',
+      async (status) => {
+        const path = `/busy-${status}`;
+        const { id } = await hook(path, { events: ['others.created'] });
+        receiver.behaviour = (response) => response.writeHead(status, { 'retry-after': '3600' }).end();
+        await server.data('POST /api/others:create', { body: { total: 1 } });
+        const [delivery] = await noted(id, 1);
+        expect(Date.parse(delivery.nextAt) - clock.now()).toBeGreaterThan(3_590_000);
+        await server.data('POST /api/others:create', { body: [{ total: 2 }, { total: 3 }] });
+        await settled(id, 'pending', 3);
+        clock.advance(hour / 2);
+        wake();
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        expect((await receiver.messages(path, 1)).length).toBe(1);
+        receiver.behaviour = accepts;
+        clock.advance(hour / 2 + 1000);
+        wake();
+        await settled(id, 'delivered', 3);
+        await server.data(`POST /api/webhooks:destroy?filterByTk=${id}`);
+      },
+    );
+
+    test('at once where somebody asks for it', async () => {
+      const { id } = await hook('/asked', { events: ['others.created'] });
+      receiver.behaviour = (response) => response.writeHead(503, { 'retry-after': '3600' }).end();
+      await server.data('POST /api/others:create', { body: [{ total: 1 }] });
+      await noted(id, 1);
+      receiver.behaviour = accepts;
+      await server.data('POST /api/others:create', { body: { total: 2 } });
+      await server.data(`POST /api/webhooks:replay?filterByTk=${id}`);
+      await settled(id, 'delivered');
+      await server.data(`POST /api/webhooks:destroy?filterByTk=${id}`);
+    });
+
+    test('a receiver that falls too far behind gets no more: its webhook is paused', { timeout: 60_000 }, async () => {
+      const { id } = await hook('/behind', { events: ['others.created'] });
+      const { database } = server.running.applications.main;
+      const far = database.dialect.shared ? "'2100-01-01T00:00:00Z'" : "'2100-01-01T00:00:00.000Z'";
+      const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<${mostWaiting})`;
+      const text = `INSERT INTO "webhookDeliveries" ("webhookId","messageId",event,resource,tk,at,changed,status,attempts,"nextAt","giveUpAt") ${numbers} SELECT ${id},'m','others.created','others','1',${far},'[]','pending',0,${far},${far} FROM n`;
+      await database.write((transaction) => transaction.run({ text, values: [] }), { heavy: true, patient: true });
+      await server.data('POST /api/others:create', { body: { total: 1 } });
+      await expect
+        .poll(() => server.data(`GET /api/webhooks:get/${id}`))
+        .toMatchObject({
+          enabled: false,
+          pausedAt: expect.any(String),
+          pausedFor: expect.stringContaining('100000 messages waited'),
+        });
+      await server.data('POST /api/others:create', { body: { total: 2 } });
+      const [rows] = await database.read([
+        { text: `SELECT count(*) FROM "webhookDeliveries" WHERE "webhookId"=${id}`, values: [] },
+      ]);
+      expect(Number(rows![0]![0])).toBe(mostWaiting + 1);
+      await server.data(`POST /api/webhooks:update?filterByTk=${id}`, { body: { enabled: true } });
+      expect(await server.data(`GET /api/webhooks:get/${id}`)).toMatchObject({ enabled: true, pausedFor: null });
+      await server.data(`POST /api/webhooks:destroy?filterByTk=${id}`);
     });
 
     test('a receiver that is gone is not called again', async () => {
