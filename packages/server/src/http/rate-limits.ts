@@ -33,6 +33,11 @@ export class RateLimits {
     if (this.#credential) take(this.#credential, `${application} ${type} ${id}`, 'credential');
   }
 
+  /** What a request turns out to be beyond the one point that let it in. */
+  charge(application: string, type: string, id: number, points: number): void {
+    this.#credential?.charge(`${application} ${type} ${id}`, points);
+  }
+
   anonymous(address: string): void {
     if (this.#anonymous) take(this.#anonymous, networkOf(address), 'anonymous');
   }

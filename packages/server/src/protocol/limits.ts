@@ -44,7 +44,7 @@ export const limits = {
   queryDimensions: 10,
   /** Operations of a batch, how long all of them may take, and the JSON text of their results and of what they refer to. */
   batchOperations: 200,
-  batchMilliseconds: 10_000,
+  batchMilliseconds: 5000,
   batchBytes: 64 * 1024 * 1024,
   referredBytes: 10 * 1024 * 1024,
   /** How long replies are kept for repeated requests, how long a reply may be, and how many an application keeps. */
