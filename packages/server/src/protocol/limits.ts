@@ -30,6 +30,10 @@ export const limits = {
   /** Events that a reply or a socket's turn carries, and those that a reply looks at before it says where to go on. */
   eventsPage: 1000,
   eventsScanned: 5000,
+  /** Characters of a record that an event or a message carries; a longer one is read by its key. */
+  recordInEvent: 256 * 1024,
+  /** Characters of records that listeners of one page of events share; those for whom there is no room read for themselves. */
+  recordsInPage: 64 * 1024 * 1024,
   waitSeconds: 30,
   /** Requests that wait for events at once. */
   waiters: 1000,
@@ -37,8 +41,9 @@ export const limits = {
   /** A message of a socket: a filter and what is around it. */
   messageBytes: 80 * 1024,
   subscriptions: 100,
-  /** Records that a subscription knows its reader to have. */
+  /** Records that a subscription knows its reader to have, and those of all subscriptions of a connection. */
   knownRecords: 10_000,
+  knownRecordsInAll: 50_000,
   /** Members of a query, and rows of its result. */
   queryMeasures: 20,
   queryDimensions: 10,

@@ -152,6 +152,11 @@ export class Connection implements FeedReader {
     if (this.unsubscribe(id)) this.#wire.refused(id, error);
   }
 
+  /** Each subscription's part of what a connection may hold in memory. */
+  get mostKnown(): number {
+    return Math.min(limits.knownRecords, Math.floor(limits.knownRecordsInAll / this.#subscriptions.size));
+  }
+
   /** Resolves when there is room for more; with false where there is nobody to tell any more. */
   async room(): Promise<boolean> {
     if (this.#wire.buffered <= fullBytes) return !this.#ended;
@@ -178,6 +183,10 @@ class Teller implements Listener {
     this.#id = id;
     this.#connection = connection;
     this.#wire = wire;
+  }
+
+  get mostKnown(): number {
+    return this.#connection.mostKnown;
   }
 
   get full(): boolean {
