@@ -15,7 +15,7 @@ import type { Collection, Field, Registry } from '../schema/registry.ts';
 import { type States, statesAt, writeHistory } from './history.ts';
 import { planContext, type RecordContext, stampOf } from './record-context.ts';
 import { checkChange } from './record-input.ts';
-import { namesOf, type Parents, type Reference, referencesTo } from './references.ts';
+import { mayKnow, namesOf, type Parents, type Reference, referencesTo } from './references.ts';
 import { planLoosen, planNamed } from './trash-plan.ts';
 import { planKeys } from './write-plan.ts';
 import { type Target, transact } from './write-steps.ts';
@@ -73,8 +73,8 @@ export async function transactBounded(
 }
 
 /** @throws ManyAlong, or ApiError 400 where not even the most would do. */
-export function requireFew(count: number, most: number, reference: Reference): void {
-  if (count > most) throw most < limits.recordsAlong ? new ManyAlong() : tooMany(reference);
+export function requireFew(context: RecordContext, count: number, most: number, reference: Reference): void {
+  if (count > most) throw most < limits.recordsAlong ? new ManyAlong() : tooMany(context, reference);
 }
 
 /** Whether destroying records of a collection may do something to others that is to be told of. */
@@ -128,7 +128,7 @@ async function childrenOf(
     for (const reference of referencesTo(parents.collection, context.registry).filter(isTold)) {
       const { child, field } = reference;
       const rows = await named(context, transaction, parents, reference, most - found.size);
-      requireFew(found.size + rows.length, most, reference);
+      requireFew(context, found.size + rows.length, most, reference);
       const fallen = falling.get(child.name) ?? new Map<string, unknown>();
       const news: unknown[] = [];
       for (const [key, live] of rows) {
@@ -161,11 +161,12 @@ async function named(
   return transaction.run(planNamed(child, field, values, most + 1, context.database.dialect));
 }
 
-function tooMany({ child, field }: Reference): ApiError {
-  return new ApiError(
-    'LIMIT_EXCEEDED',
-    `More than ${limits.recordsAlong} records would go along; first destroy records of ${child.name}, or change their "${field.name}".`,
-  );
+function tooMany(context: RecordContext, reference: Reference): ApiError {
+  const { child, field } = reference;
+  const cure = mayKnow(context, reference)
+    ? `first destroy records of ${child.name}, or change their "${field.name}"`
+    : 'first have the records destroyed that depend on it';
+  return new ApiError('LIMIT_EXCEEDED', `More than ${limits.recordsAlong} records would go along; ${cure}.`);
 }
 
 /** In the order in which they were found. */

@@ -47,6 +47,11 @@ function allReferences(registry: Registry): Map<string, Reference[]> {
   return Map.groupBy(all, ({ field }) => field.references!.collection);
 }
 
+/** Whether a caller may be told that there is such a foreign key: who may not read it learns nothing of it. */
+export function mayKnow({ grantOf }: RecordContext, { child, field }: Reference): boolean {
+  return grantOf(child.name, 'get')?.may(field) ?? false;
+}
+
 /** The values by which children name these parents. */
 export async function namesOf(
   { database }: RecordContext,

@@ -11,7 +11,7 @@ import { askAbout, requireFew, transactBounded } from './dependants.ts';
 import { keysOf, writeHistory } from './history.ts';
 import { keptPlan, planContext, type RecordContext } from './record-context.ts';
 import { compareKeys } from './record-key.ts';
-import { namesOf, type Parents, referencesTo } from './references.ts';
+import { mayKnow, namesOf, type Parents, type Reference, referencesTo } from './references.ts';
 import { planChildren, planMark } from './trash-plan.ts';
 import { planUpdate } from './write-plan.ts';
 import type { Match } from './write-records.ts';
@@ -120,9 +120,9 @@ async function takeAlong(
       if (onDelete === 'cascade' && child.trash) {
         const children = await follow(context, transaction, child, field, values, deletedAt);
         along += children.keys.length;
-        requireFew(along, most, reference);
+        requireFew(context, along, most, reference);
         waiting.push(children);
-      } else if (deletedAt !== null) await refuseChildren(context, transaction, child, field, values);
+      } else if (deletedAt !== null) await refuseChildren(context, transaction, reference, values);
     }
   }
 }
@@ -155,16 +155,16 @@ async function follow(
 }
 
 async function refuseChildren(
-  { database }: RecordContext,
+  context: RecordContext,
   transaction: Transaction,
-  child: Collection,
-  field: Field,
+  reference: Reference,
   values: readonly unknown[],
 ): Promise<void> {
-  const rows = await transaction.run(planChildren(child, field, values, database.dialect));
-  if (rows.length > 0)
-    throw new ApiError(
-      'DEPENDANTS_EXIST',
-      `Records of ${child.name} depend on it by "${field.name}"; remove or change them first.`,
-    );
+  const { child, field } = reference;
+  const rows = await transaction.run(planChildren(child, field, values, context.database.dialect));
+  if (rows.length === 0) return;
+  const who = mayKnow(context, reference)
+    ? `Records of ${child.name} depend on it by "${field.name}"`
+    : 'Other records depend on it';
+  throw new ApiError('DEPENDANTS_EXIST', `${who}; remove or change them first.`);
 }
