@@ -2,7 +2,7 @@
  * Writes: checked bodies become one transaction that carries its own events; the reply leaves when it is durable.
  * Refused means unchanged: whatever is refused inside the transaction takes all of it back.
  */
-import { bind, DatabaseFault, type Row, type Transaction } from '../database/database.ts';
+import { bind, DatabaseFault, type Row } from '../database/database.ts';
 import type { HookedAction } from '../extensions/extension.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
