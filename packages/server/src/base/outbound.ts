@@ -17,6 +17,8 @@ export interface OutboundReply {
   readonly status: number;
   /** The beginning of the body, at most {@link outboundLimits.replyBytes} of it. */
   readonly text: string;
+  /** The header `Retry-After` as it stands; null without one. */
+  readonly retryAfter: string | null;
 }
 
 /** Why a request got no answer, in words for whoever gave the address: no address of the inside stands in them. */
@@ -161,7 +163,8 @@ function send(
     const status = response.statusCode ?? 0;
     let text = '';
     const done = (): void => {
-      resolve({ status, text: text.slice(0, outboundLimits.replyBytes) });
+      const retryAfter = response.headers['retry-after'] ?? null;
+      resolve({ status, text: text.slice(0, outboundLimits.replyBytes), retryAfter });
       request.destroy();
     };
     response.setEncoding('latin1'); // a byte is a character: what is kept of a binary reply is bounded too

@@ -17,6 +17,8 @@ export interface WrittenOperation {
   readonly body?: JsonSchema;
   readonly success: JsonSchema;
   readonly notModified?: boolean;
+  /** Other ways to succeed, by status. */
+  readonly also?: Readonly<Record<number, JsonSchema>>;
   /** Needs no credential. */
   readonly open?: boolean;
 }

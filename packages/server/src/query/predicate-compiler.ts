@@ -33,7 +33,7 @@ export function compilePredicate(
   const inner = (each: Predicate): Sql => compilePredicate(each, alias, collection, dialect, aliases);
   switch (predicate.kind) {
     case 'all':
-      return balanced(predicate.of.map(inner), ' AND ');
+      return predicate.of.length === 0 ? sql`(1=1)` : balanced(predicate.of.map(inner), ' AND ');
     case 'any':
       return balanced(predicate.of.map(inner), ' OR ');
     case 'not':
@@ -50,7 +50,24 @@ export function compilePredicate(
       return compileRelated(predicate, alias, dialect, aliases);
     case 'within':
       return compileWithin(predicate, alias, collection, dialect, aliases);
+    case 'matched':
+      return compileMatched(predicate, alias, collection, dialect);
   }
+}
+
+type Matched = Extract<Predicate, { kind: 'matched' }>;
+
+function compileMatched(predicate: Matched, alias: string, { primaryKey }: Collection, dialect: Dialect): Sql {
+  const { table, key } = dialect.words;
+  const found = sql`SELECT ${identifier(table)}.${identifier(key)} FROM ${identifier(table)} WHERE ${wordsMatch(predicate, dialect)}`;
+  return sql`${identifier(alias)}.${identifier(primaryKey.column!)} IN (${found})`;
+}
+
+/** Whether a row of the index of words is one that is looked for. */
+export function wordsMatch({ expression, viewer }: Matched, dialect: Dialect): Sql {
+  const user: Param = { storage: 'integer', read: viewer.read };
+  const accounts = sql`SELECT "accountId" AS a FROM "accountMembers" WHERE "userId"=${user}`;
+  return dialect.words.matches(dialect.words.table, { storage: 'text', read: expression.read }, accounts);
 }
 
 function variablesPresent(variables: readonly Operand[]): Param {

@@ -1,0 +1,136 @@
+/** Mail, beside the generated actions. */
+import type { JsonSchema } from '../schema/field-type.ts';
+import { body, reply } from './operation.ts';
+import { type Parameter, parameterRef } from './parameters.ts';
+import { parametersFor } from './record-operations.ts';
+import { schemaRef } from './record-schemas.ts';
+import { listOf, object, text, textOrNull, truth, whole } from './schema-parts.ts';
+import type { Subject } from './subject.ts';
+import { granted, tag, type WrittenOperation } from './written-operation.ts';
+
+const accountParameter: Parameter = {
+  name: 'account',
+  in: 'query',
+  required: true,
+  description: 'The account, by its id or its address. You must be its owner or a member.',
+  schema: text,
+  example: 'shop@example.com',
+};
+const mailboxParameter: Parameter = {
+  name: 'mailbox',
+  in: 'query',
+  description: 'Path or role of the mailbox; made where there is none.',
+  schema: { type: 'string', maxLength: 1000, default: 'INBOX' },
+};
+const binary: JsonSchema = { type: 'string', format: 'binary' };
+const dryRun = parameterRef('dryRun');
+const keys: Parameter = {
+  name: 'filterByTk',
+  in: 'query',
+  description: 'The e-mails, at most 1000; or "ids" in the body.',
+  schema: { type: ['integer', 'array'], items: whole },
+};
+const ids: JsonSchema = { ...listOf(whole), minItems: 1, maxItems: 1000 };
+/** A record with what a get brings along; which fields those are, follows from what the role may read. */
+const whatever: JsonSchema = { type: 'object', required: ['id'] };
+const getParameters =
+  (resource: string) =>
+  (subject: Subject): readonly Parameter[] =>
+    parametersFor(subject, subject.registry.get(resource), 'get');
+const bytes = Object.fromEntries(
+  [
+    'application/octet-stream',
+    'application/pdf',
+    'image/png',
+    'image/jpeg',
+    'image/gif',
+    'image/webp',
+    'text/plain',
+  ].map((type) => [type, { schema: binary }]),
+);
+const many: JsonSchema = { anyOf: [{ type: 'array', items: whatever }, whole] };
+
+export const mailOperations: readonly WrittenOperation[] = [
+  {
+    action: 'emails:get',
+    method: 'get',
+    summary: 'One e-mail, with text, safe HTML, headers and attachments',
+    may: granted(['emails', 'get']),
+    parameters: getParameters('emails'),
+    success: reply('The e-mail.', whatever, undefined, tag),
+    notModified: true,
+  },
+  {
+    action: 'conversations:get',
+    method: 'get',
+    summary: 'One conversation, with its e-mails, the oldest first',
+    may: granted(['conversations', 'get']),
+    parameters: getParameters('conversations'),
+    success: reply('The conversation.', whatever, undefined, tag),
+    notModified: true,
+  },
+  {
+    action: 'attachments:get',
+    method: 'get',
+    summary: 'What is known of an attachment; in plain style its bytes',
+    description: 'GET /api/attachments/<id> answers the bytes, also of a range; with `meta=1` what is known of them.',
+    may: granted(['attachments', 'get']),
+    parameters: getParameters('attachments'),
+    success: {
+      ...reply('The attachment.', whatever, undefined, tag),
+      content: { ...(reply('', whatever)['content'] as object), ...bytes },
+    },
+    notModified: true,
+    also: {
+      206: { description: 'The bytes of a range.', content: bytes },
+      416: { description: 'The range is beyond the bytes.', content: bytes },
+    },
+  },
+  {
+    action: 'emails:move',
+    summary: 'Move e-mails into a mailbox of their account',
+    may: granted(['emails', 'update']),
+    parameters: [keys, dryRun],
+    body: body(
+      object({ ids, mailbox: { type: ['string', 'integer'], description: 'Path, role or id.' } }, ['mailbox']),
+    ),
+    success: reply('How many.', whole, schemaRef('WriteMeta')),
+  },
+  {
+    action: 'emails:destroy',
+    summary: 'Put e-mails into the trash; those that are there already are gone for good',
+    may: granted(['emails', 'destroy']),
+    parameters: [keys, parameterRef('force'), dryRun],
+    body: body(object({ ids }), false),
+    success: reply('How many.', whole, schemaRef('WriteMeta')),
+  },
+  {
+    action: 'emails:batchUpdate',
+    summary: 'Change the flags of many e-mails',
+    may: granted(['emails', 'update']),
+    parameters: [keys, dryRun],
+    body: body({ type: 'object', properties: { ids, read: truth, starred: truth } }),
+    success: reply('The e-mails; beyond 1000 their number.', many, schemaRef('WriteMeta')),
+  },
+  {
+    action: 'emails:import',
+    summary: 'Store messages',
+    description:
+      'One raw message, or an mbox with many. It may be repeated: what the account has already is counted as a duplicate.',
+    may: granted(['emails', 'create']),
+    parameters: [accountParameter, mailboxParameter],
+    body: {
+      required: true,
+      content: { 'message/rfc822': { schema: binary }, 'application/mbox': { schema: binary } },
+    },
+    success: reply('What became of them.', schemaRef('MailImport')),
+  },
+];
+
+const counts = { stored: whole, duplicates: whole, unparsable: whole, failed: whole };
+const problem = object({ message: whole, outcome: text, reason: textOrNull }, ['message', 'outcome', 'reason']);
+
+/** Schemas for those who work with mail. */
+export const mailSchemas: Readonly<Record<string, JsonSchema>> = {
+  MailImport: object({ ...counts, problems: listOf(problem) }, [...Object.keys(counts), 'problems']),
+};

@@ -1,0 +1,23 @@
+/** Bounds of a raw message and of what is made of it. What passes them is stored with what was read, never refused; `rawBytes` alone refuses. */
+export const mailLimits = {
+  rawBytes: 50 * 1024 * 1024,
+  headerBytes: 256 * 1024,
+  parts: 1000,
+  /** Parts inside parts, messages inside messages. */
+  depth: 64,
+  parseMilliseconds: 10_000,
+  /** Code units of a text and of an HTML part that are kept; the raw message keeps all. */
+  textLength: 2 * 1024 * 1024,
+  htmlLength: 2 * 1024 * 1024,
+  /** Images that stand in the HTML itself (`data:`), each. */
+  dataImageLength: 256 * 1024,
+  references: 100,
+  addresses: 2000,
+  snippetLength: 200,
+  filenameLength: 255,
+  /** Words and code units of a search. */
+  searchWords: 32,
+  searchLength: 1000,
+  /** Ids by which a message is joined to a conversation. */
+  threadIds: 102,
+} as const;
