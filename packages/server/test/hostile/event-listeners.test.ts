@@ -108,7 +108,7 @@ describeEngines('listeners that want too much', (engine) => {
 });
 
 describeEngines('records of megabytes', (engine) => {
-  test('cost listeners no memory, however many ask in a way of their own', { timeout: 60_000 }, async () => {
+  test('cost listeners no memory, however many ask in a way of their own', { timeout: 120_000 }, async () => {
     const store = await engine.store();
     const server = await ServerChild.start(store);
     await server.data('collections:create', { name: 'posts', fields: [{ name: 'text', type: 'text' }] });
