@@ -1,5 +1,6 @@
 /** Mail, beside the generated actions. */
 import type { JsonSchema } from '../schema/field-type.ts';
+import { composeOperations, composeSchemas } from './mail-compose-operations.ts';
 import { body, reply } from './operation.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
 import { parametersFor } from './record-operations.ts';
@@ -125,6 +126,7 @@ export const mailOperations: readonly WrittenOperation[] = [
     },
     success: reply('What became of them.', schemaRef('MailImport')),
   },
+  ...composeOperations,
 ];
 
 const counts = { stored: whole, duplicates: whole, unparsable: whole, failed: whole };
@@ -133,4 +135,5 @@ const problem = object({ message: whole, outcome: text, reason: textOrNull }, ['
 /** Schemas for those who work with mail. */
 export const mailSchemas: Readonly<Record<string, JsonSchema>> = {
   MailImport: object({ ...counts, problems: listOf(problem) }, [...Object.keys(counts), 'problems']),
+  ...composeSchemas,
 };
