@@ -35,7 +35,7 @@ import { docsActions } from './docs-actions.ts';
 import { registerDocsPage } from './docs-page/docs-page.ts';
 import { errorReply, mediaTypeUnsupported } from './error-reply.ts';
 import { extensionActions } from './extension-actions.ts';
-import { replyFile } from './file-reply.ts';
+import { downloadHeaders, replyFile } from './file-reply.ts';
 import { addressOf, endpointOf, noteAnswer, noteFailure, noteSilentAct } from './journaling.ts';
 import { keyActions } from './key-actions.ts';
 import { mailActions } from './mail-actions.ts';
@@ -381,7 +381,7 @@ export class HttpServer {
   #reply(answer: Answer, request: FastifyRequest, reply: FastifyReply, requestId: string): FastifyReply {
     if ('stream' in answer) {
       return reply
-        .headers({ ...this.#common, 'x-request-id': requestId, 'content-type': answer.contentType })
+        .headers({ ...this.#common, ...downloadHeaders(answer), 'x-request-id': requestId })
         .send(Readable.from(answer.stream, { objectMode: false }));
     }
     if ('file' in answer) return replyFile(answer, request, reply, requestId);
@@ -497,9 +497,9 @@ function isKnownAction({ action, of }: Route): boolean {
 }
 
 /** A streamed reply uses its application until it ends. */
-function streamedUnder(lease: Lease, answer: Answer & { stream: AsyncGenerator<string> }): Answer {
+function streamedUnder(lease: Lease, answer: Extract<Answer, { stream: unknown }>): Answer {
   const held = lease.again();
-  const stream = async function* (): AsyncGenerator<string> {
+  const stream = async function* (): AsyncGenerator<string | Uint8Array> {
     try {
       yield* answer.stream;
     } finally {

@@ -12,13 +12,16 @@ import { type Answer, type Call, contextOf, type SystemAction } from './call.ts'
 import { mediaTypeUnsupported } from './error-reply.ts';
 import { isTrial, knownParameters } from './known-parameters.ts';
 import { composeActions } from './mail-compose.ts';
-import { runGetAttachment, runGetConversation, runGetEmail } from './mail-reads.ts';
+import { runExport } from './mail-export.ts';
+import { runGetAttachment, runGetConversation, runGetEmail, runGetRaw } from './mail-reads.ts';
 import { bodyOf, refuseFiltered } from './mail-request.ts';
 import { performWrite } from './perform-write.ts';
 
 /** Mail, beside the generated actions. */
 export const mailActions: Readonly<Record<string, SystemAction>> = {
   'emails:get': { reads: true, run: runGetEmail },
+  'emails:raw': { reads: true, run: runGetRaw },
+  'emails:export': { reads: true, run: runExport },
   'conversations:get': { reads: true, run: runGetConversation },
   'attachments:get': { reads: true, run: runGetAttachment },
   ...composeActions,

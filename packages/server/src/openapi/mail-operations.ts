@@ -7,7 +7,7 @@ import { parametersFor } from './record-operations.ts';
 import { schemaRef } from './record-schemas.ts';
 import { listOf, object, text, textOrNull, truth, whole } from './schema-parts.ts';
 import type { Subject } from './subject.ts';
-import { granted, tag, type WrittenOperation } from './written-operation.ts';
+import { granted, numbered, tag, type WrittenOperation } from './written-operation.ts';
 
 const accountParameter: Parameter = {
   name: 'account',
@@ -49,6 +49,11 @@ const bytes = Object.fromEntries(
     'text/plain',
   ].map((type) => [type, { schema: binary }]),
 );
+const rawMessage = (description: string): JsonSchema => ({
+  description,
+  headers: tag,
+  content: { 'message/rfc822': { schema: binary } },
+});
 const many: JsonSchema = { anyOf: [{ type: 'array', items: whatever }, whole] };
 
 export const mailOperations: readonly WrittenOperation[] = [
@@ -60,6 +65,30 @@ export const mailOperations: readonly WrittenOperation[] = [
     parameters: getParameters('emails'),
     success: reply('The e-mail.', whatever, undefined, tag),
     notModified: true,
+  },
+  {
+    action: 'emails:raw',
+    method: 'get',
+    summary: 'One e-mail as it came, byte by byte',
+    description: 'Also GET /api/emails/<id>?raw=1. For roles that may read all of e-mails and their attachments.',
+    may: granted(['emails', 'get'], ['attachments', 'get']),
+    parameters: [{ ...numbered('e-mail', 1), required: false }, parameterRef('If-None-Match')],
+    success: rawMessage('The message.'),
+    notModified: true,
+    also: {
+      206: rawMessage('The bytes of a range.'),
+      416: rawMessage('The range is beyond the bytes.'),
+    },
+  },
+  {
+    action: 'emails:export',
+    method: 'get',
+    summary: 'All e-mails of an account, or of a mailbox, as an mbox',
+    description:
+      'Flags are in the headers Status and X-Status. For roles that may read all of e-mails and their attachments.',
+    may: granted(['emails', 'list'], ['emails', 'export'], ['attachments', 'get']),
+    parameters: [accountParameter, { ...mailboxParameter, description: 'Path or role of one mailbox.', schema: text }],
+    success: { description: 'An mbox.', content: { 'application/mbox': { schema: binary } } },
   },
   {
     action: 'conversations:get',
