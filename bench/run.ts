@@ -63,7 +63,7 @@ async function places(engine: Engine): Promise<Places | null> {
       remove: async () => clean(),
     };
   }
-  const server = await startThrowawayPostgres();
+  const server = await startThrowawayPostgres({ durable: true });
   if ('skipped' in server) {
     console.log(`postgres skipped: ${server.skipped}`);
     return null;

@@ -21,6 +21,7 @@ import { loadExtensions } from './extensions/load-extensions.ts';
 import type { MailSettings } from './http/account-settings.ts';
 import { HttpServer } from './http/http-server.ts';
 import { hashPassword } from './identity/password.ts';
+import { emailForm } from './identity/sign-in.ts';
 import { FileBlobs } from './mail/blobs/file-blobs.ts';
 import { ParsePool } from './mail/parse/parse-pool.ts';
 
@@ -185,5 +186,5 @@ async function postgresStores(config: Config, url: string, clock: Clock): Promis
 async function addRoot(main: Application, email: string, password: string): Promise<void> {
   if (await hasUsers(main)) return;
   const passwordHash = await hashPassword(password);
-  await addFirstAdmin(main, { email: email.trim().toLowerCase(), username: null, nickname: 'Admin', passwordHash });
+  await addFirstAdmin(main, { email: emailForm(email), username: null, nickname: 'Admin', passwordHash });
 }

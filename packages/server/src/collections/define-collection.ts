@@ -90,7 +90,8 @@ async function make(
   const collection = await store(context, transaction, definition, fields, birth);
   const grown = registry.with([collection], [], registry.version);
   const columns = columnsOf(collection).map((field) => columnDefinition(field, grown));
-  await runAll(context, transaction, dialect.createTable(collection.table, columns, indexesOf(collection)));
+  const seldom = collection.trash?.deletedAt.column ?? null;
+  await runAll(context, transaction, dialect.createTable(collection.table, columns, indexesOf(collection), seldom));
   return grown;
 }
 

@@ -57,6 +57,15 @@ export async function findWebhook(database: Database, id: number): Promise<Store
   return row ? webhookOf(row) : null;
 }
 
+/** One that was just written, as the transaction sees it. */
+export async function webhookIn(database: Database, transaction: Transaction, id: unknown): Promise<StoredWebhook> {
+  const [row] = await writing(
+    database,
+    transaction,
+  )(sql`SELECT ${columns} FROM webhooks WHERE id=${value('integer', id)}`);
+  return webhookOf(row!);
+}
+
 /** The roles that webhooks act as. */
 export async function rolesOfWebhooks(
   database: Database,

@@ -74,8 +74,8 @@ export type Answer =
       readonly meta?: object;
       /** The record's counter for the ETag of one record, 0 for lists; absent: no ETag. */
       readonly counter?: number;
-      /** What the audit journal says of a {@link SystemAction.journaled} act. */
-      readonly act?: ActDetail;
+      /** What the audit journal says of a {@link SystemAction.journaled} act; null: nothing was done. */
+      readonly act?: ActDetail | null;
       /** Kept from the first request with the same Idempotency-Key. */
       readonly replayed?: true;
     }

@@ -8,7 +8,7 @@ import { relatedAccess } from '../query/filter-plan.ts';
 import { getRecord, requireGrant } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { type Answer, type Call, contextOf, type FileAnswer } from './call.ts';
-import { namedCollection, runRecordAction } from './record-actions.ts';
+import { runRecordAction } from './record-actions.ts';
 
 type Shown = Record<string, unknown>;
 
@@ -33,11 +33,11 @@ export async function runGetConversation(call: Call): Promise<Answer> {
 
 /** The bytes of an attachment; with `meta` what is known of them. */
 export async function runGetAttachment(call: Call): Promise<Answer> {
+  requireGet(call, 'attachments');
   const { meta, ...rest } = call.parameters();
   const asBytes = call.route.plain && (meta === undefined || meta === 'false' || meta === '0');
   if (!asBytes) return runRecordAction(readAs(call, rest));
   const context = contextOf(call);
-  namedCollection(context, 'attachments', 'get');
   const asked = normaliseRequest('get', { ...rest, fields: undefined }, true);
   // Whoever may not read what an attachment is may not have it either.
   const { data } = await getRecord(context, context.registry.get('attachments'), asked);
@@ -67,7 +67,6 @@ async function bytesOf(
 export async function runGetRaw(call: Call): Promise<Answer> {
   const { raw: _, ...rest } = call.parameters();
   const context = contextOf(call);
-  namedCollection(context, 'emails', 'get');
   requireWhole(context, 'get');
   const { data } = await getRecord(context, context.registry.get('emails'), normaliseRequest('get', rest, true));
   const { id, subject } = JSON.parse(data) as { id: number; subject: string | null };
@@ -105,12 +104,19 @@ function shownAs(sniffed: unknown): string | null {
 
 /** A get that follows relations without being asked, where its caller names no fields, as far as the role may. */
 async function getWith(call: Call, resource: string, paths: readonly string[]): Promise<Answer> {
+  requireGet(call, resource);
   const parameters = call.parameters();
   if (['fields', 'except', 'appends'].some((name) => parameters[name] !== undefined)) return runRecordAction(call);
   const context = contextOf(call);
   return runRecordAction(
     readAs(call, { ...parameters, appends: paths.filter((path) => mayFollow(context, resource, path)) }),
   );
+}
+
+/** Before the parameters: who may not get anything learns nothing about them. */
+function requireGet(call: Call, resource: string): void {
+  const context = contextOf(call);
+  requireGrant(context, context.registry.get(resource), 'get');
 }
 
 function readAs(call: Call, parameters: Shown): Call {

@@ -108,7 +108,7 @@ async function move(call: Call, context: RecordContext, collection: Collection):
 async function revert(call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
   const { dryRun, ...parameters } = call.parameters();
   const match = matchOf(call.ifMatch);
-  return performWrite(call, context, { dryRun: isTrial({ dryRun }) }, async (inside) =>
+  return performWrite(call, context, { dryRun: isTrial({ dryRun }), heavy: true }, async (inside) =>
     answer(await revertRecord(inside, collection, parameters, match)),
   );
 }

@@ -98,7 +98,10 @@ export const errorCatalogue = {
   APPLICATION_EXISTS: entry('Conflict', 'An application of that name exists.'),
   FIELD_EXISTS: entry('Conflict', 'The collection has a field of that name.'),
   PERMISSION_EXISTS: entry('Conflict', 'The role already has a permission row on that resource and action.'),
-  DEPENDANTS_EXIST: entry('Conflict', 'Other collections, records, users or keys depend on what would be destroyed.'),
+  DEPENDANTS_EXIST: entry(
+    'Conflict',
+    'Other collections, records, users or keys depend on what would be destroyed or changed.',
+  ),
   KEY_ENDED: entry('Conflict', 'The API key is over, or has a successor already; rotate that one, or make a new key.'),
   MAIL_QUEUED: entry('Conflict', 'The e-mail waits to be sent, or is being sent; `emails:cancelSend` calls it back.'),
   MAIL_NOT_QUEUED: entry(

@@ -1,6 +1,8 @@
 /** Bounds of a raw message and of what is made of it. What passes them is stored with what was read, never refused; `rawBytes` alone refuses. */
 export const mailLimits = {
   rawBytes: 50 * 1024 * 1024,
+  /** An mbox file that is sent at once; over it the request is refused. */
+  uploadBytes: 4 * 1024 ** 3,
   headerBytes: 256 * 1024,
   parts: 1000,
   /** Parts inside parts, messages inside messages. */

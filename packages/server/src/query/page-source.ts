@@ -26,15 +26,19 @@ export function pageSourceOf(
   if (condition === null || keys.some(({ steps }) => steps.length > 0)) return null;
   const parts = conjuncts(condition);
   const matched = parts.find((each) => each.kind === 'matched');
-  if (matched) {
+  if (matched && dialect.words.page) {
     const byKey = keys[0]!.field === collection.primaryKey;
-    return byKey && dialect.words.leads ? { by: 'words', matched, rest: without(parts, matched) } : null;
+    return byKey ? { by: 'words', matched, rest: without(parts, matched) } : null;
   }
   const groups = parts.find((each) => each.kind === 'related' && isSharing(each));
   if (groups?.kind !== 'related') return null;
   const own = groups.relation.sourceField;
-  // Where one group is named anyway, the plain way goes straight to it.
-  if (parts.some((each) => each.kind === 'test' && each.operator === '$eq' && each.field.name === own)) return null;
+  // Where one group is named anyway, the plain way goes straight to it; with LATERAL the other groups cost nothing.
+  if (
+    !dialect.lateral &&
+    parts.some((each) => each.kind === 'test' && each.operator === '$eq' && each.field.name === own)
+  )
+    return null;
   return { by: 'groups', groups, rest: without(parts, groups) };
 }
 

@@ -2,7 +2,7 @@
  * Writes: checked bodies become one transaction that carries its own events; the reply leaves when it is durable.
  * Refused means unchanged: whatever is refused inside the transaction takes all of it back.
  */
-import { bind, DatabaseFault, type Row, type Transaction } from '../database/database.ts';
+import { bind, DatabaseFault, type Row } from '../database/database.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
@@ -15,7 +15,7 @@ import { keptPlan, planContext, type RecordContext, stampOf, together } from './
 import { type CheckedRecord, checkChange, checkEach, checkNew } from './record-input.ts';
 import { keyOf } from './record-key.ts';
 import type { Body, RecordRules, RuledBody } from './record-rules.ts';
-import { checkReferences } from './reference-check.ts';
+import { checkReferences, tellReference } from './reference-check.ts';
 import { withHashedSecrets } from './secrets.ts';
 import { requireTrash, restoreAll, trashAll } from './trash.ts';
 import { writeFault } from './write-fault.ts';
@@ -201,13 +201,10 @@ async function writing(target: Target, records: readonly CheckedRecord[], work: 
   try {
     return await work();
   } catch (error) {
-    if (error instanceof DatabaseFault && error.kind === 'foreignKey' && records.length > 0) {
-      // SQLite does not say which key was missing, so both engines are asked.
-      const { database, inside } = target.context;
-      const read = async (statement: Parameters<Transaction['run']>[0]): Promise<Row[]> =>
-        inside && !database.dialect.shared ? inside.run(statement) : (await database.read([statement]))[0]!;
-      await checkReferences(target.context, target.collection, records, read, true);
-    }
+    if (error instanceof DatabaseFault && error.kind === 'foreignKey' && records.length > 0)
+      await tellReference(target.context, target.collection, records, error);
+    // A shared transaction runs again as a whole: its collision is told to whoever began it.
+    if (target.context.inside && error instanceof DatabaseFault && error.kind === 'collision') throw error;
     throw writeFault(error, target.collection, records.length > 0);
   }
 }

@@ -19,6 +19,15 @@ export interface SystemCollection {
 export type SystemField = FieldDefinition & { readonly hidden?: boolean; readonly notNull?: boolean };
 
 const id: SystemField = { name: 'id', type: 'integer', primaryKey: true, autoIncrement: true };
+/** The role that a record is for, by its name in `role`. */
+const roleOf = (onDelete: 'cascade' | 'restrict'): SystemField => ({
+  name: 'roleOf',
+  type: 'belongsTo',
+  target: 'roles',
+  foreignKey: 'role',
+  targetKey: 'name',
+  onDelete,
+});
 const key = (name: string): SystemField => ({ name, type: 'string', primaryKey: true, maxLength: 60 });
 
 /**
@@ -61,14 +70,7 @@ export const systemCollections: readonly SystemCollection[] = [
     fields: [
       id,
       { name: 'user', type: 'belongsTo', target: 'users', foreignKey: 'userId', onDelete: 'cascade' },
-      {
-        name: 'roleOf',
-        type: 'belongsTo',
-        target: 'roles',
-        foreignKey: 'role',
-        targetKey: 'name',
-        onDelete: 'restrict',
-      },
+      roleOf('restrict'),
     ],
   },
   {
@@ -77,14 +79,7 @@ export const systemCollections: readonly SystemCollection[] = [
     timestamps: true,
     fields: [
       id,
-      {
-        name: 'roleOf',
-        type: 'belongsTo',
-        target: 'roles',
-        foreignKey: 'role',
-        targetKey: 'name',
-        onDelete: 'cascade',
-      },
+      roleOf('cascade'),
       { name: 'resource', type: 'string', required: true, maxLength: 60 },
       { name: 'actions', type: 'json', allowNull: false },
       { name: 'filter', type: 'json' },
@@ -99,14 +94,7 @@ export const systemCollections: readonly SystemCollection[] = [
     fields: [
       id,
       { name: 'name', type: 'string', maxLength: 255 },
-      {
-        name: 'roleOf',
-        type: 'belongsTo',
-        target: 'roles',
-        foreignKey: 'role',
-        targetKey: 'name',
-        onDelete: 'restrict',
-      },
+      roleOf('restrict'),
       { name: 'expiresAt', type: 'datetime' },
       { name: 'createdAt', type: 'datetime' },
       { name: 'lastUsedAt', type: 'datetime' },
@@ -158,14 +146,7 @@ export const systemCollections: readonly SystemCollection[] = [
       { name: 'url', type: 'string', required: true, maxLength: 2000 },
       { name: 'events', type: 'json', required: true, allowNull: false },
       { name: 'filter', type: 'json' },
-      {
-        name: 'roleOf',
-        type: 'belongsTo',
-        target: 'roles',
-        foreignKey: 'role',
-        targetKey: 'name',
-        onDelete: 'restrict',
-      },
+      roleOf('restrict'),
       { name: 'enabled', type: 'boolean', defaultValue: true, allowNull: false },
       { name: 'failingSince', type: 'datetime' },
       { name: 'pausedAt', type: 'datetime' },

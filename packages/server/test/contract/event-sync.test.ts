@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines, type Store } from '../support/engines.ts';
+import type { Json } from '../support/json.ts';
 import { ServerChild } from '../support/server-child.ts';
 import { SocketClient } from '../support/socket-client.ts';
-
-// biome-ignore lint/suspicious/noExplicitAny: messages are plain JSON
-type Json = any;
 
 const rounds = 3;
 /** `EVENT_SYNC_WRITES=3000 vitest run event-sync` does as many. */

@@ -27,6 +27,11 @@ export function describeEngines(name: string, body: (engine: Engine) => void): v
   else describe.skip(`${name} (postgres): ${skipped}`, () => body(postgres));
 }
 
+/** Servers of one store, which stays when one of them is stopped. */
+export function nodesOf({ name }: Engine, store: Store): Engine {
+  return { name, store: async () => ({ ...store, remove: async () => {} }) };
+}
+
 function folderStore(databaseUrl: string | null, drop: () => Promise<void>): Store {
   const dataDir = mkdtempSync(join(tmpdir(), 'tablinum-test-'));
   const remove = async (): Promise<void> => {

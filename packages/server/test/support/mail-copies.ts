@@ -10,7 +10,7 @@ import { MailIngest } from '../../src/mail/store/ingest.ts';
 import { mailboxPlace } from '../../src/mail/store/mailbox-place.ts';
 import type { TestServer } from './scenario.ts';
 
-const noBlobs: BlobStore = {
+export const noBlobs: BlobStore = {
   put: async () => {},
   get: async () => null,
   open: async () => null,

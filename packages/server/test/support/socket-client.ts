@@ -1,8 +1,6 @@
 import { WebSocket } from 'ws';
+import type { Json } from './json.ts';
 import type { TestServer } from './scenario.ts';
-
-// biome-ignore lint/suspicious/noExplicitAny: messages are plain JSON
-type Json = any;
 
 const patienceMilliseconds = 15_000;
 

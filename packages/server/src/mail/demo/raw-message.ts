@@ -80,7 +80,6 @@ function textPart(type: string, text: string): string {
 
 function filePart({ filename, contentType, bytes, contentId }: RawPart): string {
   const kind = contentId ? 'inline' : 'attachment';
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: what is no ASCII is written as RFC 2231 has it
   const name = /^[\x20-\x7e]*$/.test(filename)
     ? `filename="${filename.replace(/["\\]/g, '_')}"`
     : `filename*=utf-8''${encodeURIComponent(filename)}`;

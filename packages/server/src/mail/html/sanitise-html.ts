@@ -28,21 +28,28 @@ const dropped =
   );
 
 /**
- * Elements deeper than `shown` lose their tags, not their text. At `open` elements that lie in each other, or at `all` of them, the HTML is cut:
- * the parsers look through what is open, so that 40,000 nested elements took half a minute.
+ * Elements deeper than `shown` lose their tags, not their text. At `open` elements that lie in each other the HTML is cut: the parsers
+ * look through what is open, so that 40,000 nested elements took half a minute.
  */
-const depth = { shown: 200, open: 1000, all: 100_000 } as const;
+const bounds = { shown: 200, open: 1000 } as const;
+
+/** How much HTML of one message is read: code units, elements, and pieces of text (each entity is one). What lies beyond is cut. */
+export class HtmlRoom {
+  length: number = mailLimits.htmlLength;
+  elements = 100_000;
+  texts = 400_000;
+}
 
 /**
  * HTML of a message that may be shown: allowed elements and attributes, styles of an allowed list, links of four schemes, images that
  * load nothing by themselves. What it gives is held against an independent parser and a browser in the tests; the frame that shows
  * it has a policy of its own all the same (decisions/015).
  *
- * @param room code units of the HTML that are read.
+ * @param room what may still be read; several parts of one message share it.
  */
-export function sanitiseHtml(written: string, room: number = mailLimits.htmlLength): SafeHtml {
-  const whole = cleanText(written);
-  const { text, styles } = surveyed(shortened(whole, room));
+export function sanitiseHtml(written: string, room: HtmlRoom = new HtmlRoom()): SafeHtml {
+  const whole = cleanText(shortened(written, mailLimits.htmlLength + 1));
+  const { text, styles } = surveyed(shortened(whole, room.length), room);
   const links = new LinkWatch();
   const body = sanitize(text, {
     allowedTags: tags,
@@ -51,7 +58,7 @@ export function sanitiseHtml(written: string, room: number = mailLimits.htmlLeng
     allowedSchemesAppliedToAttributes: [],
     nonBooleanAttributes: [],
     parseStyleAttributes: false,
-    nestingLimit: depth.shown,
+    nestingLimit: bounds.shown,
     transformTags: {
       '*': (tag, attributes) => {
         const tagName = tag === 'body' ? 'div' : tag;
@@ -69,7 +76,7 @@ export function sanitiseHtml(written: string, room: number = mailLimits.htmlLeng
     },
   });
   // What is written anew may be several times as long; that is no reason to keep it.
-  if (body.length > mailLimits.htmlLength * 2) return { ...sanitiseHtml(text, Math.floor(text.length / 4)), cut: true };
+  if (body.length > mailLimits.htmlLength * 2) return { ...sanitiseHtml(text.slice(0, text.length / 4)), cut: true };
   const sheet = safeSheet(styles);
   return {
     html: sheet ? `<style>${sheet}</style><div class="${scopeClass}">${body}</div>` : body,
@@ -86,20 +93,23 @@ export const escapeText = (text: string): string =>
  * Looks through HTML once: where it has to be cut, and the texts of its style elements. Wherever a browser would see one of those more or less
  * does not matter, since all of it is sanitised.
  */
-function surveyed(html: string): { readonly text: string; readonly styles: string } {
+function surveyed(html: string, room: HtmlRoom): { readonly text: string; readonly styles: string } {
   let open = 0;
   let all = 0;
+  let texts = 0;
   let end = html.length;
   let inStyle = false;
   let styles = '';
+  const cut = (): void => {
+    end = Math.min(end, parser.startIndex);
+    parser.pause();
+  };
   const parser = new Parser({
     onopentagname: (name) => {
       inStyle = name === 'style';
       open += 1;
       all += 1;
-      if (open <= depth.open && all <= depth.all) return;
-      end = Math.min(end, parser.startIndex);
-      parser.pause();
+      if (open > bounds.open || all > room.elements) cut();
     },
     onclosetag: () => {
       inStyle = false;
@@ -107,9 +117,14 @@ function surveyed(html: string): { readonly text: string; readonly styles: strin
     },
     ontext: (piece) => {
       if (inStyle) styles += piece;
+      texts += 1;
+      if (texts > room.texts) cut();
     },
   });
   for (let at = 0; at < html.length && end === html.length; at += step) parser.write(html.slice(at, at + step));
+  room.length -= end;
+  room.elements -= Math.min(all, room.elements);
+  room.texts -= Math.min(texts, room.texts);
   return { text: html.slice(0, end), styles };
 }
 

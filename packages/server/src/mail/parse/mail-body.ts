@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Attachment, MailParser, type MailParserOptions } from 'mailparser';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { cleanFilename } from './attachment-name.ts';
+import { shortened } from './clean-text.ts';
 import type { ParsedAttachment } from './parsed-mail.ts';
 import { sniffedType } from './sniffed-type.ts';
 
@@ -10,6 +11,8 @@ export interface TextPart {
   readonly type: 'plain' | 'html';
   readonly alternative: boolean;
   readonly text: string;
+  /** The part was longer than the limit. */
+  readonly cut: boolean;
 }
 
 export interface MailBody {
@@ -36,10 +39,21 @@ export function readBody(raw: Uint8Array): Promise<MailBody> {
       data.release();
     });
   });
-  parser.on('error', (error: unknown) => reject(error instanceof BodyFault ? error : new BodyFault(String(error))));
+  parser.on('error', (error: unknown) => reject(toFault(error)));
   parser.on('end', () => resolve({ texts: parser.texts, attachments }));
   parser.end(raw);
   return promise;
+}
+
+function toFault(error: unknown): BodyFault {
+  if (error instanceof BodyFault) return error;
+  const { code, message } = error as { code?: string; message?: string };
+  if (code !== 'EMAXLEN') return new BodyFault('Its parts cannot be told apart.');
+  return new BodyFault(
+    message?.includes('child nodes')
+      ? `It has more than ${mailLimits.parts} parts.`
+      : `The headers of a part are longer than ${mailLimits.headerBytes / 1024} KB.`,
+  );
 }
 
 function toAttachment(data: Attachment, chunks: readonly Uint8Array[]): ParsedAttachment {
@@ -80,29 +94,21 @@ interface MailParserInside {
 }
 
 const parserBase = MailParser as unknown as new (
-  options: MailParserOptions & { maxHeadSize: number },
+  options: MailParserOptions & { maxHeadSize: number; maxChildNodes: number },
 ) => MailParser & MailParserInside;
 
 /** mailparser with bounds on the shape of a message, giving its texts part by part instead of joined. */
 class BoundedParser extends parserBase {
-  #parts = 0;
   texts: TextPart[] = [];
 
   constructor() {
-    super({ maxHeadSize: mailLimits.headerBytes, checksumAlgo: 'sha256' });
+    super({ maxHeadSize: mailLimits.headerBytes, maxChildNodes: mailLimits.parts, checksumAlgo: 'sha256' });
   }
 
   override processChunk(data: SplitNode, done: (error?: Error) => void): void {
-    const fault = data.type === 'node' ? this.#boundPassedBy(data) : null;
-    if (fault) done(new BodyFault(fault));
+    if (data.type === 'node' && depthOf(data) > mailLimits.depth)
+      done(new BodyFault(`Its parts lie more than ${mailLimits.depth} deep.`));
     else super.processChunk(data, done);
-  }
-
-  #boundPassedBy(node: SplitNode): string | null {
-    this.#parts += 1;
-    if (this.#parts > mailLimits.parts) return `It has more than ${mailLimits.parts} parts.`;
-    if (depthOf(node) > mailLimits.depth) return `Its parts lie more than ${mailLimits.depth} deep.`;
-    return null;
   }
 
   /** Called once, at the end. */
@@ -121,7 +127,8 @@ function depthOf(node: SplitNode): number {
 function* textParts(node: TreeNode, alternative: boolean): Generator<TextPart> {
   if (node.textContent) {
     const type = node.contentType === 'text/html' ? 'html' : 'plain';
-    yield { type, alternative, text: node.textContent };
+    const most = type === 'html' ? mailLimits.htmlLength : mailLimits.textLength;
+    yield { type, alternative, text: shortened(node.textContent, most), cut: node.textContent.length > most };
   }
   const inner = alternative || node.contentType === 'multipart/alternative';
   for (const child of node.children ?? []) yield* textParts(child, inner);

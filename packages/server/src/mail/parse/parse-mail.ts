@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mailLimits } from '../../protocol/mail-limits.ts';
-import { escapeText, type SafeHtml, sanitiseHtml } from '../html/sanitise-html.ts';
+import { escapeText, HtmlRoom, type SafeHtml, sanitiseHtml } from '../html/sanitise-html.ts';
 import { textOfHtml } from '../html/text-of-html.ts';
 import { cleanText, shortened } from './clean-text.ts';
 import { readEnvelope } from './envelope.ts';
@@ -36,7 +36,7 @@ export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
         envelope,
         parts.some((part) => part.mismatchedLink),
       ),
-      bodyState: kept.length < text.length || parts.some((part) => part.cut) ? 'truncated' : 'complete',
+      bodyState: kept.length < text.length || parts.some(({ part, cut }) => cut || part.cut) ? 'truncated' : 'complete',
     };
   } catch (error) {
     return unparsable(raw, error instanceof BodyFault ? error.message : 'It is not what a message looks like.');
@@ -72,18 +72,18 @@ interface MadePart extends SafeHtml {
 function madeParts(texts: readonly TextPart[]): MadePart[] {
   if (!texts.some((part) => part.type === 'html'))
     return texts.map((part) => ({ part, html: '', cut: false, mismatchedLink: false }));
-  let room: number = mailLimits.htmlLength;
-  return texts.map((part) => {
-    const made = part.type === 'html' ? sanitiseHtml(part.text, room) : plainAsHtml(part.text, room);
-    room = Math.max(0, room - part.text.length);
-    return { part, ...made };
-  });
+  const room = new HtmlRoom();
+  return texts.map((part) => ({
+    part,
+    ...(part.type === 'html' ? sanitiseHtml(part.text, room) : plainAsHtml(part.text, room)),
+  }));
 }
 
-function plainAsHtml(text: string, room: number): SafeHtml {
-  const kept = shortened(cleanText(text), room);
-  const html = `<div style="white-space:pre-wrap">${escapeText(kept)}</div>`;
-  return { html, cut: kept.length < text.length && room < text.length, mismatchedLink: false };
+function plainAsHtml(text: string, room: HtmlRoom): SafeHtml {
+  const kept = shortened(text, room.length);
+  room.length -= kept.length;
+  const html = `<div style="white-space:pre-wrap">${escapeText(cleanText(kept))}</div>`;
+  return { html, cut: kept.length < text.length, mismatchedLink: false };
 }
 
 /** All that is shown of a message with HTML: plain parts beside it as well, those that say the same instead of it not. */

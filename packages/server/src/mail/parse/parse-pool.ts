@@ -1,14 +1,16 @@
 import { Worker } from 'node:worker_threads';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { unparsable } from './parse-mail.ts';
+import type { ParserAnswer } from './parse-worker.ts';
 import type { ParsedMail } from './parsed-mail.ts';
+import { limitProcessorTime } from './processor-limit.ts';
 
 export interface ParsePoolOptions {
   /** Messages at once. */
   readonly threads?: number;
   /** Heap of a thread. */
   readonly memoryMegabytes?: number;
-  /** How long a message may take. */
+  /** Time of the processor that a message may take; on the clock, six times as much. */
   readonly milliseconds?: number;
   /** After how long without work a thread ends. */
   readonly idleMilliseconds?: number;
@@ -26,9 +28,21 @@ export class MailTooLarge extends Error {
   }
 }
 
+/** Time of the processor that a thread may take to start, before that of its first message begins. */
+const startMilliseconds = 10_000;
+
 interface Waiting {
   readonly raw: Uint8Array;
   resolve(mail: ParsedMail): void;
+  reject(error: Error): void;
+}
+
+/** The pool ended before the message was parsed: it says nothing about the message, which is to be parsed again. */
+export class ParsePoolClosed extends Error {
+  constructor() {
+    super('The pool of parsers is closed.');
+    this.name = 'ParsePoolClosed';
+  }
 }
 
 /**
@@ -43,6 +57,7 @@ export class ParsePool {
   readonly #waiting: Waiting[] = [];
   readonly #all = new Set<Worker>();
   readonly #idle = new Map<Worker, NodeJS.Timeout>();
+  readonly #started = new WeakSet<Worker>();
   #closed = false;
 
   constructor(options: ParsePoolOptions = {}) {
@@ -54,23 +69,29 @@ export class ParsePool {
 
   /**
    * @param raw is copied to the thread; the caller keeps it.
-   * @throws MailTooLarge over 50 MB. Nothing else that a message holds makes it reject.
+   * @throws MailTooLarge over 50 MB; nothing else that a message holds makes it reject.
+   * @throws ParsePoolClosed where the pool is closed before the message is parsed.
    */
   parse(raw: Uint8Array): Promise<ParsedMail> {
     if (raw.length > mailLimits.rawBytes) return Promise.reject(new MailTooLarge(raw.length));
-    if (this.#closed) return Promise.reject(new Error('The pool of parsers is closed.'));
-    return new Promise((resolve) => {
-      this.#waiting.push({ raw, resolve });
+    if (this.#closed) return Promise.reject(new ParsePoolClosed());
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ raw, resolve, reject });
       this.#next();
     });
   }
 
-  /** Ends all threads. What was not parsed by then comes out as `unparsable`. */
+  /** Threads there are at this moment. */
+  get size(): number {
+    return this.#all.size;
+  }
+
+  /** Ends all threads. What was not parsed by then is rejected, not judged. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const timer of this.#idle.values()) clearTimeout(timer);
     this.#idle.clear();
-    for (const { raw, resolve } of this.#waiting.splice(0)) resolve(unparsable(raw, 'The server stopped meanwhile.'));
+    for (const { reject } of this.#waiting.splice(0)) reject(new ParsePoolClosed());
     await Promise.all([...this.#all].map((worker) => worker.terminate()));
   }
 
@@ -103,23 +124,32 @@ export class ParsePool {
     return worker;
   }
 
-  #run(worker: Worker, { raw, resolve }: Waiting): void {
+  #run(worker: Worker, { raw, resolve, reject }: Waiting): void {
     worker.ref();
     const end = (mail: ParsedMail, usable: boolean): void => {
-      clearTimeout(timer);
+      stopWatch();
       // Not removeAllListeners(): a Worker's own listeners live among them.
       worker.off('message', onMessage).off('error', onFailure).off('exit', onFailure);
       if (usable) this.#rest(worker);
       else this.#retire(worker);
-      resolve(mail);
+      if (this.#closed && !usable) reject(new ParsePoolClosed());
+      else resolve(mail);
       this.#next();
     };
-    const onMessage = (mail: ParsedMail): void => end(mail, true);
+    const onTimeUp = (): void =>
+      end(unparsable(raw, `It took longer than ${this.#milliseconds / 1000} seconds.`), false);
     const onFailure = (): void => end(unparsable(raw, 'The parser failed at it.'), false);
-    const timer = setTimeout(
-      () => end(unparsable(raw, `It took longer than ${this.#milliseconds / 1000} seconds.`), false),
-      this.#milliseconds,
-    );
+    const onMessage = (answer: ParserAnswer): void => {
+      if (answer !== 'ready') {
+        end(answer, true);
+        return;
+      }
+      this.#started.add(worker);
+      stopWatch();
+      stopWatch = limitProcessorTime(worker, this.#milliseconds, onTimeUp);
+    };
+    const limit = this.#started.has(worker) ? this.#milliseconds : startMilliseconds;
+    let stopWatch = limitProcessorTime(worker, limit, onTimeUp);
     worker.on('message', onMessage).on('error', onFailure).on('exit', onFailure);
     worker.postMessage(raw);
   }

@@ -5,7 +5,7 @@ const looked = 20_000;
 
 /** What comes before the quoted message: `On Monday Ada wrote:`, in the languages of common programs. */
 const attribution =
-  /(?:wrote|writes|schrieb|schreef|skrev|skrifaði|kirjoitti|napisał\(a\)|napsal\(a\)|escribió|escreveu|ha scritto|a écrit|пишет|написал|написала|写道|のメール)\s?[:：]?$/iu;
+  /(?:wrote|writes|schrieb|schreef|skrev|skrifaði|kirjoitti|napisał\(a\)|napsal\(a\)|escribió|escreveu|ha scritto|a écrit|пишет|написал|написала|写道|のメール)(?:\s.{0,200})?[:：]$/iu;
 const forwarded =
   /^(?:-{2,}\s*(?:original message|ursprüngliche nachricht|message d'origine|mensaje original|messaggio originale|forwarded message|weitergeleitete nachricht)|_{20,}$)/iu;
 

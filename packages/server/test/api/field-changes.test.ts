@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bookshelves } from '../support/bookshelves.ts';
 import { describeEngines } from '../support/engines.ts';
-import { type Scenario, TestServer } from '../support/scenario.ts';
+import type { Scenario, TestServer } from '../support/scenario.ts';
 
 const said = expect.any(String);
 const change = (body: object): Pick<Scenario, 'request' | 'body'> => ({
@@ -10,82 +11,6 @@ const change = (body: object): Pick<Scenario, 'request' | 'body'> => ({
 const updated = ['fields.updated'];
 
 const scenarios: readonly Scenario[] = [
-  {
-    name: 'words of a collection',
-    request: 'POST /api/collections:update?filterByTk=books',
-    body: { title: 'Books', description: 'What we lend' },
-    expect: {
-      status: 200,
-      body: { data: { name: 'books', title: 'Books', description: 'What we lend' } },
-      events: ['collections.updated'],
-    },
-  },
-  {
-    name: 'what is not named stays',
-    request: 'POST /api/collections:update?filterByTk=books',
-    body: { description: null },
-    expect: { status: 200, body: { data: { title: 'Books', description: null } }, events: ['collections.updated'] },
-  },
-  {
-    name: 'an index over several fields',
-    request: 'POST /api/collections:update?filterByTk=books',
-    body: { options: { indexes: [{ fields: ['title', 'pages'], unique: true }] } },
-    expect: { status: 200, events: ['collections.updated'] },
-  },
-  {
-    name: 'holds from then on',
-    request: 'POST /api/books:create',
-    body: { title: 'B', pages: 200 },
-    expect: { status: 409, body: { code: 'UNIQUE_CONFLICT' } },
-  },
-  {
-    name: 'a unique index over equal values is 409',
-    request: 'POST /api/collections:update?filterByTk=books',
-    body: { options: { indexes: [{ fields: ['lang'], unique: true }] } },
-    expect: { status: 409, body: { code: 'UNIQUE_CONFLICT' } },
-  },
-  {
-    name: 'an index over nothing is 422',
-    request: 'POST /api/collections:update?filterByTk=books',
-    body: { options: { indexes: [{ fields: ['nothing'] }] } },
-    expect: { status: 422, body: { details: { 'options.indexes': said } } },
-  },
-  {
-    name: 'an option that needs a rewrite is 422',
-    request: 'POST /api/collections:update?filterByTk=books',
-    body: { options: { timestamps: true } },
-    expect: { status: 422, body: { details: { 'options.timestamps': said } } },
-  },
-  {
-    name: 'an unchanged option is not',
-    request: 'POST /api/collections:update?filterByTk=books',
-    body: { options: { timestamps: false, indexes: [] } },
-    expect: { status: 200, events: ['collections.updated'] },
-  },
-  {
-    name: 'fields do not change that way',
-    request: 'POST /api/collections:update?filterByTk=books',
-    body: { fields: [] },
-    expect: { status: 422, body: { details: { fields: said } } },
-  },
-  {
-    name: 'nor does the name',
-    request: 'POST /api/collections:update?filterByTk=books',
-    body: { name: 'volumes' },
-    expect: { status: 422, body: { details: { name: said } } },
-  },
-  {
-    name: 'a system collection does not change',
-    request: 'POST /api/collections:update?filterByTk=users',
-    body: { title: 'People' },
-    expect: { status: 403, body: { code: 'SYSTEM_PROTECTED' } },
-  },
-  {
-    name: 'a collection that is not there is 404',
-    request: 'POST /api/collections:update?filterByTk=nothing',
-    body: { title: 'x' },
-    expect: { status: 404 },
-  },
   {
     name: 'words of a field',
     ...change({ name: 'title', description: 'On the cover', uiSchema: { title: 'Title', 'x-component': 'Input' } }),
@@ -456,51 +381,10 @@ const scenarios: readonly Scenario[] = [
   },
 ];
 
-describeEngines('changes of definitions', (engine) => {
+describeEngines('changes of fields', (engine) => {
   let server: TestServer;
   beforeAll(async () => {
-    server = await TestServer.start(engine);
-    const make = (action: string, body: unknown): Promise<unknown> => server.data(`POST /api/${action}`, { body });
-    const options = { timestamps: false };
-    await make('collections:create', {
-      name: 'shelves',
-      fields: [{ name: 'code', type: 'string', unique: true }],
-      options,
-    });
-    await make('collections:create', {
-      name: 'books',
-      fields: [
-        { name: 'title', type: 'string' },
-        { name: 'pages', type: 'integer', index: true },
-        { name: 'lang', type: 'string' },
-        { name: 'shelf', type: 'belongsTo', target: 'shelves', targetKey: 'code', foreignKey: 'shelfCode' },
-      ],
-      options,
-    });
-    await make('fields:create', {
-      collectionName: 'shelves',
-      name: 'books',
-      type: 'hasMany',
-      target: 'books',
-      sourceKey: 'code',
-      foreignKey: 'shelfCode',
-    });
-    await make('shelves:create', { code: 'A1' });
-    await make('books:create', [
-      { title: 'A', pages: 100, lang: 'en', shelfCode: 'A1' },
-      { title: 'B', pages: 200, lang: 'en' },
-      { title: 'C', pages: 300 },
-    ]);
-    await make('roles:create', { name: 'reader' });
-    await make('permissions:create', {
-      role: 'reader',
-      resource: 'books',
-      actions: ['list', 'get'],
-      filter: { $and: [{ pages: { $gt: 150 } }] },
-      fields: ['pages'],
-    });
-    await server.key('reader');
-    await server.key('viewer');
+    server = await bookshelves(engine);
   });
   afterAll(() => server.stop());
 
