@@ -2,6 +2,7 @@
 import { decide } from '../access/grants.ts';
 import { rawOf } from '../database/mail/email-rows.ts';
 import { cleanFilename } from '../mail/parse/attachment-name.ts';
+import { rasterTypes } from '../mail/remote-images.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import { relatedAccess } from '../query/filter-plan.ts';
@@ -98,7 +99,7 @@ export function requireWhole(context: RecordContext, action: 'get' | 'list'): vo
 /** Types that a browser shows without running anything, where the bytes are what they say. */
 function shownAs(sniffed: unknown): string | null {
   if (sniffed === 'text/plain') return 'text/plain; charset=utf-8';
-  const shown = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf'];
+  const shown = [...rasterTypes, 'application/pdf'];
   return shown.includes(sniffed as string) ? (sniffed as string) : null;
 }
 
