@@ -32,7 +32,7 @@ import { type Application, mainName } from './application.ts';
 
 const everyAction = ['list', 'get', 'create', 'update', 'destroy', 'export', 'import', 'history'];
 
-const mailActions = ['list', 'get', 'create', 'update', 'destroy', 'history'];
+const mailActions = ['list', 'get', 'create', 'update', 'destroy', 'export', 'history'];
 
 /** On all of mail: whose it is, is decided by the accounts. */
 function mailPermissions(actions: readonly string[]): { resource: string; actions: readonly string[] }[] {

@@ -1,7 +1,9 @@
 /** Mail of one application: what brings messages in, where their bytes lie, and how the secrets of accounts are kept. */
 import type { BlobStore } from '../base/blob-store.ts';
 import type { MailSecrets } from '../base/mail-secrets.ts';
+import type { OutboundClient } from '../base/outbound.ts';
 import { hostProblem, type OutboundAllow } from '../base/outbound-address.ts';
+import { RemoteImages } from './remote-images.ts';
 import { type IngestParts, MailIngest } from './store/ingest.ts';
 
 /** What the mail of every application of a server shares. */
@@ -10,6 +12,8 @@ export interface MailMeans {
   readonly secrets: MailSecrets;
   /** Mail servers inside the network that accounts may name. */
   readonly allowed: OutboundAllow;
+  /** Gets images of other places. */
+  readonly outbound: Pick<OutboundClient, 'get'>;
 }
 
 export interface MailStoreParts extends Omit<IngestParts, 'parser'> {
@@ -20,12 +24,14 @@ export interface MailStoreParts extends Omit<IngestParts, 'parser'> {
 export class MailStore {
   readonly ingest: MailIngest;
   readonly blobs: BlobStore;
+  readonly images: RemoteImages;
   readonly #parts: MailStoreParts;
 
   constructor(parts: MailStoreParts) {
     this.#parts = parts;
     this.ingest = new MailIngest({ ...parts, parser: parts.means.parser });
     this.blobs = parts.blobs;
+    this.images = new RemoteImages(parts.means.outbound);
   }
 
   /** What is wrong with the host of a mail server; null: nothing. */

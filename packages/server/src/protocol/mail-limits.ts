@@ -17,9 +17,23 @@ export const mailLimits = {
   addresses: 2000,
   snippetLength: 200,
   filenameLength: 255,
+  /** Bytes of an image of another place that is shown, and how many are fetched at once for one application. */
+  remoteImageBytes: 5 * 1024 * 1024,
+  remoteImages: 8,
   /** Words and code units of a search. */
   searchWords: 32,
   searchLength: 1000,
   /** Ids by which a message is joined to a conversation. */
   threadIds: 102,
+  /** Those that one message goes to, together. */
+  recipients: 500,
+  /** Code units of a subject that is written here. */
+  subjectLength: 500,
+  /** Files of a message that is written here, and the bytes of all of them. */
+  files: 100,
+  fileBytes: 25 * 1024 * 1024,
+  /** How long a message that was sent can be called back at least. */
+  undoMilliseconds: 10_000,
+  /** How far ahead a message may be sent. */
+  sendAheadMilliseconds: 366 * 86_400_000,
 } as const;

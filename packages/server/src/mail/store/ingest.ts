@@ -63,6 +63,33 @@ export class MailIngest {
     }
   }
 
+  /**
+   * Parses a message and keeps its bytes: what {@link storeInside} needs. What is not stored after that is swept.
+   *
+   * @throws MailTooLarge
+   */
+  async prepare(account: MailAccount, incoming: IncomingMail): Promise<ReadMail> {
+    const mail = await this.#parts.parser.parse(incoming.raw);
+    const moment = receivedAt(incoming.receivedAt, mail.sentAt, this.#parts.clock.now());
+    const ready = {
+      incoming,
+      mail,
+      identity: mailIdentity(incoming.raw),
+      signs: threadSigns(mail, moment),
+      receivedAt: moment,
+    };
+    if (this.#closed) throw new Error('the application is being closed');
+    await this.#parts.blobs.put(account.id, blobsOf(ready));
+    return ready;
+  }
+
+  /** Stores a prepared message inside a transaction that has the turn `mail <account>`. Returns its key. */
+  async storeInside(transaction: Transaction, account: MailAccount, ready: ReadMail, by: IngestBy): Promise<number> {
+    const writer = new MailWriter(this.#parts.database, transaction, account.id);
+    const [id] = await this.#storeFresh(transaction, writer, account, [ready], by);
+    return id!;
+  }
+
   async #storeAll(account: MailAccount, messages: readonly IncomingMail[], by: IngestBy): Promise<Ingested[]> {
     const { database } = this.#parts;
     const identities = messages.map(({ raw }) => mailIdentity(raw));
@@ -239,11 +266,11 @@ async function placeAgain(
 }
 
 /** Whoever takes part in a message takes part in its conversation, and in the one that it is joined to. */
-async function addParticipants(
+export async function addParticipants(
   writer: MailWriter,
   fresh: readonly ReadMail[],
   conversations: readonly number[],
-  merges: Groups['merges'],
+  merges: Groups['merges'] = [],
 ): Promise<void> {
   const ids = [...conversations, ...merges.flatMap(({ into, others }) => [into, ...others])];
   const present = await writer.participants([...new Set(ids)]);
