@@ -57,7 +57,8 @@ export function useApplications(enabled: boolean): UseQueryResult<readonly Appli
 /** Forgets what is kept under a key, in every role. */
 export async function forget(application: string, ...key: readonly unknown[]): Promise<void> {
   await queryClient.invalidateQueries({
-    predicate: ({ queryKey: [name, , ...rest] }) => name === application && key.every((part, index) => rest[index] === part),
+    predicate: ({ queryKey: [name, , ...rest] }) =>
+      name === application && key.every((part, index) => rest[index] === part),
   });
 }
 
