@@ -82,6 +82,9 @@ export interface FilterDraft {
   readonly clear: () => void;
 }
 
+/** What stands for a collection while there is none: no field to choose. */
+export const noCollection: Collection = { name: '', title: null, description: null, fields: [], options: {} };
+
 export function useFilterDraft(collection: Collection, filter: Filter | undefined): FilterDraft {
   const { data: schema } = useSchema();
   const [model, setModel] = useState(() => modelOf(filter));
@@ -98,9 +101,9 @@ export function useFilterDraft(collection: Collection, filter: Filter | undefine
     setJson(null);
   };
   const toggle = (): void => {
-    if (json === null) return setJson(JSON.stringify(conditions(), null, 2));
-    const asked = read();
+    const asked = json === null ? null : read();
     const next = asked === null ? null : modelOf(asked);
+    if (json === null) setJson(JSON.stringify(conditions(), null, 2));
     if (!next) return;
     setModel(next);
     setJson(null);
