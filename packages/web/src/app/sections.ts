@@ -38,4 +38,5 @@ export const sections: readonly Section[] = [
     shown: ({ application, roles }) => application === 'main' && roles.includes('admin'),
   },
   { id: 'audit', icon: 'history', path: 'access/audit', key: 'j', group: 'access', shown: lists('audit') },
+  { id: 'docs', icon: 'book', path: 'api', key: 'a', group: 'developers' },
 ];

@@ -35,7 +35,10 @@ export function registerDocsPage(fastify: FastifyInstance): void {
     fastify.get(`/docs/${name}`, (request, reply) => sendAsset(name, request, reply));
 }
 
-/** Scripts come from here alone, and none stands in the page. The reference sets styles from its script, which is let be. */
+/**
+ * Scripts come from here alone, and none stands in the page. The reference sets styles from its script, which is let be.
+ * The web interface alone may show the page inside itself.
+ */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -44,7 +47,7 @@ const policy = [
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
-  "frame-ancestors 'none'",
+  "frame-ancestors 'self'",
 ].join('; ');
 
 const commonHeaders = {

@@ -1,6 +1,7 @@
 /**
- * The documentation page: fetches the document of whoever the bar names, and shows it. The credential stays in this module,
- * in memory: it goes into the Authorization header of requests to this server, and nowhere else.
+ * The documentation page: fetches the document of whoever the bar names, and shows it. Inside the web interface, which is of
+ * this same server, who is signed in there stands in the bar's place. The credential stays in this module, in memory: it goes
+ * into the Authorization header of requests to this server, and nowhere else.
  */
 const form = document.getElementById('who');
 const state = document.getElementById('state');
@@ -10,6 +11,7 @@ const main = 'main';
 globalThis.__zod_globalConfig = { jitless: true };
 const ready = loaded('/docs/scalar.js');
 
+const inside = window.parent !== window;
 let who = { application: main, token: '' };
 let shown = null;
 
@@ -18,7 +20,19 @@ form.addEventListener('submit', (event) => {
   const given = new FormData(form);
   void show({ application: String(given.get('application')).trim() || main, token: String(given.get('token')).trim() });
 });
-void show(who);
+if (inside) takeFromParent();
+else void show(who);
+
+/** Asks the page around this one, and nobody else, who is signed in. */
+function takeFromParent() {
+  document.documentElement.toggleAttribute('data-inside', true);
+  addEventListener('message', ({ source, origin, data }) => {
+    if (source !== window.parent || origin !== location.origin || data?.type !== 'docs:who') return;
+    const [application, token, role] = [data.application, data.token, data.role].map((each) => String(each ?? ''));
+    void show({ application: application || main, token, role });
+  });
+  window.parent.postMessage({ type: 'docs:ready' }, location.origin);
+}
 
 /** Shows the document of an application and a credential; where it is refused the former one stays. */
 async function show(asked) {
@@ -72,11 +86,12 @@ function settings(content) {
 }
 
 /** A request to this server in the name of whoever is asked for; to others it is not sent at all. */
-function sent(request, { application, token }) {
+function sent(request, { application, token, role }) {
   if (new URL(request.url).origin !== location.origin)
     return Promise.reject(new TypeError('Only this server is called.'));
   const headers = new Headers(request.headers);
   if (token !== '') headers.set('authorization', `Bearer ${token}`);
+  if (role && !headers.has('x-role')) headers.set('x-role', role);
   if (application !== main && !headers.has('x-app')) headers.set('x-app', application);
   return fetch(new Request(request, { headers, credentials: 'omit', referrerPolicy: 'no-referrer' }));
 }

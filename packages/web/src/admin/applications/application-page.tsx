@@ -91,18 +91,20 @@ function Content({ application }: { application: Shown }): ReactNode {
   return (
     <Stack gap="xl">
       {application.name === mainName && <Text c="dimmed">{t.mainNote}</Text>}
-      <Facts
-        facts={[
-          [
-            'X-App',
-            <span key="name" className="code">
-              {application.name}
-            </span>,
-          ],
-          [t.status, <ApplicationStatus key="status" status={application.status} />],
-          [t.created, <Moment key="created" at={application.createdAt} />],
-        ]}
-      />
+      <Stack maw={520}>
+        <Facts
+          facts={[
+            [
+              'X-App',
+              <span key="name" className="code">
+                {application.name}
+              </span>,
+            ],
+            [t.status, <ApplicationStatus key="status" status={application.status} />],
+            [t.created, <Moment key="created" at={application.createdAt} />],
+          ]}
+        />
+      </Stack>
       <Details application={application} />
       <Errors application={application} />
       {application.name !== mainName && <Destroy name={application.name} />}

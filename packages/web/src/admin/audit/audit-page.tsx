@@ -181,7 +181,7 @@ function EntryTable({ entries, open }: { entries: readonly AuditEntry[]; open: (
       rows={entries}
       keyOf={(entry) => entry.id}
       columns={[
-        { title: t.at, show: (entry) => <Moment at={entry.at} /> },
+        { title: t.at, show: (entry) => <Moment at={entry.at} exact /> },
         { title: t.actor, show: (entry) => entry.actor ?? t.anyone },
         { title: t.action, show: (entry) => <span className="code">{entry.action}</span> },
         { title: t.target, show: (entry) => entry.target },
@@ -218,7 +218,7 @@ function Entry({ id }: { id: number }): ReactNode {
       {(data) => (
         <Facts
           facts={[
-            [t.at, <Moment key="at" at={data.at} />],
+            [t.at, <Moment key="at" at={data.at} exact />],
             [t.actor, data.actor ?? t.anyone],
             [t.credential, data.credential ? `${data.credential.type} ${data.credential.id}` : '–'],
             [t.role, data.role ?? '–'],

@@ -174,7 +174,7 @@ function UseCharts({ use }: { use: KeyUse }): ReactNode {
   const most = Math.max(1, ...use.endpoints.map((each) => each.requests));
   return (
     <Stack>
-      <div>
+      <Stack maw={520}>
         <Facts
           facts={[
             [words.requests, t.common.count(use.requests)],
@@ -183,7 +183,7 @@ function UseCharts({ use }: { use: KeyUse }): ReactNode {
             [words.lastUsed, <Moment key="last" at={use.lastUsedAt} none={words.neverUsed} />],
           ]}
         />
-      </div>
+      </Stack>
       {use.endpoints.length > 0 && (
         <ListTable
           label={words.usageChart}

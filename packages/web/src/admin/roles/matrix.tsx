@@ -63,7 +63,11 @@ function Rows({ role, open, schema }: MatrixProps & { schema: Schema }): ReactNo
         />
         <Legend />
       </Group>
-      <ScrollArea type="auto" viewportProps={{ tabIndex: 0, role: 'group', 'aria-label': t.title }}>
+      <ScrollArea
+        type="auto"
+        offsetScrollbars="x"
+        viewportProps={{ tabIndex: 0, role: 'group', 'aria-label': t.title }}
+      >
         <table className={classes.table} aria-label={t.title}>
           <Head />
           <tbody>
@@ -227,6 +231,7 @@ function Legend(): ReactNode {
   const shown: readonly (readonly [DecidedBy, IconName, string])[] = [
     ['own', 'check', t.state.own],
     ['all', 'check', t.state.all],
+    ['public', 'users', t.state.public],
     ['nothing', 'filter', t.narrowedRows],
     ['nothing', 'columns', t.narrowedFields],
   ];

@@ -1,5 +1,5 @@
 /** What a webhook has sent, the newest first, and whether it arrived. */
-import { Button, Select, Text } from '@mantine/core';
+import { Button, Select, Stack, Text } from '@mantine/core';
 import type { ListMeta } from '@tablinum/client';
 import type { ReactNode } from 'react';
 import { Asked } from '../../data/problem.tsx';
@@ -60,7 +60,7 @@ export function Deliveries({ webhookId }: { webhookId: number }): ReactNode {
           data.length === 0 ? (
             <Text c="dimmed">{t.deliveriesEmpty}</Text>
           ) : (
-            <>
+            <Stack gap="xs">
               <DeliveryTable deliveries={data} replay={(id) => void replay([id])} />
               <Pager
                 page={meta.page ?? 1}
@@ -68,7 +68,7 @@ export function Deliveries({ webhookId }: { webhookId: number }): ReactNode {
                 count={meta.count ?? data.length}
                 go={(next) => go({ page: next })}
               />
-            </>
+            </Stack>
           )
         }
       </Asked>

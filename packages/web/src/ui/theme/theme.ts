@@ -49,7 +49,7 @@ export const themeIn = ({ close }: { readonly close: string }): MantineThemeOver
   createTheme({
     colors: { verdigris, gray, dark },
     primaryColor: 'verdigris',
-    primaryShade: { light: 7, dark: 6 },
+    primaryShade: 7,
     defaultRadius: 'sm',
     fontFamily: 'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif',
     fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',

@@ -14,6 +14,7 @@ export const shell = {
     applications: 'Applications',
     audit: 'Audit',
     inbox: 'Inbox',
+    developers: 'For programs',
     docs: 'API',
   },
   application: 'Application',
