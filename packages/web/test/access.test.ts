@@ -241,7 +241,8 @@ describe.skipIf(chromium === null)('from a role to what its people and programs 
       await text(/All \d+ entries are as they were written/).waitFor();
       await page.getByLabel('Action').fill('nothing like it');
       await text('No entries match').waitFor();
-      expect(site.misdeeds).toEqual({ violations: [], errors: [], foreign: [] });
+      const errors = site.misdeeds.errors.filter((each) => !each.startsWith('Failed to load resource')); // a refusal of the test's
+      expect({ ...site.misdeeds, errors }).toEqual({ violations: [], errors: [], foreign: [] });
     });
   });
 });
@@ -271,7 +272,7 @@ describe.skipIf(chromium === null)('webhooks, applications, the account', () => 
     await page.getByLabel('Address').fill(receiver.url());
     await page.getByRole('combobox', { name: 'Events' }).fill('posts.*');
     await page.keyboard.press('Enter');
-    await page.keyboard.press('Tab');
+    await page.getByLabel('Address').click();
     await expectAccessible(page, 'new webhook');
     await button('Create').click();
     expect(await page.getByRole('textbox', { name: 'Signing secret' }).inputValue()).toMatch(/^whsec_/);
@@ -339,7 +340,7 @@ describe.skipIf(chromium === null)('webhooks, applications, the account', () => 
     const inside = page.frameLocator('iframe');
     await inside.locator('#reference').getByText('Posts').first().waitFor();
     expect(await inside.locator('#bar').isVisible()).toBe(false);
-    const frame = page.frames().find((each) => each.url().endsWith('/docs'))!;
+    const frame = page.frames().find((each) => each !== page.mainFrame())!;
     expect(await frame.evaluate('document.documentElement.outerHTML + location.href')).not.toContain('tbs_');
   });
 
