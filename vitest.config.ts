@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './scripts/longest-first.ts';
 
 /** Extensions of tests lie anywhere; the server itself finds this by a hook of Node's, which Vitest passes by. */
 const extension = fileURLToPath(new URL('packages/server/src/extensions/extension.ts', import.meta.url));
@@ -12,6 +13,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     expect: { poll: { timeout: 20_000 } },
   },
 });

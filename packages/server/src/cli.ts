@@ -7,7 +7,8 @@ enableCompileCache();
 
 const [command = 'start'] = process.argv.slice(2);
 if (command === 'start') await start();
-else fail(`There is no command "${command}". Use: tablinum start`);
+else if (command === 'mail') await mail();
+else fail(`There is no command "${command}". Use: tablinum start, or tablinum mail import`);
 
 async function start(): Promise<void> {
   const envFile = existsSync('.env');
@@ -26,6 +27,11 @@ async function start(): Promise<void> {
     );
   } else if (config.appKey.length < 32) console.log('APP_KEY is shorter than 32 characters; a longer one is safer.');
   if (server.setupToken) sayHowToBegin(config.publicUrl ?? server.url, server.setupToken);
+}
+
+async function mail(): Promise<void> {
+  const { runMailCommand } = await import('./cli-mail.ts');
+  process.exitCode = await runMailCommand(process.argv.slice(3)).catch((error: Error) => fail(error.message));
 }
 
 /** The one place where a secret is printed: whoever reads it is at the machine. */

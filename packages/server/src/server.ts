@@ -1,4 +1,5 @@
 /** The composition root: from a configuration to a running server. Alone with cli.ts it knows both engines. */
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Application, mainName } from './applications/application.ts';
 import type { ApplicationStores } from './applications/application-stores.ts';
@@ -10,13 +11,19 @@ import { type Clock, systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import { Lanes } from './base/lanes.ts';
 import { type Logger, makeLogger } from './base/logger.ts';
+import { MailSecrets } from './base/mail-secrets.ts';
 import { OutboundClient } from './base/outbound.ts';
+import { OutboundAllow } from './base/outbound-address.ts';
 import type { Database } from './database/database.ts';
+import { DatabaseBlobs } from './database/mail/blob-rows.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
 import { loadExtensions } from './extensions/load-extensions.ts';
 import type { MailSettings } from './http/account-settings.ts';
 import { HttpServer } from './http/http-server.ts';
 import { hashPassword } from './identity/password.ts';
+import { emailForm } from './identity/sign-in.ts';
+import { FileBlobs } from './mail/blobs/file-blobs.ts';
+import { ParsePool } from './mail/parse/parse-pool.ts';
 
 /** Messages to webhooks that are under way at once. */
 const messagesPerHost = 4;
@@ -48,7 +55,7 @@ export async function startServer({
 }: ServerOptions): Promise<RunningServer> {
   const log = logger ?? makeLogger(config.logLevel);
   const extensions = await loadExtensions(config.extensionsDir);
-  const stores = await openStores(config, syncFile);
+  const stores = await openStores(config, clock, syncFile);
   const database = await stores.open(mainStore, true);
   const { appKey, appKeyPrevious, maximumFields, maximumCollections } = config;
   const audit = { days: config.auditDays, entries: config.auditEntries };
@@ -56,9 +63,22 @@ export async function startServer({
     client: new OutboundClient({ allow: config.outboundAllow }),
     lanes: new Lanes(messagesPerHost, messagesInAll),
   };
+  const parser = new ParsePool();
+  const mailMeans = {
+    parser,
+    secrets: new MailSecrets({
+      key: config.mailSecretKey,
+      former: config.mailSecretKeyPrevious,
+      file: join(config.dataDir, 'mail-secret.key'),
+      logger: log,
+    }),
+    allowed: new OutboundAllow(config.mailAllowedPrivateHosts),
+    outbound: outbound.client,
+  };
   const common = {
     clock,
     logger: log,
+    mailMeans,
     appKey,
     appKeyPrevious,
     maximumFields,
@@ -69,7 +89,8 @@ export async function startServer({
     events: { days: config.eventsDays, entries: config.eventsEntries },
   };
   const openJournal = (): ReturnType<ApplicationStores['openJournal']> => stores.openJournal(mainStore);
-  const main = new Application({ ...common, name: mainName, database, openJournal, requireServed: null });
+  const blobs = stores.blobs(mainStore, database);
+  const main = new Application({ ...common, name: mainName, database, blobs, openJournal, requireServed: null });
   await database.alone(async () => {
     await prepareStore(database, mainName, true);
     await main.open();
@@ -95,6 +116,7 @@ export async function startServer({
     await mail?.queue.close(mailPatienceMilliseconds);
     mail?.mailer.close();
     await applications.close();
+    await parser.close();
     await begun;
   };
   const setupToken = (await hasUsers(main)) ? null : await makeSetupToken(main);
@@ -122,10 +144,11 @@ const smallPool = 4;
 const idleMilliseconds = 2000;
 
 /** An engine is loaded only where it is used: it costs start-up time and memory. */
-async function openStores(config: Config, syncFile: SyncFile | undefined): Promise<ApplicationStores> {
-  if (config.databaseUrl !== null) return postgresStores(config, config.databaseUrl);
+async function openStores(config: Config, clock: Clock, syncFile: SyncFile | undefined): Promise<ApplicationStores> {
+  if (config.databaseUrl !== null) return postgresStores(config, config.databaseUrl, clock);
   const { SqliteDatabase, removeSqlite } = await import('./database/sqlite/sqlite-database.ts');
   const pathOf = (store: string): string => join(config.dataDir, 'applications', `${store}.db`);
+  const filesOf = (store: string): string => join(config.dataDir, 'applications', `${store}.files`);
   const journalPathOf = (store: string): string => join(config.dataDir, 'applications', `${store}.audit.db`);
   const opened = (path: string, mayMake: boolean): Database => {
     const options = { path, readerThreads: config.readerThreads, mayMake };
@@ -134,13 +157,15 @@ async function openStores(config: Config, syncFile: SyncFile | undefined): Promi
   return {
     open: async (store, mayMake) => opened(pathOf(store), mayMake),
     openJournal: async (store) => opened(journalPathOf(store), true),
+    blobs: (store) => new FileBlobs(filesOf(store)),
     remove: async (store) => {
+      await rm(filesOf(store), { recursive: true, force: true });
       for (const path of [pathOf(store), journalPathOf(store)]) removeSqlite(path);
     },
   };
 }
 
-async function postgresStores(config: Config, url: string): Promise<ApplicationStores> {
+async function postgresStores(config: Config, url: string, clock: Clock): Promise<ApplicationStores> {
   const { dropPostgres, openPostgres } = await import('./database/postgres/postgres-open.ts');
   const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
   const budget = new ConnectionBudget(config.databaseConnections);
@@ -154,6 +179,7 @@ async function postgresStores(config: Config, url: string): Promise<ApplicationS
       return openPostgres({ url, schema: schemaOf(store), budget, ...pool }, mayMake);
     },
     openJournal: async () => null,
+    blobs: (_, database) => new DatabaseBlobs(database, clock),
     remove: (store) => dropPostgres(url, schemaOf(store)),
   };
 }
@@ -161,5 +187,5 @@ async function postgresStores(config: Config, url: string): Promise<ApplicationS
 async function addRoot(main: Application, email: string, password: string): Promise<void> {
   if (await hasUsers(main)) return;
   const passwordHash = await hashPassword(password);
-  await addFirstAdmin(main, { email: email.trim().toLowerCase(), username: null, nickname: 'Admin', passwordHash });
+  await addFirstAdmin(main, { email: emailForm(email), username: null, nickname: 'Admin', passwordHash });
 }

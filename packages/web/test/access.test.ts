@@ -204,7 +204,8 @@ describe.skipIf(chromium === null)('from a role to what its people and programs 
       await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
       const next = await page.getByRole('textbox', { name: 'API key' }).inputValue();
       const status = async (bearer: string): Promise<number> =>
-        (await fetch(`${server.running.url}/api/posts:list`, { headers: { authorization: `Bearer ${bearer}` } })).status;
+        (await fetch(`${server.running.url}/api/posts:list`, { headers: { authorization: `Bearer ${bearer}` } }))
+          .status;
       expect([await status(old.token), await status(next)]).toEqual([200, 200]);
       await button('I have copied it').click();
       await expect.poll(() => page.url()).not.toContain(`keys/${old.id}`);
@@ -332,16 +333,6 @@ describe.skipIf(chromium === null)('webhooks, applications, the account', () => 
     const body = JSON.stringify({ account: 'root@example.com', password: 'a longer password' });
     const headers = { 'content-type': 'application/json' };
     expect((await fetch(`${server.running.url}/api/auth:signIn`, { method: 'POST', headers, body })).status).toBe(200);
-  });
-
-  test('the API is documented for who is signed in, whose token stays in memory', long, async () => {
-    const { page } = site;
-    await page.goto(at('api'));
-    const inside = page.frameLocator('iframe');
-    await inside.locator('#reference').getByText('Posts').first().waitFor();
-    expect(await inside.locator('#bar').isVisible()).toBe(false);
-    const frame = page.frames().find((each) => each !== page.mainFrame())!;
-    expect(await frame.evaluate('document.documentElement.outerHTML + location.href')).not.toContain('tbs_');
   });
 
   test('on a phone and in the dark every page fits and holds its contrast', long, async () => {

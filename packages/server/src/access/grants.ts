@@ -1,8 +1,10 @@
 import { isReadAction } from '../protocol/actions.ts';
-import type { Grant, GrantOf, RowFilter } from '../query/grant.ts';
-import { variableOf } from '../query/variables.ts';
+import type { Grant, GrantOf } from '../query/grant.ts';
+import { contentCollection } from '../schema/mail-collections.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
 import { type AccessTable, adminRole, type Permission, publicRole, type Role } from './access-table.ts';
+import { bothRows, mailSight } from './mail-sight.ts';
+import { rowFilterOf } from './row-filter.ts';
 
 /** Decisions that are kept for a role: as many as collections and actions make, not as many as there are words. */
 const mostKept = 50_000;
@@ -79,30 +81,27 @@ function makeGrant(
   table: AccessTable,
   registry: Registry,
 ): Grant | null {
+  if (resource === contentCollection) return contentGrant(roleName, action, table, registry);
   const { by, row } = decide(roleName, resource, action, table, registry);
   if (by === 'nothing') return null;
-  if (row === null) return { identity: by, rows: null, may: (field) => !field.hidden };
+  if (row === null) return { identity: by, rows: mailSight(resource, true), may: (field) => !field.hidden };
   const collection = registry.find(resource);
   return collection ? grantOfRow(row, collection, action) : { identity: `row ${row.id}`, rows: null, may: () => true };
+}
+
+/** The content of an e-mail is reached through the e-mail alone: whoever may follow it from there may read it. */
+function contentGrant(roleName: string, action: string, table: AccessTable, registry: Registry): Grant | null {
+  const readable = action === 'get' && decide(roleName, 'emails', 'get', table, registry).by !== 'nothing';
+  return readable ? { identity: 'content', rows: null, may: (field) => !field.hidden } : null;
 }
 
 function grantOfRow(row: Permission, collection: Collection, action: string): Grant {
   const allowed = allowedFields(row, collection, action);
   return {
     identity: `row ${row.id}`,
-    rows: rowsOf(row),
+    rows: bothRows(rowFilterOf(row.filter), mailSight(collection.name, false)),
     may: (field) => !field.hidden && (allowed === null || allowed.has(field.id)),
   };
-}
-
-function rowsOf({ filter }: Permission): RowFilter | null {
-  if (!filter?.filter) return null;
-  const variables = new Map<number, string>();
-  filter.values.forEach((value, slot) => {
-    const variable = variableOf(value);
-    if (variable !== null) variables.set(slot, variable);
-  });
-  return { filter: filter.filter, values: filter.values, variables };
 }
 
 /** Null: all fields. A relation and its foreign key are allowed or denied together; a reader may always see the key. */

@@ -1,3 +1,4 @@
+import type { BlobStore } from '../base/blob-store.ts';
 import type { Database } from '../database/database.ts';
 
 /** Where applications lie: a file each, or a schema each. */
@@ -6,6 +7,8 @@ export interface ApplicationStores {
   open(store: string, mayMake: boolean): Promise<Database>;
   /** The store of an application's audit journal; null where its tables lie in the application's own store. */
   openJournal(store: string): Promise<Database | null>;
-  /** Removes a closed store with its journal; nothing where it is gone already. */
+  /** Where the bytes of a store's mail lie. */
+  blobs(store: string, database: Database): BlobStore;
+  /** Removes a closed store with its journal and its files; nothing where it is gone already. */
   remove(store: string): Promise<void>;
 }

@@ -5,6 +5,7 @@
 import type { AccessTable } from '../access/access-table.ts';
 import { grantsOf } from '../access/grants.ts';
 import { makeAccessTable } from '../access/load-access.ts';
+import type { BlobStore } from '../base/blob-store.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { LruMap } from '../base/lru-map.ts';
@@ -24,6 +25,7 @@ import type { SignInContext } from '../identity/sign-in.ts';
 import { auditRegistry } from '../journal/audit-collection.ts';
 import { AuditJournal } from '../journal/audit-journal.ts';
 import { Seals } from '../journal/hash-chain.ts';
+import { type MailMeans, MailStore } from '../mail/mail-store.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { GrantOf } from '../query/grant.ts';
 import { variableValues } from '../query/variables.ts';
@@ -47,6 +49,9 @@ export interface ApplicationParts {
   /** How long entries of the audit journal are kept, and how many. */
   readonly audit: { readonly days: number; readonly entries: number };
   readonly extensions: readonly Extension[];
+  readonly mailMeans: MailMeans;
+  /** Where the bytes of mail lie. */
+  readonly blobs: BlobStore;
   /** What webhooks are sent through. */
   readonly outbound: Outbound;
   /** How long events are kept, and how many. */
@@ -77,6 +82,7 @@ export class Application {
   readonly authenticator: Authenticator;
   readonly journal: AuditJournal;
   readonly webhooks: Webhooks;
+  readonly mail: MailStore;
   readonly clock: Clock;
   readonly #parts: ApplicationParts;
   readonly #hashers: readonly TokenHasher[];
@@ -107,6 +113,7 @@ export class Application {
       this.registry.get('users'),
     );
     this.webhooks = this.#webhooksOf(parts);
+    this.mail = new MailStore({ ...parts, application: parts.name, means: parts.mailMeans, changes: this.changes });
     this.#snapshot = snapshot({ version: 0, schema: -1 }, new Registry(0, new Map()), { roles: new Map() });
   }
 
@@ -157,6 +164,7 @@ export class Application {
     if (this.#timer) clearInterval(this.#timer);
     await this.#hooks?.close();
     await this.webhooks.close();
+    this.mail.close();
     this.withdraw();
     await this.#retention.end();
     await this.#flushUse();
@@ -237,6 +245,7 @@ export class Application {
       changes: this.changes,
       clock: this.clock,
       webhooks: this.webhooks,
+      mail: this.mail,
       hooks: this.#hooks,
       requestId,
       grants: caller.role,

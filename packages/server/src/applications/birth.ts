@@ -14,12 +14,14 @@ import {
   insertRole,
   insertUser,
   type NewUser,
+  readPermissions,
   readRoles,
   setUserRoles,
   userCount,
 } from '../database/identity-store.ts';
 import type { CollectionDefinition, FieldDefinition } from '../schema/definition.ts';
 import type { StoredRelation } from '../schema/load-registry.ts';
+import { isMailResource, mailResources } from '../schema/mail-collections.ts';
 import {
   type SystemCollection,
   type SystemField,
@@ -29,6 +31,13 @@ import {
 import { type Application, mainName } from './application.ts';
 
 const everyAction = ['list', 'get', 'create', 'update', 'destroy', 'export', 'import', 'history'];
+
+const mailActions = ['list', 'get', 'create', 'update', 'destroy', 'export', 'history'];
+
+/** On all of mail: whose it is, is decided by the accounts. */
+function mailPermissions(actions: readonly string[]): { resource: string; actions: readonly string[] }[] {
+  return mailResources.map((resource) => ({ resource, actions }));
+}
 
 const builtInRoles: readonly {
   name: string;
@@ -45,14 +54,20 @@ const builtInRoles: readonly {
       { resource: '*', actions: everyAction },
       { resource: 'collections', actions: ['list', 'get', 'create', 'update', 'destroy'] },
       { resource: 'fields', actions: ['list', 'get', 'create', 'update', 'destroy'] },
+      ...mailPermissions(mailActions),
     ],
   },
-  { name: 'editor', title: 'Editor', allowConfigure: false, permissions: [{ resource: '*', actions: everyAction }] },
+  {
+    name: 'editor',
+    title: 'Editor',
+    allowConfigure: false,
+    permissions: [{ resource: '*', actions: everyAction }, ...mailPermissions(mailActions)],
+  },
   {
     name: 'viewer',
     title: 'Viewer',
     allowConfigure: false,
-    permissions: [{ resource: '*', actions: ['list', 'get'] }],
+    permissions: [{ resource: '*', actions: ['list', 'get'] }, ...mailPermissions(['list', 'get'])],
   },
   { name: publicRole, title: 'Without a credential', allowConfigure: false, permissions: [] },
 ];
@@ -98,6 +113,7 @@ export async function completeBirth(application: Application): Promise<void> {
         await step((inside) => addSystemField(inside, collection, systemField(field)));
     });
   }
+  if (collections.some((each) => each.name === 'emails')) await addMailPermissions(application);
   await addRoles(application);
   if (name === mainName) await addMainRow(application);
 }
@@ -112,21 +128,30 @@ async function defineSystemCollection(context: DefinitionContext, system: System
   const definition: CollectionDefinition = {
     name: system.name,
     title: system.title,
-    fields: system.fields,
-    options: { timestamps: system.timestamps, paranoid: false, logging: false, authors: false },
+    fields: system.fields.map(({ notNull: _, ...field }) => field),
+    options: {
+      timestamps: system.timestamps,
+      paranoid: false,
+      logging: system.logging ?? false,
+      authors: false,
+      ...(system.indexes && { indexes: system.indexes }),
+    },
   };
-  const hidden = new Set(system.fields.filter((field) => field.hidden).map((field) => field.name));
+  const named = (of: 'hidden' | 'notNull'): Set<string> =>
+    new Set(system.fields.filter((field) => field[of]).map((field) => field.name));
+  const [hidden, notNull] = [named('hidden'), named('notNull')];
   await defineCollection(context, definition, {
     system: true,
     internal: system.internal ?? false,
     hidden: (field) => hidden.has(field.name),
+    notNull: (field) => notNull.has(field.name),
   });
 }
 
 const coreFacts = { base: null, notNull: false, kept: false, hidden: false, core: true, references: null };
 
-function systemField(definition: FieldDefinition): NewField {
-  return { definition, facts: { ...coreFacts, relation: systemRelation(definition) } };
+function systemField({ hidden = false, ...definition }: SystemField): NewField {
+  return { definition, facts: { ...coreFacts, hidden, relation: systemRelation(definition) } };
 }
 
 function plainField({ hidden = false, ...definition }: SystemField): NewField {
@@ -148,6 +173,22 @@ export async function hasUsers({ database }: Application): Promise<boolean> {
   return database.write(async (transaction) => (await userCount(database, transaction)) > 0);
 }
 
+/** Built-in roles of a store that had no mail yet may do with it what those of a new one may. */
+async function addMailPermissions({ database, clock }: Application): Promise<void> {
+  const there = new Set((await readRoles(database)).map((role) => role.name));
+  const named = new Set((await readPermissions(database)).map(({ role, resource }) => `${role} ${resource}`));
+  const missing = builtInRoles
+    .filter((role) => there.has(role.name))
+    .flatMap((role) => role.permissions.map((permission) => ({ role: role.name, ...permission })))
+    .filter(({ role, resource }) => isMailResource(resource) && !named.has(`${role} ${resource}`));
+  if (missing.length === 0) return;
+  const at = isoTime(clock.now());
+  await database.write(async (transaction) => {
+    for (const each of missing) await insertPermission(database, transaction, each, at);
+    await bumpVersion(transaction);
+  });
+}
+
 async function addRoles(application: Application): Promise<void> {
   const { database, clock } = application;
   const there = new Set((await readRoles(database)).map((role) => role.name));
@@ -165,17 +206,10 @@ async function addRoles(application: Application): Promise<void> {
   await application.refresh();
 }
 
-function systemRelation({ name, target, foreignKey, sourceKey }: FieldDefinition): StoredRelation {
-  if (name !== 'roles') {
-    return {
-      kind: 'hasMany',
-      many: true,
-      target: target!,
-      sourceField: sourceKey!,
-      targetField: foreignKey!,
-      through: null,
-    };
-  }
-  const through = { collection: 'usersRoles', sourceField: 'userId', targetField: 'role' };
-  return { kind: 'belongsToMany', many: true, target: 'roles', sourceField: 'id', targetField: 'name', through };
+function systemRelation(definition: FieldDefinition): StoredRelation {
+  const { target, foreignKey, otherKey, sourceKey = 'id', targetKey = 'id', through } = definition;
+  const relation = { many: true, target: target!, sourceField: sourceKey } as const;
+  if (through === undefined) return { ...relation, kind: 'hasMany', targetField: foreignKey!, through: null };
+  const join = { collection: through, sourceField: foreignKey!, targetField: otherKey! };
+  return { ...relation, kind: 'belongsToMany', targetField: targetKey, through: join };
 }

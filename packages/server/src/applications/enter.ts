@@ -1,14 +1,18 @@
 import { adminRole } from '../access/access-table.ts';
 import { isoTime } from '../base/clock.ts';
 import { bumpVersion } from '../database/catalogue.ts';
+import type { Database, Transaction } from '../database/database.ts';
 import {
   activateUser,
   findAccount,
   insertUser,
+  type NewUser,
   readUser,
   setUserRoles,
   userRolesOf,
 } from '../database/identity-store.ts';
+import { deleteLoginsOf } from '../database/login-rows.ts';
+import { deleteOneTimeTokensOf } from '../database/one-time-tokens.ts';
 import { startLogin } from '../identity/sign-in.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { Application } from './application.ts';
@@ -16,6 +20,9 @@ import type { Application } from './application.ts';
 /**
  * Gives an admin of `main` a login in another application, as the user with the same e-mail address or user name: made
  * where it is not there, and active and admin afterwards.
+ *
+ * Nobody has proved that such a user is the same person: anyone may have taken the name where people sign up. So one that
+ * was no admin before gets the password that the caller has in `main`, and whatever was begun under the former one ends.
  *
  * @throws ApiError 403 when the caller is no user.
  */
@@ -33,7 +40,7 @@ export async function enter(
     const own = found?.id ?? (await insertUser(database, transaction, { ...user, at }));
     const held = found ? await userRolesOf(database, transaction, [own]) : [];
     if (found?.status === 'active' && held.includes(adminRole)) return own;
-    await activateUser(database, transaction, own);
+    if (found) await takeOver(database, transaction, own, user);
     await setUserRoles(database, transaction, own, [...new Set([...held, adminRole])]);
     transaction.touch('users');
     await bumpVersion(transaction);
@@ -41,4 +48,15 @@ export async function enter(
   });
   await application.refresh();
   return startLogin(application.signInContext, id);
+}
+
+async function takeOver(
+  database: Database,
+  transaction: Transaction,
+  id: number,
+  { passwordHash }: Pick<NewUser, 'passwordHash'>,
+): Promise<void> {
+  await activateUser(database, transaction, id, passwordHash);
+  await deleteLoginsOf(database, transaction, id);
+  await deleteOneTimeTokensOf(database, transaction, id);
 }

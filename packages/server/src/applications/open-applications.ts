@@ -18,7 +18,7 @@ export interface OpenApplicationsParts {
   readonly main: Application;
   readonly list: ApplicationList;
   /** What every application of this server is made with. */
-  readonly common: Omit<ApplicationParts, 'name' | 'database' | 'openJournal' | 'requireServed'>;
+  readonly common: Omit<ApplicationParts, 'name' | 'database' | 'blobs' | 'openJournal' | 'requireServed'>;
   readonly stores: ApplicationStores;
   /** How long an application stays open without use. */
   readonly idleMilliseconds: number;
@@ -172,7 +172,8 @@ export class OpenApplications {
   ): Promise<Application> {
     const { stores, common } = this.#parts;
     const database = await stores.open(store, !born);
-    return new Application({ ...common, name, database, openJournal: () => stores.openJournal(store), requireServed });
+    const own = { name, database, blobs: stores.blobs(store, database), requireServed };
+    return new Application({ ...common, ...own, openJournal: () => stores.openJournal(store) });
   }
 
   /** Begins an application's life, or goes on with it. */

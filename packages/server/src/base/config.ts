@@ -46,6 +46,11 @@ export interface Config {
   readonly corsOrigins: ReadonlySet<string> | null;
   /** Hosts, addresses and ranges inside the network that webhooks may be sent to. */
   readonly outboundAllow: readonly string[];
+  /** Under which passwords of mail accounts are encrypted; null: a key file in the data folder. */
+  readonly mailSecretKey: string | null;
+  readonly mailSecretKeyPrevious: string | null;
+  /** Hosts, addresses and ranges inside the network that mail accounts may name. */
+  readonly mailAllowedPrivateHosts: readonly string[];
   /** Folder of modules that extend the server; null: none. */
   readonly extensionsDir: string | null;
 }
@@ -106,6 +111,18 @@ export const settings: readonly Setting[] = [
     '',
     'Hosts, addresses or ranges inside the network that webhooks may be sent to, with commas; empty: public ones alone.',
   ),
+  setting(
+    'MAIL_SECRET_KEY',
+    '',
+    'Secret under which passwords of mail accounts are encrypted; empty: a key file in `DATA_DIR`.',
+    true,
+  ),
+  setting('MAIL_SECRET_KEY_PREVIOUS', '', 'The former MAIL_SECRET_KEY, accepted while it is rotated.', true),
+  setting(
+    'MAIL_ALLOWED_PRIVATE_HOSTS',
+    '',
+    'Mail servers inside the network that accounts may name: hosts, addresses or ranges, with commas.',
+  ),
   setting('EXTENSIONS_DIR', '', 'Folder of TypeScript modules that extend the server; empty: none.'),
 ];
 
@@ -155,7 +172,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     smtp: smtp(optional('SMTP_URL'), optional('SMTP_FROM'), optional('PUBLIC_URL')),
     publicUrl: publicUrl(optional('PUBLIC_URL')),
     corsOrigins: corsOrigins(read('CORS_ORIGINS')),
-    outboundAllow: outboundAllow(read('OUTBOUND_ALLOW')),
+    outboundAllow: outboundAllow('OUTBOUND_ALLOW', read('OUTBOUND_ALLOW')),
+    mailSecretKey: optional('MAIL_SECRET_KEY'),
+    mailSecretKeyPrevious: optional('MAIL_SECRET_KEY_PREVIOUS'),
+    mailAllowedPrivateHosts: outboundAllow('MAIL_ALLOWED_PRIVATE_HOSTS', read('MAIL_ALLOWED_PRIVATE_HOSTS')),
     extensionsDir: optional('EXTENSIONS_DIR'),
   };
 }
@@ -230,12 +250,12 @@ function publicUrl(text: string | null): string | null {
   return url.href.replace(/\/+$/, '');
 }
 
-function outboundAllow(text: string): readonly string[] {
+function outboundAllow(name: string, text: string): readonly string[] {
   const entries = listed(text);
   try {
     new OutboundAllow(entries);
   } catch (error) {
-    throw new ConfigError(`OUTBOUND_ALLOW: ${(error as Error).message}; write hooks.internal, 10.1.2.3 or 10.0.0.0/8.`);
+    throw new ConfigError(`${name}: ${(error as Error).message}; write mail.internal, 10.1.2.3 or 10.0.0.0/8.`);
   }
   return entries;
 }

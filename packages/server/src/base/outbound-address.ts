@@ -43,6 +43,17 @@ export class OutboundAllow {
   }
 }
 
+/** What is wrong with a host that people name, before it is resolved; null: nothing. @param setting what may allow it. */
+export function hostProblem(host: string, allow: OutboundAllow, setting: string): string | null {
+  const name = host.toLowerCase().replace(/\.$/, '');
+  if (!/^(?:[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[?[0-9a-f:.]+\]?)$/.test(name) || name.length > 253)
+    return 'Give the name of a host, such as imap.example.com.';
+  if (allow.allowsHost(name)) return null;
+  const address = name.replace(/^\[|\]$/g, '');
+  const inside = isLoopbackName(name) || (isAddress(address) ? !allow.allowsAddress(address) : /^[\d.x]+$/.test(name));
+  return inside ? `The host is none of the public internet; ${setting} may allow it.` : null;
+}
+
 /** The host of a URL in the one spelling that is compared: no brackets, no dot at the end. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');

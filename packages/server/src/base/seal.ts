@@ -38,3 +38,58 @@ export class Sealer {
     return null;
   }
 }
+
+/** Where a secret belongs: what was sealed for one place opens at no other. */
+export interface SealPlace {
+  readonly application: string;
+  readonly record: number;
+  readonly field: string;
+}
+
+/**
+ * Seals secrets for the record and field that they belong to, under keys that are told apart by name: AES-256-GCM, the place is
+ * authenticated along. `<key id>.<sealed>`, so that a rotation knows what is still under the former key.
+ */
+export class PlacedSealer {
+  readonly #keys: readonly { readonly id: string; readonly key: Buffer }[];
+
+  /** @param secrets the current one, then the former ones. */
+  constructor(secrets: readonly string[]) {
+    this.#keys = secrets.map((secret) => {
+      const derive = (what: string, bytes: number): Buffer => Buffer.from(hkdfSync('sha256', secret, '', what, bytes));
+      return { id: derive('tablinum mail key id', 6).toString('base64url'), key: derive('tablinum mail secrets', 32) };
+    });
+  }
+
+  seal(text: string, place: SealPlace): string {
+    const { id, key } = this.#keys[0]!;
+    const nonce = randomBytes(nonceBytes);
+    const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(boundTo(place));
+    const sealed = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    return `${id}.${sealed.toString('base64url')}`;
+  }
+
+  /** Null for what was sealed under another key or for another place, or changed since. */
+  open(sealed: string, place: SealPlace): string | null {
+    const [id, text = ''] = sealed.split('.');
+    const key = this.#keys.find((each) => each.id === id)?.key;
+    const bytes = Buffer.from(text, 'base64url');
+    if (!key || bytes.length < nonceBytes + tagBytes) return null;
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes)).setAAD(boundTo(place));
+    decipher.setAuthTag(bytes.subarray(-tagBytes));
+    try {
+      return decipher.update(bytes.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8');
+    } catch {
+      return null;
+    }
+  }
+
+  /** Whether it lies under a former key. */
+  isFormer(sealed: string): boolean {
+    return !sealed.startsWith(`${this.#keys[0]!.id}.`);
+  }
+}
+
+function boundTo({ application, record, field }: SealPlace): Buffer {
+  return Buffer.from(JSON.stringify([application, record, field]));
+}

@@ -3,14 +3,15 @@
  * definition refuses the change, so that afterwards every record holds.
  */
 import { randomBytes } from 'node:crypto';
-import { updateField } from '../database/catalogue.ts';
+import { readUncommitted, updateField } from '../database/catalogue.ts';
 import { countNulls, countRepeated } from '../database/column-data.ts';
 import type { Transaction } from '../database/database.ts';
+import type { Sql } from '../database/sql.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import type { FieldDefinition } from '../schema/definition.ts';
 import { checkField } from '../schema/definition-check.ts';
 import { typeOf } from '../schema/field-types.ts';
-import { columnNameOf, type FieldFacts } from '../schema/load-registry.ts';
+import { changedRegistry, columnNameOf, type FieldFacts } from '../schema/load-registry.ts';
 import { fieldNameProblem } from '../schema/names.ts';
 import { type Collection, columnsOf, type Field, makeCollection } from '../schema/registry.ts';
 import { changing, logged, runAll } from './definition-change.ts';
@@ -143,7 +144,7 @@ class FieldChange {
     try {
       await change();
     } catch (error) {
-      await database.write((transaction) => runAll(this.#context, transaction, [drop])).catch(() => {});
+      await database.write((transaction) => this.#dropColumn(transaction, drop)).catch(() => {});
       throw error;
     }
   }
@@ -214,6 +215,19 @@ class FieldChange {
     const { database, registry } = this.#context;
     const column = columnDefinition(this.#after, registry);
     return runAll(this.#context, transaction, database.dialect.addColumn(this.#collection.table, column));
+  }
+
+  /** Unless the change was kept, and only its end went wrong: then the values lie there. */
+  async #dropColumn(transaction: Transaction, drop: Sql): Promise<void> {
+    const { database, registry } = this.#context;
+    const { name, table } = this.#collection;
+    const lock = database.dialect.lockTables([table], false);
+    // First, so that a commit under way is seen.
+    if (lock) await runAll(this.#context, transaction, [lock]);
+    const stored = await readUncommitted(database, transaction, registry.version);
+    const now = changedRegistry(registry, registry.version + 1, stored);
+    if (now.find(name)?.fields.some(({ column }) => column === this.#after.column)) return;
+    await runAll(this.#context, transaction, [drop]);
   }
 
   async #convert(transaction: Transaction): Promise<void> {

@@ -27,6 +27,8 @@ export interface Birth {
   readonly system: boolean;
   readonly internal: boolean;
   readonly hidden: (definition: FieldDefinition) => boolean;
+  /** Whose columns themselves refuse null. */
+  readonly notNull?: (definition: FieldDefinition) => boolean;
 }
 
 const plainBirth: Birth = { system: false, internal: false, hidden: () => false };
@@ -51,6 +53,7 @@ export async function defineCollection(
     registry,
     core: birth.system,
     hidden: birth.hidden,
+    ...(birth.notNull && { notNull: birth.notNull }),
     at: (index) => `fields[${indexInRequest(definition, index)}].`,
   });
   const fields = [...resolution.own, ...keptFields(definition.options, birth.system)];
@@ -87,7 +90,8 @@ async function make(
   const collection = await store(context, transaction, definition, fields, birth);
   const grown = registry.with([collection], [], registry.version);
   const columns = columnsOf(collection).map((field) => columnDefinition(field, grown));
-  await runAll(context, transaction, dialect.createTable(collection.table, columns, indexesOf(collection)));
+  const seldom = collection.trash?.deletedAt.column ?? null;
+  await runAll(context, transaction, dialect.createTable(collection.table, columns, indexesOf(collection), seldom));
   return grown;
 }
 

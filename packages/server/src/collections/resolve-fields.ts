@@ -33,6 +33,7 @@ export interface ResolveInput {
   readonly registry: Registry;
   readonly core: boolean;
   readonly hidden: (definition: FieldDefinition) => boolean;
+  readonly notNull?: (definition: FieldDefinition) => boolean;
   /** How a detail names the field at an index: `fields[2].` in a collection, nothing for a single field. */
   readonly at: (index: number) => string;
 }
@@ -91,7 +92,7 @@ class Resolver {
 
   #column(definition: FieldDefinition): NewField {
     const { core } = this.#input;
-    const notNull = Boolean(definition.primaryKey);
+    const notNull = Boolean(definition.primaryKey) || this.#input.notNull?.(definition) === true;
     return {
       definition,
       facts: { ...plainFacts, base: definition.name, notNull, core, hidden: this.#input.hidden(definition) },
@@ -281,7 +282,8 @@ class Resolver {
   /** The fields of a collection, also of the one that is being defined. */
   #side(name: string): readonly NewField[] | null {
     if (name === this.#input.collection) return [...this.#input.existing, ...this.#own.values()];
-    const found = this.#input.registry.find(name);
+    const { registry, core } = this.#input;
+    const found = core ? registry.all().find((each) => each.name === name) : registry.find(name);
     const side = found?.fields.map((field) => ({ definition: field.definition, facts: storedFacts(field) }));
     return side ?? null;
   }

@@ -1,6 +1,7 @@
 /** Statements about the list of applications, which the store of `main` keeps. */
-import { type Database, fixed, type Row, type Transaction } from './database.ts';
-import { listValue, type Sql, sql, value } from './sql.ts';
+import type { Database, Row, Transaction } from './database.ts';
+import { read, run } from './run-statement.ts';
+import { listValue, sql, value } from './sql.ts';
 
 /** `destroying` is kept until the store is gone, so that a destruction that was cut short is ended later. */
 export type ApplicationStatus = 'starting' | 'running' | 'stopped' | 'failed' | 'destroying';
@@ -149,14 +150,6 @@ export async function findKeyHome(database: Database, tokenHashes: readonly stri
   const wanted = database.dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes));
   const [row] = await read(database, sql`SELECT application FROM "keyHomes" WHERE ${wanted}`);
   return row ? (row[0] as string) : null;
-}
-
-async function read(database: Database, statement: Sql): Promise<Row[]> {
-  return (await database.read([fixed(database.dialect, statement)]))[0]!;
-}
-
-function run(database: Database, transaction: Transaction, statement: Sql): Promise<Row[]> {
-  return transaction.run(fixed(database.dialect, statement));
 }
 
 function applicationOf(row: Row): ApplicationRow {

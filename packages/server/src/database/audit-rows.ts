@@ -1,7 +1,8 @@
 /** Statements of the audit journal: acts that wait beside the data, and the chained entries in the journal's own store. */
-import { type Database, fixed, type Row, type Transaction } from './database.ts';
+import type { Database, Row, Transaction } from './database.ts';
 import type { ColumnDefinition } from './dialect.ts';
-import { join, listValue, type Sql, sql, value } from './sql.ts';
+import { read, run } from './run-statement.ts';
+import { join, listValue, sql, value } from './sql.ts';
 
 /** The chains have budgets of their own: a flood of refusals never drives out what administrators did. */
 export type ChainName = 'acts' | 'refusals';
@@ -358,12 +359,4 @@ export async function deleteEntries(
     sql`DELETE FROM _audit WHERE chain=${value('text', chain)} AND place<=${value('bigint', upTo)} RETURNING 1`,
   );
   return rows.length;
-}
-
-async function read(database: Database, statement: Sql): Promise<Row[]> {
-  return (await database.read([fixed(database.dialect, statement)]))[0]!;
-}
-
-function run(database: Database, transaction: Transaction, statement: Sql): Promise<Row[]> {
-  return transaction.run(fixed(database.dialect, statement));
 }

@@ -1,7 +1,8 @@
 /** The catalogue's own statements: versions and definitions of an application. */
 import { type BoundStatement, type Database, fixed, type Row, type Transaction } from './database.ts';
 import type { Dialect } from './dialect.ts';
-import { type Sql, sql, value } from './sql.ts';
+import { run } from './run-statement.ts';
+import { sql, value } from './sql.ts';
 
 export interface StoredCollection {
   readonly id: number;
@@ -209,10 +210,6 @@ export async function deleteFields(
 export async function deleteCollection(database: Database, transaction: Transaction, id: number): Promise<void> {
   await run(database, transaction, sql`DELETE FROM _fields WHERE collection_id=${value('integer', id)}`);
   await run(database, transaction, sql`DELETE FROM _collections WHERE id=${value('integer', id)}`);
-}
-
-function run(database: Database, transaction: Transaction, statement: Sql): Promise<Row[]> {
-  return transaction.run(fixed(database.dialect, statement));
 }
 
 function storedCollection(row: Row): StoredCollection {

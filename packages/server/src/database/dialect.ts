@@ -37,11 +37,56 @@ export interface IndexPlan {
 /** Stands between the objects of a page: white space and control characters never stand in the JSON text of a value. */
 export const pageSeparator = ',\n';
 
+/** The words of an e-mail by where they stand, folded, in their order. */
+export interface IndexedWords {
+  readonly id: number;
+  readonly account: number;
+  readonly subject: readonly string[];
+  readonly sender: readonly string[];
+  readonly recipients: readonly string[];
+  readonly body: readonly string[];
+  readonly files: readonly string[];
+}
+
+export type WordColumn = 'subject' | 'sender' | 'recipients' | 'body' | 'files';
+
+/** Words that follow each other in one of some columns, or do not. */
+export interface WordTerm {
+  readonly columns: readonly WordColumn[];
+  readonly words: readonly string[];
+  /** The last word is the beginning of one. */
+  readonly prefix: boolean;
+  readonly not: boolean;
+}
+
+/** The full-text index of mail. Words are folded and hold letters and digits alone. */
+export interface WordIndex {
+  insert(entries: readonly IndexedWords[]): Sql;
+  remove(ids: Param): Sql;
+  /** What {@link WordIndex.found} takes: all terms hold. */
+  expression(terms: readonly WordTerm[]): string;
+  /**
+   * Whether the e-mail `email` (an alias) has the terms.
+   *
+   * @param accounts a query, with the column `a`, for the accounts that are meant: an index may skip what is of others. That
+   *   nothing of others is found is left to the rest of the statement.
+   */
+  found(email: Sql, expression: Param, accounts: Sql): Sql;
+  /** Where the index itself gives what it finds in the order of keys, so that a page needs no sort: its table, key and condition. */
+  readonly page: {
+    readonly table: Sql;
+    readonly key: Sql;
+    matches(expression: Param, accounts: Sql): Sql;
+  } | null;
+}
+
 /** How one engine spells what the compilers mean. Pure: no connection, no state. */
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
   /** Rows that one INSERT carries; engines without a network need no more than one. */
   readonly rowsPerInsert: number;
+  /** A query in FROM may name the tables before it. */
+  readonly lateral: boolean;
   /** Whether other processes may change the data: then versions stand in the statements. */
   readonly shared: boolean;
 
@@ -94,8 +139,17 @@ export interface Dialect {
   dateText(format: DateFormat, storage: Storage, value: Sql, zone: Param): Sql;
   nullsLast(term: Sql, descending: boolean): Sql;
 
-  /** A table with its indexes. Its columns may refer to the table itself, by any column that one of the indexes keeps unique. */
-  createTable(table: string, columns: readonly ColumnDefinition[], indexes: readonly IndexPlan[]): Sql[];
+  /**
+   * A table with its indexes. Its columns may refer to the table itself, by any column that one of the indexes keeps unique.
+   *
+   * @param seldom the column that is null in most rows, and asked for in most statements.
+   */
+  createTable(
+    table: string,
+    columns: readonly ColumnDefinition[],
+    indexes: readonly IndexPlan[],
+    seldom?: string | null,
+  ): Sql[];
   addColumn(table: string, column: ColumnDefinition): Sql[];
   /** Drops columns; `kept` and `indexes` describe the table as it will be, for engines that must build it anew. */
   dropColumns(
@@ -132,6 +186,7 @@ export interface Dialect {
   memberNames(object: Sql): Sql;
   /** Makes later generated keys pass the explicit ones. Null where the engine does so itself. */
   advanceKey(table: string, column: string): Sql | null;
+  readonly words: WordIndex;
   /** A query for the names of the catalogue's tables that are there. */
   readonly catalogueProbe: string;
   /** The catalogue's own tables, each with what makes it. */

@@ -1,6 +1,7 @@
 /** Statements about credentials, users and roles: the system tables whose columns are named like their fields. */
 import { type Collection, columnsOf } from '../schema/registry.ts';
-import { type Database, fixed, type Row, type Transaction } from './database.ts';
+import type { Database, Row, Transaction } from './database.ts';
+import { read, run } from './run-statement.ts';
 import { listValue, type Sql, sql, value } from './sql.ts';
 
 export interface StoredLogin {
@@ -14,12 +15,12 @@ type Run = (statement: Sql) => Promise<Row[]>;
 /** Runs a statement outside of any transaction. */
 export const reading =
   (database: Database): Run =>
-  async (statement) =>
-    (await database.read([fixed(database.dialect, statement)]))[0]!;
+  (statement) =>
+    read(database, statement);
 export const writing =
   (database: Database, transaction: Transaction): Run =>
   (statement) =>
-    transaction.run(fixed(database.dialect, statement));
+    run(database, transaction, statement);
 
 export async function findLogin(database: Database, tokenHashes: readonly string[]): Promise<StoredLogin | null> {
   const { dialect } = database;
@@ -72,6 +73,7 @@ export async function findAccount(
 
 export async function insertLogin(
   database: Database,
+  transaction: Transaction,
   login: {
     readonly userId: number;
     readonly tokenHash: string;
@@ -79,13 +81,11 @@ export async function insertLogin(
     readonly expiresAt: string;
   },
 ): Promise<void> {
-  await database.write((transaction) =>
-    writing(
-      database,
-      transaction,
-    )(
-      sql`INSERT INTO logins ("userId","tokenHash","createdAt","expiresAt") VALUES (${value('integer', login.userId)},${value('text', login.tokenHash)},${value('datetime', login.createdAt)},${value('datetime', login.expiresAt)})`,
-    ),
+  await writing(
+    database,
+    transaction,
+  )(
+    sql`INSERT INTO logins ("userId","tokenHash","createdAt","expiresAt") VALUES (${value('integer', login.userId)},${value('text', login.tokenHash)},${value('datetime', login.createdAt)},${value('datetime', login.expiresAt)})`,
   );
 }
 
@@ -139,11 +139,24 @@ export interface StoredPermission {
   readonly exceptFields: readonly string[] | null;
 }
 
+const permissionColumns = sql`id,role,resource,actions,filter,fields,"exceptFields"`;
+
 export async function readPermissions(database: Database): Promise<StoredPermission[]> {
-  const rows = await reading(database)(
-    sql`SELECT id,role,resource,actions,filter,fields,"exceptFields" FROM permissions ORDER BY id`,
-  );
+  const rows = await reading(database)(sql`SELECT ${permissionColumns} FROM permissions ORDER BY id`);
   return rows.map((row) => permissionOf(row));
+}
+
+/** One that was just written. */
+export async function findPermission(
+  database: Database,
+  transaction: Transaction,
+  id: unknown,
+): Promise<StoredPermission> {
+  const [row] = await writing(
+    database,
+    transaction,
+  )(sql`SELECT ${permissionColumns} FROM permissions WHERE id=${value('integer', id)}`);
+  return permissionOf(row!);
 }
 
 /** The other permissions of a role on a resource, as the transaction sees them. */
@@ -157,17 +170,14 @@ export async function permissionsOn(
     database,
     transaction,
   )(
-    sql`SELECT id,role,resource,actions,filter,fields,"exceptFields" FROM permissions WHERE role=${value('text', role)} AND resource=${value('text', resource)}`,
+    sql`SELECT ${permissionColumns} FROM permissions WHERE role=${value('text', role)} AND resource=${value('text', resource)}`,
   );
   return rows.map((row) => permissionOf(row));
 }
 
 /** Every permission of every role. */
 export async function permissionsIn(database: Database, transaction: Transaction): Promise<StoredPermission[]> {
-  const rows = await writing(
-    database,
-    transaction,
-  )(sql`SELECT id,role,resource,actions,filter,fields,"exceptFields" FROM permissions ORDER BY id`);
+  const rows = await writing(database, transaction)(sql`SELECT ${permissionColumns} FROM permissions ORDER BY id`);
   return rows.map((row) => permissionOf(row));
 }
 
@@ -317,8 +327,18 @@ export async function insertUser(
   return Number(row![0]);
 }
 
-export async function activateUser(database: Database, transaction: Transaction, id: number): Promise<void> {
-  await writing(database, transaction)(sql`UPDATE users SET status='active' WHERE id=${value('integer', id)}`);
+/** Makes a user active, under another password. */
+export async function activateUser(
+  database: Database,
+  transaction: Transaction,
+  id: number,
+  passwordHash: string | null,
+): Promise<void> {
+  const password = value('text', passwordHash);
+  await writing(
+    database,
+    transaction,
+  )(sql`UPDATE users SET status='active',password=${password},_v=_v+1 WHERE id=${value('integer', id)}`);
 }
 
 /** A user with the password's hash, to be made anew in another application; null for nobody. */

@@ -1,5 +1,6 @@
 /** Statements of the key statistics, which lie in the store of the audit journal. */
-import { type Database, fixed, type Row, type Transaction } from './database.ts';
+import type { Database, Transaction } from './database.ts';
+import { read, run } from './run-statement.ts';
 import { listValue, type Sql, sql, value } from './sql.ts';
 
 /** Use of one key since it was last written down. */
@@ -88,12 +89,4 @@ export async function existingKeys(database: Database, ids: readonly number[]): 
   const these = database.dialect.isIn(sql`id`, listValue('integer', ids));
   const rows = await read(database, sql`SELECT id FROM "apiKeys" WHERE ${these}`);
   return new Set(rows.map(([id]) => Number(id)));
-}
-
-async function read(database: Database, statement: Sql): Promise<Row[]> {
-  return (await database.read([fixed(database.dialect, statement)]))[0]!;
-}
-
-function run(database: Database, transaction: Transaction, statement: Sql): Promise<Row[]> {
-  return transaction.run(fixed(database.dialect, statement));
 }

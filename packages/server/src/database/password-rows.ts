@@ -1,4 +1,4 @@
-/** Statements about the passwords of users: for changes that users make of their own. */
+/** Statements about the passwords of users: for what users do with their own, and for what was proved by one. */
 import type { Database, Transaction } from './database.ts';
 import { reading, writing } from './identity-store.ts';
 import { type Sql, sql, value } from './sql.ts';
@@ -37,6 +37,30 @@ export async function replacePassword(
     transaction,
   )(
     sql`UPDATE users SET password=${value('text', change.hash)},"updatedAt"=${value('datetime', change.at)},_v=_v+1 WHERE id=${value('integer', change.userId)} AND status='active'${former} RETURNING id`,
+  );
+  return rows.length > 0;
+}
+
+/**
+ * Whether a user is active and still has what was looked at before the transaction: what is begun on the strength of a
+ * password or an address is not begun once that has changed.
+ *
+ * The row is written, as it is: on PostgreSQL a lock alone would let a change with an older view commit beside this, and
+ * not end what is begun here.
+ */
+export async function stillHas(
+  database: Database,
+  transaction: Transaction,
+  userId: number,
+  known: { readonly password: string } | { readonly email: string },
+): Promise<boolean> {
+  const same =
+    'password' in known ? sql`password=${value('text', known.password)}` : sql`email=${value('text', known.email)}`;
+  const rows = await writing(
+    database,
+    transaction,
+  )(
+    sql`UPDATE users SET status=status WHERE id=${value('integer', userId)} AND status='active' AND ${same} RETURNING id`,
   );
   return rows.length > 0;
 }

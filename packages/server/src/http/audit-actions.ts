@@ -1,9 +1,9 @@
 import { auditCollection } from '../journal/audit-collection.ts';
 import { grantsOfAction, type ReadAction } from '../protocol/actions.ts';
-import { ApiError } from '../protocol/api-error.ts';
 import { denied } from '../query/read-access.ts';
 import { missing, requireGrant } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
+import { idOf } from './auth-actions.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
 import { knownParameters } from './known-parameters.ts';
 import { runRead, runRecordAction } from './record-actions.ts';
@@ -47,13 +47,11 @@ async function stats(call: Call): Promise<Answer> {
   const keys = context.registry.get('apiKeys');
   const grant = requireGrant(context, keys, 'list');
   const { filterByTk } = knownParameters(call, ['filterByTk'], false);
-  if (!/^[1-9]\d{0,9}$/.test(String(filterByTk)))
-    throw new ApiError('PARAMETER_INVALID', 'filterByTk must name one API key by its id.');
-  const route = { resource: 'apiKeys', action: 'list', tk: String(filterByTk), of: null };
+  const id = idOf(filterByTk);
+  const route = { resource: 'apiKeys', action: 'list', tk: String(id), of: null };
   const request = readRecordRequest(route, 'count=none&fields=id', undefined, false);
   const seen = await runRecordAction({ ...call, route, request: () => request });
   if (!('data' in seen) || seen.data === '[]') throw missing(keys, grant);
-  const id = Number(filterByTk);
   const use = await application.journal.useOf(id);
   const data = {
     id,

@@ -40,6 +40,7 @@ async function runSignIn(call: Call): Promise<Answer> {
   const named = found ? `user ${found.id}` : `nobody ${emailForm(account).slice(0, 320)}`;
   const attempt = limits.signIn(address, application.name, named);
   try {
+    knownParameters(call, [], false);
     const signedIn = await signIn(context, found, password);
     attempt.succeeded();
     return { data: JSON.stringify(signedIn), act: { userId: signedIn.user['id'] as number } };
@@ -55,14 +56,19 @@ function isGuess(error: unknown): boolean {
 }
 
 async function runSignOut(call: Call): Promise<Answer> {
-  if (call.caller.type === 'anonymous') throw tokenMissing();
-  await signOut(call.application.database, call.caller);
-  await call.application.refresh();
+  const { application, caller } = call;
+  if (caller.type === 'anonymous') throw tokenMissing();
+  knownParameters(call, [], false);
+  if (caller.type !== 'session') return { data: '1', act: null };
+  await signOut(application.database, caller.credentialId!);
+  await application.refresh();
   return { data: '1' };
 }
 
-async function runCheck({ application, caller }: Call): Promise<Answer> {
+async function runCheck(call: Call): Promise<Answer> {
+  const { application, caller } = call;
   if (caller.type === 'anonymous') throw tokenMissing();
+  knownParameters(call, [], false);
   const { user } = caller;
   const data = {
     id: user?.['id'] ?? null,
@@ -105,15 +111,16 @@ async function runEndOtherSessions(call: Call): Promise<Answer> {
   const own = ownSession(call);
   knownParameters(call, [], false);
   const ended = await endOtherSessions(call.application.database, own);
+  if (ended === 0) return { data: '0', act: null };
   await call.application.refresh();
   return { data: String(ended) };
 }
 
-/** The key of one record in a parameter of an action of the server's own. */
-export function idOf(parameter: unknown): number {
-  if (typeof parameter === 'string' && /^[1-9]\d{0,9}$/.test(parameter) && Number(parameter) < 2 ** 31)
-    return Number(parameter);
-  throw new ApiError('PARAMETER_INVALID', 'filterByTk must name one record by its id.');
+/** The key of one record in a parameter of an action of the server's own: text in a query, a number in a body. */
+export function idOf(parameter: unknown, name = 'filterByTk'): number {
+  const text = typeof parameter === 'number' ? String(parameter) : parameter;
+  if (typeof text === 'string' && /^[1-9]\d{0,9}$/.test(text) && Number(text) < 2 ** 31) return Number(text);
+  throw new ApiError('PARAMETER_INVALID', `${name} must name one record by its id.`);
 }
 
 async function runChangePassword(call: Call): Promise<Answer> {

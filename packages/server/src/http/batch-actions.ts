@@ -7,9 +7,9 @@ import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import { type NormalisedAction, normaliseRequest } from '../protocol/request-normaliser.ts';
-import { BatchResults } from '../records/batch-references.ts';
+import { BatchResults, literalOf } from '../records/batch-references.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import { withSecretsOfAll } from '../records/secrets.ts';
+import { type SecretBody, secretsIn, withSecretsOfAll } from '../records/secrets.ts';
 import { type Answer, type Call, contextOf, type SystemAction } from './call.ts';
 import { isTrial, knownParameters } from './known-parameters.ts';
 import { performWrite } from './perform-write.ts';
@@ -46,8 +46,17 @@ async function runBatch(call: Call): Promise<Answer> {
   if (call.caller.type === 'anonymous') throw tokenMissing();
   const parameters = knownParameters(call, []);
   const parsed = parseBatch(call.body);
-  const ready = await withSecretsOfAll(context, bodiesOf(context, parsed));
-  const manner = { dryRun: isTrial(parameters), heavy: true, joined: true, turn: turnsOf(context, parsed) };
+  const { application, caller, limits: rates } = call;
+  rates.charge(application.name, caller.type, caller.credentialId!, parsed.length - 1);
+  const bodies = parsed.flatMap((operation) => bodyOf(context, operation) ?? []);
+  const ready = await withSecretsOfAll(context, bodies);
+  const manner = {
+    dryRun: isTrial(parameters),
+    heavy: true,
+    joined: true,
+    within: limits.batchMilliseconds,
+    turn: turnsOf(context, parsed),
+  };
   return performWrite(call, ready, manner, (inside) => runAll(call, inside, parsed));
 }
 
@@ -63,7 +72,7 @@ async function runAll(call: Call, inside: RecordContext, parsed: readonly Operat
     if (bytes > limits.batchBytes)
       throw new ApiError('LIMIT_EXCEEDED', 'The results of a batch are over 64 MiB; ask for less at once.');
     if (performance.now() > end && index < parsed.length - 1)
-      throw new ApiError('QUERY_TIMEOUT', 'The batch took longer than 10 seconds and was ended; nothing was written.', {
+      throw new ApiError('QUERY_TIMEOUT', 'The batch took longer than 5 seconds and was ended; nothing was written.', {
         retryAfter: 1,
       });
   }
@@ -77,12 +86,14 @@ async function runOne(call: Call, inside: RecordContext, operation: Operation, r
   const route: Route = { resource: relation ?? resource, action: op, tk: null, of };
   if (of === null && call.handWritten(resource, op))
     throw new ApiError('BODY_INVALID', `${resource}:${op} is no operation of a batch; call it by itself.`);
+  const body = results.resolve(operation.values);
+  requireSecretsWritten(inside, operation, body);
   const part: Call = {
     ...call,
     inside,
     once: null,
     route,
-    body: results.resolve(operation.values),
+    body,
     ifMatch,
     parameters: () => parameters,
     request: () => normaliseRequest(op as NormalisedAction, parameters, false),
@@ -166,13 +177,23 @@ function invalid(message: string): ApiError {
   return new ApiError('BODY_INVALID', message);
 }
 
-/** Bodies by the collection that they are written to, so that their passwords are hashed before the transaction. */
-function bodiesOf({ registry }: RecordContext, parsed: readonly Operation[]): Parameters<typeof withSecretsOfAll>[1] {
-  return parsed.flatMap(({ resource, relation, values }) => {
-    const source = registry.find(resource);
-    const target = relation === null ? source : registry.find(source?.byName.get(relation)?.relation?.target ?? '');
-    return target === null || values === undefined ? [] : [{ collection: target, body: values }];
-  });
+/** The body of an operation as it stands in the batch, so that its passwords are hashed before the transaction. */
+function bodyOf(context: RecordContext, operation: Operation): SecretBody | null {
+  const { resource, relation, values } = operation;
+  const source = context.registry.find(resource);
+  const name = source?.byName.get(relation ?? '')?.relation?.target ?? '';
+  const collection = relation === null ? source : context.registry.find(name);
+  return collection === null || values === undefined ? null : { collection, body: values, read: literalOf };
+}
+
+/** Passwords that come by a reference would be hashed inside the transaction, while all other writes wait. */
+function requireSecretsWritten(inside: RecordContext, operation: Operation, resolved: unknown): void {
+  const written = bodyOf(inside, operation);
+  if (
+    written &&
+    secretsIn(inside, { ...written, body: resolved, read: (text) => text }).length > secretsIn(inside, written).length
+  )
+    throw invalid('A password stands in the operation itself; it cannot be referred to.');
 }
 
 /** Links of records that are named by their keys; those of records that the batch makes nobody else can change. */

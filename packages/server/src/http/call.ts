@@ -1,6 +1,7 @@
 import type { Application } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { Lease } from '../applications/open-applications.ts';
+import type { OpenBlob } from '../base/blob-store.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import type { Proof } from '../realtime/connection.ts';
@@ -10,6 +11,7 @@ import type { AccountSettings } from './account-settings.ts';
 import type { Once } from './once.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { Route } from './route.ts';
+import type { Upload } from './uploads.ts';
 
 /** One request on its way to an action: who asks what of which application. */
 export interface Call {
@@ -25,6 +27,8 @@ export interface Call {
   /** The normalised record request. */
   readonly request: () => AskedRecordRequest;
   readonly body: unknown;
+  /** The bytes of an upload, where the action takes one; else null. */
+  readonly upload: Upload | null;
   readonly ifMatch: string | undefined;
   /** The time zone in which the caller counts days. */
   readonly zone: string;
@@ -70,13 +74,33 @@ export type Answer =
       readonly meta?: object;
       /** The record's counter for the ETag of one record, 0 for lists; absent: no ETag. */
       readonly counter?: number;
-      /** What the audit journal says of a {@link SystemAction.journaled} act. */
-      readonly act?: ActDetail;
+      /** What the audit journal says of a {@link SystemAction.journaled} act; null: nothing was done. */
+      readonly act?: ActDetail | null;
       /** Kept from the first request with the same Idempotency-Key. */
       readonly replayed?: true;
     }
-  | { readonly stream: AsyncGenerator<string>; readonly contentType: string }
-  | DocumentAnswer;
+  | {
+      readonly stream: AsyncGenerator<string | Uint8Array>;
+      readonly contentType: string;
+      /** Where it is a download: its name. */
+      readonly filename?: string;
+    }
+  | DocumentAnswer
+  | FileAnswer;
+
+/** Bytes that stand for themselves, whatever sent them. */
+export interface FileAnswer {
+  readonly file: OpenBlob;
+  readonly filename: string | null;
+  /** What the bytes are known to be; null: nothing that a browser is to show. */
+  readonly shownAs: string | null;
+  /** The type of a download, where it is more than bytes. */
+  readonly downloadedAs?: string;
+  /** Called once, when the bytes have been sent or nobody wants them any more. */
+  readonly done: () => void;
+  /** The strong ETag, without quotation marks. */
+  readonly hash: string;
+}
 
 /** JSON that stands for itself, without `data` around it. */
 export interface DocumentAnswer {

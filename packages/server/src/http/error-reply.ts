@@ -11,8 +11,8 @@ export interface ErrorReply {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export function mediaTypeUnsupported(): ApiError {
-  return new ApiError('MEDIA_TYPE_UNSUPPORTED', 'Send the body as application/json.');
+export function mediaTypeUnsupported(cure = 'Send the body as application/json.'): ApiError {
+  return new ApiError('MEDIA_TYPE_UNSUPPORTED', cure);
 }
 
 /** What the HTTP library itself refuses, by its codes. */

@@ -4,6 +4,7 @@ import { parseJson } from '../protocol/json-text.ts';
 import { Connection, type End, type Wire } from '../realtime/connection.ts';
 import type { AskedSubscription } from '../realtime/subscription.ts';
 import type { Answer, Call } from './call.ts';
+import { heldStream } from './held-stream.ts';
 import { knownParameters } from './known-parameters.ts';
 import { messageOf } from './realtime-message.ts';
 
@@ -63,17 +64,16 @@ function filterIn(text: string): unknown {
   return parseJson(text, () => new ApiError('PARAMETER_INVALID', 'filter is not valid JSON.'));
 }
 
-async function* sent(queue: Queue, connection: Connection, gone: AbortSignal): AsyncGenerator<string> {
+/** The messages; a stream that is given up ends its connection, also before its first piece was taken. */
+function sent(queue: Queue, connection: Connection, gone: AbortSignal): AsyncGenerator<string> {
   const leave = (): void => connection.end('restart');
   gone.addEventListener('abort', leave);
   const beat = setInterval(() => queue.push(':\n\n'), beatMilliseconds);
-  try {
-    for await (const text of queue.texts()) yield text;
-  } finally {
+  return heldStream(queue.texts(), () => {
     clearInterval(beat);
     gone.removeEventListener('abort', leave);
     connection.end(null);
-  }
+  });
 }
 
 /** Messages that the connection has not taken up yet: the stream asks for more when there is room. */

@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { powerOf } from '../access/power.ts';
 import type { Application } from '../applications/application.ts';
 import { isoTime } from '../base/clock.ts';
+import { DatabaseFault, StaleVersion } from '../database/database.ts';
 import {
   deleteReply,
   endReply,
@@ -45,6 +46,8 @@ export interface Manner {
   /** Many rows: runs off the event loop. */
   readonly heavy?: boolean;
   readonly turn?: string | readonly string[];
+  /** Milliseconds for all its statements together. */
+  readonly within?: number;
 }
 
 /** Runs a write and keeps its reply in one transaction. @throws ApiError 400 for callers without a credential. */
@@ -109,9 +112,7 @@ export async function onceApart(call: Call, work: (call: Call) => Promise<Answer
     try {
       answer = await work(free);
     } catch (error) {
-      // What was refused changed nothing, so it may be asked again; of other faults nobody knows what they left.
-      if (!(error instanceof ApiError) || error.label === 'Internal Server Error') throw error;
-      await database.write((transaction) => deleteReply(database, transaction, of));
+      if (changedNothing(error)) await database.write((transaction) => deleteReply(database, transaction, of));
       throw error;
     }
     await database.write((transaction) => endReply(database, transaction, of, replyText(answer)));
@@ -119,6 +120,17 @@ export async function onceApart(call: Call, work: (call: Call) => Promise<Answer
     return answer;
   });
 }
+
+/**
+ * What was refused may be asked again, and what others were faster than is run again at once. Of other faults nobody knows
+ * what they left.
+ */
+function changedNothing(error: unknown): boolean {
+  if (error instanceof ApiError) return error.label !== 'Internal Server Error';
+  return error instanceof StaleVersion || (error instanceof DatabaseFault && overtaken.has(error.kind));
+}
+
+const overtaken: ReadonlySet<string> = new Set(['stale', 'collision']);
 
 /** The key beside whose it is; null for callers without a credential, who cannot be told apart. */
 function ownKey({ once, caller }: Call): ReplyKey | null {

@@ -41,7 +41,7 @@ function textOf(value: unknown, name: string): string {
 /** Somebody who acts in the role; without a user, the variables of one have no value. */
 async function inRoleOf({ application }: Call, role: string, user: unknown): Promise<Caller> {
   const { database, registry } = application;
-  const found = user === undefined ? null : await loadUser(database, registry.get('users'), idOf(String(user)));
+  const found = user === undefined ? null : await loadUser(database, registry.get('users'), idOf(user, 'user'));
   if (user !== undefined && !found) throw new ApiError('PARAMETER_INVALID', 'user: there is no user of that id.');
   const nobody = { credentialId: null, credentialName: null, expiresAt: null };
   return { type: 'session', ...nobody, role, roles: [role], user: found };

@@ -1,3 +1,4 @@
+import { askedMail, isSearched } from '../mail/search/asked-mail.ts';
 import {
   grantsOfAction,
   isReadAction,
@@ -68,7 +69,10 @@ export async function runRead(
   if (action === 'query')
     return { data: await queryRecords(context, collection, normaliseQuery(call.parameters())), counter: 0 };
   if (action === 'history') return { ...(await readHistory(context, collection, call.parameters())), counter: 0 };
-  const request = call.request();
+  const words = action === 'list' && isSearched(collection.name);
+  const request = words
+    ? askedMail(collection.name, call.parameters(), call.method !== 'POST', context)
+    : call.request();
   if (action === 'get') {
     const { data, counter } = await getRecord(context, collection, request);
     return { data, counter };
@@ -104,7 +108,7 @@ async function move(call: Call, context: RecordContext, collection: Collection):
 async function revert(call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
   const { dryRun, ...parameters } = call.parameters();
   const match = matchOf(call.ifMatch);
-  return performWrite(call, context, { dryRun: isTrial({ dryRun }) }, async (inside) =>
+  return performWrite(call, context, { dryRun: isTrial({ dryRun }), heavy: true }, async (inside) =>
     answer(await revertRecord(inside, collection, parameters, match)),
   );
 }

@@ -6,7 +6,7 @@ import { changeLinks, type Link, type LinkAction, linkedKeys, linksOf } from '..
 import { allowed, createWithNested, updateWithNested } from '../records/nested-values.ts';
 import { getRecord, listRecords, requireGrant } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import { type Related, relatedOf, sourceValue } from '../records/related-parent.ts';
+import { linkable, type Related, relatedOf, sourceValue } from '../records/related-parent.ts';
 import { withSecretsOf } from '../records/secrets.ts';
 import { rulesOf } from '../records/system/rules-of.ts';
 import { destroyRecords, type WriteResult } from '../records/write-records.ts';
@@ -115,7 +115,10 @@ async function createLinked(
   const { relation, target, source } = related;
   const foreign = relation.kind === 'hasMany' || relation.kind === 'hasOne';
   const value = await sourceValue(inside, related, requireGrant(inside, source, foreign ? 'get' : 'update'));
-  if (foreign) return createWithNested(inside, target, request, withForeignKey(body, relation.targetField, value));
+  if (foreign) {
+    const ready = withForeignKey(body, relation.targetField, linkable(value, related.field));
+    return createWithNested(inside, target, request, ready);
+  }
   const bodies = Array.isArray(body) ? body : [body];
   const made = await createWithNested(inside, target, request, bodies);
   const keys = made.keys.map((key): Link => ({ key, join: null }));

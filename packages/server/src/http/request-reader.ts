@@ -54,8 +54,21 @@ function keptRequest(action: NormalisedAction, query: string): AskedRecordReques
 
 function add(parameters: Record<string, unknown>, name: string, value: unknown): void {
   const present = parameters[name];
-  if (present !== undefined && JSON.stringify(present) !== JSON.stringify(value) && String(present) !== String(value)) {
+  if (present !== undefined && !isSame(present, value)) {
     throw new ApiError('PARAMETER_INVALID', `The parameter "${name.slice(0, 60)}" is given in two forms that differ.`);
   }
   parameters[name] = value;
+}
+
+/** A number in a body is the text of it in a query, a list one with commas. */
+function isSame(one: unknown, other: unknown): boolean {
+  if (JSON.stringify(one) === JSON.stringify(other)) return true;
+  const text = textOf(one);
+  return text !== null && text === textOf(other);
+}
+
+/** Null for an object, which need not have a text. */
+function textOf(value: unknown): string | null {
+  const parts = Array.isArray(value) ? value : [value];
+  return parts.some((each) => typeof each === 'object') ? null : parts.join(',');
 }

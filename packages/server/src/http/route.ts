@@ -1,4 +1,5 @@
 import { ApiError } from '../protocol/api-error.ts';
+import { isMailResource } from '../schema/mail-collections.ts';
 
 /** An action-style path taken apart. */
 export interface Route {
@@ -8,6 +9,8 @@ export interface Route {
   readonly tk: string | null;
   /** The record whose relation, or the collection whose fields, `resource` names: `/api/posts/5/tags:list`; else null. */
   readonly of: { readonly collection: string; readonly tk: string } | null;
+  /** Written in plain style, where the method says what is done. */
+  readonly plain?: true;
 }
 
 const prefix = '/api/';
@@ -37,6 +40,31 @@ export function parseRoute(path: string): Route {
   const of = nested ? { collection: decoded(parts[0]!), tk: decoded(parts[1]!) } : null;
   if (of && (of.collection === '' || of.tk === '')) throw unknownRoute();
   return { resource, action, tk: tk === undefined || tk === '' ? null : decoded(tk), of };
+}
+
+const plainActions: Readonly<Record<string, readonly [one: string | null, all: string | null]>> = {
+  GET: ['get', 'list'],
+  HEAD: ['get', 'list'],
+  POST: [null, 'create'],
+  PATCH: ['update', null],
+  PUT: ['update', null],
+  DELETE: ['destroy', null],
+};
+
+/**
+ * Reads `/api/emails` and `/api/emails/<id>`: plain style, which mail alone has; null for any other path.
+ *
+ * @throws ApiError `METHOD_NOT_ALLOWED`.
+ */
+export function plainRoute(path: string, method: string): Route | null {
+  if (path.includes(':') || !path.startsWith(prefix)) return null;
+  const [resource = '', tk = '', ...more] = path.slice(prefix.length).split('/');
+  if (more.length > 0 || !isMailResource(resource)) return null;
+  const [one, all] = plainActions[method] ?? [null, null];
+  const action = tk === '' ? (resource === 'emails' && all === 'create' ? 'saveDraft' : all) : one;
+  if (action !== null) return { resource, action, tk: tk === '' ? null : decoded(tk), of: null, plain: true };
+  const allow = tk === '' ? 'GET, HEAD, POST' : 'GET, HEAD, PATCH, PUT, DELETE';
+  throw new ApiError('METHOD_NOT_ALLOWED', `This path answers ${allow}; nothing was changed.`, { allow });
 }
 
 export function unknownRoute(): ApiError {

@@ -20,3 +20,5 @@ export const statusOf: Readonly<Record<ErrorLabel, number>> = {
 };
 export const notModified = 304;
 export const noContent = 204;
+export const partialContent = 206;
+export const rangeUnsatisfiable = 416;

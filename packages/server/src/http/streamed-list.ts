@@ -7,11 +7,22 @@ import type { Answer, Call } from './call.ts';
 
 /** A list without pages. The first piece is read before the reply begins, so that a refusal keeps its status. */
 export async function streamedList(call: Call, collection: Collection, request: AskedRecordRequest): Promise<Answer> {
-  const pieces = streamRecords(call.contextNow, collection, request);
+  const pieces = told(call, streamRecords(call.contextNow, collection, request));
   const first = await pieces.next();
   const lines = call.accept?.includes('application/x-ndjson') ?? false;
   const stream = lines ? jsonLines(first, pieces) : jsonList(first, pieces);
   return { stream, contentType: lines ? 'application/x-ndjson; charset=utf-8' : 'application/json; charset=utf-8' };
+}
+
+/** Pieces whose failure the operator is told of: the status of the reply has left by then. */
+async function* told({ application, requestId }: Call, pieces: Pieces): Pieces {
+  try {
+    yield* pieces;
+  } catch (error) {
+    if (!(error instanceof ApiError))
+      application.logger.error({ err: error, requestId }, 'a list could not be read to its end');
+    throw error;
+  }
 }
 
 type First = IteratorResult<string>;

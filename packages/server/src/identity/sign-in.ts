@@ -2,12 +2,12 @@
 import { type Clock, isoTime } from '../base/clock.ts';
 import { makeToken } from '../base/token.ts';
 import { bumpVersion } from '../database/catalogue.ts';
-import type { Database } from '../database/database.ts';
+import type { Database, Transaction } from '../database/database.ts';
 import { deleteLogin, findAccount, insertLogin, loadUser, type StoredAccount } from '../database/identity-store.ts';
+import { stillHas } from '../database/password-rows.ts';
 import { ApiError, invalidValues } from '../protocol/api-error.ts';
 import type { Collection } from '../schema/registry.ts';
 import { loginLifetime } from './authenticator.ts';
-import type { Caller } from './caller.ts';
 import { verifyPassword } from './password.ts';
 
 export interface SignInContext {
@@ -64,36 +64,50 @@ export function emailForm(text: string): string {
  * @throws ApiError `SIGN_IN_FAILED`, or `BUSY` where too many want in at once.
  */
 export async function signIn(context: SignInContext, found: StoredAccount | null, password: string): Promise<SignedIn> {
-  const fits = await verifyPassword(password, found?.passwordHash ?? null, 'strangers');
-  if (!found || !fits || found.status !== 'active') {
-    throw new ApiError('SIGN_IN_FAILED', 'Unauthorized: invalid or missing token. The account or password is wrong.', {
-      ...(found && { about: `user:${found.id}` }),
-    });
-  }
-  return startLogin(context, found.id);
+  const hash = found?.passwordHash ?? null;
+  const fits = await verifyPassword(password, hash, 'strangers');
+  if (!found || hash === null || !fits || found.status !== 'active') throw signInFailed(found);
+  return startLogin(context, found.id, async (transaction) => {
+    // The password may have changed while it was looked at: its sessions have ended, and this is none of the new one.
+    if (!(await stillHas(context.database, transaction, found.id, { password: hash }))) throw signInFailed(found);
+  });
 }
 
-/** Makes a login for a user whose right to it has been proved. */
+function signInFailed(found: StoredAccount | null): ApiError {
+  return new ApiError('SIGN_IN_FAILED', 'Unauthorized: invalid or missing token. The account or password is wrong.', {
+    ...(found && { about: `user:${found.id}` }),
+  });
+}
+
+/**
+ * Makes a login for a user whose right to it has been proved.
+ *
+ * @param stillProved throws where the proof holds no longer.
+ */
 export async function startLogin(
   { database, clock, users, hashToken }: SignInContext,
   userId: number,
+  stillProved?: (transaction: Transaction) => Promise<void>,
 ): Promise<SignedIn> {
   const token = makeToken('tbs');
   const now = clock.now();
-  await insertLogin(database, {
+  const login = {
     userId,
     tokenHash: hashToken(token),
     createdAt: isoTime(now),
     expiresAt: isoTime(now + loginLifetime),
+  };
+  await database.write(async (transaction) => {
+    await stillProved?.(transaction);
+    await insertLogin(database, transaction, login);
   });
   return { user: (await loadUser(database, users, userId))!, token };
 }
 
-/** Ends the caller's login for the next request on every node. */
-export async function signOut(database: Database, caller: Caller): Promise<void> {
-  if (caller.type !== 'session') return;
+/** Ends a login for the next request on every node. */
+export async function signOut(database: Database, loginId: number): Promise<void> {
   await database.write(async (transaction) => {
-    await deleteLogin(database, transaction, caller.credentialId!);
+    await deleteLogin(database, transaction, loginId);
     await bumpVersion(transaction);
   });
 }

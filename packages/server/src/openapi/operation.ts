@@ -17,6 +17,8 @@ export interface Operation {
   readonly body?: JsonSchema;
   readonly success: JsonSchema;
   readonly notModified?: boolean;
+  /** Other ways to succeed, by status. */
+  readonly also?: Readonly<Record<number, JsonSchema>>;
   readonly errors: 'read' | 'write' | 'match';
   /** Needs no credential. */
   readonly open?: boolean;
@@ -30,14 +32,17 @@ export function pathItem(operation: Operation, inPath: readonly Parameter[], sub
   return [path, { parameters: [parameterRef('X-App'), ...inPath], [method]: describe(operation, subject) }];
 }
 
-function describe(operation: Operation, { statuses, caller }: Subject): JsonSchema {
-  const { method, id, tag, summary, description, parameters, body, success, notModified, errors, open } = operation;
+/** An operation as its path has it. */
+export function describe(operation: Operation, { statuses, caller }: Subject): JsonSchema {
+  const { method, id, tag, summary, description, parameters, body, success, notModified, also, errors, open } =
+    operation;
   const shown =
     method === 'post' && errors !== 'read' && caller.type !== 'anonymous' ? [...parameters, onceKey] : parameters;
   const free = open && caller.type !== 'anonymous';
   const responses: Responses = {
     200: success,
     ...(notModified && { 304: { $ref: '#/components/responses/NotModified' } }),
+    ...also,
     ...errorRefs(errors, statuses),
   };
   return {

@@ -1,9 +1,11 @@
+import { isSearched } from '../mail/search/asked-mail.ts';
 import { grantsOfAction, type RecordAction } from '../protocol/actions.ts';
 import { limits } from '../protocol/limits.ts';
 import { parametersOf } from '../protocol/request-normaliser.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import type { Collection } from '../schema/registry.ts';
 import { valueSchema } from './field-schema.ts';
+import { mailListParameters } from './mail-parameters.ts';
 import { body, type Operation, reply, responseRef } from './operation.ts';
 import { headersOf, keyParameter, type Parameter, parameterRef } from './parameters.ts';
 import { schemaRef, shownName } from './record-schemas.ts';
@@ -73,6 +75,7 @@ export function parametersFor(subject: Subject, collection: Collection, action: 
   const key = valueSchema(collection.primaryKey, 'shown');
   return [
     ...named.map((name) => (name === 'filterByTk' ? keyParameter(key, action !== 'get', false) : parameterRef(name))),
+    ...(action === 'list' && isSearched(collection.name) ? mailListParameters : []),
     ...headers,
   ];
 }

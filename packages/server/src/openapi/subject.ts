@@ -86,6 +86,10 @@ const told: Readonly<Record<string, ReadonlySet<string>>> = {
   applicationErrors: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
   webhooks: new Set(['create', 'update', 'firstOrCreate', 'updateOrCreate']),
   webhookDeliveries: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
+  mailboxes: new Set(['firstOrCreate', 'updateOrCreate']),
+  emails: new Set(['get', 'create', 'destroy', 'firstOrCreate', 'updateOrCreate']),
+  conversations: new Set(['get', 'create', 'destroy', 'firstOrCreate', 'updateOrCreate']),
+  attachments: new Set(['get', 'create', 'destroy', 'firstOrCreate', 'updateOrCreate']),
   audit: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
 };
 

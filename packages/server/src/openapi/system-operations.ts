@@ -6,6 +6,7 @@ import { changeOperations } from './change-operations.ts';
 import { definitionOperations } from './definition-operations.ts';
 import { extensionOperations } from './extension-operations.ts';
 import { keyOperations } from './key-operations.ts';
+import { mailOperations } from './mail-operations.ts';
 import { type Operation, reply } from './operation.ts';
 import { permissionOperations } from './permission-operations.ts';
 import { schemaRef } from './record-schemas.ts';
@@ -52,6 +53,7 @@ const all: readonly WrittenOperation[] = [
   ...changeOperations,
   ...documentOperations,
   ...webhookOperations,
+  ...mailOperations,
 ];
 
 /** The operations that no collection's definition makes, as far as the role may do them. */

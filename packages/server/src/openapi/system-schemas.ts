@@ -6,6 +6,7 @@ import { eventSchemas } from './change-operations.ts';
 import { definitionSchemas } from './definition-schemas.ts';
 import { errorSchema } from './error-responses.ts';
 import { keySchemas, keyUseSchemas } from './key-operations.ts';
+import { mailSchemas } from './mail-operations.ts';
 import { querySchema } from './parameters.ts';
 import { explanationSchemas } from './permission-operations.ts';
 import { listOf, moment, object, text, textOrNull, truth, whole } from './schema-parts.ts';
@@ -88,5 +89,6 @@ export function systemSchemas({ caller, application, grantOf, configures }: Subj
     ...(application === mainName && any('applications', ['create', 'update']) && applicationSchemas),
     ...(any('audit', ['list']) && journalSchemas),
     ...(any('webhooks', ['create', 'update']) && webhookSchemas),
+    ...(any('emails', ['list', 'get', 'create', 'update', 'destroy']) && mailSchemas),
   };
 }

@@ -88,6 +88,10 @@ export const errorCatalogue = {
   ROUTE_UNKNOWN: entry('Not Found', 'No such route, resource or action.'),
   COLLECTION_UNKNOWN: entry('Not Found', 'No collection of that name.'),
   RECORD_UNKNOWN: entry('Not Found', 'No record with that key, or none that matches.'),
+  IMAGE_UNAVAILABLE: entry(
+    'Not Found',
+    'An image of another place that a message shows cannot be had from there, or is none.',
+  ),
   APPLICATION_UNKNOWN: entry('Not Found', 'X-App names no application.'),
   METHOD_NOT_ALLOWED: entry(
     'Method Not Allowed',
@@ -98,8 +102,16 @@ export const errorCatalogue = {
   APPLICATION_EXISTS: entry('Conflict', 'An application of that name exists.'),
   FIELD_EXISTS: entry('Conflict', 'The collection has a field of that name.'),
   PERMISSION_EXISTS: entry('Conflict', 'The role already has a permission row on that resource and action.'),
-  DEPENDANTS_EXIST: entry('Conflict', 'Other collections, records, users or keys depend on what would be destroyed.'),
+  DEPENDANTS_EXIST: entry(
+    'Conflict',
+    'Other collections, records, users or keys depend on what would be destroyed or changed.',
+  ),
   KEY_ENDED: entry('Conflict', 'The API key is over, or has a successor already; rotate that one, or make a new key.'),
+  MAIL_QUEUED: entry('Conflict', 'The e-mail waits to be sent, or is being sent; `emails:cancelSend` calls it back.'),
+  MAIL_NOT_QUEUED: entry(
+    'Conflict',
+    'The e-mail does not wait to be sent: it was never sent, or is on its way already.',
+  ),
   REQUEST_RUNNING: entry(
     'Conflict',
     'A request with the same Idempotency-Key is still running; wait for its end and ask again.',

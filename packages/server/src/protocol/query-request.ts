@@ -120,10 +120,16 @@ function orderOf(
   const all = [...dimensions, ...measures];
   const found =
     all.find((each) => each.alias === (alias ?? path)) ?? all.find((each) => path !== null && each.field === path);
-  if (!found) throw invalid(`orders names "${String(alias ?? field).slice(0, 60)}", which the query does not have.`);
-  const direction = String(order).toLowerCase();
+  if (!found)
+    throw invalid(`orders names "${String(path ?? textIn(alias)).slice(0, 60)}", which the query does not have.`);
+  const direction = textIn(order)?.toLowerCase();
   if (direction !== 'asc' && direction !== 'desc') throw invalid('order is asc or desc.');
   return { alias: found.alias, descending: direction === 'desc' };
+}
+
+/** An object is no text, and may not even be told as one. */
+function textIn(input: unknown): string | null {
+  return typeof input === 'string' ? input : null;
 }
 
 function membersOf(name: string, input: unknown, members: readonly string[]): Record<string, unknown> {
@@ -135,7 +141,7 @@ function membersOf(name: string, input: unknown, members: readonly string[]): Re
 
 /** A dotted path, or its steps as a list. */
 function pathOf(name: string, field: unknown): string {
-  const path = Array.isArray(field) ? field.join('.') : field;
+  const path = Array.isArray(field) && field.every((each) => typeof each === 'string') ? field.join('.') : field;
   if (typeof path !== 'string' || path === '' || path.length > 400) throw invalid(`${name} needs a field.`);
   return path;
 }

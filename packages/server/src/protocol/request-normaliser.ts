@@ -110,6 +110,7 @@ export function normaliseRequest(
     filterKeys: namesOf('filterKeys', parameters['filterKeys']) ?? [],
     dryRun: truthOf('dryRun', parameters['dryRun'], false),
     within: null,
+    words: null,
     force,
   };
 }

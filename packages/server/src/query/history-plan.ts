@@ -52,8 +52,11 @@ export function planHistory(
   { key, before, offset, size, counted }: HistoryPage,
   { registry, dialect }: PlanContext,
 ): Statement {
-  const one = (name: 'h' | 'c'): Sql =>
-    sql`${name}.collection_id=${value('integer', collection.id)} AND ${name}.tk=${value('text', String(key))}`;
+  const one = (name: 'h' | 'c'): Sql => {
+    const own = sql`${name}.collection_id=${value('integer', collection.id)} AND ${name}.tk=${value('text', String(key))}`;
+    const tick = dialect.tick(name, 1);
+    return tick ? sql`${tick} AND ${own}` : own;
+  };
   const rows = grants.map((grant) => planRows(grant.rows, collection, registry, 'with'));
   const where = whereOf(
     [keyCondition({ filterByTk: key }, collection), ...rows],

@@ -47,6 +47,12 @@ export function afterCursor(keys: readonly OrderedKey[], nulls: CursorNulls, dia
   return first!.key.nullable ? [equal, beyond, { condition: isNull, order: restOrder }] : [equal, beyond];
 }
 
+/** The rows after a cursor as one segment. */
+export function afterCursorAtOnce(keys: readonly OrderedKey[], nulls: CursorNulls, dialect: Dialect): Segment {
+  const condition = keys.length === 1 ? rowValue(keys, 0) : lexicographic(keys, nulls, 0);
+  return { condition, order: orderBy(keys, dialect) };
+}
+
 function orderBy(keys: readonly OrderedKey[], dialect: Dialect): Sql {
   const terms = keys.map(({ key, value }) =>
     key.nullable ? dialect.nullsLast(value, key.descending) : directed(key, value),

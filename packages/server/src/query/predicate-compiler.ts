@@ -33,7 +33,7 @@ export function compilePredicate(
   const inner = (each: Predicate): Sql => compilePredicate(each, alias, collection, dialect, aliases);
   switch (predicate.kind) {
     case 'all':
-      return balanced(predicate.of.map(inner), ' AND ');
+      return predicate.of.length === 0 ? sql`(1=1)` : balanced(predicate.of.map(inner), ' AND ');
     case 'any':
       return balanced(predicate.of.map(inner), ' OR ');
     case 'not':
@@ -50,7 +50,25 @@ export function compilePredicate(
       return compileRelated(predicate, alias, dialect, aliases);
     case 'within':
       return compileWithin(predicate, alias, collection, dialect, aliases);
+    case 'matched':
+      return compileMatched(predicate, alias, dialect);
   }
+}
+
+type Matched = Extract<Predicate, { kind: 'matched' }>;
+
+function compileMatched(predicate: Matched, alias: string, dialect: Dialect): Sql {
+  const { expression, accounts } = wordsOf(predicate);
+  return dialect.words.found(sql`${identifier(alias)}`, expression, accounts);
+}
+
+/** What the index of words is asked. */
+export function wordsOf({ expression, viewer }: Matched): { readonly expression: Param; readonly accounts: Sql } {
+  const user: Param = { storage: 'integer', read: viewer.read };
+  return {
+    expression: { storage: 'text', read: expression.read },
+    accounts: sql`SELECT "accountId" AS a FROM "accountMembers" WHERE "userId"=${user}`,
+  };
 }
 
 function variablesPresent(variables: readonly Operand[]): Param {

@@ -22,6 +22,8 @@ export type Predicate =
       readonly relation: Relation;
       readonly parent: Predicate | null;
     }
+  /** An e-mail has the words that a search asks for; looked for in accounts that the caller sees alone. */
+  | { readonly kind: 'matched'; readonly expression: Operand; readonly viewer: Operand }
   /** False as a whole where one of the variables has no value that its condition takes. */
   | { readonly kind: 'variables'; readonly variables: readonly Operand[]; readonly of: Predicate }
   | { readonly kind: 'never' };
@@ -49,6 +51,7 @@ export function testsIn(predicate: Predicate | null): number {
     case 'test':
     case 'related':
     case 'within':
+    case 'matched':
       return 1;
     default:
       return 0;

@@ -7,12 +7,20 @@ import type { Storage } from '../schema/field-type.ts';
 import { type Collection, fieldOf, type Registry } from '../schema/registry.ts';
 import { planFilter, planRows, relatedAccess } from './filter-plan.ts';
 import type { Grant, GrantOf } from './grant.ts';
-import { afterCursor, type CursorNulls, type OrderedKey, type Segment, wholeOrder } from './keyset.ts';
+import {
+  afterCursor,
+  afterCursorAtOnce,
+  type CursorNulls,
+  type OrderedKey,
+  type Segment,
+  wholeOrder,
+} from './keyset.ts';
 import { compileObject } from './object-compiler.ts';
+import { compileGrouped, type PageSource, pageSourceOf } from './page-source.ts';
 import { both, inTrash, type Predicate, testsIn } from './predicate.ts';
-import { Aliases, compilePredicate } from './predicate-compiler.ts';
+import { Aliases, columnOf, compilePredicate, wordsOf } from './predicate-compiler.ts';
 import { denied } from './read-access.ts';
-import { planSearch } from './search-plan.ts';
+import { planSearch, planWords } from './search-plan.ts';
 import { planSelection, type Selection } from './selection.ts';
 import { compileSortKey, planSort, type SortKey } from './sort-plan.ts';
 
@@ -51,7 +59,7 @@ export interface PlanContext {
   readonly dialect: Dialect;
 }
 
-type Conditions = Pick<AskedRecordRequest, 'filter' | 'trash' | 'within' | 'search'>;
+type Conditions = Pick<AskedRecordRequest, 'filter' | 'trash' | 'within' | 'search' | 'words'>;
 
 const offset: Param = { storage: 'bigint', read: (environment) => environment.offset };
 
@@ -63,7 +71,8 @@ export function planCondition(
   context: PlanContext,
 ): Predicate | null {
   const seen = both(planWithin(request, context), planRows(grant.rows, collection, context.registry, request.trash));
-  const rows = both(seen, planSearch(request.search, collection, grant));
+  const words = planWords(request.words, collection, context.registry, context.grantOf);
+  const rows = both(both(seen, words), planSearch(request.search, collection, grant));
   if (request.filter === null) return rows;
   return both(rows, planFilter(request.filter, collection, grant, context.registry, context.grantOf));
 }
@@ -104,6 +113,8 @@ export interface PageShape {
   readonly cursorNulls: CursorNulls | null;
   /** As one text where that is possible, or as rows; `keys`: as text, of objects that show the sort's keys by their place. */
   readonly content: 'text' | 'rows' | 'keys';
+  /** Characters of a record's text past which null stands in its place, so that it is never taken into memory; rows only. */
+  readonly longest?: number;
 }
 
 export function planList(
@@ -126,13 +137,18 @@ export function planList(
     ...(shownKeys ? [] : segments.keys.map(({ key, value }) => dialect.scalar(key.field.type.storage!, value))),
     ...(request.versions ? [counterOf(collection)] : []),
   ];
-  const object = bare
+  const whole = bare
     ? dialect.object(
         segments.keys.map(({ key, value }, place) => dialect.member(String(place), key.field.type.storage!, value)),
       )
     : compileObject(selection, collection.table, dialect, segments.aliases);
+  const object = shape.longest === undefined ? whole : unlessLonger(whole, shape.longest);
   const columns = join([sql`${object} AS j`, ...extra], ',');
-  const records = compilePage(columns, segments, condition, keyed, shape, collection, dialect);
+  const plain = shape.hasOffset || keyed !== null || request.trash !== 'without';
+  const source = plain ? null : pageSourceOf(condition, keys, collection, dialect);
+  const records = source
+    ? compileSourced(source, columns, keys, shape, collection, dialect, segments.aliases)
+    : compilePage(columns, segments, condition, keyed, shape, collection, dialect);
   const page = shownKeys ? dialect.pageText(records) : records;
   const wantsCount = request.count !== 'none';
   const cap = request.count === 'estimated' ? 1000 : limits.exactCountMaximum;
@@ -149,6 +165,10 @@ export function planList(
     tables: [...tablesOf(condition, new Set([collection.table]))],
     lead: dialect.shared ? 2 : 0,
   };
+}
+
+function unlessLonger(object: Sql, longest: number): Sql {
+  return sql`(SELECT CASE WHEN length(CAST(b.t AS text))>${longest} THEN NULL ELSE b.t END FROM (SELECT ${object} AS t) b)`;
 }
 
 /** The object keeps the action's own field mask, whatever grant the rows come from. */
@@ -196,7 +216,11 @@ export function keyCondition(
 }
 
 function ordered(keys: readonly SortKey[], collection: Collection, dialect: Dialect, aliases: Aliases): OrderedKey[] {
-  return keys.map((key) => ({ key, value: compileSortKey(key, collection.table, dialect, aliases) }));
+  return orderedAt(keys, collection.table, dialect, aliases);
+}
+
+function orderedAt(keys: readonly SortKey[], alias: string, dialect: Dialect, aliases: Aliases): OrderedKey[] {
+  return keys.map((key) => ({ key, value: compileSortKey(key, alias, dialect, aliases) }));
 }
 
 /** A page's last record tells where the next one starts, if it shows all that it is sorted by. */
@@ -262,6 +286,49 @@ function compilePage(
   return sql`${all} LIMIT ${size + 1}`;
 }
 
+/** A page by its source. */
+function compileSourced(
+  source: PageSource,
+  columns: Sql,
+  keys: readonly SortKey[],
+  { size, cursorNulls }: PageShape,
+  collection: Collection,
+  dialect: Dialect,
+  aliases: Aliases,
+): Sql {
+  const table = identifier(collection.table);
+  const own = sql`${table}.${identifier(collection.primaryKey.column!)}`;
+  const range = sql`LIMIT ${size + 1}`;
+  const segmentOf = (values: readonly OrderedKey[]): Segment =>
+    cursorNulls ? afterCursorAtOnce(values, cursorNulls, dialect) : wholeOrder(values, dialect);
+  const conditionsIn = (alias: string, conditions: readonly Condition[]): Sql | null =>
+    conditionsAt(alias, [...conditions, source.rest], true, collection, dialect, aliases);
+  if (source.by === 'words') {
+    const { table: index, key: found, matches } = dialect.words.page!;
+    const { condition, order } = segmentOf([{ key: keys[0]!, value: found }]);
+    const { expression, accounts } = wordsOf(source.matched);
+    const where = conditionsIn(collection.table, [() => matches(expression, accounts), condition && (() => condition)]);
+    return sql`SELECT ${columns} FROM ${index} CROSS JOIN ${table} ON ${own}=${found} WHERE ${where!} ORDER BY ${order} ${range}`;
+  }
+  const { relation, target, of } = source.groups;
+  const member = aliases.next();
+  const shared = of ? sql` WHERE ${compilePredicate(of, member, target, dialect, aliases)}` : sql``;
+  const { condition, order } = segmentOf(orderedAt(keys, 'r', dialect, aliases));
+  const found = compileGrouped(
+    {
+      collection,
+      relation,
+      groups: sql`SELECT ${columnOf(member, target, relation.targetField)} FROM ${identifier(target.table)} ${identifier(member)}${shared}`,
+      most: size + 1,
+      condition: conditionsIn('r', [condition && (() => condition)]),
+      order,
+    },
+    dialect,
+  );
+  const whole = wholeOrder(ordered(keys, collection, dialect, aliases), dialect).order;
+  return sql`SELECT ${columns} FROM ${table} WHERE ${own} IN (${found}) ORDER BY ${whole} ${range}`;
+}
+
 type Condition = Predicate | ((dialect: Dialect) => Sql) | null;
 
 /** WHERE with the tick first, so that it is asked for every row that is visited. */
@@ -272,17 +339,30 @@ export function whereOf(
   dialect: Dialect,
   aliases: Aliases,
 ): Sql {
+  const all = conditionsAt(collection.table, conditions, scans, collection, dialect, aliases);
+  return all === null ? sql`` : sql` WHERE ${all}`;
+}
+
+/** Conditions about the row `alias`; null without any. */
+function conditionsAt(
+  alias: string,
+  conditions: readonly Condition[],
+  scans: boolean,
+  collection: Collection,
+  dialect: Dialect,
+  aliases: Aliases,
+): Sql | null {
   const tests = conditions.reduce((sum, each) => sum + (typeof each === 'function' ? 1 : testsIn(each)), 0);
-  const tick = scans ? dialect.tick(collection.table, tests) : null;
+  const tick = scans ? dialect.tick(alias, tests) : null;
   const compiled = conditions
     .filter((condition) => condition !== null)
     .map((condition) =>
       typeof condition === 'function'
         ? condition(dialect)
-        : compilePredicate(condition, collection.table, collection, dialect, aliases),
+        : compilePredicate(condition, alias, collection, dialect, aliases),
     );
   const all = tick ? [tick, ...compiled] : compiled;
-  return all.length === 0 ? sql`` : sql` WHERE ${balanced(all, ' AND ')}`;
+  return all.length === 0 ? null : balanced(all, ' AND ');
 }
 
 /** Counts at most one row more than `cap`; SQLite also tells how far it came, for the estimate. */
@@ -314,6 +394,7 @@ function tablesOf(predicate: Predicate | null, into: Set<string>): Set<string> {
     if (predicate.relation.through) into.add(predicate.relation.through.table);
     tablesOf(predicate.parent, into);
   }
+  if (predicate.kind === 'matched') into.add('emails');
   if (predicate.kind === 'related') {
     into.add(predicate.target.table);
     if (predicate.relation.through) into.add(predicate.relation.through.table);

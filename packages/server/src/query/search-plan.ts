@@ -1,8 +1,9 @@
 import { ApiError } from '../protocol/api-error.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
-import type { Collection, Field } from '../schema/registry.ts';
-import type { Grant } from './grant.ts';
-import type { Operand, Predicate } from './predicate.ts';
+import { type Collection, type Field, fieldOf, type Registry } from '../schema/registry.ts';
+import { relatedAccess } from './filter-plan.ts';
+import type { Grant, GrantOf } from './grant.ts';
+import { both, type Operand, type Predicate } from './predicate.ts';
 import { namedField } from './read-access.ts';
 
 /**
@@ -21,6 +22,24 @@ export function planSearch(
   if (fields.length === 0) return { kind: 'never' };
   const operand: Operand = { form: 'scalar', read: ({ values }) => values[search.slot] };
   return { kind: 'any', of: fields.map((field) => ({ kind: 'test', field, operator: '$includes', operand })) };
+}
+
+/** The words of mail that a request asks for. Conversations are found by the e-mails in them. */
+export function planWords(
+  words: AskedRecordRequest['words'],
+  collection: Collection,
+  registry: Registry,
+  grantOf: GrantOf,
+): Predicate | null {
+  if (words === null) return null;
+  const expression: Operand = { form: 'scalar', read: ({ values }) => values[words.slot] };
+  const viewer: Operand = { form: 'scalar', read: ({ variables }) => variables()['$user.id'] ?? null };
+  const matched: Predicate = { kind: 'matched', expression, viewer };
+  if (collection.name === 'emails') return matched;
+  const field = fieldOf(collection, 'emails');
+  const target = registry.get(field.relation!.target);
+  const access = relatedAccess(field, collection, target, grantOf, registry);
+  return { kind: 'related', source: collection, relation: field.relation!, target, of: both(access.target, matched) };
 }
 
 function readable(collection: Collection, grant: Grant): Field[] {

@@ -5,6 +5,12 @@ import { limits } from '../protocol/limits.ts';
 
 const form = /^\$([A-Za-z][A-Za-z0-9_]{0,59})((?:\.[^.]+)+)$/;
 
+/** What a text stands for before anything has run: `$$` for a `$`; null for a reference. */
+export function literalOf(text: string): string | null {
+  if (!text.startsWith('$')) return text;
+  return text.startsWith('$$') ? text.slice(1) : null;
+}
+
 /** What the named operations of one batch have answered, and how much of it later ones may still refer to. */
 export class BatchResults {
   readonly #results = new Map<string, unknown>();
@@ -20,7 +26,7 @@ export class BatchResults {
    * @throws ApiError 400 for names that no earlier operation has, and for members that its result does not show.
    */
   resolve(value: unknown, depth = 0): unknown {
-    if (typeof value === 'string') return value.startsWith('$') ? this.#valueOf(value) : value;
+    if (typeof value === 'string') return literalOf(value) ?? this.#valueOf(value);
     if (value === null || typeof value !== 'object') return value;
     if (depth > 2 * limits.jsonDepth)
       throw new ApiError('BODY_INVALID', `Values of a batch are at most ${2 * limits.jsonDepth} deep.`);
@@ -29,7 +35,6 @@ export class BatchResults {
   }
 
   #valueOf(text: string): unknown {
-    if (text.startsWith('$$')) return text.slice(1);
     const [, name, path] = form.exec(text) ?? [];
     if (name === undefined || !this.#results.has(name))
       throw new ApiError(

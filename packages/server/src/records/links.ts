@@ -3,6 +3,7 @@
  * written: of the record with the foreign key, or for a join of the record whose relation it is.
  */
 import { userRolesOf } from '../database/identity-store.ts';
+import { membersOf } from '../database/mail/account-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { normaliseRequest, requestByKeys } from '../protocol/request-normaliser.ts';
@@ -11,7 +12,7 @@ import { misfit } from '../schema/field-type.ts';
 import type { Collection, JoinFields } from '../schema/registry.ts';
 import { listRecords, requireGrant } from './read-records.ts';
 import type { RecordContext } from './record-context.ts';
-import { type Related, sourceValue, valuesOf } from './related-parent.ts';
+import { linkable, type Related, sourceValue, valuesOf } from './related-parent.ts';
 import { rulesOf } from './system/rules-of.ts';
 import { createRecords, destroyRecords, updateRecords } from './write-records.ts';
 
@@ -67,7 +68,7 @@ export async function changeLinks(
   links: readonly Link[],
 ): Promise<unknown[]> {
   const { relation } = related;
-  if (!relation.many && action === 'set' && links.length > 1)
+  if (!relation.many && action !== 'remove' && links.length > 1)
     throw new ApiError('BODY_INVALID', `"${related.field.name}" names one record.`);
   if (related.field.kept)
     throw new ApiError('SYSTEM_PROTECTED', `"${related.field.name}" is kept by the server and cannot be changed.`);
@@ -131,23 +132,24 @@ async function linkOwn(
   action: LinkAction,
   links: readonly Link[],
 ): Promise<void> {
-  const { source, relation, target, key } = related;
+  const { source, relation, key } = related;
   const [current] = await linkedKeys(inside, related);
   const named = links.map((link) => link.key);
   let wanted: unknown;
   if (action === 'remove') wanted = links.length === 0 || named.includes(current) ? null : current;
   else if (action === 'toggle') wanted = named[0] === current ? null : named[0];
   else wanted = named[0] ?? (action === 'set' ? null : current);
-  if (named.length > 1 && action !== 'remove')
-    throw new ApiError('BODY_INVALID', `"${related.field.name}" names one record.`);
-  const value =
-    wanted === null || wanted === undefined
-      ? null
-      : (await valuesOf(inside, target, [wanted], relation.targetField, requireGrant(inside, target, 'get')))[0]?.value;
   const unchanged = (wanted ?? null) === (current ?? null);
   // A link that is there already changes nothing; that the record may be written is asked all the same.
   if (unchanged) await sourceValue(inside, related, writableRelation(inside, related));
-  else await write(inside, source, key, { [relation.sourceField]: value });
+  else await write(inside, source, key, { [relation.sourceField]: await nameOf(inside, related, wanted ?? null) });
+}
+
+/** The value by which a belongsTo names a record of its target; null for none. */
+async function nameOf(inside: RecordContext, { target, relation, field }: Related, key: unknown): Promise<unknown> {
+  if (key === null) return null;
+  const [found] = await valuesOf(inside, target, [key], relation.targetField, requireGrant(inside, target, 'get'));
+  return linkable(found?.value, field);
 }
 
 /** hasMany and hasOne: the foreign key is the targets'. */
@@ -166,7 +168,7 @@ async function linkForeign(
     target.system || keys.length === 0 ? keys : [keys];
   for (const keys of batches(gone)) await write(inside, target, keys, { [relation.targetField]: null });
   for (const keys of batches(come.map((link) => link.key)))
-    await write(inside, target, keys, { [relation.targetField]: value });
+    await write(inside, target, keys, { [relation.targetField]: linkable(value, related.field) });
 }
 
 /** Writes records under the grants and rules that any update of them has. */
@@ -192,7 +194,7 @@ async function linkJoin(
   refuseEnds(links, join, through);
   const value = await sourceValue(inside, related, writableRelation(inside, related));
   const { gone, come, kept } = difference(await linkedKeys(inside, related), links, action, true);
-  if (join.system) return linkRoles(inside, related, gone, come);
+  if (join.system) return linkByRules(inside, related, gone, come);
   const grantOf: RecordContext['grantOf'] = (resource, does) =>
     resource === join.name ? joinGrant : inside.grantOf(resource, does);
   const free: RecordContext = { ...inside, grantOf, grants: `${inside.grants} links ${join.name}` };
@@ -209,6 +211,7 @@ async function linkJoin(
     await destroyRecords(free, join, normaliseRequest('destroy', { filter }, false), null, null);
   }
   if (come.length > 0) {
+    for (const end of [value, ...come.map((link) => valueAt.get(String(link.key)))]) linkable(end, related.field);
     const bodies = come.map((link) => ({ ...link.join, ...pair(link.key) }));
     await createRecords(free, join, normaliseRequest('create', {}, false), bodies, null);
   }
@@ -237,17 +240,21 @@ function refuseEnds(links: readonly Link[], join: Collection, { sourceField, tar
   }
 }
 
-/** The roles of a user are granted under the rules of users, as in an update of the user. */
-async function linkRoles(
+/** Roles of users and members of accounts are set under the rules of those, as in an update of the record. */
+async function linkByRules(
   inside: RecordContext,
   { source, field, key }: Related,
   gone: readonly unknown[],
   come: readonly Link[],
 ): Promise<void> {
   if (gone.length + come.length === 0) return;
-  const held = await userRolesOf(inside.database, inside.inside!, [key]);
-  const roles = [...held.filter((name) => !gone.includes(name)), ...come.map((link) => link.key)];
-  await write(inside, source, key, { [field.name]: roles });
+  const { database, inside: transaction } = inside;
+  const held: readonly unknown[] =
+    source.name === 'accounts'
+      ? await membersOf(database, transaction!, key as number)
+      : await userRolesOf(database, transaction!, [key]);
+  const left = [...held.filter((each) => !gone.includes(each)), ...come.map((link) => link.key)];
+  await write(inside, source, key, { [field.name]: left });
 }
 
 /** The grant to change a relation that lies with the record itself. */

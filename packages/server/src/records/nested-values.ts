@@ -8,13 +8,13 @@ import { limits } from '../protocol/limits.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { normaliseRequest, requestByKeys } from '../protocol/request-normaliser.ts';
 import { misfit } from '../schema/field-type.ts';
-import type { Collection, Field } from '../schema/registry.ts';
+import { type Collection, type Field, fieldOf, type Relation } from '../schema/registry.ts';
 import { refuseDeniedLists, refuseDeniedRelations } from './denied-names.ts';
-import { changeLinks, type Link } from './links.ts';
+import { changeLinks, type Link, linkedKeys } from './links.ts';
 import { getRecord, requireGrant } from './read-records.ts';
 import { type RecordContext, together } from './record-context.ts';
 import { keyOf } from './record-key.ts';
-import { type Related, relatedOf, sourceValue, valuesOf } from './related-parent.ts';
+import { linkable, type Related, relatedOf, sourceValue, valuesOf } from './related-parent.ts';
 import { rulesOf } from './system/rules-of.ts';
 import { createRecords, type Match, updateRecords, type WriteResult } from './write-records.ts';
 
@@ -40,9 +40,10 @@ export async function createWithNested(
   request: AskedRecordRequest,
   input: unknown,
 ): Promise<WriteResult> {
-  const body = allowed(context, collection, 'create', input, request);
+  const asked = allowed(context, collection, 'create', input, request);
   const rules = rulesOf(collection);
-  const bodies = Array.isArray(body) ? body : [body];
+  const bodies = await withKeys(context, collection, Array.isArray(asked) ? asked : [asked]);
+  const body = Array.isArray(asked) ? bodies : bodies[0];
   if (!bodies.some((each) => hasNested(each, collection)))
     return createRecords(context, collection, request, body, rules);
   if (bodies.length > limits.bulkRecords)
@@ -74,7 +75,7 @@ export async function updateWithNested(
   input: unknown,
   match: Match,
 ): Promise<WriteResult> {
-  const body = allowed(context, collection, 'update', input, request);
+  const [body] = await withKeys(context, collection, [allowed(context, collection, 'update', input, request)]);
   if (!hasNested(body, collection))
     return updateRecords(context, collection, request, body, match, rulesOf(collection));
   const key = keyOf(request.filterByTk, collection);
@@ -115,9 +116,60 @@ function hasNested(body: unknown, collection: Collection): boolean {
 }
 
 function isNested(field: Field | undefined, value: unknown): boolean {
-  if (!field?.relation || field.core || field.kept || value === undefined) return false;
-  if (field.relation.kind !== 'belongsTo') return true;
-  return isObject(value) && !(Object.keys(value).length === 1 && field.relation.targetField in value);
+  if (!field || !bringsRecords(field) || value === undefined) return false;
+  return field.relation!.kind !== 'belongsTo' || isObject(value);
+}
+
+/** Whether a body may bring related records under this name; what the server itself links has rules of its own. */
+function bringsRecords(field: Field): boolean {
+  return field.relation !== null && !field.core && !field.kept;
+}
+
+/**
+ * Bodies in which an object that holds a key alone, `{id: 7}`, stands as the key where the record is there: then its
+ * foreign key is all there is to write. Else it is a record to be made, for who may make one.
+ */
+async function withKeys(
+  context: RecordContext,
+  collection: Collection,
+  bodies: readonly unknown[],
+): Promise<readonly unknown[]> {
+  let all = bodies;
+  for (const field of collection.fields)
+    if (field.relation?.kind === 'belongsTo' && bringsRecords(field))
+      all = await withKeysOf(context, field, field.relation, all);
+  return all;
+}
+
+/** @see withKeys, for one relation: one look for all bodies. */
+async function withKeysOf(
+  context: RecordContext,
+  { name }: Field,
+  { target: targetName, targetField }: Relation,
+  bodies: readonly unknown[],
+): Promise<readonly unknown[]> {
+  const soleKey = (body: unknown): unknown => {
+    const value = isObject(body) ? body[name] : undefined;
+    return isObject(value) && Object.keys(value).length === 1 ? value[targetField] : undefined;
+  };
+  if (!bodies.some((body) => soleKey(body) !== undefined)) return bodies;
+  const target = context.registry.get(targetName);
+  const by = fieldOf(target, targetField);
+  const keys = bodies.map((body) => canonical(by, soleKey(body))).filter((key) => key !== misfit);
+  const grant = keys.length > 0 && context.grantOf(targetName, 'create') ? context.grantOf(targetName, 'get') : null;
+  const found = grant && (await valuesOf(context, target, keys, targetField, grant, by));
+  const there = found && new Set(found.map(({ value }) => String(value)));
+  return bodies.map((body) => {
+    const key = soleKey(body);
+    const wanted = canonical(by, key);
+    const made = there && wanted !== misfit && !there.has(String(wanted));
+    return key === undefined || made ? body : { ...(body as Body), [name]: key };
+  });
+}
+
+/** A value as the key of a record; what cannot be one is refused where values are checked. */
+function canonical({ type }: Field, key: unknown): unknown {
+  return key === undefined || key === null || Array.isArray(key) ? misfit : type.readOperand(key, false);
 }
 
 function split(body: Body, collection: Collection): Split {
@@ -173,6 +225,7 @@ async function updateOne(
   );
   await linkBefore(inside, own, before, level);
   const changed = await updateRecords(inside, collection, request, own, match, rulesOf(collection));
+  await freePlaces(inside, collection, key, after);
   await linkAfter(inside, collection, key, after, level);
   return reread(inside, collection, request, key, changed);
 }
@@ -210,9 +263,10 @@ async function linkBefore(
     const [found] = await valuesOf(inside, target, [key], targetField, grant);
     if (!found)
       throw new ApiError('REFERENCE_MISSING', `"${field.name}" names a record of ${name} that does not exist.`);
-    if (sourceField in own && own[sourceField] !== found.value)
+    const named = linkable(found.value, field);
+    if (sourceField in own && own[sourceField] !== named)
       throw new ApiError('BODY_INVALID', `"${field.name}" and "${sourceField}" name different records.`);
-    own[sourceField] = found.value;
+    own[sourceField] = named;
   }
 }
 
@@ -230,6 +284,22 @@ async function linkAfter(
   }
 }
 
+/** A hasOne has room for one: a record that an object brings takes the place of the one before it. */
+async function freePlaces(
+  inside: RecordContext,
+  collection: Collection,
+  key: unknown,
+  after: Split['after'],
+): Promise<void> {
+  for (const [field, value] of after) {
+    if (field.relation!.kind !== 'hasOne' || !isObject(value)) continue;
+    const related = relatedOf(inside, collection, field.name, key);
+    const [current] = await linkedKeys(inside, related);
+    const stays = current === undefined || String(value[related.target.primaryKey.name]) === String(current);
+    if (!stays) await changeLinks(inside, related, 'remove', []);
+  }
+}
+
 /** A to-many value replaces the set, null clears it. */
 async function linksIn(inside: RecordContext, related: Related, value: unknown, level: Level): Promise<Link[]> {
   const { relation, field, target, source } = related;
@@ -239,10 +309,16 @@ async function linksIn(inside: RecordContext, related: Related, value: unknown, 
   const list = (Array.isArray(value) ? value : [value]) as unknown[];
   if (list.length > limits.bulkRecords)
     throw new ApiError('LIMIT_EXCEEDED', `"${field.name}" takes at most ${limits.bulkRecords} records.`);
+  if (list.length === 0) return [];
   // The foreign key may be required, so what is made is linked from the start.
   const linked = relation.through
     ? {}
-    : { [relation.targetField]: await sourceValue(inside, related, requireGrant(inside, source, 'get')) };
+    : {
+        [relation.targetField]: linkable(
+          await sourceValue(inside, related, requireGrant(inside, source, 'get')),
+          field,
+        ),
+      };
   const links: Link[] = [];
   for (const [index, each] of list.entries()) {
     const name = relation.many ? `${field.name}[${index}]` : field.name;
@@ -278,7 +354,8 @@ async function targetKey(
     for (const [field, wanted] of Object.entries(linked))
       if (value[field] !== undefined && value[field] !== wanted)
         throw new ApiError('BODY_INVALID', `"${field}" names another record than the one it stands in.`);
-    const made = await createOne(inside, target, emptyRequest, { ...value, ...linked }, level);
+    const [ready] = await withKeys(inside, target, [{ ...value, ...linked }]);
+    const made = await createOne(inside, target, emptyRequest, ready, level);
     return made.keys[0];
   }
   if (Object.keys(rest).length === 0) return key;
@@ -287,7 +364,8 @@ async function targetKey(
       'BODY_INVALID',
       `The record ${String(key)} of ${target.name} is there; it is changed where updateAssociationValues names the relation.`,
     );
-  await updateOne(inside, target, requestByKeys('update', key), key, rest, null, level);
+  const [ready] = await withKeys(inside, target, [rest]);
+  await updateOne(inside, target, requestByKeys('update', key), key, ready as Body, null, level);
   return key;
 }
 

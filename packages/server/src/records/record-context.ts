@@ -46,6 +46,11 @@ export interface RecordContext {
   readonly hooks: EventManager | null;
   /** What the rules of webhooks ask: whether an address may be called, and how a secret is kept. */
   readonly webhooks: { problemOf(url: unknown): string | null; seal(secret: string): string };
+  /** What the rules of mail accounts ask: whether a host may be named, and how a secret of a record is kept. */
+  readonly mail: {
+    hostProblem(host: string): string | null;
+    seal(text: string, record: number, field: string): string;
+  };
   /** The keyed hash of a token. */
   hashToken(token: string): string;
   /** Takes up a change of roles, permissions, users or definitions that this operation has committed. */

@@ -119,10 +119,7 @@ function linkByKey(field: Field, value: unknown, values: Record<string, unknown>
         ? members[0]![1]
         : undefined;
   if (relation.kind !== 'belongsTo' || key === undefined || Array.isArray(key)) {
-    throw new ApiError(
-      'BODY_INVALID',
-      `"${field.name}" takes the key of a record here; nested records are not written by this version.`,
-    );
+    throw new ApiError('BODY_INVALID', `"${field.name}" takes a record here: its key, an object, or null.`);
   }
   setOwn(relation.sourceField, key, values);
 }

@@ -29,8 +29,11 @@ export function compareKeys(one: unknown, other: unknown): number {
 }
 
 function oneKey(input: unknown, collection: Collection): unknown {
-  const key = collection.primaryKey.type.readOperand(typeof input === 'number' ? input : String(input), true);
-  if (key === misfit || input === null || input === '' || typeof input === 'object') {
+  const isText = input !== null && input !== '' && typeof input !== 'object';
+  const key = isText
+    ? collection.primaryKey.type.readOperand(typeof input === 'number' ? input : String(input), true)
+    : misfit;
+  if (key === misfit) {
     throw new ApiError(
       'PARAMETER_INVALID',
       `filterByTk is no key of ${collection.name}: its "${collection.primaryKey.name}" is a ${collection.primaryKey.type.name}.`,

@@ -3,9 +3,13 @@ import type { RecordContext } from './record-context.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 
+export type Afterwards = () => Promise<void>;
+
 /** A body after its rules: what is written to the record, and what happens beside it in the same transaction. */
 export interface RuledBody {
   readonly body: Body;
+  /** Values that the server gives; the caller has named none of them. */
+  readonly own?: Body;
   /** Runs after the record is written, before the commit; throwing undoes all. */
   beside?(transaction: Transaction, key: unknown): Promise<void>;
 }
@@ -14,14 +18,20 @@ export interface RuledBody {
 export interface RecordRules {
   /** Before any database work: checks and completes a body. `key` is null on create. */
   prepare?(body: unknown, key: unknown, context: RecordContext): Promise<RuledBody>;
-  /** Inside the transaction, before records with these keys are updated or destroyed. */
+  /**
+   * Inside the transaction, before records with these keys are updated or destroyed.
+   *
+   * @returns what is to be done after the records are written, in the same transaction.
+   */
   guard?(
     transaction: Transaction,
     action: 'update' | 'destroy',
     keys: readonly unknown[],
     body: Body | null,
     context: RecordContext,
-  ): Promise<void>;
+  ): Promise<Afterwards> | Promise<void>;
+  /** Its changes are everyday work, no administrative acts: they do not enter the audit journal. */
+  readonly everyday?: boolean;
   /** A change alters who may do what: it moves the version on. */
   readonly access: boolean;
 }

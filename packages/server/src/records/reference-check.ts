@@ -1,4 +1,11 @@
-import { type BoundStatement, bind, compile, environmentOf, type Row } from '../database/database.ts';
+import {
+  type BoundStatement,
+  bind,
+  compile,
+  type DatabaseFault,
+  environmentOf,
+  type Row,
+} from '../database/database.ts';
 import { identifier, type Param, sql } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { planRows } from '../query/filter-plan.ts';
@@ -36,6 +43,35 @@ export async function checkReferences(
     if (!always && grant.rows === null && !mayBeTrashed) continue;
     await checkField(context, field, wanted, grant, run);
   }
+}
+
+/**
+ * Tells what a foreign-key constraint has refused: which key names no record, or which value others still name. SQLite does
+ * not say which one it was, so both engines are asked. In a shared transaction of PostgreSQL nothing can be asked any more,
+ * and another connection would not see what it wrote: there the refusal itself names the column.
+ *
+ * @throws ApiError `REFERENCE_MISSING` or `DEPENDANTS_EXIST` naming the field.
+ */
+export async function tellReference(
+  context: RecordContext,
+  collection: Collection,
+  records: readonly CheckedRecord[],
+  { columns }: DatabaseFault,
+): Promise<void> {
+  const { database, inside, registry } = context;
+  const written = new Set(records.flatMap(({ named }) => named));
+  if (inside && database.dialect.shared) {
+    const field = columnsOf(collection).find(({ column }) => columns.includes(column!));
+    if (field?.references && written.has(field.name)) throw referenceMissing(field);
+  } else {
+    const ask: Run = async (statement) => (inside ? inside.run(statement) : (await database.read([statement]))[0]!);
+    await checkReferences(context, collection, records, ask, true);
+  }
+  const held = registry
+    .all()
+    .flatMap(columnsOf)
+    .find(({ references }) => references?.collection === collection.name && written.has(references.field));
+  if (held) throw stillReferenced(collection, held.references!.field);
 }
 
 /** Keys that records of the same write bring with them: they may name each other. */
@@ -82,5 +118,14 @@ function referenceMissing(field: Field): ApiError {
     {
       details: { [field.name]: 'There is no such record.' },
     },
+  );
+}
+
+/** A value by which relations name a record changes only while none does. */
+function stillReferenced({ name }: Collection, field: string): ApiError {
+  return new ApiError(
+    'DEPENDANTS_EXIST',
+    `Other records name this record of ${name} by its "${field}"; let them name another one first.`,
+    { details: { [field]: 'Other records name this one by it.' } },
   );
 }

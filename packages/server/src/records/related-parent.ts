@@ -48,6 +48,20 @@ export async function sourceValue(
   return fieldValue(context, source, key, relation.sourceField, grant);
 }
 
+/**
+ * A value by which a link names a record.
+ *
+ * @throws ApiError `REFERENCE_MISSING` for a record whose key of the relation is empty: a link by it would name nothing.
+ */
+export function linkable(value: unknown, field: Field): unknown {
+  if (value === null)
+    throw new ApiError(
+      'REFERENCE_MISSING',
+      `"${field.name}" cannot link this record: the field by which the relation names it is empty.`,
+    );
+  return value;
+}
+
 /** A field of one record under a grant. @throws ApiError 404, or 403 outside the grant's rows. */
 export async function fieldValue(
   context: RecordContext,
@@ -61,20 +75,25 @@ export async function fieldValue(
   return rows[0]!.value;
 }
 
-/** A field of the records with these keys that a grant reaches. */
+/**
+ * A field of the records with these keys that a grant reaches.
+ *
+ * @param by the field whose values `keys` are.
+ */
 export async function valuesOf(
   context: RecordContext,
   collection: Collection,
   keys: readonly unknown[],
   name: string,
   grant: Grant,
+  by: Field = collection.primaryKey,
 ): Promise<{ key: unknown; value: unknown }[]> {
   const { dialect } = context.database;
   const { primaryKey, table } = collection;
-  const wanted: Param = { storage: primaryKey.type.storage!, list: true, read: ({ key }) => key };
+  const wanted: Param = { storage: by.type.storage!, list: true, read: ({ key }) => key };
   const column = (field: Field) => sql`${identifier(table)}.${identifier(field.column!)}`;
   const where = whereOf(
-    [() => dialect.isIn(column(primaryKey), wanted), planRows(grant.rows, collection, planContext(context).registry)],
+    [() => dialect.isIn(column(by), wanted), planRows(grant.rows, collection, planContext(context).registry)],
     false,
     collection,
     dialect,

@@ -37,7 +37,7 @@ export async function revertRecord(
   const request = normaliseRequest('update', rest, true);
   const key = oneKeyOf(request.filterByTk, collection, 'revert');
   const wanted = entryOf(entry);
-  return together(context, async (inside) => {
+  const reverted = async (inside: RecordContext): Promise<WriteResult> => {
     const then = await valuesAfter(inside, collection, grants, key, wanted);
     const states = await statesAt(inside, collection, inside.inside!, [key]);
     const now = states.get(String(key)) ?? {};
@@ -48,7 +48,9 @@ export async function revertRecord(
       if (JSON.stringify(then.get(id)) !== JSON.stringify(now[id] ?? null)) body[field.name] = then.get(id);
     }
     return updateRecords(inside, collection, request, body, match, rulesOf(collection));
-  });
+  };
+  // A history may be long.
+  return together(context, reverted, { heavy: true });
 }
 
 function entryOf(input: unknown): number {

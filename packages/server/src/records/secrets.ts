@@ -41,15 +41,19 @@ export function withSecretsOf(context: RecordContext, collection: Collection, bo
   return withSecretsOfAll(context, [{ collection, body }]);
 }
 
+/** A body and the collection that it is written to. */
+export interface SecretBody {
+  readonly collection: Collection;
+  readonly body: unknown;
+  /** What a text of the body stands for; null where that is not known yet. */
+  readonly read?: (text: string) => string | null;
+}
+
 /** The same for several bodies that one transaction writes. */
-export async function withSecretsOfAll(
-  context: RecordContext,
-  parts: readonly { readonly collection: Collection; readonly body: unknown }[],
-): Promise<RecordContext> {
+export async function withSecretsOfAll(context: RecordContext, parts: readonly SecretBody[]): Promise<RecordContext> {
   // Those of a transaction under way were hashed before it began.
   if (context.inside) return context;
-  const texts: string[] = [];
-  for (const { collection, body } of parts) collect(context, collection, body, 0, texts);
+  const texts = parts.flatMap((part) => secretsIn(context, part));
   if (texts.length === 0) return context;
   if (texts.length > limits.bulkRecords)
     throw new ApiError('LIMIT_EXCEEDED', `One write takes at most ${limits.bulkRecords} passwords.`);
@@ -59,10 +63,23 @@ export async function withSecretsOfAll(
   return { ...context, secrets: new HashedSecrets(hashes) };
 }
 
-/** Gathers what could be stored: of collections that the caller may write, and not what will be refused anyway. */
-function collect(context: RecordContext, collection: Collection, body: unknown, depth: number, texts: string[]): void {
+/** The passwords that could be stored: of collections that the caller may write, and not what will be refused anyway. */
+export function secretsIn(context: RecordContext, { collection, body, read = (text) => text }: SecretBody): string[] {
+  const texts: string[] = [];
+  collect(context, collection, body, 0, read, texts);
+  return texts;
+}
+
+function collect(
+  context: RecordContext,
+  collection: Collection,
+  body: unknown,
+  depth: number,
+  read: (text: string) => string | null,
+  texts: string[],
+): void {
   if (Array.isArray(body)) {
-    for (const each of body) collect(context, collection, each, depth, texts);
+    for (const each of body) collect(context, collection, each, depth, read, texts);
     return;
   }
   if (!isObject(body) || depth > limits.pathDepth) return;
@@ -70,15 +87,16 @@ function collect(context: RecordContext, collection: Collection, body: unknown, 
     const field = collection.byName.get(name);
     if (!field) continue;
     if (field.type.secret) {
-      if (isStorable(value) && mayWrite(context, collection)) texts.push(value);
+      const text = typeof value === 'string' ? read(value) : null;
+      if (isStorable(text) && mayWrite(context, collection)) texts.push(text);
     } else if (field.relation && value !== null && typeof value === 'object') {
-      collect(context, context.registry.get(field.relation.target), value, depth + 1, texts);
+      collect(context, context.registry.get(field.relation.target), value, depth + 1, read, texts);
     }
   }
 }
 
-function isStorable(value: unknown): value is string {
-  return typeof value === 'string' && value.length >= passwordLength.least && value.length <= 2 * passwordLength.most;
+function isStorable(value: string | null): value is string {
+  return value !== null && value.length >= passwordLength.least && value.length <= 2 * passwordLength.most;
 }
 
 function mayWrite({ grantOf }: RecordContext, { name }: Collection): boolean {

@@ -2,12 +2,14 @@
  * Writes: checked bodies become one transaction that carries its own events; the reply leaves when it is durable.
  * Refused means unchanged: whatever is refused inside the transaction takes all of it back.
  */
-import { bind, DatabaseFault, type Row, type Transaction } from '../database/database.ts';
+import { bind, DatabaseFault, type Row } from '../database/database.ts';
+import type { HookedAction } from '../extensions/extension.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import type { Collection } from '../schema/registry.ts';
+import { hasDependants, takeDependants, transactBounded } from './dependants.ts';
 import { keysOf, statesBefore, writeHistory } from './history.ts';
 import { insertAll } from './insert-records.ts';
 import { requireGrant } from './read-records.ts';
@@ -15,7 +17,7 @@ import { keptPlan, planContext, type RecordContext, stampOf, together } from './
 import { type CheckedRecord, checkChange, checkEach, checkNew } from './record-input.ts';
 import { keyOf } from './record-key.ts';
 import type { Body, RecordRules, RuledBody } from './record-rules.ts';
-import { checkReferences } from './reference-check.ts';
+import { checkReferences, tellReference } from './reference-check.ts';
 import { withHashedSecrets } from './secrets.ts';
 import { requireTrash, restoreAll, trashAll } from './trash.ts';
 import { writeFault } from './write-fault.ts';
@@ -72,7 +74,8 @@ export async function createRecords(
         check,
       )
     : [check(ruled[0]!.body)];
-  const records = await withHashedSecrets(checked, collection, context);
+  const hashed = await withHashedSecrets(checked, collection, context);
+  const records = rules ? hashed.map((each, index) => withOwn(each, ruled[index]!)) : hashed;
   const rows = await writing(target, records, () => insertAll(target, records, ruled));
   if (rules?.access) await context.refresh();
   const texts = rows.map((row) => shown(row, collection));
@@ -134,6 +137,8 @@ export async function restoreRecords(
   request: AskedRecordRequest,
   match: Match,
 ): Promise<WriteResult> {
+  if (isAsked(context, collection))
+    return together(context, (inside) => restoreRecords(inside, collection, request, match));
   const target: Target = {
     context,
     collection,
@@ -143,6 +148,7 @@ export async function restoreRecords(
   };
   requireTrash(collection);
   const key = requireTarget(target, 'restore', match);
+  await hooked(target, 'restore', key, {});
   const rows = await writing(target, [], () => restoreAll(target, key, match));
   return changedRecords(rows, key, collection);
 }
@@ -153,6 +159,11 @@ async function prepared(target: Target, action: 'create' | 'update', body: unkno
   return target.rules?.prepare?.(asked, key, target.context) ?? { body: asked as Body };
 }
 
+/** A record with the values that its rules give it. */
+function withOwn(record: CheckedRecord, { own }: RuledBody): CheckedRecord {
+  return own ? { ...record, values: { ...record.values, ...own } } : record;
+}
+
 /** Whether extensions are asked before the change: then all of it is one transaction, and this its beginning. */
 function isAsked({ hooks, inside }: RecordContext, { name, system }: Collection): boolean {
   return hooks !== null && inside === null && hooks.asks(name, system);
@@ -160,7 +171,7 @@ function isAsked({ hooks, inside }: RecordContext, { name, system }: Collection)
 
 async function hooked(
   { context, collection }: Target,
-  action: 'create' | 'update' | 'destroy',
+  action: HookedAction,
   key: unknown,
   values: Body,
 ): Promise<Body> {
@@ -195,13 +206,10 @@ async function writing(target: Target, records: readonly CheckedRecord[], work: 
   try {
     return await work();
   } catch (error) {
-    if (error instanceof DatabaseFault && error.kind === 'foreignKey' && records.length > 0) {
-      // SQLite does not say which key was missing, so both engines are asked.
-      const { database, inside } = target.context;
-      const read = async (statement: Parameters<Transaction['run']>[0]): Promise<Row[]> =>
-        inside && !database.dialect.shared ? inside.run(statement) : (await database.read([statement]))[0]!;
-      await checkReferences(target.context, target.collection, records, read, true);
-    }
+    if (error instanceof DatabaseFault && error.kind === 'foreignKey' && records.length > 0)
+      await tellReference(target.context, target.collection, records, error);
+    // A shared transaction runs again as a whole: its collision is told to whoever began it.
+    if (target.context.inside && error instanceof DatabaseFault && error.kind === 'collision') throw error;
     throw writeFault(error, target.collection, records.length > 0);
   }
 }
@@ -237,7 +245,7 @@ async function updateAll(
     target,
     async (transaction) => {
       transaction.touch(collection.table);
-      await guardRules(target, transaction, 'update', environment, ruled.body);
+      const afterwards = await guardRules(target, transaction, 'update', environment, ruled.body);
       if (!single) await checkReach(target, transaction, environment);
       await checkReferences(context, collection, [record], (statement) => transaction.run(statement));
       const before = await statesBefore(target, transaction, environment);
@@ -247,6 +255,7 @@ async function updateAll(
       for (const row of rows) await ruled.beside?.(transaction, row[at.key]);
       await finish(target, transaction, 'updated', rows, record.named);
       await writeHistory(target, transaction, 'updated', keysOf(rows), before);
+      await afterwards?.();
       return rows;
     },
     !single,
@@ -261,28 +270,28 @@ async function destroyAll(target: Target, key: unknown, match: Match): Promise<R
   );
   const environment = environmentOf(target, { key, counter: counter ?? 0, event: eventOf(target, []) });
   const single = key !== undefined && !Array.isArray(key);
-  if (plan.alone && single && !target.rules && !context.inside && !context.hooks && !collection.options.logging) {
+  const plain = !target.rules && !context.inside && !context.hooks && !collection.options.logging;
+  if (plan.alone && single && plain && !hasDependants(collection, context.registry)) {
     const rows = await alone(target, plan.alone, environment, true);
     if (rows.length > 0) return rows;
   }
-  return transact(
-    target,
-    async (transaction) => {
-      transaction.touch('*'); // records of other tables may fall or lose their link with it
-      await guardRules(target, transaction, 'destroy', environment, null);
-      if (!single) await checkReach(target, transaction, environment);
-      const before = await statesBefore(target, transaction, environment);
-      const rows = inOrder(
-        await transaction.run(bind(context.database.dialect, plan.statement, environment)),
-        environment,
-      );
-      await explainNothing(target, transaction, environment, rows.length, counter);
-      await finish(target, transaction, 'destroyed', rows, []);
-      await writeHistory(target, transaction, 'destroyed', keysOf(rows), before);
-      return rows;
-    },
-    !single,
-  );
+  return transactBounded(target, !single, async (transaction, most) => {
+    transaction.touch('*'); // records of other tables may fall or lose their link with it
+    const afterwards = await guardRules(target, transaction, 'destroy', environment, null);
+    if (!single) await checkReach(target, transaction, environment);
+    const before = await statesBefore(target, transaction, environment);
+    const tellOfOthers = await takeDependants(target, transaction, environment, most);
+    const rows = inOrder(
+      await transaction.run(bind(context.database.dialect, plan.statement, environment)),
+      environment,
+    );
+    await explainNothing(target, transaction, environment, rows.length, counter);
+    await finish(target, transaction, 'destroyed', rows, []);
+    await writeHistory(target, transaction, 'destroyed', keysOf(rows), before);
+    await tellOfOthers();
+    await afterwards?.();
+    return rows;
+  });
 }
 
 function shown(row: Row, collection: Collection): string {

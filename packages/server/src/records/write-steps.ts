@@ -13,7 +13,7 @@ import { environmentFor, missing } from './read-records.ts';
 import { planContext, type RecordContext } from './record-context.ts';
 import type { CheckedRecord } from './record-input.ts';
 import { compareKeys } from './record-key.ts';
-import type { Body, RecordRules } from './record-rules.ts';
+import type { Afterwards, Body, RecordRules } from './record-rules.ts';
 import { resultColumns as at, planDiagnosis, planKeys, planReach, type WritePlan } from './write-plan.ts';
 
 /** One write on its way: who writes what, under which grant and rules. */
@@ -81,18 +81,13 @@ export async function guardRules(
   action: 'update' | 'destroy',
   environment: BindEnvironment,
   body: Body | null,
-): Promise<void> {
+): Promise<Afterwards | null> {
   const { context, collection, rules } = target;
-  if (!rules?.guard) return;
+  if (!rules?.guard) return null;
   const statement = planKeys(target.request, collection, target.grant, planContext(context));
   const rows = await transaction.run(bind(context.database.dialect, statement, environment));
-  await rules.guard(
-    transaction,
-    action,
-    rows.map((row) => row[0]),
-    body,
-    context,
-  );
+  const keys = rows.map((row) => row[0]);
+  return (await rules.guard(transaction, action, keys, body, context)) ?? null;
 }
 
 /** By filter: not more than the cap. By keys: all of them exist and may be reached, or nothing happens. */
@@ -178,7 +173,7 @@ export async function finish(
     actor: actorOf(context.caller),
     requestId: context.requestId,
     changed,
-    by: collection.system ? context.caller : null,
+    by: collection.system && !rules?.everyday ? context.caller : null,
   };
   await context.changes.append(transaction, events, isoTime(context.clock.now()));
   if (!rules?.access) return;

@@ -1,4 +1,5 @@
-import type { FieldDefinition } from './definition.ts';
+import type { FieldDefinition, IndexDefinition } from './definition.ts';
+import { mailCollections, mailRelations } from './mail-collections.ts';
 
 /** A collection that every application is born with. Its names are its tables' names. */
 export interface SystemCollection {
@@ -8,13 +9,25 @@ export interface SystemCollection {
   /** There in the application `main` alone. */
   readonly mainOnly?: boolean;
   readonly timestamps: boolean;
+  /** Changes are kept as history. */
+  readonly logging?: boolean;
+  readonly indexes?: readonly IndexDefinition[];
   readonly fields: readonly SystemField[];
 }
 
-/** `hidden` fields are secrets: no reader may name them. */
-export type SystemField = FieldDefinition & { readonly hidden?: boolean };
+/** `hidden` fields are secrets: no reader may name them. `notNull` ones are always written by the server itself. */
+export type SystemField = FieldDefinition & { readonly hidden?: boolean; readonly notNull?: boolean };
 
 const id: SystemField = { name: 'id', type: 'integer', primaryKey: true, autoIncrement: true };
+/** The role that a record is for, by its name in `role`. */
+const roleOf = (onDelete: 'cascade' | 'restrict'): SystemField => ({
+  name: 'roleOf',
+  type: 'belongsTo',
+  target: 'roles',
+  foreignKey: 'role',
+  targetKey: 'name',
+  onDelete,
+});
 const key = (name: string): SystemField => ({ name, type: 'string', primaryKey: true, maxLength: 60 });
 
 /**
@@ -57,14 +70,7 @@ export const systemCollections: readonly SystemCollection[] = [
     fields: [
       id,
       { name: 'user', type: 'belongsTo', target: 'users', foreignKey: 'userId', onDelete: 'cascade' },
-      {
-        name: 'roleOf',
-        type: 'belongsTo',
-        target: 'roles',
-        foreignKey: 'role',
-        targetKey: 'name',
-        onDelete: 'restrict',
-      },
+      roleOf('restrict'),
     ],
   },
   {
@@ -73,14 +79,7 @@ export const systemCollections: readonly SystemCollection[] = [
     timestamps: true,
     fields: [
       id,
-      {
-        name: 'roleOf',
-        type: 'belongsTo',
-        target: 'roles',
-        foreignKey: 'role',
-        targetKey: 'name',
-        onDelete: 'cascade',
-      },
+      roleOf('cascade'),
       { name: 'resource', type: 'string', required: true, maxLength: 60 },
       { name: 'actions', type: 'json', allowNull: false },
       { name: 'filter', type: 'json' },
@@ -95,14 +94,7 @@ export const systemCollections: readonly SystemCollection[] = [
     fields: [
       id,
       { name: 'name', type: 'string', maxLength: 255 },
-      {
-        name: 'roleOf',
-        type: 'belongsTo',
-        target: 'roles',
-        foreignKey: 'role',
-        targetKey: 'name',
-        onDelete: 'restrict',
-      },
+      roleOf('restrict'),
       { name: 'expiresAt', type: 'datetime' },
       { name: 'createdAt', type: 'datetime' },
       { name: 'lastUsedAt', type: 'datetime' },
@@ -154,17 +146,11 @@ export const systemCollections: readonly SystemCollection[] = [
       { name: 'url', type: 'string', required: true, maxLength: 2000 },
       { name: 'events', type: 'json', required: true, allowNull: false },
       { name: 'filter', type: 'json' },
-      {
-        name: 'roleOf',
-        type: 'belongsTo',
-        target: 'roles',
-        foreignKey: 'role',
-        targetKey: 'name',
-        onDelete: 'restrict',
-      },
+      roleOf('restrict'),
       { name: 'enabled', type: 'boolean', defaultValue: true, allowNull: false },
       { name: 'failingSince', type: 'datetime' },
       { name: 'pausedAt', type: 'datetime' },
+      { name: 'pausedFor', type: 'string', maxLength: 200 },
       { name: 'secret', type: 'string', maxLength: 500, hidden: true },
       { name: 'startsAfter', type: 'string', maxLength: 60, hidden: true },
     ],
@@ -239,10 +225,16 @@ export const systemCollections: readonly SystemCollection[] = [
       { name: 'application', type: 'string', maxLength: 60, index: true },
     ],
   },
+  ...mailCollections,
 ];
 
-/** Relations that need both sides to exist first. */
-export const systemRelations: readonly { readonly collection: string; readonly field: SystemField }[] = [
+/** A relation that needs both sides to exist first. */
+export interface SystemRelation {
+  readonly collection: string;
+  readonly field: SystemField;
+}
+
+export const systemRelations: readonly SystemRelation[] = [
   {
     collection: 'roles',
     field: { name: 'permissions', type: 'hasMany', target: 'permissions', foreignKey: 'role', sourceKey: 'name' },
@@ -279,4 +271,5 @@ export const systemRelations: readonly { readonly collection: string; readonly f
       targetKey: 'name',
     },
   },
+  ...mailRelations,
 ];

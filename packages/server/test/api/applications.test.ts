@@ -315,6 +315,41 @@ describeEngines('applications', (engine) => {
     expect((await orders(server, entered.token as string)).status).toBe(200);
     const again = await server.data('POST /api/applications:enter?filterByTk=shop', { as: second });
     expect(again.user.id).toBe(entered.user.id);
+    await server.stop();
+  });
+
+  test('who enters as a user that was no admin there shuts out whoever had taken the name', async () => {
+    const server = await openShop(engine);
+    const boss = { email: 'boss@example.com', password: 'correct horse' };
+    await server.data('POST /api/users:create', { body: { ...boss, roles: ['admin'] } });
+    const stranger = { email: boss.email, password: 'a stranger knows this' };
+    await server.data('POST /api/users:create', {
+      as: 'shopAdmin',
+      headers: shop,
+      body: { ...stranger, roles: ['viewer'] },
+    });
+    const signIn = (body: object): ReturnType<TestServer['call']> =>
+      server.call('POST /api/auth:signIn', { as: 'nobody', headers: shop, body });
+    const session = (await signIn(stranger)).body.data.token;
+    const as = await server.signIn(boss.email, boss.password);
+    const entered = await server.data('POST /api/applications:enter?filterByTk=shop', { as });
+    expect(entered.user).toMatchObject({ email: boss.email, roles: ['viewer', 'admin'] });
+    expect((await server.call('GET /api/auth:check', { as: `header:Bearer ${session}`, headers: shop })).status).toBe(
+      401,
+    );
+    expect((await signIn(stranger)).status).toBe(401);
+    const known = await signIn(boss);
+    expect(known.status).toBe(200);
+    await server.data('POST /api/applications:enter?filterByTk=shop', { as });
+    expect(
+      (await server.call('GET /api/auth:check', { as: `header:Bearer ${known.body.data.token}`, headers: shop }))
+        .status,
+    ).toBe(200);
+    await server.stop();
+  });
+
+  test('an API key enters nothing', async () => {
+    const server = await openShop(engine);
     await server.data('POST /api/roles:create', { body: { name: 'keeper', allowConfigure: true } });
     await server.key('keeper');
     const refused = await server.call('POST /api/applications:enter?filterByTk=shop', { as: 'keeper' });

@@ -177,6 +177,17 @@ describeEngines('the audit journal', (engine) => {
     ]);
   });
 
+  test('what ends nothing is none: a sign-out by a key, and the other sessions where there are none', async () => {
+    const before = await newest();
+    expect(await server.data('POST /api/auth:signOut', { as: 'clerk' })).toBe(1);
+    expect((await server.call('GET /api/auth:check', { as: 'clerk' })).status).toBe(200);
+    await server.data('POST /api/auth:endOtherSessions');
+    const between = await newest();
+    expect(await server.data('POST /api/auth:endOtherSessions')).toBe(0);
+    expect(await newest()).toBe(between);
+    expect((await since(before)).length).toBeLessThanOrEqual(1);
+  });
+
   test('records of users are none, and neither are reads, trials and refused changes', async () => {
     await server.data('POST /api/collections:create', {
       body: { name: 'plain', fields: [{ name: 'n', type: 'integer' }] },

@@ -25,6 +25,7 @@ const collections = [
   },
   { name: 'bins', fields: [{ name: 'name', type: 'string' }], options: { paranoid: true } },
   { name: 'secrets', fields: [{ name: 'text', type: 'string' }] },
+  { name: 'vaults', fields: [{ name: 'code', type: 'password' }] },
 ];
 const permissions = [
   { role: 'clerk', resource: 'orders', actions: ['create', 'list', 'get'], exceptFields: ['cost'] },
@@ -182,6 +183,24 @@ const refusals: readonly Scenario[] = [
     'admin',
   ),
   refused(
+    'a password cannot be referred to',
+    [
+      { ...order, values: { no: 50, note: 'a long password' } },
+      { op: 'create', resource: 'vaults', values: { code: '$order.note' } },
+    ],
+    { status: 400, body: { details: { 'operations[1]': expect.stringContaining('password') } } },
+    'admin',
+  ),
+  refused(
+    'nor a record with one',
+    [
+      { ...order, values: { no: 50, data: [{ code: 'a long password' }] } },
+      { op: 'create', resource: 'vaults', values: '$order.data' },
+    ],
+    { status: 400 },
+    'admin',
+  ),
+  refused(
     'a stale ifMatch is 412',
     [{ op: 'update', resource: 'orders', filterByTk: 1, ifMatch: '"9.x"', values: { note: 'x' } }],
     {
@@ -282,6 +301,31 @@ describeEngines('batch', (engine) => {
     expect(acts).toEqual([[String(data[0].id), 'user:1']]);
   });
 
+  test('a password that begins with $ is written with $$', async () => {
+    const values = { email: 'bob@example.com', password: '$$a long password' };
+    await server.data('POST /api/batch', { body: batch({ op: 'create', resource: 'users', values }).body });
+    await server.signIn('bob@example.com', '$a long password');
+  });
+
+  test('no password is hashed while other writes wait', async () => {
+    const values = Array.from({ length: 20 }, (_, n) => ({ code: `$$a long password ${n}` }));
+    let done = false;
+    const batched = server
+      .data('POST /api/batch', { body: batch({ op: 'create', resource: 'vaults', values }).body })
+      .finally(() => {
+        done = true;
+      });
+    const begun = performance.now();
+    let longest = 0;
+    for (let n = 0; !done; n += 1) {
+      const sent = performance.now();
+      await server.data('POST /api/tags:create', { body: { label: `beside ${n}` } });
+      longest = Math.max(longest, performance.now() - sent);
+    }
+    expect((await batched)[0]).toHaveLength(20);
+    expect(longest).toBeLessThan((performance.now() - begun) / 3);
+  });
+
   test('ten batches at once on one record follow each other', async () => {
     const [{ id }] = await server.data('POST /api/orders:create', { body: [{ no: 80 }] });
     const replies = await Promise.all(
@@ -300,6 +344,60 @@ describeEngines('batch', (engine) => {
     expect(items).toHaveLength(done);
   });
 
+  test('more batches than connections, each with a key that names nothing, are refused at once', async () => {
+    const operations = [
+      { op: 'create', resource: 'tags', values: { label: 'with nothing' } },
+      { op: 'create', resource: 'items', values: { name: 'x', orderId: 99_999 } },
+    ];
+    const replies = await Promise.all(
+      Array.from({ length: 40 }, () => server.call('POST /api/batch', { body: { operations } })),
+    );
+    const details = { 'operations[1].values.orderId': 'There is no such record.' };
+    for (const { status, body } of replies)
+      expect({ status, body }).toMatchObject({ status: 400, body: { code: 'REFERENCE_MISSING', details } });
+  });
+
+  test('a key that names nothing is told apart from one that the batch has made', async () => {
+    await server.play({
+      name: 'one of two',
+      ...batch(
+        { ...order, values: { no: 90 } },
+        { op: 'create', resource: 'items', values: { name: 'a', orderId: '$order.id' } },
+        { op: 'create', resource: 'items', values: { name: 'b', orderId: 99_999 } },
+      ),
+      expect: { status: 400, body: { details: { 'operations[2].values.orderId': expect.any(String) } } },
+    });
+  });
+
+  test('five batches that collide are run again until all are done', async () => {
+    const [{ id }] = await server.data('POST /api/orders:create', { body: [{ no: 81 }] });
+    const read = { op: 'get', resource: 'orders', filterByTk: id };
+    const write = { op: 'update', resource: 'orders', filterByTk: id, values: { note: 'x' } };
+    const replies = await Promise.all(
+      Array.from({ length: 5 }, () => server.call('POST /api/batch', { body: batch(read, write).body })),
+    );
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  });
+
+  test('its statements together hold the line of writes no longer than they may', async () => {
+    const { database } = server.running.applications.main;
+    if (database.dialect.shared) return expect(database.dialect.name).toBe('postgres');
+    const count = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<300000) SELECT count(*) FROM n';
+    const begun = performance.now();
+    const long = database.write(
+      async (transaction) => {
+        await transaction.run({ text: 'DELETE FROM _events', values: [] });
+        for (let turn = 0; turn < 1000; turn += 1) await transaction.run({ text: count, values: [] });
+      },
+      { heavy: true, within: 300 },
+    );
+    await expect(long).rejects.toMatchObject({ kind: 'timeout' });
+    expect(performance.now() - begun).toBeLessThan(3000);
+    await server.data('POST /api/tags:create', { body: { label: 'and the line goes on' } });
+    expect(await server.lastCursor()).not.toBeNull();
+    expect((await server.data('GET /api/changes:list?pageSize=2')).length).toBe(2);
+  });
+
   test('another application is out of reach', async () => {
     await server.data('POST /api/applications:create', { body: { name: 'other' } });
     const reply = await server.call('POST /api/batch', {
@@ -309,5 +407,25 @@ describeEngines('batch', (engine) => {
     });
     expect(reply.status).toBe(403);
     expect(reply.body.code).toBe('APPLICATION_MISMATCH');
+  });
+});
+
+describeEngines('the limit of requests', (engine) => {
+  test('a batch takes a point for each operation', async () => {
+    const server = await TestServer.start(engine, { env: { RATE_LIMIT_CREDENTIAL: '20/600s' } });
+    await server.data('POST /api/auth:check'); // the document that replies are held against is asked for, too
+    const lists = (count: number): object =>
+      batch(...Array.from({ length: count }, () => ({ op: 'list', resource: 'roles' })));
+    const ask = (body: object): Promise<number> =>
+      fetch(`${server.running.url}/api/batch`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${server.tokens.get('admin')}` },
+        body: JSON.stringify(body),
+      }).then(({ status }) => status);
+    const operations = (count: number): object => (lists(count) as { body: object }).body;
+    // While a point is left it is let in, however many it takes: else a small limit would admit none.
+    expect(await ask(operations(200))).toBe(200);
+    expect(await ask(operations(1))).toBe(429);
+    await server.stop();
   });
 });

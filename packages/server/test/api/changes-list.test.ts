@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
+import type { Json } from '../support/json.ts';
 import { type Scenario, TestServer } from '../support/scenario.ts';
-
-// biome-ignore lint/suspicious/noExplicitAny: replies are looked into freely
-type Json = any;
 
 const list = (query = ''): string => `GET /api/changes:list${query}`;
 const publish = 'POST /api/changes:publish';

@@ -47,6 +47,8 @@ test('it reads refusals, 304, streams and health too, in their own shape', async
   expect(replies.map((reply) => reply.status)).toEqual([401, 304, 200, 200, 404]);
   for (const reply of replies) expect(corsOf(reply)['access-control-allow-origin']).toBe(page.origin);
   expect(replies[0]!.body).toMatchObject({ error: 'Unauthorized', code: 'TOKEN_MISSING' });
+  const document = await server.call('GET /api/docs:openapi', { headers: page });
+  expect(document.headers.get('vary')).toBe('Authorization, X-App, X-Role, Origin, Accept-Encoding');
 });
 
 test.each([

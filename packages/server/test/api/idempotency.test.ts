@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { describeEngines } from '../support/engines.ts';
+import { describeEngines, nodesOf } from '../support/engines.ts';
 import { day, hour, MovingClock } from '../support/moving-clock.ts';
 import { type Reply, type Scenario, TestServer } from '../support/scenario.ts';
+import { ServerChild } from '../support/server-child.ts';
 
 const things = {
   name: 'things',
@@ -181,6 +180,26 @@ describeEngines('Idempotency-Key', (engine) => {
     expect(await count(10)).toBe(1);
   });
 
+  test('definitions made at once, each under its key, are all made, and each reply is kept', async () => {
+    const names = Array.from({ length: 6 }, (_, n) => `beside${n}`);
+    const make = (name: string): Promise<Reply> =>
+      server.call('POST /api/collections:create', { body: { name, fields: [] }, headers: under(name) });
+    const made = await Promise.all(names.map(make));
+    expect(made.map(({ status, body }) => [status, body.code])).toEqual(names.map(() => [200, undefined]));
+    const again = await make(names.at(-1)!);
+    expect([again.text, again.headers.get('idempotency-replayed')]).toEqual([made.at(-1)!.text, 'true']);
+  });
+
+  test('writers of one record under keys of their own follow each other', async () => {
+    const { id } = await server.data('POST /api/things:create', { body: { n: 30 } });
+    const replies = await Promise.all(
+      Array.from({ length: 5 }, (_, n) =>
+        server.call(`POST /api/things:update?filterByTk=${id}`, { body: { text: `${n}` }, headers: under(fresh()) }),
+      ),
+    );
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200));
+  });
+
   test('a secret is never kept: the repeat is 409, and nothing is made', async () => {
     const headers = under(fresh());
     const body = { role: { name: 'writer' } };
@@ -263,42 +282,16 @@ describeEngines('Idempotency-Key', (engine) => {
 describeEngines('Idempotency-Key and kill -9', (engine) => {
   test('whatever had become of a request, its repeat makes one record in all', async () => {
     const store = await engine.store();
-    const program = fileURLToPath(new URL('../support/killable-server.ts', import.meta.url));
-    const start = async () => {
-      const args = [program, store.dataDir, ...(store.databaseUrl ? [store.databaseUrl] : [])];
-      const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-      const url = await new Promise<string>((resolve) =>
-        child.stdout.once('data', (chunk) => resolve(String(chunk).trim())),
-      );
-      const call = async (path: string, token: string | null, body: unknown, key?: string) => {
-        const reply = await fetch(`${url}/api/${path}`, {
-          method: 'POST',
-          headers: {
-            'content-type': 'application/json',
-            ...(token && { authorization: `Bearer ${token}` }),
-            ...(key && { 'idempotency-key': key }),
-          },
-          body: JSON.stringify(body),
-        });
-        return { status: reply.status, body: (await reply.json()) as { data: never } };
-      };
-      const kill = async (): Promise<void> => {
-        const gone = new Promise((resolve) => child.once('exit', resolve));
-        child.kill('SIGKILL');
-        await gone;
-      };
-      return { call, kill };
-    };
-    const first = await start();
-    const account = { email: 'root@example.com', password: 'correct horse battery' };
-    const { token } = (await first.call('auth:signIn', null, account)).body.data as { token: string };
-    await first.call('collections:create', token, { name: 'things', fields: things.fields.slice(0, 1) });
+    const first = await ServerChild.start(store);
+    await first.data('collections:create', { name: 'things', fields: things.fields.slice(0, 1) });
+    const create = (server: ServerChild, n: number): Promise<Response | null> =>
+      server.call('things:create', { n }, under(`n-${n}`));
     const sent: number[] = [];
     const answered = new Set<number>();
     const writer = async (from: number): Promise<void> => {
       for (let n = from; ; n += 8) {
         sent.push(n);
-        const reply = await first.call('things:create', token, { n }, `n-${n}`).catch(() => null);
+        const reply = await create(first, n);
         if (!reply) return;
         expect(reply.status).toBe(200);
         answered.add(n);
@@ -311,15 +304,15 @@ describeEngines('Idempotency-Key and kill -9', (engine) => {
     await Promise.all(writers);
     expect(answered.size).toBeGreaterThan(8);
     expect(sent.length).toBeGreaterThan(answered.size);
-    const second = await start();
-    for (const n of sent.slice(-200))
-      expect((await second.call('things:create', token, { n }, `n-${n}`)).status).toBe(200);
-    const groups = await second.call('things:query', token, {
+    const second = await ServerChild.start(store);
+    second.token = first.token; // a key belongs to its credential
+    for (const n of sent.slice(-200)) expect((await create(second, n))!.status).toBe(200);
+    const groups = await second.data('things:query', {
       measures: [{ aggregation: 'count', alias: 'times' }],
       dimensions: ['n'],
       having: { times: { $ne: 1 } },
     });
-    expect(groups.body.data).toEqual([]);
+    expect(groups).toEqual([]);
     await second.kill();
     await store.remove();
   }, 60_000);
@@ -330,7 +323,7 @@ describe('Idempotency-Key on two nodes', () => {
     test('twenty at once on both make one record', async () => {
       if (engine.name === 'sqlite') return; // one process serves a file
       const store = await engine.store();
-      const shared = { name: engine.name, store: async () => ({ ...store, remove: async () => {} }) };
+      const shared = nodesOf(engine, store);
       const nodes = [await TestServer.start(shared), await TestServer.start(shared)];
       await nodes[0]!.data('POST /api/collections:create', {
         body: { name: 'things', fields: things.fields.slice(0, 1) },

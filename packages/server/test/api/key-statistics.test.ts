@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { behind } from '../support/audit-entries.ts';
 import { describeEngines } from '../support/engines.ts';
+import type { Json } from '../support/json.ts';
 import { type Scenario, TestServer } from '../support/scenario.ts';
 
 let now = Date.parse('2026-11-20T12:00:00.000Z');
@@ -45,8 +46,7 @@ describeEngines('statistics of API keys', (engine) => {
 
   const made = (more: object = {}): Promise<{ id: number; token: string }> =>
     server.data('POST /api/apiKeys:create', { body: { role: { name: 'clerk' }, ...more } });
-  // biome-ignore lint/suspicious/noExplicitAny: a reply's data has no static type here
-  const statsOf = (id: number): Promise<any> => server.data(`GET /api/apiKeys:stats?filterByTk=${id}`);
+  const statsOf = (id: number): Promise<Json> => server.data(`GET /api/apiKeys:stats?filterByTk=${id}`);
 
   for (const scenario of refusals) test(`refused: ${scenario.name}`, () => server.play(scenario).then(() => {}));
 

@@ -1,8 +1,9 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemActions } from '../../src/http/http-server.ts';
-import { fits, type Json, resolved } from '../support/documented-replies.ts';
+import { systemActions } from '../../src/http/action-table.ts';
+import { fits, resolved } from '../support/documented-replies.ts';
 import { describeEngines } from '../support/engines.ts';
+import type { Json } from '../support/json.ts';
 import { TestServer } from '../support/scenario.ts';
 
 const everyType = [

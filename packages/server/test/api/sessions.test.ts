@@ -92,6 +92,21 @@ describeEngines('sessions', (engine) => {
     await server.play({ name: '', request: `POST /api/${path}`, expect: { status: 400 } });
   });
 
+  test.each(['GET auth:check', 'POST auth:check', 'POST auth:signOut', 'POST auth:signIn'])(
+    '%s knows no parameters, and names one that is sent',
+    async (request) => {
+      await server.play({
+        name: '',
+        request: `${request.replace(' ', ' /api/')}?fields=id`,
+        ...(request.endsWith('signIn') && { body: { email: 'ann@example.com', password: first } }),
+        expect: {
+          status: 400,
+          body: { code: 'PARAMETER_UNKNOWN', message: expect.stringContaining('"fields"') },
+        },
+      });
+    },
+  );
+
   test.each(['sessions', 'endSession', 'endOtherSessions', 'changePassword'])(
     'auth:%s needs a credential',
     async (action) => {

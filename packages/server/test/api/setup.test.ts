@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeToken } from '../../src/base/token.ts';
 import { describeEngines, type Store } from '../support/engines.ts';
+import type { Json } from '../support/json.ts';
 import { hour, MovingClock } from '../support/moving-clock.ts';
 import { TestServer } from '../support/scenario.ts';
 
@@ -43,8 +44,7 @@ describeEngines('the first admin', (engine) => {
       child.kill('SIGTERM');
       await new Promise((resolve) => child.once('exit', resolve));
     };
-    // biome-ignore lint/suspicious/noExplicitAny: a reply's body has no static type here
-    const call = async (path: string, body: unknown): Promise<{ status: number; text: string; body: any }> => {
+    const call = async (path: string, body: unknown): Promise<{ status: number; text: string; body: Json }> => {
       const headers = { 'content-type': 'application/json' };
       const reply = await fetch(`${url}/api/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
       const text = await reply.text();

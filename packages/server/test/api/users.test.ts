@@ -6,7 +6,7 @@ const password = 'correct horse battery';
 const protectedError = { error: 'Forbidden', code: 'SYSTEM_PROTECTED' };
 const detail = (name: string): unknown => ({ error: 'Validation Error', details: { [name]: expect.any(String) } });
 
-/** User 1 is the only admin; 2 the keeper, who may configure; 3 the clerk, who may write users; 4 and 5 plain ones. */
+/** User 1 is the only admin; 2 the keeper, who may configure; 3 the clerk, who may write users; 4 to 6 plain ones; 7 may configure too. */
 const lockouts: readonly Scenario[] = (
   [
     ['destroyed', 'users:destroy?filterByTk=1', undefined],
@@ -125,6 +125,78 @@ const powers: readonly Scenario[] = [
     body: { password: 'mine from now on' },
     expect: { status: 403, body: protectedError },
   },
+  ...(
+    [
+      ['password', 'users:update?filterByTk=6', { password: 'mine from now on' }],
+      ['address', 'users:update?filterByTk=6', { email: 'clerk+6@example.com' }],
+      ['password, along with its roles', 'users:update?filterByTk=6', { password: 'mine from now on', roles: [] }],
+      ['password, among others', 'users:update?filterByTk=[3,6]', { password: null }],
+      ['password, by filter', 'users:update?filter={"email":"user6@example.com"}', { password: 'mine from now on' }],
+      [
+        'password, by a nested value',
+        'posts:update?filterByTk=2&updateAssociationValues=writer',
+        { writer: { id: 6, password: 'mine from now on' } },
+      ],
+      ['password, by a relation', 'posts/2/writer:update', { password: 'mine from now on' }],
+      [
+        'password, by updateOrCreate',
+        'users:updateOrCreate?filterKeys=email',
+        { email: 'user6@example.com', password: 'mine from now on' },
+      ],
+    ] as const
+  ).map(
+    ([what, path, body]): Scenario => ({
+      name: `the clerk sets no ${what}, of a user who holds a role that the clerk does not`,
+      request: `POST /api/${path}`,
+      as: 'clerk',
+      body,
+      expect: { status: 403, body: { code: 'ROLE_NOT_HELD' } },
+    }),
+  ),
+  {
+    name: 'nor does a batch',
+    request: 'POST /api/batch',
+    as: 'clerk',
+    body: {
+      operations: [{ op: 'update', resource: 'users', filterByTk: 6, values: { password: 'mine from now on' } }],
+    },
+    expect: { status: 403, body: { code: 'ROLE_NOT_HELD' } },
+  },
+  {
+    name: 'its other fields the clerk writes',
+    request: 'POST /api/users:update?filterByTk=6',
+    as: 'clerk',
+    body: { nickname: 'Six' },
+    expect: { status: 200, events: ['users.updated'] },
+  },
+  {
+    name: 'the clerk sets its own address',
+    request: 'POST /api/users:update?filterByTk=3',
+    as: 'clerk',
+    body: { email: 'Clerk@example.com' },
+    expect: { status: 200, events: ['users.updated'] },
+  },
+  {
+    name: 'a key acts as its one role: it sets no password of its own creator, who holds another one',
+    request: 'POST /api/users:update?filterByTk=3',
+    as: 'clerkKey',
+    body: { password: 'mine from now on' },
+    expect: { status: 403, body: { code: 'ROLE_NOT_HELD' } },
+  },
+  {
+    name: 'who may configure sets the password of one who may not, whatever the roles',
+    request: 'POST /api/users:update?filterByTk=6',
+    as: 'keeper',
+    body: { password: 'another good one' },
+    expect: { status: 200, events: ['users.updated'] },
+  },
+  {
+    name: 'but not of one who holds another role that may configure',
+    request: 'POST /api/users:update?filterByTk=7',
+    as: 'keeper',
+    body: { password: 'mine from now on' },
+    expect: { status: 403, body: { code: 'ROLE_NOT_HELD' } },
+  },
   {
     name: 'nobody holds public',
     request: 'POST /api/users:create',
@@ -214,7 +286,13 @@ describeEngines('users', (engine) => {
   beforeAll(async () => {
     server = await TestServer.start(engine);
     await server.data('POST /api/roles:create', {
-      body: [{ name: 'keeper', allowConfigure: true }, { name: 'clerk' }, { name: 'selfWriter' }],
+      body: [
+        { name: 'keeper', allowConfigure: true },
+        { name: 'clerk' },
+        { name: 'selfWriter' },
+        { name: 'warden', allowConfigure: true },
+        { name: 'archivist' },
+      ],
     });
     const person = (name: string, roles: readonly string[]): unknown => ({
       email: `${name}@example.com`,
@@ -224,9 +302,11 @@ describeEngines('users', (engine) => {
     await server.data('POST /api/users:create', {
       body: [
         person('keeper', ['keeper']),
-        person('clerk', ['clerk']),
+        person('clerk', ['clerk', 'archivist']),
         person('user4', ['selfWriter', 'viewer']),
         person('user5', ['viewer']),
+        person('user6', ['editor']),
+        person('warden', ['warden']),
       ],
     });
     await server.data('POST /api/permissions:create', {
@@ -250,7 +330,12 @@ describeEngines('users', (engine) => {
     await server.data('POST /api/collections:create', {
       body: { name: 'posts', fields: [{ name: 'writer', type: 'belongsTo', target: 'users' }] },
     });
-    await server.data('POST /api/posts:create', { body: { writerId: 1 } });
+    await server.data('POST /api/posts:create', { body: [{ writerId: 1 }, { writerId: 6 }] });
+    await server.data('POST /api/permissions:create', {
+      body: { role: 'clerk', resource: 'posts', actions: ['list', 'get', 'update'] },
+    });
+    const made = await server.data('POST /api/apiKeys:create', { as: 'clerk', body: { role: 'clerk' } });
+    server.tokens.set('clerkKey', made.token);
   });
   afterAll(() => server.stop());
   for (const scenario of [...lockouts, ...powers]) test(scenario.name, () => server.play(scenario));

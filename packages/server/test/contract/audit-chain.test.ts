@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { behind, entriesOf, verified } from '../support/audit-entries.ts';
-import { describeEngines, type Engine, type Store } from '../support/engines.ts';
+import { describeEngines, type Engine, nodesOf, type Store } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
+import { ServerChild } from '../support/server-child.ts';
 
 const role = (server: TestServer, name: string): Promise<unknown> =>
   server.data('POST /api/roles:create', { body: { name } });
@@ -271,26 +270,12 @@ describeEngines('administrative acts and kill -9', (engine) => {
 });
 
 /** Makes roles by several clients until the server is killed. */
-async function killed({ dataDir, databaseUrl }: Store, round: number, acknowledged: string[]): Promise<void> {
-  const program = fileURLToPath(new URL('../support/killable-server.ts', import.meta.url));
-  const child = spawn(process.execPath, [program, dataDir, ...(databaseUrl ? [databaseUrl] : [])], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const url = await new Promise<string>((resolve) =>
-    child.stdout.once('data', (chunk) => resolve(String(chunk).trim())),
-  );
-  const call = (path: string, token: string | null, body: unknown): Promise<Response> =>
-    fetch(`${url}/api/${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
-      body: JSON.stringify(body),
-    });
-  const account = { email: 'root@example.com', password: 'correct horse battery' };
-  const signedIn = (await (await call('auth:signIn', null, account)).json()) as { data: { token: string } };
+async function killed(store: Store, round: number, acknowledged: string[]): Promise<void> {
+  const server = await ServerChild.start(store);
   const maker = async (client: number): Promise<void> => {
     for (let n = 0; ; n += 1) {
       const name = `k${round}c${client}n${n}`;
-      const reply = await call('roles:create', signedIn.data.token, { name }).catch(() => null);
+      const reply = await server.call('roles:create', { name });
       if (!reply) return;
       if (reply.ok) acknowledged.push(name);
     }
@@ -298,9 +283,7 @@ async function killed({ dataDir, databaseUrl }: Store, round: number, acknowledg
   const makers = [0, 1, 2].map(maker);
   const wanted = acknowledged.length + 10;
   while (acknowledged.length < wanted) await new Promise((resolve) => setTimeout(resolve, 7 + round * 10));
-  const gone = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGKILL');
-  await Promise.all([gone, ...makers]);
+  await Promise.all([server.kill(), ...makers]);
 }
 
 describeEngines('a journal that fails', (engine) => {
@@ -357,7 +340,7 @@ describeEngines('several servers and one journal', (engine) => {
   }
   test('write one chain, and sum the use of keys', async () => {
     const store = await engine.store();
-    const shared: Engine = { name: engine.name, store: async () => ({ ...store, remove: async () => {} }) };
+    const shared = nodesOf(engine, store);
     const nodes = await Promise.all([TestServer.start(shared), TestServer.start(shared)]);
     const [first, second] = nodes as [TestServer, TestServer];
     const key = await first.data('POST /api/apiKeys:create', { body: { role: { name: 'viewer' } } });

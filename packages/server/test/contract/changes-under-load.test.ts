@@ -1,11 +1,7 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { describeEngines, type Store } from '../support/engines.ts';
+import { describeEngines, nodesOf, type Store, sqlite } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
+import { ServerChild } from '../support/server-child.ts';
 
 /** Changes of one collection, each undone by the next. */
 const rounds: readonly (readonly [string, object])[] = [
@@ -21,12 +17,14 @@ const rounds: readonly (readonly [string, object])[] = [
 /** Stays: every record, also one that was being written meanwhile, has the default. */
 const last = ['fields:create', { name: 'last', type: 'integer', required: true, defaultValue: 3 }] as const;
 
+const patience = { timeout: 20_000, interval: 5 };
+
 describeEngines('definitions that change under readers and writers', (engine) => {
   let store: Store;
   let nodes: TestServer[];
   beforeAll(async () => {
     store = await engine.store();
-    const shared = { name: engine.name, store: async () => ({ ...store, remove: async () => {} }) };
+    const shared = nodesOf(engine, store);
     nodes = [await TestServer.start(shared)];
     if (engine.name === 'postgres') nodes.push(await TestServer.start(shared));
     await nodes[0]!.data('POST /api/collections:create', {
@@ -50,11 +48,13 @@ describeEngines('definitions that change under readers and writers', (engine) =>
     const changer = nodes[0]!;
     const other = nodes.at(-1)!;
     let going = true;
+    let answered = 0;
     const acknowledged = new Map<number, number>();
     const odd: string[] = [];
     const writer = async (offset: number): Promise<void> => {
       for (let mark = offset; going; mark += 4) {
         const reply = await other.call('POST /api/things:create', { body: { n: mark, mark } });
+        answered += 1;
         if (reply.status === 200) acknowledged.set(mark, mark);
         // The body names a field by its former name, or gives a number where text is wanted now.
         else if (![400, 422, 503].includes(reply.status)) odd.push(reply.text);
@@ -77,12 +77,13 @@ describeEngines('definitions that change under readers and writers', (engine) =>
           break;
         }
       }
-      await new Promise((resolve) => setTimeout(resolve, 60));
+      const before = answered;
+      await expect.poll(() => answered, patience).toBeGreaterThan(before + 8);
     }
+    await expect.poll(() => acknowledged.size, patience).toBeGreaterThan(50);
     going = false;
     await Promise.all(others);
     expect({ failed, odd: odd.slice(0, 3) }).toEqual({ failed: [], odd: [] });
-    expect(acknowledged.size).toBeGreaterThan(50);
     const found = new Map<number, unknown>();
     for (let after = ''; ; ) {
       const { body } = await changer.call(`GET /api/things:list?pageSize=1000&count=none${after}`);
@@ -100,50 +101,35 @@ describeEngines('definitions that change under readers and writers', (engine) =>
 
 describe('definitions that change while the process is killed (sqlite)', () => {
   test('are wholly there or wholly absent, with their data', { timeout: 120_000 }, async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'tablinum-kill-'));
-    const program = fileURLToPath(new URL('../support/killable-server.ts', import.meta.url));
+    const store = await sqlite.store();
     let random = 20_261_121;
     const next = (below: number): number => {
       random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0;
       return Math.floor((random / 2 ** 32) * below);
     };
     for (let round = 0; round < 10; round += 1) {
-      const child = spawn(process.execPath, [program, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
-      const url = await new Promise<string>((resolve) =>
-        child.stdout.once('data', (chunk) => resolve(String(chunk).trim())),
-      );
-      let token = '';
-      const call = async (path: string, body: unknown): Promise<{ status: number; data: unknown } | null> => {
-        const reply = await fetch(`${url}/api/${path}`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
-          body: JSON.stringify(body),
-        }).catch(() => null);
-        const json = (await reply?.json().catch(() => null)) as { data: unknown } | null;
-        return reply && json ? { status: reply.status, data: json.data } : null;
-      };
-      const account = { email: 'root@example.com', password: 'correct horse battery' };
-      token = ((await call('auth:signIn', account))!.data as { token: string }).token;
+      const server = await ServerChild.start(store);
       if (round === 0) {
-        await call('collections:create', { name: 'parents', fields: [{ name: 'n', type: 'integer' }] });
+        await server.data('collections:create', { name: 'parents', fields: [{ name: 'n', type: 'integer' }] });
         const parent = { name: 'parent', type: 'belongsTo', target: 'parents', onDelete: 'cascade' };
-        await call('collections:create', { name: 'children', fields: [parent] });
-        await call(
+        await server.data('collections:create', { name: 'children', fields: [parent] });
+        await server.data(
           'parents:create',
           Array.from({ length: 1000 }, (_, n) => ({ n })),
         );
-        await call(
+        await server.data(
           'children:create',
           Array.from({ length: 1000 }, (_, n) => ({ parentId: n + 1 })),
         );
       }
       // What is defined answers, and what answers holds all records: parents rebuilt keep their children.
-      const defined = (await call('collections:list', {}))!.data as { name: string; fields: { name: string }[] }[];
+      const defined = (await server.data('collections:list', {})) as { name: string; fields: { name: string }[] }[];
       for (const { name, fields } of defined.filter((each) => ['parents', 'children'].includes(each.name))) {
         const columns = fields.map((field) => field.name).filter((each) => each !== 'parent');
-        const listed = await call(`${name}:list`, { pageSize: 1000, fields: columns });
-        expect([name, listed!.status, (listed!.data as unknown[]).length]).toEqual([name, 200, 1000]);
-        for (const row of listed!.data as Record<string, unknown>[])
+        const listed = await server.call(`${name}:list`, { pageSize: 1000, fields: columns });
+        const { data } = (await listed!.json()) as { data: Record<string, unknown>[] };
+        expect([name, listed!.status, data.length]).toEqual([name, 200, 1000]);
+        for (const row of data)
           for (const key of ['n', 'm', 'parentId']) if (key in row) expect(row[key]).not.toBeNull();
       }
       const is = defined.find((each) => each.name === 'parents')!.fields.map((field) => field.name);
@@ -166,18 +152,21 @@ describe('definitions that change while the process is killed (sqlite)', () => {
           },
           { name: `peer${round}` },
         ];
-        if (round % 2 === 0) await call('collections:apply', set);
-        await call('fields:update', { ...about, type: 'string' });
-        await call('fields:create', { collectionName: 'parents', name: `f${round}`, type: 'integer', defaultValue: 1 });
-        await call('fields:update', { ...about, type: 'integer', newName: key === 'n' ? 'm' : 'n' });
-        await call('fields:destroy', { collectionName: 'parents', name: `f${round}` });
-        if (round % 2 === 1) await call('collections:apply', set);
+        if (round % 2 === 0) await server.data('collections:apply', set);
+        await server.data('fields:update', { ...about, type: 'string' });
+        await server.data('fields:create', {
+          collectionName: 'parents',
+          name: `f${round}`,
+          type: 'integer',
+          defaultValue: 1,
+        });
+        await server.data('fields:update', { ...about, type: 'integer', newName: key === 'n' ? 'm' : 'n' });
+        await server.data('fields:destroy', { collectionName: 'parents', name: `f${round}` });
+        if (round % 2 === 1) await server.data('collections:apply', set);
       })();
       await new Promise((resolve) => setTimeout(resolve, next(220)));
-      const gone = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGKILL');
-      await Promise.all([gone, changes]);
+      await Promise.all([server.kill(), changes]);
     }
-    rmSync(dataDir, { recursive: true, force: true });
+    await store.remove();
   });
 });

@@ -1,12 +1,10 @@
-import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { sqlite } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
+import { ServerChild } from '../support/server-child.ts';
 
 const definition = { name: 'things', fields: [{ name: 'n', type: 'integer' }] };
 
@@ -76,33 +74,17 @@ describe('durability (sqlite)', () => {
   });
 
   test('what was acknowledged before kill -9 is there after it, with its events', async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'tablinum-kill-'));
-    const program = fileURLToPath(new URL('../support/killable-server.ts', import.meta.url));
+    const store = await sqlite.store();
     const acknowledged: number[] = [];
     for (let round = 0; round < 3; round += 1) {
-      const child = spawn(process.execPath, [program, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
-      const url = await new Promise<string>((resolve) =>
-        child.stdout.once('data', (chunk) => resolve(String(chunk).trim())),
-      );
-      const call = (path: string, token: string | null, body: unknown): Promise<Response> =>
-        fetch(`${url}/api/${path}`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
-          body: JSON.stringify(body),
-        });
-      const signedIn = (await (
-        await call('auth:signIn', null, { email: 'root@example.com', password: 'correct horse battery' })
-      ).json()) as { data: { token: string } };
-      const { token } = signedIn.data;
-      if (round === 0) await call('collections:create', token, definition);
-      const listed = (await (await call('things:list', token, { pageSize: 1000, fields: ['n'] })).json()) as {
-        data: { n: number }[];
-      };
-      const there = new Set(listed.data.map((thing) => thing.n));
+      const server = await ServerChild.start(store);
+      if (round === 0) await server.data('collections:create', definition);
+      const listed: { n: number }[] = await server.data('things:list', { pageSize: 1000, fields: ['n'] });
+      const there = new Set(listed.map((thing) => thing.n));
       expect(acknowledged.filter((n) => !there.has(n))).toEqual([]);
       const writer = async (from: number): Promise<void> => {
         for (let n = from; ; n += 4) {
-          const reply = await call('things:create', token, { n }).catch(() => null);
+          const reply = await server.call('things:create', { n });
           if (!reply) return;
           if (reply.ok) acknowledged.push(n);
         }
@@ -112,12 +94,10 @@ describe('durability (sqlite)', () => {
       const few = acknowledged.length + 5;
       await new Promise((resolve) => setTimeout(resolve, 150 + round * 50));
       await expect.poll(() => acknowledged.length, { timeout: 10_000 }).toBeGreaterThan(few);
-      const gone = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGKILL');
-      await Promise.all([gone, ...writers]);
+      await Promise.all([server.kill(), ...writers]);
     }
     expect(acknowledged.length).toBeGreaterThan(10);
-    rmSync(dataDir, { recursive: true, force: true });
+    await store.remove();
   });
 });
 

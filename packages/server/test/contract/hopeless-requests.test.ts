@@ -122,7 +122,7 @@ describeEngines('hopeless requests beside others', (engine) => {
     while (going) {
       const from = performance.now();
       const key = 1 + ((waits.length * 7919) % records);
-      const reply = await fetch(`${store.url}/api/items:get?filterByTk=${key}`, { headers: store.headers });
+      const reply = await fetch(`${store.server.url}/api/items:get?filterByTk=${key}`, { headers: store.headers });
       await reply.arrayBuffer();
       expect(reply.status).toBe(200);
       waits.push(performance.now() - from);
@@ -136,9 +136,9 @@ describeEngines('hopeless requests beside others', (engine) => {
         ? `${action.includes('?') ? '&' : '?'}filter=${encodeURIComponent(JSON.stringify(filter))}`
         : '';
       const from = performance.now();
-      const asked = store.post(action + query, body);
+      const asked = store.server.call(action + query, body);
       const waits = await waitsBeside(asked);
-      const reply = await asked;
+      const reply = (await asked)!;
       const p99 = waits[Math.floor(waits.length * 0.99)]!;
       process.stdout.write(
         `${engine.name}: ${name}: ${reply.status} after ${Math.round(performance.now() - from)} ms; p99 of ${waits.length} gets ${p99.toFixed(1)} ms, the longest ${waits.at(-1)!.toFixed(0)}\n`,
@@ -151,7 +151,7 @@ describeEngines('hopeless requests beside others', (engine) => {
     });
 
   test('and the changed field holds every value', async () => {
-    const reply = await fetch(`${store.url}/api/items:list?filter={"n":"${records - 1}"}&fields=n`, {
+    const reply = await fetch(`${store.server.url}/api/items:list?filter={"n":"${records - 1}"}&fields=n`, {
       headers: store.headers,
     });
     expect(await reply.json()).toMatchObject({ data: [{ n: String(records - 1) }], meta: { count: 1 } });

@@ -48,6 +48,24 @@ describeEngines('hostile input', (engine) => {
     return reply;
   }
 
+  /** Objects that no text can be made of: those of bracketed parameters, and what a body can name. */
+  const textless = { toString: 1, valueOf: 1 };
+  test.each<[string, unknown?]>([
+    ['GET apiKeys:stats?filterByTk[]=1'],
+    ['POST apiKeys:stats', { filterByTk: textless }],
+    ['GET permissions:explain?role=viewer&resource=roles&action=list&user[]=1'],
+    ['POST roles:create', { name: textless }],
+    ['POST things:list?filter[text]=plain', { filter: textless }],
+    ['POST things:get', { filterByTk: [textless] }],
+    ['POST things:query', { measures: [{ field: [textless], aggregation: 'sum' }] }],
+    ['POST things:query', { measures: [{ aggregation: 'count' }], orders: [{ alias: textless }] }],
+    ['POST things:query', { measures: [{ aggregation: 'count' }], orders: [{ alias: 'count', order: textless }] }],
+  ])('an object where a text belongs is refused: %s %j', async (request, body) => {
+    const reply = await harmless(request.replace(' ', ' /api/'), body);
+    expect([400, 422]).toContain(reply.status);
+    expect(await server.picture()).toBe(before);
+  });
+
   describe.each(texts)('%j', (text) => {
     test('as a value it is only a value', async () => {
       const { id } = await server.data('POST /api/things:create', { body: { text, data: { [text]: [text] } } });

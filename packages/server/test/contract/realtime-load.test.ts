@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { describeEngines, postgres, type Store, sqlite } from '../support/engines.ts';
+import { describeEngines, nodesOf, postgres, type Store, sqlite } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 import { ServerChild } from '../support/server-child.ts';
 import { SocketClient } from '../support/socket-client.ts';
@@ -119,7 +119,7 @@ describeEngines('two servers tell of each other', (engine) => {
   let nodes: TestServer[];
   beforeAll(async () => {
     store = await engine.store();
-    const shared = { name: postgres.name, store: async () => ({ ...store, remove: async () => {} }) };
+    const shared = nodesOf(postgres, store);
     nodes = [await TestServer.start(shared), await TestServer.start(shared)];
   });
   afterAll(async () => {

@@ -15,6 +15,7 @@ describeEngines('two thousand collections', (engine) => {
   let server: TestServer;
   const created: number[] = [];
   let made = 0;
+  /** The quickest of some: what else the machine does makes others slower. */
   async function timed(): Promise<number> {
     const times: number[] = [];
     for (let count = 0; count < 7; count += 1) {
@@ -23,7 +24,7 @@ describeEngines('two thousand collections', (engine) => {
       await server.data('POST /api/collections:create', { body: definition(`single${made}`) });
       times.push(performance.now() - from);
     }
-    return times.sort((one, other) => one - other)[3]!;
+    return Math.min(...times);
   }
   beforeAll(async () => {
     server = await TestServer.start(engine);

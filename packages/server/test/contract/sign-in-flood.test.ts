@@ -1,10 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { Agent, request } from 'node:http';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines, type Store } from '../support/engines.ts';
+import { ServerChild } from '../support/server-child.ts';
 
-const program = fileURLToPath(new URL('../support/killable-server.ts', import.meta.url));
 const attempts = 1500;
 const atOnce = 120;
 const root = { email: 'root@example.com', password: 'correct horse battery' };
@@ -18,20 +16,15 @@ interface Answered {
 /** Limits are off, as if the flood came from thousands of addresses. */
 describeEngines('a flood of sign-ins', (engine) => {
   let store: Store;
-  let child: ChildProcess;
-  let url = '';
+  let server: ServerChild;
   const agents = { flood: new Agent({ keepAlive: true, maxSockets: atOnce }), reads: new Agent({ keepAlive: true }) };
 
   beforeAll(async () => {
     store = await engine.store();
-    const env = JSON.stringify({ RATE_LIMIT_ANONYMOUS: 'off', RATE_LIMIT_SIGN_IN: 'off' });
-    const args = [program, store.dataDir, store.databaseUrl ?? '', env];
-    child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-    url = await new Promise((resolve) => child.stdout!.once('data', (chunk) => resolve(String(chunk).trim())));
+    server = await ServerChild.start(store, { RATE_LIMIT_SIGN_IN: 'off' });
   });
   afterAll(async () => {
-    child.kill('SIGKILL');
-    await new Promise((resolve) => child.once('exit', resolve));
+    await server.kill();
     agents.flood.destroy();
     agents.reads.destroy();
     await store.remove();
@@ -110,7 +103,7 @@ describeEngines('a flood of sign-ins', (engine) => {
   function post(path: string, body: unknown, agent: Agent, token?: string): Promise<Answered> {
     return new Promise((resolve, reject) => {
       const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) };
-      const sent = request(`${url}/api/${path}`, { method: 'POST', agent, headers }, (reply) => {
+      const sent = request(`${server.url}/api/${path}`, { method: 'POST', agent, headers }, (reply) => {
         let text = '';
         reply.setEncoding('utf8').on('data', (chunk: string) => {
           text += chunk;

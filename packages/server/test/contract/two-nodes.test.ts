@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { anonymous } from '../../src/identity/authenticator.ts';
 import { makeReset } from '../../src/records/system/own-account.ts';
-import { describeEngines, type Store } from '../support/engines.ts';
+import { describeEngines, nodesOf, type Store } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
 describeEngines('two servers on one store', (engine) => {
@@ -13,7 +13,7 @@ describeEngines('two servers on one store', (engine) => {
   let nodes: TestServer[];
   beforeAll(async () => {
     store = await engine.store();
-    const shared = { name: engine.name, store: async () => ({ ...store, remove: async () => {} }) };
+    const shared = nodesOf(engine, store);
     nodes = await Promise.all([TestServer.start(shared), TestServer.start(shared), TestServer.start(shared)]);
   });
   afterAll(async () => {

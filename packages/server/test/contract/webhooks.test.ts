@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { describeEngines, type Engine, type Store } from '../support/engines.ts';
+import { describeEngines, nodesOf, type Store } from '../support/engines.ts';
 import { hour, MovingClock } from '../support/moving-clock.ts';
 import { accepts, fails, hangs, Receiver } from '../support/receiver.ts';
 import { TestServer } from '../support/scenario.ts';
+import { ServerChild } from '../support/server-child.ts';
 
 const env = { OUTBOUND_ALLOW: '127.0.0.1' };
 const orders = { name: 'orders', fields: [{ name: 'n', type: 'integer' }] };
@@ -34,7 +33,7 @@ describeEngines('several servers', (engine) => {
   beforeAll(async () => {
     receiver = await Receiver.start();
     store = await engine.store();
-    const shared: Engine = { name: engine.name, store: async () => ({ ...store, remove: async () => {} }) };
+    const shared = nodesOf(engine, store);
     nodes = await Promise.all([1, 2, 3].map(() => TestServer.start(shared, { env })));
   });
   afterAll(async () => {
@@ -98,28 +97,17 @@ describeEngines('a server that is killed', (engine) => {
 });
 
 /** Writes orders through a server of its own process, which is killed amid them; returns those that it acknowledged. */
-async function writtenUntilKilled({ dataDir, databaseUrl }: Store): Promise<number[]> {
-  const program = fileURLToPath(new URL('../support/killable-server.ts', import.meta.url));
-  const child = spawn(process.execPath, [program, dataDir, databaseUrl ?? '', JSON.stringify(env)]);
-  const url = await new Promise<string>((resolve) => child.stdout.once('data', (text) => resolve(String(text).trim())));
-  const post = (path: string, token: string, body: object): Promise<Response> =>
-    fetch(`${url}/api/${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
-      body: JSON.stringify(body),
-    });
-  const signIn = await post('auth:signIn', '', { email: 'root@example.com', password: 'correct horse battery' });
-  const { token } = ((await signIn.json()) as { data: { token: string } }).data;
+async function writtenUntilKilled(store: Store): Promise<number[]> {
+  const server = await ServerChild.start(store, env);
   const acknowledged: number[] = [];
-  try {
-    for (let n = 0; n < 100_000; n += 1) {
-      const reply = await post('orders:create', token, { n });
-      if (reply.ok) acknowledged.push(n);
-      if (n === 100) setTimeout(() => child.kill('SIGKILL'), 15);
-    }
-  } catch {
-    // It has been killed.
+  let gone: Promise<void> | null = null;
+  for (let n = 0; n < 100_000; n += 1) {
+    const reply = await server.call('orders:create', { n });
+    if (reply === null) break;
+    if (reply.ok) acknowledged.push(n);
+    if (n === 100) gone = new Promise((resolve) => setTimeout(() => resolve(server.kill()), 15));
   }
+  await gone;
   return acknowledged;
 }
 
@@ -187,6 +175,30 @@ describeEngines('a store from before there were webhooks', (engine) => {
     await hook(server, receiver);
     await server.data('POST /api/orders:create', { body: { n: 1 } });
     await expect.poll(() => told(receiver)).toEqual([1]);
+    await server.stop();
+    await receiver.stop();
+  });
+});
+
+/** `WEBHOOK_MESSAGES=10000 vitest run contract/webhooks` measures as many. */
+const messages = Number(process.env['WEBHOOK_MESSAGES'] ?? 500);
+
+describeEngines('many messages', (engine) => {
+  test('reach one receiver', { timeout: 30_000 + messages * 20 }, async () => {
+    const receiver = await Receiver.start();
+    const server = await TestServer.start(engine, { env });
+    await server.data('POST /api/collections:create', { body: orders });
+    await hook(server, receiver);
+    const begun = performance.now();
+    for (let from = 0; from < messages; from += 500)
+      await server.data('POST /api/orders:create', { body: Array.from({ length: 500 }, (_, n) => ({ n: from + n })) });
+    const all = (): boolean => receiver.received.length >= messages;
+    await expect.poll(all, { timeout: 20_000 + messages * 20, interval: 20 }).toBe(true);
+    const seconds = (performance.now() - begun) / 1000;
+    process.stdout.write(
+      `${engine.name}: ${Math.round(receiver.received.length / seconds)} messages/s to one receiver\n`,
+    );
+    expect(new Set(told(receiver)).size).toBe(receiver.received.length);
     await server.stop();
     await receiver.stop();
   });

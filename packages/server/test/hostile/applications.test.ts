@@ -1,6 +1,6 @@
 import { request as plainRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemActions } from '../../src/http/http-server.ts';
+import { systemActions } from '../../src/http/action-table.ts';
 import { describeEngines } from '../support/engines.ts';
 import { type Operation, operationsOf } from '../support/hostile/attempts.ts';
 import { type Reply, TestServer } from '../support/scenario.ts';

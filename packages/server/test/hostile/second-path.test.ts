@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemActions } from '../../src/http/http-server.ts';
+import { systemActions } from '../../src/http/action-table.ts';
 import { describeEngines } from '../support/engines.ts';
 import {
   type Attempt,
@@ -64,29 +64,31 @@ describeEngines('every second path meets the gate', (engine) => {
   async function mark({ name }: Side): Promise<string> {
     const lease = await server.running.applications.find(name);
     try {
-      const { database } = lease.application;
-      const [events, meta] = await database.read([
-        { text: 'SELECT max(id) FROM _events', values: [] },
-        { text: 'SELECT * FROM _meta', values: [] },
-      ]);
-      return JSON.stringify([events, meta]);
+      const text = 'SELECT (SELECT max(id) FROM _events),version,schema_version FROM _meta';
+      const [rows] = await lease.application.database.read([{ text, values: [] }]);
+      return String(rows![0]);
     } finally {
       lease.release();
     }
   }
+  /** What stands behind an attempt stands before the next: nobody else writes. */
+  const marks = new Map<string, string>();
 
   let asked = 0;
   async function tryBoth(role: string, attempt: Attempt, problems: string[]): Promise<Answer> {
     const sides = sidesOf(role);
-    const before = await Promise.all(sides.map(mark));
+    for (const side of sides) if (!marks.has(side.name)) marks.set(side.name, await mark(side));
     const [left, right] = (await Promise.all(sides.map((side) => send(side, role, attempt)))) as [Answer, Answer];
     asked += 1;
     const said = `${role}: ${attempt.method} ${attempt.path} ${JSON.stringify(attempt.body) ?? ''} -> ${left.status} ${left.text.slice(0, 160)}`;
     if (left.text !== right.text || left.status !== right.status || left.etag !== right.etag)
       problems.push(`${said}\n   differs: ${right.status} ${right.text.slice(0, 160)} ${left.etag} ${right.etag}`);
     if (left.status >= 500) problems.push(`${said}\n   fails`);
-    const after = await Promise.all(sides.map(mark));
-    if (JSON.stringify(after) !== JSON.stringify(before)) problems.push(`${said}\n   changes something`);
+    for (const side of sides) {
+      const now = await mark(side);
+      if (now !== marks.get(side.name)) problems.push(`${said}\n   changes something`);
+      marks.set(side.name, now);
+    }
     return left;
   }
 

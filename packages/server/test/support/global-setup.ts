@@ -11,7 +11,7 @@ declare module 'vitest' {
 
 /** One PostgreSQL for the whole run. In CI its absence fails; on a laptop it is said and skipped. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const started = await startThrowawayPostgres();
+  const started = await startThrowawayPostgres({ durable: false });
   if ('skipped' in started) {
     if (process.env['CI']) throw new Error(`PostgreSQL is needed in CI: ${started.skipped}`);
     process.stdout.write(`PostgreSQL tests are skipped: ${started.skipped}\n`);

@@ -1,13 +1,13 @@
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'vitest';
+import type { Json } from './json.ts';
 
 export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a message's body has no static type here
-  readonly body: any;
+  readonly body: Json;
 }
 
 /** What a receiver does with a message; by default it says that it has it. */

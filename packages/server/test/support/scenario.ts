@@ -5,14 +5,14 @@ import type { SyncFile } from '../../src/database/sqlite/durability.ts';
 import { type RunningServer, type ServerOptions, startServer } from '../../src/server.ts';
 import { type Asked, Expectation } from './documented-replies.ts';
 import type { Engine, Store } from './engines.ts';
+import type { Json } from './json.ts';
+import { storePicture } from './store-picture.ts';
 
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // Replies are looked into freely by tests.
-  // biome-ignore lint/suspicious/noExplicitAny: a reply's body has no static type here
-  readonly body: any;
+  readonly body: Json;
 }
 
 /** One sentence of the contract. `events` defaults to none; every refusal asserts that nothing changed. */
@@ -50,7 +50,7 @@ export class TestServer {
   readonly #parts: Pick<ServerOptions, 'syncFile' | 'clock'>;
   /** False where nobody is there to sign in. */
   readonly #signsIn: boolean;
-  /** Tokens of applications whose records {@link TestServer.picture} shows too, by application. */
+  /** Tokens of applications that pictures show too, by application. */
   readonly pictured = new Map<string, string>();
 
   private constructor(
@@ -166,8 +166,7 @@ export class TestServer {
   }
 
   /** The reply's data, with the status checked: for setting a test up. */
-  // biome-ignore lint/suspicious/noExplicitAny: a reply's data has no static type here
-  async data(request: string, more: Pick<Scenario, 'as' | 'body' | 'headers'> = {}): Promise<any> {
+  async data(request: string, more: Pick<Scenario, 'as' | 'body' | 'headers'> = {}): Promise<Json> {
     const reply = await this.call(request, more);
     if (reply.status !== 200) throw new Error(`${request}: ${reply.status} ${reply.text}`);
     return reply.body.data;
@@ -176,7 +175,7 @@ export class TestServer {
   /** Runs one scenario row. */
   async play(scenario: Scenario): Promise<Reply> {
     const refusal = scenario.expect.status >= 400;
-    const before = refusal ? await this.picture() : '';
+    const before = refusal ? await this.#stored() : '';
     const since = await this.lastCursor();
     const reply = await this.call(scenario.request, scenario);
     expect({ status: reply.status, text: reply.text }).toMatchObject({ status: scenario.expect.status });
@@ -189,12 +188,23 @@ export class TestServer {
         message: expect.any(String),
         code: expect.any(String),
       });
-      expect(await this.picture()).toBe(before);
+      expect(await this.#stored()).toBe(before);
     }
     return reply;
   }
 
-  /** Everything that a refused request must leave as it was: definitions and every record of every collection. */
+  /** Everything that a refused request must leave as it was. */
+  async #stored(): Promise<string> {
+    const { applications } = this.running;
+    const pictures = [await storePicture(applications.main)];
+    for (const name of this.pictured.keys()) {
+      const lease = await applications.find(name);
+      pictures.push(await storePicture(lease.application).finally(() => lease.release()));
+    }
+    return pictures.join('\n');
+  }
+
+  /** Definitions and every record of every collection, as an admin reads them. */
   async picture(): Promise<string> {
     const pictures = [await this.#pictureOf({})];
     for (const [app, as] of this.pictured) pictures.push(await this.#pictureOf({ as, headers: { 'x-app': app } }));

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Store } from './engines.ts';
+import type { Json } from './json.ts';
 
 const program = fileURLToPath(new URL('./killable-server.ts', import.meta.url));
 
@@ -33,25 +34,39 @@ export class ServerChild {
     return server;
   }
 
-  /** The reply's data; null where the server is gone. */
-  // biome-ignore lint/suspicious/noExplicitAny: a reply's data has no static type here
-  async data(action: string, body?: unknown): Promise<any> {
-    const reply = await fetch(`${this.url}/api/${action}`, {
+  /** The reply; null where the server is gone. */
+  async call(action: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Response | null> {
+    return fetch(`${this.url}/api/${action}`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
         ...(this.token !== '' && { authorization: `Bearer ${this.token}` }),
+        ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     }).catch(() => null);
+  }
+
+  /** The reply's data; null where the server is gone. */
+  async data(action: string, body?: unknown): Promise<Json> {
+    const reply = await this.call(action, body);
     const text = await reply?.text().catch(() => null);
     return text ? JSON.parse(text).data : null;
   }
 
   /** Resident memory in MB. */
   get memory(): number {
-    const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${this.#child.pid}/status`, 'utf8'));
-    return Number(line![1]) / 1024;
+    return this.#megabytes('VmRSS');
+  }
+
+  /** What it has held in memory at most since it began, in MB; null where the system does not tell. */
+  get peakMemory(): number | null {
+    return existsSync('/proc/self/status') ? this.#megabytes('VmHWM') : null;
+  }
+
+  #megabytes(name: string): number {
+    const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
+    return Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)![1]) / 1024;
   }
 
   /** Ends it at once, without a word. */

@@ -1,10 +1,8 @@
 import { WebSocket } from 'ws';
+import type { Json } from './json.ts';
 import type { TestServer } from './scenario.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: messages are plain JSON
-type Json = any;
-
-const patienceMilliseconds = 15_000;
+const patienceMilliseconds = 40_000;
 
 /** A client of `/api/realtime` that keeps what it hears. */
 export class SocketClient {

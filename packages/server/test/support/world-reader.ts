@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { Json } from './json.ts';
 import { expectedList } from './oracle/list.ts';
 import { type CollectionModel, isMany, isTrashed, type Row, rowsOf } from './oracle/model.ts';
 import { namesDenied, queryNamesDenied } from './oracle/named.ts';
@@ -110,19 +111,9 @@ export class WorldReader {
     whole: Row[],
     pageSize: number,
   ): Promise<void> {
-    const shown: unknown[] = [];
-    for (let page = 1; ; page += 1) {
-      const path = `${collection.name}:list`;
-      const reply = await this.#post(
-        path,
-        { ...wireOf(request), pageSize, page, count: page % 2 ? 'exact' : 'none' },
-        asking,
-      );
-      expect(reply.status, this.#told(`${path} page ${page} of ${pageSize}`, request, asking)(reply)).toBe(200);
-      shown.push(...reply.body.data);
-      if (!reply.body.meta.hasNext) break;
-    }
-    expect(shown, this.#told(`${collection.name}:list pages of ${pageSize}`, request, asking)()).toEqual(whole);
+    await this.#walk(`pages of ${pageSize}`, request, collection, asking, whole, (page, before) =>
+      before?.hasNext === false ? null : { pageSize, page, count: page % 2 ? 'exact' : 'none' },
+    );
   }
 
   async #cursors(
@@ -132,22 +123,32 @@ export class WorldReader {
     whole: Row[],
     pageSize: number,
   ): Promise<void> {
+    await this.#walk(`cursors of ${pageSize}`, request, collection, asking, whole, (_, before) =>
+      before?.nextCursor === null ? null : { pageSize, ...(before && { after: before.nextCursor }) },
+    );
+  }
+
+  /** All pages one after the other, each asked for by its number or by what the one before it said; null ends. */
+  async #walk(
+    how: string,
+    request: ListRequest,
+    collection: CollectionModel,
+    asking: Asking,
+    whole: Row[],
+    pageOf: (page: number, before: Json | null) => Json | null,
+  ): Promise<void> {
+    const path = `${collection.name}:list`;
     const shown: unknown[] = [];
-    for (let after: string | null = ''; after !== null; ) {
-      const path = `${collection.name}:list`;
-      const reply: Reply = await this.#post(
-        path,
-        { ...wireOf(request), pageSize, ...(after !== '' && { after }) },
-        asking,
-      );
-      expect(reply.status, this.#told(`${path} after, ${pageSize}`, request, asking)(reply)).toBe(200);
-      expect(reply.body.meta.count, this.#told(`${path} after, ${pageSize}`, request, asking)(reply)).toBe(
-        whole.length,
-      );
+    let meta: Json = null;
+    for (let page = 1, asked = pageOf(1, null); asked !== null; page += 1, asked = pageOf(page, meta)) {
+      const reply = await this.#post(path, { ...wireOf(request), ...asked }, asking);
+      const told = this.#told(`${path} ${how}, the ${page}.`, request, asking);
+      expect(reply.status, told(reply)).toBe(200);
+      meta = reply.body.meta;
+      if (asked.count !== 'none') expect(meta.count, told(reply)).toBe(whole.length);
       shown.push(...reply.body.data);
-      after = reply.body.meta.nextCursor;
     }
-    expect(shown, this.#told(`${collection.name}:list cursors of ${pageSize}`, request, asking)()).toEqual(whole);
+    expect(shown, this.#told(`${path} ${how}`, request, asking)()).toEqual(whole);
   }
 
   async #streams(request: ListRequest, collection: CollectionModel, asking: Asking, whole: Row[]): Promise<void> {

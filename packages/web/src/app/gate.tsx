@@ -1,11 +1,14 @@
 /** The pages of an application for who is signed in there; for everybody else its sign-in, at the same address. */
 import { Outlet } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { ApplicationProvider } from '../data/application.tsx';
 import { useToken } from '../data/session.ts';
 import { rememberApplication } from './last-application.ts';
-import { Shell } from './shell.tsx';
 import { SignIn } from './sign-in.tsx';
+
+/** Asked for at once, and not waited for by the sign-in. */
+const shell = import('./shell.tsx');
+const Shell = lazy(async () => ({ default: (await shell).Shell }));
 
 export function Gate({ application }: { application: string }): ReactNode {
   const token = useToken(application);
@@ -15,9 +18,11 @@ export function Gate({ application }: { application: string }): ReactNode {
       {token === null ? (
         <SignIn />
       ) : (
-        <Shell>
-          <Outlet />
-        </Shell>
+        <Suspense>
+          <Shell>
+            <Outlet />
+          </Shell>
+        </Suspense>
       )}
     </ApplicationProvider>
   );

@@ -1,4 +1,4 @@
-import '@mantine/core/styles.layer.css';
+import '../ui/theme/mantine.css';
 import '../ui/theme/base.css';
 import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
@@ -6,7 +6,6 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from '../data/queries.ts';
-import { ConfirmHost } from '../ui/confirm.tsx';
 import { preferredLanguage, TextsProvider, textsIn } from '../ui/i18n/texts.tsx';
 import { cssVariables, themeIn } from '../ui/theme/theme.ts';
 import { Toasts } from '../ui/toasts.tsx';
@@ -33,7 +32,6 @@ createRoot(document.getElementById('app')!).render(
           <ErrorBoundary>
             <RouterProvider router={router} />
           </ErrorBoundary>
-          <ConfirmHost />
           <Toasts />
         </QueryClientProvider>
       </MantineProvider>

@@ -81,9 +81,4 @@ export const accessRoutes = [
     component: lazyRouteComponent(() => import('../admin/audit/audit-page.tsx'), 'AuditPage'),
     validateSearch: auditSearch,
   }),
-  createRoute({
-    getParentRoute,
-    path: 'api',
-    component: lazyRouteComponent(() => import('../admin/docs/api-page.tsx'), 'ApiPage'),
-  }),
 ] as const;

@@ -33,10 +33,10 @@ export const sections: readonly Section[] = [
     id: 'applications',
     icon: 'apps',
     path: 'access/applications',
-    key: 'p',
+    key: 'o',
     group: 'access',
     shown: ({ application, roles }) => application === 'main' && roles.includes('admin'),
   },
   { id: 'audit', icon: 'history', path: 'access/audit', key: 'j', group: 'access', shown: lists('audit') },
-  { id: 'docs', icon: 'book', path: 'api', key: 'a', group: 'developers' },
+  { id: 'docs', icon: 'book', path: 'docs', key: 'p', group: 'developers' },
 ];

@@ -4,6 +4,7 @@ import { useDisclosure, useMediaQuery } from '@mantine/hooks';
 import { useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
 import { useOnline } from '../data/online.ts';
+import { ConfirmHost } from '../ui/confirm.tsx';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
@@ -75,6 +76,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
         <ErrorBoundary key={path}>{children}</ErrorBoundary>
       </main>
       <Palette opened={palette} close={closePalette} />
+      <ConfirmHost />
     </div>
   );
 }

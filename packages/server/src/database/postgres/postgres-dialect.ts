@@ -4,6 +4,7 @@ import { type ColumnDefinition, type Dialect, type IndexPlan, type JsonMember, p
 import { createIndex } from '../index-statement.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
 import { foldedOrNull } from '../text-fold.ts';
+import { postgresWords } from './postgres-words.ts';
 
 const columnTypes: Readonly<Record<PlainStorage, string>> = {
   // Text sorts and compares by code point, whatever the database's locale.
@@ -64,22 +65,48 @@ function column(definition: ColumnDefinition): Sql {
   return sql`${identifier(definition.name)} ${type}${key}${definition.notNull && !definition.primaryKey ? ' NOT NULL' : ''}${link}`;
 }
 
-/** ICU lower-cases by neighbours in the final sigma alone; see text-fold.ts. */
 function addReference(table: string, { name, references }: ColumnDefinition): Sql {
   return sql`ALTER TABLE ${identifier(table)} ADD FOREIGN KEY (${identifier(name)}) ${referring(references!)}`;
 }
 
 /** What a table refers to must be known to be unique before: in itself, by its indexes. */
-function createTable(table: string, columns: readonly ColumnDefinition[], indexes: readonly IndexPlan[]): Sql[] {
+function createTable(
+  table: string,
+  columns: readonly ColumnDefinition[],
+  indexes: readonly IndexPlan[],
+  seldom: string | null = null,
+): Sql[] {
   const toItself = columns.filter(({ references }) => references?.table === table);
   const plain = columns.map((each) => column(toItself.includes(each) ? { ...each, references: null } : each));
+  const first = columns.find(({ name }) => name === seldom);
+  const rest = [...plain.filter((_, index) => columns[index] !== first), sql`_v int8 NOT NULL DEFAULT 1`];
+  const made = first
+    ? [...mostlyNull(table, first), sql`ALTER TABLE ${identifier(table)} ADD COLUMN ${join(rest, ', ADD COLUMN ')}`]
+    : [sql`CREATE TABLE ${identifier(table)} (${join(rest, ', ')})`];
   return [
-    sql`CREATE TABLE ${identifier(table)} (${join([...plain, sql`_v int8 NOT NULL DEFAULT 1`], ', ')})`,
+    ...made,
     ...indexes.map((index) => createIndex(table, index)),
     ...toItself.map((each) => addReference(table, each)),
   ];
 }
 
+/**
+ * A table of one column that its statistics know as null. Without them the planner takes one row in two hundred for null
+ * until the table is analysed, up to a minute after it was filled: it joins thousands of records row by row, for seconds.
+ */
+function mostlyNull(table: string, definition: ColumnDefinition): Sql[] {
+  const name = identifier(table);
+  return [
+    sql`CREATE TABLE ${name} (${column(definition)})`,
+    sql`INSERT INTO ${name} DEFAULT VALUES`,
+    sql`ANALYZE ${name}`,
+    sql`TRUNCATE ${name}`,
+    // That there are no rows is no longer taken from the one.
+    sql`ANALYZE ${name}`,
+  ];
+}
+
+/** ICU lower-cases by neighbours in the final sigma alone; see text-fold.ts. */
 const fold = (text: Sql): Sql => sql`translate(lower(${text} COLLATE "und-x-icu"),'ς','σ') COLLATE "C"`;
 /** JSON that is no list has no elements. */
 const listOf = (json: Sql): Sql => sql`CASE WHEN json_typeof(${json})='array' THEN ${json} ELSE '[]'::json END`;
@@ -109,6 +136,7 @@ export const postgresDialect: Dialect = {
   name: 'postgres',
   rowsPerInsert: 100,
   shared: true,
+  lateral: true,
   placeholder: (index, param) => `$${index}::${typeIn(castTypes, param.storage)}${param.list ? '[]' : ''}`,
   toEngine: (param, canonical) =>
     param.list
@@ -177,6 +205,7 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
   memberNames: (object) => sql`(SELECT v FROM json_object_keys(${object}) v) n`,
   advanceKey: (table, name) =>
     sql`SELECT setval(pg_get_serial_sequence(${literal(identifier(table))},${literal(name)}), greatest(max(${identifier(name)}), nextval(pg_get_serial_sequence(${literal(identifier(table))},${literal(name)}))), true) FROM ${identifier(table)}`,
+  words: postgresWords,
   catalogueProbe: "SELECT tablename FROM pg_tables WHERE schemaname=current_schema() AND left(tablename,1)='_'",
   catalogue: {
     _meta: [
@@ -203,6 +232,16 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
     _replies: [
       sql`CREATE TABLE _replies (id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, credential text NOT NULL, key text NOT NULL, request text NOT NULL, power text NOT NULL, at timestamptz(3) NOT NULL, ended bool NOT NULL, reply text, UNIQUE (credential, key))`,
       sql`CREATE INDEX i_replies ON _replies (at)`,
+    ],
+    _mail_text: [
+      sql`CREATE TABLE _mail_text (id int8 PRIMARY KEY, account int4 NOT NULL, words tsvector NOT NULL)`,
+      sql`CREATE INDEX i_mail_text ON _mail_text USING gin (words)`,
+      sql`CREATE INDEX i_mail_text_account ON _mail_text (account,id)`,
+      // Ten thousand words whose number is known: what is rarer is looked up, what is common is met on the way.
+      sql`ALTER TABLE _mail_text ALTER COLUMN words SET STATISTICS 1000`,
+    ],
+    _blobs: [
+      sql`CREATE TABLE _blobs (account int4 NOT NULL, sha256 text NOT NULL, part int4 NOT NULL, at timestamptz(3) NOT NULL, bytes bytea NOT NULL, PRIMARY KEY (account, sha256, part))`,
     ],
   },
 };

@@ -3,6 +3,7 @@ import { type ColumnDefinition, type Dialect, type IndexPlan, type JsonMember, p
 import { createIndex } from '../index-statement.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
 import { foldedOrNull } from '../text-fold.ts';
+import { sqliteWords } from './sqlite-words.ts';
 
 const columnTypes: Readonly<Record<PlainStorage, string>> = {
   text: 'TEXT',
@@ -144,6 +145,7 @@ export const sqliteDialect: Dialect = {
   name: 'sqlite',
   rowsPerInsert: 1,
   shared: false,
+  lateral: false,
   placeholder: () => '?',
   toEngine: (param, canonical) => {
     if (!param.list) return toEngine(param.storage, canonical);
@@ -202,6 +204,7 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
   tryLock: () => null,
   memberNames: (object) => sql`(SELECT key AS v FROM json_each(${object})) n`,
   advanceKey: () => null,
+  words: sqliteWords,
   catalogueProbe: "SELECT name FROM sqlite_master WHERE type='table' AND substr(name,1,1)='_'",
   catalogue: {
     _meta: [
@@ -228,6 +231,10 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
     _replies: [
       sql`CREATE TABLE _replies (id INTEGER PRIMARY KEY AUTOINCREMENT, credential TEXT NOT NULL, key TEXT NOT NULL, request TEXT NOT NULL, power TEXT NOT NULL, at TEXT NOT NULL, ended INTEGER NOT NULL, reply TEXT, UNIQUE (credential, key))`,
       sql`CREATE INDEX i_replies ON _replies (at)`,
+    ],
+    // Nothing but the index: the words stand in the e-mails.
+    _mail_text: [
+      sql`CREATE VIRTUAL TABLE _mail_text USING fts5(account, subject, sender, recipients, body, files, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0')`,
     ],
   },
 };

@@ -35,10 +35,7 @@ export function registerDocsPage(fastify: FastifyInstance): void {
     fastify.get(`/docs/${name}`, (request, reply) => sendAsset(name, request, reply));
 }
 
-/**
- * Scripts come from here alone, and none stands in the page. The reference sets styles from its script, which is let be.
- * The web interface alone may show the page inside itself.
- */
+/** Scripts come from here alone, and none stands in the page. The reference sets styles from its script, which is let be. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -47,7 +44,7 @@ const policy = [
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
-  "frame-ancestors 'self'",
+  "frame-ancestors 'self'", // the web interface shows it in a frame
 ].join('; ');
 
 const commonHeaders = {

@@ -1,7 +1,6 @@
 /**
- * The documentation page: fetches the document of whoever the bar names, and shows it. Inside the web interface, which is of
- * this same server, who is signed in there stands in the bar's place. The credential stays in this module, in memory: it goes
- * into the Authorization header of requests to this server, and nowhere else.
+ * The documentation page: fetches the document of whoever the bar names, and shows it. The credential stays in this module,
+ * in memory: it goes into the Authorization header of requests to this server, and nowhere else.
  */
 const form = document.getElementById('who');
 const state = document.getElementById('state');
@@ -11,7 +10,6 @@ const main = 'main';
 globalThis.__zod_globalConfig = { jitless: true };
 const ready = loaded('/docs/scalar.js');
 
-const inside = window.parent !== window;
 let who = { application: main, token: '' };
 let shown = null;
 
@@ -20,18 +18,17 @@ form.addEventListener('submit', (event) => {
   const given = new FormData(form);
   void show({ application: String(given.get('application')).trim() || main, token: String(given.get('token')).trim() });
 });
-if (inside) takeFromParent();
-else void show(who);
+if (parent === window) void show(who);
+else askShell();
 
-/** Asks the page around this one, and nobody else, who is signed in. */
-function takeFromParent() {
-  document.documentElement.toggleAttribute('data-inside', true);
-  addEventListener('message', ({ source, origin, data }) => {
-    if (source !== window.parent || origin !== location.origin || data?.type !== 'docs:who') return;
-    const [application, token, role] = [data.application, data.token, data.role].map((each) => String(each ?? ''));
-    void show({ application: application || main, token, role });
+/** In a frame of the web interface, which this server sends too, whoever is signed in there is who asks. */
+function askShell() {
+  document.documentElement.toggleAttribute('data-framed', true);
+  addEventListener('message', ({ origin, source, data }) => {
+    if (origin !== location.origin || source !== parent || data?.type !== 'docs-who') return;
+    void show({ application: String(data.application), token: String(data.token), role: data.role });
   });
-  window.parent.postMessage({ type: 'docs:ready' }, location.origin);
+  parent.postMessage({ type: 'docs-ready' }, location.origin);
 }
 
 /** Shows the document of an application and a credential; where it is refused the former one stays. */

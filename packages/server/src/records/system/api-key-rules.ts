@@ -12,6 +12,7 @@ import { isObject } from '../../protocol/json-text.ts';
 import { denied } from '../../query/read-access.ts';
 import type { RecordContext } from '../record-context.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
+import { writeFault } from '../write-fault.ts';
 import { roleName } from './role-names.ts';
 
 /**
@@ -58,7 +59,7 @@ export async function createKey(context: RecordContext, body: unknown): Promise<
     createdAt: isoTime(now),
     creatorId: (context.caller.user?.['id'] as number | undefined) ?? null,
   };
-  return context.database.write((transaction) => addKey(context, transaction, key));
+  return writing(context, (transaction) => addKey(context, transaction, key));
 }
 
 const defaultOverlap = '1h';
@@ -92,7 +93,7 @@ export async function rotateKey(context: RecordContext, id: number, body: unknow
     createdAt: isoTime(now),
     creatorId: former.creatorId,
   };
-  const shown = await context.database.write(async (transaction) => {
+  const shown = await writing(context, async (transaction) => {
     const successor = await addKey(context, transaction, key);
     const end = isoTime(ends === null ? overlap : Math.min(ends, overlap));
     if (!(await endKey(context.database, transaction, { id, end, successorId: successor.id }))) throw keyEnded();
@@ -127,6 +128,13 @@ function sameLife({ createdAt, expiresAt }: StoredKey, now: number): number | nu
 /** A key as it is told once. */
 type MadeKey = Omit<NewKey, 'creatorId'> & { readonly id: number; readonly token: string };
 type NewKey = Omit<Parameters<typeof insertKey>[2], 'tokenHash'>;
+
+/** Role and creator may go while the key is being made: what the store then refuses is told as of every record. */
+function writing<T>({ database, registry }: RecordContext, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  return database.write(work).catch((error: unknown) => {
+    throw writeFault(error, registry.get('apiKeys'), true);
+  });
+}
 
 /** Stores a key and logs it; returns what is told of it once. */
 async function addKey(context: RecordContext, transaction: Transaction, key: NewKey): Promise<MadeKey> {

@@ -15,7 +15,7 @@ import {
   insertOneTimeToken,
   takeOneTimeToken,
 } from '../../database/one-time-tokens.ts';
-import { readPassword, replacePassword } from '../../database/password-rows.ts';
+import { readPassword, replacePassword, stillHas } from '../../database/password-rows.ts';
 import { actorOf } from '../../identity/caller.ts';
 import { hashPassword, verifyPassword } from '../../identity/password.ts';
 import { type AccountNames, passwordProblem } from '../../identity/password-rules.ts';
@@ -99,6 +99,8 @@ export async function makeReset(context: RecordContext, email: string): Promise<
   const token = makeToken('tbr');
   const now = clock.now();
   const made = await database.write(async (transaction) => {
+    // The address may have changed since it was found: the former mailbox proves nothing any more.
+    if (!(await stillHas(database, transaction, found.id, { email: to }))) return false;
     if ((await countOneTimeTokens(database, transaction, found.id, isoTime(now))) >= resetsAtOnce) return false;
     const expiresAt = isoTime(now + resetLifetime);
     const row = { purpose: 'reset', userId: found.id, tokenHash: context.hashToken(token), expiresAt } as const;

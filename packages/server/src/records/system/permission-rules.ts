@@ -1,6 +1,6 @@
 import { adminRole } from '../../access/access-table.ts';
-import { environmentOf } from '../../database/database.ts';
-import { permissionsOn } from '../../database/identity-store.ts';
+import { environmentOf, type Transaction } from '../../database/database.ts';
+import { findPermission, permissionsOn, type StoredPermission } from '../../database/identity-store.ts';
 import { grantableActions } from '../../protocol/actions.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { normaliseFilter } from '../../protocol/filter-normaliser.ts';
@@ -12,46 +12,50 @@ import type { RecordContext } from '../record-context.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
 import { roleName } from './role-names.ts';
 
-/** Permissions: checked whole on save, so that deciding with them later can neither fail nor surprise. */
+/**
+ * Permissions: checked whole on save, so that deciding with them later can neither fail nor surprise. A change is checked
+ * as the row that it makes, in its transaction: a row that the caller may not change tells nothing of itself.
+ */
 export const permissionRules: RecordRules = {
   access: true,
 
   async prepare(body, key, context): Promise<RuledBody> {
     if (body === null || typeof body !== 'object' || Array.isArray(body)) return { body: body as Body };
-    const given = completed(body as Record<string, unknown>, key, context);
-    const row = { ...given };
+    if (Array.isArray(key) || key === undefined)
+      throw new ApiError('PARAMETER_INVALID', 'Permissions are updated one at a time, by filterByTk.');
+    const row: Record<string, unknown> = { ...body };
     if (key === null || 'role' in row) row['role'] = roleName(row['role'], 'role', context);
-    checkRole(row['role'], context);
     const actions = actionsOf(row['actions'], key === null);
     if (actions) row['actions'] = actions;
-    const resource = row['resource'];
-    checkResource(resource, row['actions'], context);
-    const collection = context.registry.find(resource as string);
-    for (const name of ['fields', 'exceptFields']) checkFieldList(row[name], name, collection);
-    if (row['fields'] != null && row['exceptFields'] != null)
-      throw invalidDefinition({ exceptFields: 'Give fields or exceptFields, not both.' });
-    checkFilter(row['filter'], collection, context);
-    return { body: row, beside: async (transaction, id) => checkSingle(row, id, context, transaction) };
+    if (key === null) checkRow(row, row, context);
+    const beside = async (transaction: Transaction, id: unknown): Promise<void> => {
+      const made = await findPermission(context.database, transaction, id);
+      if (key !== null) checkRow(made, row, context);
+      await checkSingle(made, context, transaction);
+    };
+    return { body: row, beside };
   },
 
-  async guard(_transaction, action, keys, _body, context): Promise<void> {
+  async guard(_transaction, _action, keys, _body, context): Promise<void> {
     for (const key of keys) {
       for (const role of context.access.roles.values())
         if (role.permissions.some((row) => row.id === key)) checkRole(role.name, context);
     }
-    void action;
   },
 };
 
-/** An update is checked as the row that it makes. */
-function completed(body: Record<string, unknown>, key: unknown, context: RecordContext): Record<string, unknown> {
-  if (key === null) return body;
-  if (Array.isArray(key) || key === undefined)
-    throw new ApiError('PARAMETER_INVALID', 'Permissions are updated one at a time, by filterByTk.');
-  const row = [...context.access.roles.values()].flatMap((role) => role.permissions).find((each) => each.id === key);
-  if (!row) return body;
-  const present = { role: row.role, resource: row.resource, actions: row.actions };
-  return { ...present, ...body };
+type RowInput = Readonly<Partial<Record<keyof StoredPermission, unknown>>>;
+
+/** @param given what is asked to be written of it: names that a former change has taken away are no fault of this one. */
+function checkRow(row: RowInput, given: Body, context: RecordContext): void {
+  checkRole(row.role, context);
+  checkResource(row.resource, row.actions, context);
+  const collection = context.registry.find(row.resource as string);
+  const anew = (name: string): boolean => name in given || 'resource' in given;
+  for (const name of ['fields', 'exceptFields'] as const) if (anew(name)) checkFieldList(row[name], name, collection);
+  if (row.fields != null && row.exceptFields != null)
+    throw invalidDefinition({ exceptFields: 'Give fields or exceptFields, not both.' });
+  if (anew('filter')) checkFilter(row.filter, collection, context);
 }
 
 function checkRole(role: unknown, context: RecordContext): void {
@@ -145,19 +149,17 @@ function refuseUnknownBraces(value: unknown): void {
 
 /** Two rows on one level for the same action would leave open which one decides. */
 async function checkSingle(
-  row: Record<string, unknown>,
-  id: unknown,
-  context: RecordContext,
-  transaction: Parameters<NonNullable<RuledBody['beside']>>[0],
+  { id, role, resource, actions }: StoredPermission,
+  { database }: RecordContext,
+  transaction: Transaction,
 ): Promise<void> {
-  const others = await permissionsOn(context.database, transaction, row['role'] as string, row['resource'] as string);
-  const mine = row['actions'] as string[];
-  const clash = others.find((other) => other.id !== id && other.actions.some((action) => mine.includes(action)));
+  const others = await permissionsOn(database, transaction, role, resource);
+  const clash = others.find((other) => other.id !== id && other.actions.some((action) => actions.includes(action)));
   if (clash) {
-    const action = clash.actions.find((each) => mine.includes(each));
+    const action = clash.actions.find((each) => actions.includes(each));
     throw new ApiError(
       'PERMISSION_EXISTS',
-      `Permission ${clash.id} already decides ${action} on ${String(row['resource'])} for this role.`,
+      `Permission ${clash.id} already decides ${action} on ${resource} for this role.`,
     );
   }
 }

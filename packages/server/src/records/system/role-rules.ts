@@ -11,7 +11,7 @@ export const roleRules: RecordRules = {
   async prepare(body, key, context): Promise<RuledBody> {
     const given = (body ?? {}) as Record<string, unknown>;
     if ('builtIn' in given) throw new ApiError('SYSTEM_PROTECTED', '"builtIn" is set by the server.');
-    if (key === null && !/^[A-Za-z][A-Za-z0-9_-]{0,59}$/.test(String(given['name'] ?? ''))) {
+    if (key === null && !isRoleName(given['name'])) {
       throw invalidDefinition({
         name: 'A role name starts with a letter, goes on with letters, digits, _ and -, at most 60 characters.',
       });
@@ -42,3 +42,7 @@ export const roleRules: RecordRules = {
     }
   },
 };
+
+function isRoleName(name: unknown): boolean {
+  return typeof name === 'string' && /^[A-Za-z][A-Za-z0-9_-]{0,59}$/.test(name);
+}

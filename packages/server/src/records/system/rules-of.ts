@@ -1,8 +1,11 @@
 import { ApiError } from '../../protocol/api-error.ts';
 import type { Collection } from '../../schema/registry.ts';
 import type { RecordRules } from '../record-rules.ts';
+import { accountRules } from './account-rules.ts';
 import { apiKeyRules } from './api-key-rules.ts';
 import { applicationRules } from './application-rules.ts';
+import { attachmentRules, conversationRules, emailRules } from './email-rules.ts';
+import { mailboxRules } from './mailbox-rules.ts';
 import { permissionRules } from './permission-rules.ts';
 import { roleRules } from './role-rules.ts';
 import { userRules } from './user-rules.ts';
@@ -12,7 +15,7 @@ import { webhookRules } from './webhook-rules.ts';
 const toldRules: RecordRules = {
   access: false,
   prepare: () => Promise.reject(told()),
-  guard: () => Promise.reject(told()),
+  guard: (): Promise<void> => Promise.reject(told()),
 };
 
 function told(): ApiError {
@@ -28,6 +31,11 @@ const rules: Readonly<Record<string, RecordRules>> = {
   applicationErrors: toldRules,
   webhooks: webhookRules,
   webhookDeliveries: toldRules,
+  accounts: accountRules,
+  mailboxes: mailboxRules,
+  emails: emailRules,
+  conversations: conversationRules,
+  attachments: attachmentRules,
 };
 
 /** What a system collection does beyond the generated actions. */

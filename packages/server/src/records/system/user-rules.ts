@@ -13,8 +13,9 @@ import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
 import { roleName, roleNames } from './role-names.ts';
 
 /**
- * Users: `roles` are written beside the record, nobody grants more than they may, and the last admin stays. Whatever
- * changes how a user signs in ends what was begun under the old way.
+ * Users: `roles` are written beside the record, nobody grants more than they may, and the last admin stays. A new password
+ * or address is a way in, so it takes what granting the user's roles would take. Whatever changes how a user signs in
+ * ends what was begun under the old way.
  */
 export const userRules: RecordRules = {
   access: true,
@@ -37,19 +38,45 @@ export const userRules: RecordRules = {
     return { body: rest, beside };
   },
 
-  async guard(transaction, action, keys, _body, context): Promise<void> {
+  async guard(transaction, action, keys, body, context): Promise<void> {
     const held = await userRolesOf(context.database, transaction, keys);
     const isAdmin = context.caller.role === adminRole;
     if (held.includes(adminRole) && !isAdmin)
       throw new ApiError('SYSTEM_PROTECTED', 'Only an admin changes a user who is admin.');
     if (held.some((name) => configures(name, context)) && !configures(context.caller.role, context))
       throw new ApiError('SYSTEM_PROTECTED', 'Only a role that may configure changes a user who holds one.');
+    if (body && waysIn.some((name) => name in body)) checkMayActAs(held, context);
     if (action === 'destroy' && held.includes(adminRole)) await requireAdmin(context, transaction, keys);
   },
 };
 
+/** Fields by which somebody else could sign in as the user: the password, and where a link for a new one is mailed to. */
+const waysIn = ['password', 'email'];
+
+/** Whether a caller gives a role away: admin any, who may configure all that may not, others those that they hold. */
+function mayGive(role: string, context: RecordContext): boolean {
+  const { caller } = context;
+  if (caller.role === adminRole) return true;
+  if (isStrong(role, context)) return false;
+  return configures(caller.role, context) || caller.roles.includes(role);
+}
+
+/** @throws ApiError `ROLE_NOT_HELD` where signing in as a user with these roles would give the caller more power. */
+function checkMayActAs(held: readonly string[], context: RecordContext): void {
+  if (held.every((role) => context.caller.roles.includes(role) || mayGive(role, context))) return;
+  throw new ApiError(
+    'ROLE_NOT_HELD',
+    'A new password or address is a way in: it is set for users all of whose roles you hold or may grant.',
+  );
+}
+
 function configures(role: string, { access }: RecordContext): boolean {
   return access.roles.get(role)?.allowConfigure ?? false;
+}
+
+/** Only an admin gives it. */
+function isStrong(role: string, context: RecordContext): boolean {
+  return role === adminRole || configures(role, context);
 }
 
 function checkGranted(roles: readonly string[], action: string, context: RecordContext): void {
@@ -58,24 +85,24 @@ function checkGranted(roles: readonly string[], action: string, context: RecordC
   if (grant && !grant.may(field)) throw new ApiError('FIELD_DENIED', 'The role may not write "roles" of users.');
   if (roles.includes(publicRole))
     throw invalidDefinition({ roles: 'public is the role of callers without a credential; nobody holds it.' });
-  const strong = roles.find((name) => name === adminRole || configures(name, context));
-  if (strong && context.caller.role !== adminRole)
-    throw new ApiError('SYSTEM_PROTECTED', `Only an admin grants the role "${strong}".`);
+  const strong = roles.find((name) => isStrong(name, context) && !mayGive(name, context));
+  if (strong !== undefined) throw new ApiError('SYSTEM_PROTECTED', `Only an admin grants the role "${strong}".`);
 }
 
-/** A caller whose role may not configure gives away only roles that it holds. */
+/** What a user holds already may stay. */
 async function writeRoles(
   context: RecordContext,
   transaction: Transaction,
   userId: number,
   wanted: readonly string[] | 'default' | null,
 ): Promise<void> {
-  const { database, caller } = context;
+  const { database } = context;
   if (wanted === null) return;
   const roles = wanted === 'default' ? await defaultRoles(database, transaction) : wanted;
-  if (wanted !== 'default' && !configures(caller.role, context)) {
+  const notGiven = wanted === 'default' ? [] : roles.filter((name) => !mayGive(name, context));
+  if (notGiven.length > 0) {
     const held = await userRolesOf(database, transaction, [userId]);
-    const foreign = roles.find((name) => !held.includes(name) && !caller.roles.includes(name));
+    const foreign = notGiven.find((name) => !held.includes(name));
     if (foreign !== undefined)
       throw new ApiError('ROLE_NOT_HELD', `A role that may not configure grants only roles it holds: "${foreign}".`);
   }

@@ -9,6 +9,7 @@ import {
   type StoredWebhook,
   setSecret,
   startWebhook,
+  webhookIn,
 } from '../../database/webhook-rows.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { normaliseFilter } from '../../protocol/filter-normaliser.ts';
@@ -19,7 +20,7 @@ import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
 import { roleName } from './role-names.ts';
 
 /** Told by the server; passed over, so that a record that was read can be sent back whole. */
-const told = new Set(['failingSince', 'pausedAt', 'deliveries']);
+const told = new Set(['failingSince', 'pausedAt', 'pausedFor', 'deliveries']);
 const mostEvents = 50;
 
 /**
@@ -36,9 +37,11 @@ export const webhookRules: RecordRules = {
     const present = key === null ? null : await presentOf(key, context);
     const row: Record<string, unknown> = { ...rest };
     if (key === null || 'role' in row) row['role'] = heldRole(row['role'], context);
-    check({ ...present, ...row }, secret, present === null, context);
+    if (key === null) check(row, secret, true, context);
     const starts = row['enabled'] === true ? !present?.enabled : key === null && row['enabled'] === undefined;
     const beside = async (transaction: Transaction, id: unknown): Promise<void> => {
+      // As the webhook that the change makes, and not before: one that is out of reach tells nothing of itself.
+      if (key !== null) check(await webhookIn(context.database, transaction, id), secret, false, context);
       if (secret !== undefined && secret !== null)
         await setSecret(context.database, transaction, id, context.webhooks.seal(secret as string));
       if (starts) await startWebhook(context.database, transaction, id);
@@ -52,7 +55,7 @@ export const webhookRules: RecordRules = {
   },
 };
 
-/** An update is checked as the webhook that it makes. */
+/** What is changed, for whether this starts it. */
 async function presentOf(key: unknown, { database }: RecordContext): Promise<StoredWebhook | null> {
   if (typeof key !== 'number')
     throw new ApiError('PARAMETER_INVALID', 'Webhooks are updated one at a time, by filterByTk.');
@@ -71,7 +74,12 @@ export function requireHeld(role: string, { caller }: RecordContext): void {
   throw new ApiError('ROLE_NOT_HELD', `Only admin has a webhook act as a role it does not hold: "${role}".`);
 }
 
-function check(row: Record<string, unknown>, secret: unknown, isNew: boolean, context: RecordContext): void {
+function check(
+  row: Partial<Record<keyof StoredWebhook, unknown>>,
+  secret: unknown,
+  isNew: boolean,
+  context: RecordContext,
+): void {
   const details: Record<string, string> = {};
   const note = (name: string, problem: string | null): void => {
     if (problem !== null) details[name] = problem;

@@ -2,8 +2,9 @@
  * Attempts at what a role may not have: every operation that the document of an admin and the server's own list of actions
  * know, each with every parameter that could carry a name, in every spelling. A new action or parameter is tried by itself.
  */
-import type { Json } from '../documented-replies.ts';
+
 import { resolved } from '../documented-replies.ts';
+import type { Json } from '../json.ts';
 import { deniedFields, keys } from './two-sided-world.ts';
 
 export interface Operation {

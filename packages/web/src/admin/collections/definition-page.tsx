@@ -328,7 +328,7 @@ function Destroy({ collection }: { collection: Collection }): ReactNode {
       <Text c="dimmed" mb="sm">
         {t.data.definition.dangerText}
       </Text>
-      <Button variant="outline" color="red.9" onClick={() => void destroy()}>
+      <Button variant="light" color="red" onClick={() => void destroy()}>
         {t.data.definition.dangerButton}
       </Button>
     </Paper>

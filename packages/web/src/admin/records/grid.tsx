@@ -3,9 +3,7 @@
  * as a spreadsheet is. The grid itself has the focus and names its active cell, so that a row which leaves the view takes
  * no focus along.
  */
-import { Checkbox } from '@mantine/core';
 import type { Collection, Field, Key } from '@tablinum/client';
-import { Link } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import {
   type KeyboardEvent,
@@ -13,21 +11,19 @@ import {
   useCallback,
   useEffect,
   useId,
+  useLayoutEffect,
   useRef,
   useState,
   useSyncExternalStore,
 } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { labelOf } from '../../data/records/label.ts';
 import { pageSize, type Row, type RowWindow } from '../../data/records/row-window.ts';
 import { titleOf } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
-import { Icon } from '../../ui/icon.tsx';
-import { CellEditor } from './cell-editor.tsx';
-import { CellValue } from './cell-value.tsx';
 import { type ColumnChoice, widthOf } from './columns.ts';
 import classes from './grid.module.css';
-import { isNumber } from './value-text.ts';
+import { GridHeader, type HeaderActs } from './grid-header.tsx';
+import { GridRow, type RowActs } from './grid-row.tsx';
 
 export const rowHeight = 34;
 /** Browsers place nothing below some fifteen million pixels. */
@@ -58,6 +54,7 @@ interface GridProps {
 export function Grid(props: GridProps): ReactNode {
   const { collection, rows, fields, choice, selected, select } = props;
   const t = useTexts().data.records;
+  const address = `/a/${useApplication()}/data/${collection.name}`;
   const id = useId();
   const scroller = useRef<HTMLDivElement>(null);
   const { count: known } = useSyncExternalStore(rows.subscribe, rows.snapshot);
@@ -115,7 +112,28 @@ export function Grid(props: GridProps): ReactNode {
   };
   const template = `${leadWidth}px ${fields.map((field) => `${widthOf(field, choice)}px`).join(' ')}`;
   const width = leadWidth + fields.reduce((sum, field) => sum + widthOf(field, choice), 0);
-  const activeRow = rows.row(active.row);
+  const shown = selected.size > 0 ? rows.rowsBetween(first, last) : [];
+  const all = shown.length > 0 && shown.every((row) => selected.has(row.key));
+  const acts = useStable<RowActs & HeaderActs>({
+    activate: (row, column, editing) => {
+      setActive({ row, column });
+      if (!editing) focus();
+    },
+    edit: (row, column) => edit({ row, column }),
+    toggle,
+    open: props.open,
+    cancel: stop,
+    save: (row, field, value, move, record) => {
+      stop();
+      props.save(row, field, value, record);
+      if (move === 'down') goTo({ row: active.row + 1, column: active.column });
+      else if (move !== 'stay') goTo({ row: active.row, column: active.column + (move === 'right' ? 1 : -1) });
+    },
+    changeSort: props.changeSort,
+    resize: (field, next) => props.changeChoice({ ...choice, widths: { ...choice.widths, [field]: next } }),
+    selectShown: () =>
+      select(new Set(all ? [] : [...selected, ...rows.rowsBetween(first, last).map((row) => row.key)])),
+  });
   return (
     <div
       ref={scroller}
@@ -127,68 +145,62 @@ export function Grid(props: GridProps): ReactNode {
       aria-rowcount={count + 1}
       aria-colcount={fields.length + 1}
       aria-multiselectable="true"
-      aria-activedescendant={activeRow ? `${id}-${active.row}-${active.column}` : undefined}
+      aria-activedescendant={rows.row(active.row) ? `${id}-${active.row}-${active.column}` : undefined}
       onKeyDown={pressed}
     >
-      <Header {...props} id={id} template={template} width={width} loaded={rows.rowsBetween(first, last)} />
+      <GridHeader
+        id={id}
+        fields={fields}
+        choice={choice}
+        template={template}
+        width={width}
+        sort={props.sort}
+        selected={all ? 'all' : selected.size > 0 ? 'some' : 'none'}
+        acts={acts}
+      />
       <div role="rowgroup" className={classes.body} style={{ height: virtual.getTotalSize(), width }}>
-        {items.map((item) => (
-          <div
-            key={item.key}
-            role="row"
-            aria-rowindex={item.index + 2}
-            className={classes.row}
-            style={{ transform: `translateY(${item.start}px)`, gridTemplateColumns: template }}
-            {...rowState(rows.row(item.index), selected)}
-          >
-            <Lead row={rows.row(item.index)} collection={collection} selected={selected} toggle={toggle} />
-            {fields.map((field, column) => {
-              const row = rows.row(item.index);
-              const here = active.row === item.index && active.column === column;
-              const edits = editing?.place.row === item.index && editing.place.column === column;
-              return (
-                <div
-                  key={field.name}
-                  id={`${id}-${item.index}-${column}`}
-                  role="gridcell"
-                  tabIndex={-1}
-                  aria-colindex={column + 2}
-                  className={classes.cell}
-                  data-active={here || undefined}
-                  data-number={isNumber(field) || undefined}
-                  onClick={() => {
-                    setActive({ row: item.index, column });
-                    if (!edits) focus();
-                  }}
-                  onDoubleClick={() => edit({ row: item.index, column })}
-                >
-                  {edits && row ? (
-                    <CellEditor
-                      field={field}
-                      row={row}
-                      typed={editing.typed}
-                      cancel={stop}
-                      save={(value, move, record) => {
-                        stop();
-                        props.save(row, field, value, record);
-                        if (move !== 'stay')
-                          goTo({
-                            row: active.row + (move === 'down' ? 1 : 0),
-                            column: active.column + (move === 'right' ? 1 : move === 'left' ? -1 : 0),
-                          });
-                      }}
-                    />
-                  ) : (
-                    row && <CellValue field={field} values={row.values} />
-                  )}
-                </div>
-              );
-            })}
-          </div>
-        ))}
+        {items.map(({ key, index, start }) => {
+          const row = rows.row(index);
+          const edits = editing?.place.row === index;
+          return (
+            <GridRow
+              key={key}
+              id={id}
+              index={index}
+              start={start}
+              row={row}
+              collection={collection}
+              fields={fields}
+              template={template}
+              address={address}
+              selected={row !== undefined && selected.has(row.key)}
+              active={active.row === index ? active.column : -1}
+              editing={edits ? editing.place.column : -1}
+              typed={edits ? editing.typed : null}
+              acts={acts}
+            />
+          );
+        })}
       </div>
     </div>
   );
+}
+
+/** An object that stays the same, whose functions are always those of the last drawing. */
+function useStable<T extends object>(functions: T): T {
+  const latest = useRef(functions);
+  useLayoutEffect(() => {
+    latest.current = functions;
+  });
+  const [stable] = useState(() => {
+    const names = Object.keys(functions) as (keyof T)[];
+    const calls = names.map((name) => [
+      name,
+      (...given: unknown[]) => (latest.current[name] as (...all: unknown[]) => unknown)(...given),
+    ]);
+    return Object.fromEntries(calls) as T;
+  });
+  return stable;
 }
 
 /** Where a key leads, or null for one that leads nowhere. */
@@ -220,16 +232,6 @@ function destination(
   }
 }
 
-function rowState(row: Row | undefined, selected: ReadonlySet<Key>): Record<string, unknown> {
-  if (!row) return { 'aria-busy': true };
-  const fresh = row.changedAt > 0 && Date.now() - row.changedAt < 3000;
-  return {
-    'aria-selected': selected.has(row.key),
-    ...(row.gone && { 'data-gone': true }),
-    ...(fresh && { 'data-fresh': row.changedAt % 2 === 0 ? 'even' : 'odd' }),
-  };
-}
-
 function showColumn(scroller: HTMLElement | null, headId: string): void {
   const head = document.getElementById(headId);
   if (!scroller || !head) return;
@@ -237,172 +239,4 @@ function showColumn(scroller: HTMLElement | null, headId: string): void {
   if (left - leadWidth < scroller.scrollLeft) scroller.scrollLeft = left - leadWidth;
   else if (left + head.offsetWidth > scroller.scrollLeft + scroller.clientWidth)
     scroller.scrollLeft = left + head.offsetWidth - scroller.clientWidth;
-}
-
-function Lead({
-  row,
-  collection,
-  selected,
-  toggle,
-}: {
-  row: Row | undefined;
-  collection: Collection;
-  selected: ReadonlySet<Key>;
-  toggle: (row: Row) => void;
-}): ReactNode {
-  const t = useTexts().data.records;
-  const app = useApplication();
-  if (!row) return <div role="gridcell" aria-colindex={1} className={classes.lead} />;
-  const label = labelOf(collection, row.values);
-  return (
-    <div role="gridcell" aria-colindex={1} className={classes.lead}>
-      <Checkbox
-        size="xs"
-        tabIndex={-1}
-        aria-label={t.selectRow(label)}
-        checked={selected.has(row.key)}
-        onChange={() => toggle(row)}
-      />
-      <Link
-        to="/a/$app/data/$collection/$key"
-        params={{ app, collection: collection.name, key: String(row.key) }}
-        className={classes.open}
-        aria-label={row.gone ? `${t.openRow(label)} (${t.gone})` : t.openRow(label)}
-        tabIndex={-1}
-        preload={false}
-      >
-        <Icon name="expand" size={14} />
-      </Link>
-    </div>
-  );
-}
-
-function Header({
-  fields,
-  choice,
-  changeChoice,
-  sort,
-  changeSort,
-  selected,
-  select,
-  id,
-  template,
-  width,
-  loaded,
-}: GridProps & { id: string; template: string; width: number; loaded: readonly Row[] }): ReactNode {
-  const t = useTexts().data.records;
-  const all = loaded.length > 0 && loaded.every((row) => selected.has(row.key));
-  return (
-    <div role="rowgroup" className={classes.head} style={{ width }}>
-      <div role="row" aria-rowindex={1} className={classes.headRow} style={{ gridTemplateColumns: template }}>
-        <div role="columnheader" aria-colindex={1} className={classes.lead}>
-          <Checkbox
-            size="xs"
-            aria-label={t.selectAll}
-            checked={all}
-            indeterminate={!all && selected.size > 0}
-            onChange={() => select(new Set(all ? [] : [...selected, ...loaded.map((row) => row.key)]))}
-          />
-        </div>
-        {fields.map((field, column) => (
-          <HeadCell
-            key={field.name}
-            id={`${id}-h${column}`}
-            field={field}
-            column={column}
-            sortable={!field.target && !['json', 'array', 'password'].includes(field.type) && !field.multiple}
-            sort={sort}
-            changeSort={changeSort}
-            width={widthOf(field, choice)}
-            resize={(next) => changeChoice({ ...choice, widths: { ...choice.widths, [field.name]: next } })}
-          />
-        ))}
-      </div>
-    </div>
-  );
-}
-
-interface HeadCellProps {
-  readonly id: string;
-  readonly field: Field;
-  readonly column: number;
-  readonly sortable: boolean;
-  readonly sort: readonly string[];
-  readonly changeSort: (sort: readonly string[]) => void;
-  readonly width: number;
-  readonly resize: (width: number) => void;
-}
-
-function HeadCell({ id, field, column, sortable, sort, changeSort, width, resize }: HeadCellProps): ReactNode {
-  const t = useTexts().data.records;
-  const direction = sort.includes(field.name) ? 'ascending' : sort.includes(`-${field.name}`) ? 'descending' : null;
-  const next = direction === null ? [field.name] : direction === 'ascending' ? [`-${field.name}`] : [];
-  const others = sort.filter((term) => term.replace(/^-/, '') !== field.name);
-  return (
-    <div
-      id={id}
-      role="columnheader"
-      aria-colindex={column + 2}
-      className={classes.headCell}
-      {...(sortable && { 'aria-sort': direction ?? 'none' })}
-    >
-      {sortable ? (
-        <button
-          type="button"
-          className={classes.sort}
-          title={t.sortBy(titleOf(field))}
-          onClick={(event) => changeSort(event.shiftKey ? [...others, ...next] : next)}
-        >
-          <span>{titleOf(field)}</span>
-          {direction && <Icon name={direction === 'ascending' ? 'arrowUp' : 'arrowDown'} size={13} />}
-        </button>
-      ) : (
-        <span className={classes.sort}>
-          <span>{titleOf(field)}</span>
-        </span>
-      )}
-      <Resizer label={t.resize(titleOf(field))} width={width} resize={resize} />
-    </div>
-  );
-}
-
-const least = 60;
-const most = 800;
-
-/** The right edge of a column, to be dragged; with the keyboard in steps of 16 pixels. */
-function Resizer({
-  label,
-  width,
-  resize,
-}: {
-  label: string;
-  width: number;
-  resize: (width: number) => void;
-}): ReactNode {
-  const from = useRef<{ x: number; width: number } | null>(null);
-  const set = (next: number): void => resize(Math.min(most, Math.max(least, Math.round(next))));
-  return (
-    <div
-      role="separator"
-      aria-orientation="vertical"
-      aria-label={label}
-      aria-valuenow={width}
-      aria-valuemin={least}
-      aria-valuemax={most}
-      tabIndex={-1}
-      className={classes.resizer}
-      onPointerDown={(event) => {
-        from.current = { x: event.clientX, width };
-        event.currentTarget.setPointerCapture(event.pointerId);
-      }}
-      onPointerMove={(event) => from.current && set(from.current.width + event.clientX - from.current.x)}
-      onPointerUp={() => {
-        from.current = null;
-      }}
-      onKeyDown={(event) => {
-        if (event.key === 'ArrowLeft') set(width - 16);
-        if (event.key === 'ArrowRight') set(width + 16);
-      }}
-    />
-  );
 }

@@ -66,9 +66,11 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
   const { rows, readAgain } = useRows(collection, choice.shown, search, readings, () => setReadings(readings + 1));
   const state = useSyncExternalStore(rows.subscribe, rows.snapshot);
   const saving = useCellSaving(collection, rows);
-  const fields = columnFields(collection)
-    .filter((field) => choice.shown.includes(field.name))
-    .sort((a, b) => choice.shown.indexOf(a.name) - choice.shown.indexOf(b.name));
+  const fields = useMemo(() => {
+    const byName = new Map(columnFields(collection).map((field) => [field.name, field]));
+    return choice.shown.flatMap((name) => byName.get(name) ?? []);
+  }, [collection, choice.shown]);
+  const sort = useMemo(() => search.sort?.split(',') ?? [], [search.sort]);
   const go = (change: Partial<Record<keyof RecordsSearch, unknown>>): void => {
     const next = Object.fromEntries(
       Object.entries({ ...search, ...change }).filter(([, value]) => value !== undefined && value !== ''),
@@ -164,8 +166,8 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
           fields={fields}
           choice={choice}
           changeChoice={changeChoice}
-          sort={search.sort?.split(',') ?? []}
-          changeSort={(sort) => go({ sort: sort.length > 0 ? sort.join(',') : undefined })}
+          sort={sort}
+          changeSort={(terms) => go({ sort: terms.length > 0 ? terms.join(',') : undefined })}
           selected={selected}
           select={select}
           editable={(field) =>

@@ -362,10 +362,4 @@ export const access = {
     emptyText: 'Widen the time, or take a filter away.',
     clear: 'Show all',
   },
-  docs: {
-    title: 'API',
-    frame: 'Documentation of the API',
-    signedIn: (role: string) => `As ${role} sees it, and requests are sent as ${role}.`,
-    alone: 'Open by itself',
-  },
 };

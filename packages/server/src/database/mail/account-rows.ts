@@ -1,0 +1,124 @@
+/** Statements about mail accounts and their mailboxes. */
+import type { Database, Transaction } from '../database.ts';
+import { reading, writing } from '../identity-store.ts';
+import { listValue, sql, value } from '../sql.ts';
+
+export interface StoredMailbox {
+  readonly id: number;
+  readonly path: string;
+  readonly role: string | null;
+}
+
+/** @param transaction the one under way, where there is one. */
+export async function mailboxesOf(
+  database: Database,
+  account: number,
+  transaction?: Transaction,
+): Promise<StoredMailbox[]> {
+  const run = transaction ? writing(database, transaction) : reading(database);
+  const rows = await run(
+    sql`SELECT id,path,role FROM mailboxes WHERE "accountId"=${value('integer', account)} ORDER BY id`,
+  );
+  return rows.map(([id, path, role]) => ({ id: Number(id), path: path as string, role: role as string | null }));
+}
+
+/** Makes a mailbox; the one that is there stays as it is. */
+export async function addMailbox(
+  database: Database,
+  transaction: Transaction,
+  account: number,
+  path: string,
+  role: string | null,
+): Promise<void> {
+  transaction.touch('mailboxes');
+  await writing(
+    database,
+    transaction,
+  )(
+    sql`INSERT INTO mailboxes ("accountId",path,role,messages,unread) VALUES (${value('integer', account)},${value('text', path)},${value('text', role)},0,0) ON CONFLICT ("accountId",path) DO NOTHING`,
+  );
+}
+
+/** The users who see the mail of an account; its owner is one of them. */
+export async function membersOf(database: Database, transaction: Transaction, account: number): Promise<number[]> {
+  const rows = await writing(
+    database,
+    transaction,
+  )(sql`SELECT "userId" FROM "accountMembers" WHERE "accountId"=${value('integer', account)} ORDER BY "userId"`);
+  return rows.map(([user]) => Number(user));
+}
+
+/**
+ * Sets who sees the mail of an account: the members, and always its owner.
+ *
+ * @param members null: those who are members already.
+ */
+export async function setMembers(
+  database: Database,
+  transaction: Transaction,
+  account: number,
+  members: readonly number[] | null,
+): Promise<void> {
+  const run = writing(database, transaction);
+  const of = value('integer', account);
+  transaction.touch('accountMembers');
+  if (members !== null) {
+    await run(sql`DELETE FROM "accountMembers" WHERE "accountId"=${of}`);
+    for (const user of new Set(members))
+      await run(sql`INSERT INTO "accountMembers" ("accountId","userId") VALUES (${of},${value('integer', user)})`);
+  }
+  await run(
+    sql`INSERT INTO "accountMembers" ("accountId","userId") SELECT id,"ownerId" FROM accounts WHERE id=${of} AND "ownerId" IS NOT NULL ON CONFLICT DO NOTHING`,
+  );
+}
+
+/** Takes the words of an account's mail out of the index: it is about to be destroyed, with all that is in it. */
+export async function forgetWords(database: Database, transaction: Transaction, account: number): Promise<void> {
+  const run = writing(database, transaction);
+  const rows = await run(sql`SELECT id FROM emails WHERE "accountId"=${value('integer', account)}`);
+  const ids = rows.map(([id]) => Number(id));
+  if (ids.length > 0) await run(database.dialect.words.remove(listValue('bigint', ids)));
+}
+
+export async function readMailbox(database: Database, transaction: Transaction, id: number): Promise<StoredMailbox> {
+  const [row] = await writing(
+    database,
+    transaction,
+  )(sql`SELECT id,path,role FROM mailboxes WHERE id=${value('integer', id)}`);
+  return { id: Number(row![0]), path: row![1] as string, role: row![2] as string | null };
+}
+
+/** Keeps sealed secrets of an account beside those that it has; null takes one away. */
+export async function setSecrets(
+  database: Database,
+  transaction: Transaction,
+  account: number,
+  secrets: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  const run = writing(database, transaction);
+  const of = value('integer', account);
+  const [row] = await run(sql`SELECT secrets FROM accounts WHERE id=${of}`);
+  const before: unknown = typeof row?.[0] === 'string' ? JSON.parse(row[0]) : (row?.[0] ?? {});
+  const kept = Object.entries({ ...(before as object), ...secrets }).filter(([, secret]) => secret !== null);
+  transaction.touch('accounts');
+  await run(sql`UPDATE accounts SET secrets=${value('json', Object.fromEntries(kept))} WHERE id=${of}`);
+}
+
+/** The servers that an account names, as it has them. */
+export async function serversOf(
+  database: Database,
+  transaction: Transaction,
+  account: number,
+): Promise<{ readonly imap: unknown; readonly smtp: unknown }> {
+  const [row] = await writing(
+    database,
+    transaction,
+  )(sql`SELECT imap,smtp FROM accounts WHERE id=${value('integer', account)}`);
+  const read = (text: unknown): unknown => (typeof text === 'string' ? JSON.parse(text) : (text ?? null));
+  return { imap: read(row?.[0]), smtp: read(row?.[1]) };
+}
+
+/** Forgets all secrets of an account. */
+export async function dropSecrets(database: Database, transaction: Transaction, account: number): Promise<void> {
+  await writing(database, transaction)(sql`UPDATE accounts SET secrets=NULL WHERE id=${value('integer', account)}`);
+}

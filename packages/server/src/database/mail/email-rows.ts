@@ -1,0 +1,111 @@
+/** Statements about e-mails that are there: what a change of flags, a move or a destruction means for the counts beside them. */
+import type { Database, Row, Transaction } from '../database.ts';
+import { reading, writing } from '../identity-store.ts';
+import { listValue, type Sql, sql, value } from '../sql.ts';
+import { recounted } from './mail-writer.ts';
+
+/** Where an e-mail lies, and what counts it. */
+export interface EmailPlace {
+  readonly id: number;
+  readonly accountId: number;
+  readonly conversationId: number | null;
+  readonly mailboxId: number | null;
+  readonly folder: string | null;
+  readonly read: boolean;
+}
+
+type Run = (statement: Sql) => Promise<Row[]>;
+
+/** E-mails inside a transaction. */
+export class EmailRows {
+  readonly #database: Database;
+  readonly #run: Run;
+
+  constructor(database: Database, transaction: Transaction) {
+    this.#database = database;
+    this.#run = writing(database, transaction);
+    for (const table of ['emails', 'conversations', 'mailboxes']) transaction.touch(table);
+  }
+
+  async places(keys: readonly unknown[]): Promise<EmailPlace[]> {
+    const rows = await this.#run(
+      sql`SELECT id,"accountId","conversationId","mailboxId",folder,read FROM emails WHERE ${this.#isIn('id', 'bigint', keys)}`,
+    );
+    return rows.map(placeOf);
+  }
+
+  /** Adds to the counts of mailboxes, by mailbox. */
+  async count(changes: ReadonlyMap<number, { readonly messages: number; readonly unread: number }>): Promise<void> {
+    for (const [mailbox, { messages, unread }] of changes) {
+      if (messages === 0 && unread === 0) continue;
+      await this.#run(
+        sql`UPDATE mailboxes SET messages=messages+${value('integer', messages)},unread=unread+${value('integer', unread)},_v=_v+1 WHERE id=${value('integer', mailbox)}`,
+      );
+    }
+  }
+
+  /** Counts conversations anew. */
+  async recount(conversations: readonly number[]): Promise<void> {
+    for (const statement of recounted(this.#database, conversations)) await this.#run(statement);
+  }
+
+  /** Moves e-mails; their places in other mailboxes of the account end. */
+  async move(keys: readonly number[], mailbox: number, folder: string): Promise<void> {
+    const which = this.#isIn('id', 'bigint', keys);
+    await this.#run(
+      sql`UPDATE emails SET "mailboxId"=${value('integer', mailbox)},folder=${value('text', folder)},_v=_v+1 WHERE ${which}`,
+    );
+    await this.#run(sql`DELETE FROM "mailPlacements" WHERE ${this.#isIn('"emailId"', 'bigint', keys)}`);
+    await this.#run(
+      sql`INSERT INTO "mailPlacements" ("emailId","mailboxId") SELECT id,"mailboxId" FROM emails WHERE ${which}`,
+    );
+  }
+
+  /** What lies beside e-mails that are about to be destroyed. Returns what is to be removed after them. */
+  async forget(keys: readonly unknown[]): Promise<() => Promise<void>> {
+    const rows = await this.#run(sql`SELECT "contentId" FROM emails WHERE ${this.#isIn('id', 'bigint', keys)}`);
+    const contents = rows.flatMap(([id]) => (id === null ? [] : [Number(id)]));
+    await this.#run(this.#database.dialect.words.remove(listValue('bigint', keys)));
+    return async () => {
+      await this.#run(sql`DELETE FROM "mailContents" WHERE ${this.#isIn('id', 'bigint', contents)}`);
+    };
+  }
+
+  /** After a mailbox has got another path or role: what its e-mails say of it. */
+  async renameFolder(mailbox: number, folder: string): Promise<void> {
+    await this.#run(
+      sql`UPDATE emails SET folder=${value('text', folder)},_v=_v+1 WHERE "mailboxId"=${value('integer', mailbox)} AND folder<>${value('text', folder)}`,
+    );
+  }
+
+  /** How many e-mails lie in mailboxes. */
+  async inMailboxes(mailboxes: readonly unknown[]): Promise<number> {
+    const [row] = await this.#run(
+      sql`SELECT count(*) FROM emails WHERE ${this.#isIn('"mailboxId"', 'integer', mailboxes)}`,
+    );
+    return Number(row![0]);
+  }
+
+  #isIn(column: string, storage: 'integer' | 'bigint', values: readonly unknown[]): Sql {
+    return this.#database.dialect.isIn(sql`${column}`, listValue(storage, values));
+  }
+}
+
+function placeOf([id, accountId, conversationId, mailboxId, folder, read]: Row): EmailPlace {
+  return {
+    id: Number(id),
+    accountId: Number(accountId),
+    conversationId: conversationId === null ? null : Number(conversationId),
+    mailboxId: mailboxId === null ? null : Number(mailboxId),
+    folder: folder as string | null,
+    read: Boolean(read),
+  };
+}
+
+/** The raw bytes of an e-mail, by their SHA-256; null where there is none. */
+export async function rawOf(database: Database, email: number): Promise<{ account: number; sha256: string } | null> {
+  const [row] = await reading(database)(
+    sql`SELECT e."accountId",c."rawSha256" FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e.id=${value('bigint', email)}`,
+  );
+  return row ? { account: Number(row[0]), sha256: row[1] as string } : null;
+}

@@ -1,0 +1,77 @@
+import type { IndexedWords, WordColumn, WordIndex, WordTerm } from '../dialect.ts';
+import { join, type Sql, sql, value } from '../sql.ts';
+
+/** Where a word stands, for those who may not search everywhere: names of files count as text. */
+const weights: Readonly<Record<WordColumn, string>> = {
+  subject: 'A',
+  sender: 'B',
+  recipients: 'C',
+  body: 'D',
+  files: 'D',
+};
+/**
+ * The words of a column that is searched by itself stand once more under its sign, which no other word has: then the index alone
+ * answers, and the planner knows how many there are. It knows nothing of weights.
+ */
+const signs: Readonly<Partial<Record<WordColumn, string>>> = {
+  subject: 's/',
+  sender: 'f/',
+  recipients: 't/',
+  files: 'n/',
+};
+/** So that no phrase reaches from one column into the next. */
+const gap = 10;
+/** What a tsvector holds: later words stand at the last place, and a word has so many places. */
+const lastPlace = 16_383;
+const mostPlaces = 200;
+
+/** `tsvector` under GIN. */
+export const postgresWords: WordIndex = {
+  insert: (entries) => sql`INSERT INTO _mail_text (id,account,words) VALUES ${join(entries.map(rowOf), ',')}`,
+  remove: (ids) => sql`DELETE FROM _mail_text WHERE id = ANY(${ids})`,
+  expression,
+  // The account stands with the words, so that the newest of a small one are not looked for among all of a big one.
+  found: (email, expression) =>
+    sql`EXISTS (SELECT 1 FROM _mail_text w WHERE w.id=${email}.id AND w.account=${email}."accountId" AND w.words @@ ${expression}::tsquery)`,
+  page: null,
+};
+
+function rowOf(entry: IndexedWords): Sql {
+  return sql`(${value('bigint', entry.id)},${value('integer', entry.account)},${value('text', vectorOf(entry))}::tsvector)`;
+}
+
+function vectorOf(entry: IndexedWords): string {
+  const places = new Map<string, string[]>();
+  let place = 1;
+  for (const column of ['subject', 'sender', 'recipients', 'files', 'body'] as const) {
+    const sign = signs[column];
+    for (const word of entry[column]) {
+      const at = `${Math.min(place, lastPlace)}${weights[column]}`;
+      for (const each of sign ? [word, sign + word] : [word]) {
+        const list = places.get(each);
+        if (!list) places.set(each, [at]);
+        else if (list.length < mostPlaces) list.push(at);
+      }
+      place += 1;
+    }
+    place += gap;
+  }
+  return [...places].map(([word, list]) => `'${word}':${list.join()}`).join(' ');
+}
+
+/** Every word is quoted: none is read as an operator. */
+function expression(terms: readonly WordTerm[]): string {
+  return terms.map((term) => `${term.not ? '!' : ''}(${termOf(term)})`).join(' & ');
+}
+
+function termOf({ columns, words, prefix }: WordTerm): string {
+  const everywhere = columns.length === Object.keys(weights).length;
+  const sign = (columns.length === 1 && signs[columns[0]!]) || '';
+  const within = everywhere || sign !== '' ? '' : [...new Set(columns.map((each) => weights[each]))].join('');
+  return words
+    .map((word, index) => {
+      const marks = `${prefix && index === words.length - 1 ? '*' : ''}${within}`;
+      return `'${sign}${word}'${marks === '' ? '' : `:${marks}`}`;
+    })
+    .join(' <-> ');
+}

@@ -1,0 +1,36 @@
+import type { IndexedWords, WordColumn, WordIndex, WordTerm } from '../dialect.ts';
+import { join, type Param, type Sql, sql, value } from '../sql.ts';
+
+const columns: readonly WordColumn[] = ['subject', 'sender', 'recipients', 'body', 'files'];
+
+/** FTS5. The account is a word too, so that a word which all of a big account's mails have costs a small one nothing. */
+export const sqliteWords: WordIndex = {
+  insert: (entries) =>
+    sql`INSERT INTO _mail_text (rowid,account,${columns.join(',')}) VALUES ${join(entries.map(rowOf), ',')}`,
+  remove: (ids) => sql`DELETE FROM _mail_text WHERE rowid IN (SELECT value FROM json_each(${ids}))`,
+  expression,
+  found: (email, expression, accounts) =>
+    sql`${email}.id IN (SELECT rowid FROM _mail_text WHERE ${matches(expression, accounts)})`,
+  page: { table: sql`_mail_text`, key: sql`_mail_text.rowid`, matches },
+};
+
+function matches(expression: Param, accounts: Sql): Sql {
+  return sql`_mail_text MATCH (SELECT concat('account:(',ifnull(group_concat(concat('"',a,'"'),' OR '),'"0"'),')',${expression}) FROM (SELECT a FROM (${accounts}) LIMIT 10000))`;
+}
+
+function rowOf(entry: IndexedWords): ReturnType<typeof sql> {
+  const texts = columns.map((name) => sql`${value('text', entry[name].join(' '))}`);
+  return sql`(${join([sql`${value('integer', entry.id)}`, sql`${value('text', String(entry.account))}`, ...texts], ',')})`;
+}
+
+/** Continues an expression that stands before it. Every word is quoted: none is read as an operator. */
+function expression(terms: readonly WordTerm[]): string {
+  const wanted = terms.filter((each) => !each.not).map((each) => ` AND ${termOf(each)}`);
+  const unwanted = terms.filter((each) => each.not).map((each) => ` NOT ${termOf(each)}`);
+  return [...wanted, ...unwanted].join('');
+}
+
+function termOf({ columns: within, words, prefix }: WordTerm): string {
+  const phrase = words.map((word) => `"${word}"`).join(' + ');
+  return `({${within.join(' ')}} : (${phrase}${prefix ? '*' : ''}))`;
+}

@@ -1,0 +1,105 @@
+import { actorOf } from '../identity/caller.ts';
+import { importMail } from '../mail/store/import-mail.ts';
+import { mailboxPlace } from '../mail/store/mailbox-place.ts';
+import { destroyEmails, moveEmails } from '../mail/store/move-mail.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import { requestByKeys } from '../protocol/request-normaliser.ts';
+import { accountInSight } from '../records/mail-account.ts';
+import { requireGrant } from '../records/read-records.ts';
+import { rulesOf } from '../records/system/rules-of.ts';
+import { updateRecords } from '../records/write-records.ts';
+import { type Answer, type Call, contextOf, type SystemAction } from './call.ts';
+import { mediaTypeUnsupported } from './error-reply.ts';
+import { isTrial, knownParameters } from './known-parameters.ts';
+import { composeActions } from './mail-compose.ts';
+import { runExport } from './mail-export.ts';
+import { runGetImage } from './mail-image.ts';
+import { runGetAttachment, runGetConversation, runGetEmail, runGetRaw } from './mail-reads.ts';
+import { bodyOf, refuseFiltered } from './mail-request.ts';
+import { performWrite } from './perform-write.ts';
+
+/** Mail, beside the generated actions. */
+export const mailActions: Readonly<Record<string, SystemAction>> = {
+  'emails:get': { reads: true, run: runGetEmail },
+  'emails:raw': { reads: true, run: runGetRaw },
+  'emails:image': { reads: true, run: runGetImage },
+  'emails:export': { reads: true, run: runExport },
+  'conversations:get': { reads: true, run: runGetConversation },
+  'attachments:get': { reads: true, run: runGetAttachment },
+  ...composeActions,
+  'emails:import': { reads: false, run: runImport },
+  'emails:move': { reads: false, keepsReply: true, run: runMove },
+  'emails:destroy': { reads: false, keepsReply: true, run: runDestroy },
+  'emails:batchUpdate': { reads: false, keepsReply: true, run: runBatchUpdate },
+};
+
+const mostKeys = 1000;
+
+/** Stores the messages of an upload: one raw message, or an mbox of any length. */
+async function runImport(call: Call): Promise<Answer> {
+  const { application, upload, caller, requestId } = call;
+  const context = contextOf(call);
+  requireGrant(context, context.registry.get('emails'), 'create');
+  const { account: named, mailbox = 'INBOX' } = knownParameters(call, ['account', 'mailbox'], false);
+  if (typeof named !== 'string' || named === '')
+    throw new ApiError('PARAMETER_INVALID', 'account: name the account by its id or its address.');
+  if (typeof mailbox !== 'string' || mailbox === '' || mailbox.length > 1000)
+    throw new ApiError('PARAMETER_INVALID', 'mailbox: give the path of a mailbox, at most 1000 characters.');
+  if (!upload) throw mediaTypeUnsupported('Upload one message/rfc822, or an application/mbox.');
+  const account = await accountInSight(context, named);
+  refuseFiltered(context);
+  const place = await mailboxPlace(application.database, account.id, mailbox);
+  const report = await importMail(application.mail, account, place, upload, { actor: actorOf(caller), requestId });
+  return { data: JSON.stringify(report) };
+}
+
+async function runMove(call: Call): Promise<Answer> {
+  const context = contextOf(call);
+  requireGrant(context, context.registry.get('emails'), 'update');
+  const { dryRun, filterByTk } = knownParameters(call, ['filterByTk']);
+  const { mailbox, ...rest } = bodyOf(call, ['ids', 'mailbox']);
+  if (typeof mailbox !== 'number' && (typeof mailbox !== 'string' || mailbox === ''))
+    throw new ApiError('BODY_INVALID', 'mailbox: name the mailbox by its path, its role or its id.');
+  const keys = keysOf(filterByTk, rest['ids']);
+  return performWrite(call, context, { dryRun: isTrial({ dryRun }), joined: true }, async (inside) => ({
+    data: String(await moveEmails(inside, keys, mailbox)),
+  }));
+}
+
+async function runDestroy(call: Call): Promise<Answer> {
+  const context = contextOf(call);
+  requireGrant(context, context.registry.get('emails'), 'destroy');
+  const { dryRun, filterByTk, force } = knownParameters(call, ['filterByTk', 'force']);
+  const keys = keysOf(filterByTk, bodyOf(call, ['ids'])['ids']);
+  return performWrite(call, context, { dryRun: isTrial({ dryRun }), joined: true }, async (inside) => ({
+    data: String(await destroyEmails(inside, keys, isTrial({ dryRun: force }))),
+  }));
+}
+
+/** Flags of many e-mails, under the rules of an update of each. */
+async function runBatchUpdate(call: Call): Promise<Answer> {
+  const context = contextOf(call);
+  const emails = context.registry.get('emails');
+  requireGrant(context, emails, 'update');
+  const { dryRun, filterByTk } = knownParameters(call, ['filterByTk']);
+  const { ids, ...values } = bodyOf(call, null);
+  const keys = keysOf(filterByTk, ids);
+  return performWrite(call, context, { dryRun: isTrial({ dryRun }), joined: true }, async (inside) => {
+    const { data } = await updateRecords(inside, emails, requestByKeys('update', keys), values, null, rulesOf(emails));
+    return { data };
+  });
+}
+
+/** The e-mails that a request names, in its query or as `ids` in its body. */
+function keysOf(filterByTk: unknown, ids: unknown): number[] {
+  if ((filterByTk === undefined) === (ids === undefined))
+    throw new ApiError('TARGET_MISSING', 'Name e-mails by filterByTk, or by "ids" in the body.');
+  const { filterByTk: asked } = requestByKeys('update', filterByTk ?? ids);
+  const list = Array.isArray(asked) ? asked : [asked];
+  const keys = list.map((each: unknown) => (typeof each === 'string' && /^\d{1,16}$/.test(each) ? Number(each) : each));
+  if (!keys.every((each): each is number => Number.isSafeInteger(each)))
+    throw new ApiError('PARAMETER_INVALID', 'An e-mail is named by its id, a whole number.');
+  if (keys.length === 0 || keys.length > mostKeys)
+    throw new ApiError('LIMIT_EXCEEDED', `Name 1 to ${mostKeys} e-mails.`);
+  return [...new Set(keys)];
+}

@@ -1,0 +1,53 @@
+/** What the head of a request says, besides who asks. */
+import { randomUUID } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { LruMap } from '../base/lru-map.ts';
+import { bearerToken } from '../identity/authenticator.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import { knownZone } from '../query/period.ts';
+import type { Proof } from '../realtime/connection.ts';
+
+/** The caller's own id of the request, or one made for it. */
+export function requestIdOf(request: FastifyRequest): string {
+  const given = request.headers['x-request-id'];
+  if (typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given)) return given;
+  const made = randomUUID();
+  request.headers['x-request-id'] = made;
+  return made;
+}
+
+/** Node keeps the first of two Authorization headers silently; two of them are a contradiction. */
+export function refuseRepeatedHeaders(raw: readonly string[]): void {
+  let authorization = 0;
+  let app = 0;
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index]!;
+    if (name.length === 13 && name.toLowerCase() === 'authorization') authorization += 1;
+    else if (name.length === 5 && name.toLowerCase() === 'x-app') app += 1;
+  }
+  if (authorization > 1) throw new ApiError('HEADER_INVALID', 'The header Authorization is given twice.');
+  if (app > 1) throw new ApiError('HEADER_INVALID', 'The header X-App is given twice.');
+}
+
+const zones = new LruMap<string>(500);
+
+/** The caller's time zone, by IANA name or offset. */
+export function zoneOf(header: string | string[] | undefined): string {
+  if (header === undefined) return 'UTC';
+  const name = String(header);
+  const zone = zones.get(name) ?? (name.length <= 60 ? knownZone(name) : null);
+  if (zone === null)
+    throw new ApiError(
+      'HEADER_INVALID',
+      'X-Timezone takes an IANA name or an offset, such as Europe/Berlin or +01:00.',
+    );
+  zones.set(name, zone);
+  return zone;
+}
+
+/** The credential, to be asked for again while a connection stays open; null without one. */
+export function proofOf({ headers }: FastifyRequest): Proof | null {
+  const { authorization } = headers;
+  if (authorization === undefined) return null;
+  return { token: bearerToken(authorization), role: headers['x-role'] as string | undefined };
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { BlobStore, NewBlob, OpenBlob } from '../../base/blob-store.ts';
+
+const hash = /^[0-9a-f]{64}$/;
+
+/**
+ * Blobs as files, `<folder>/<account>/<aa>/<sha256>`. A file comes under its name when its bytes are on the disk, and its
+ * name is on the disk before it counts as kept.
+ */
+export class FileBlobs implements BlobStore {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async put(account: number, blobs: readonly NewBlob[]): Promise<void> {
+    const folders = new Set<string>();
+    await Promise.all(
+      [...new Map(blobs.map((each) => [each.sha256, each])).values()].map(async ({ sha256, bytes }) => {
+        const path = this.#path(account, sha256);
+        folders.add(dirname(path));
+        if (await touched(path)) return;
+        await makeFolder(dirname(path));
+        await written(path, bytes);
+      }),
+    );
+    await Promise.all([...folders].map(syncFolder));
+  }
+
+  async get(account: number, sha256: string): Promise<Buffer | null> {
+    return readFile(this.#path(account, sha256)).catch(nullIfMissing);
+  }
+
+  async open(account: number, sha256: string): Promise<OpenBlob | null> {
+    const path = this.#path(account, sha256);
+    const found = await stat(path).catch(nullIfMissing);
+    if (!found) return null;
+    return {
+      size: found.size,
+      async *read(start, end): AsyncGenerator<Uint8Array> {
+        if (end >= start) yield* createReadStream(path, { start, end, highWaterMark: 64 * 1024 });
+      },
+    };
+  }
+
+  async keptBefore(account: number, moment: number): Promise<string[]> {
+    const root = join(this.#folder, String(account));
+    const old: string[] = [];
+    for (const part of await listed(root))
+      for (const name of await listed(join(root, part))) {
+        const found = await stat(join(root, part, name)).catch(nullIfMissing);
+        if (found && found.mtimeMs < moment) old.push(name);
+      }
+    return old;
+  }
+
+  async remove(account: number, sha256s: readonly string[]): Promise<void> {
+    for (const name of sha256s) await rm(join(this.#folder, String(account), name.slice(0, 2), name), { force: true });
+  }
+
+  async accounts(): Promise<number[]> {
+    return (await listed(this.#folder)).map(Number).filter(Number.isSafeInteger);
+  }
+
+  #path(account: number, sha256: string): string {
+    if (!Number.isSafeInteger(account) || !hash.test(sha256)) throw new Error('a blob is named by account and SHA-256');
+    return join(this.#folder, String(account), sha256.slice(0, 2), sha256);
+  }
+}
+
+/** Whether a file is there; then it counts as new, so that nobody sweeps it while it is about to be referred to. */
+async function touched(path: string): Promise<boolean> {
+  const now = new Date();
+  return utimes(path, now, now).then(
+    () => true,
+    (error: unknown) => nullIfMissing(error) !== null,
+  );
+}
+
+async function written(path: string, bytes: Uint8Array): Promise<void> {
+  const temporary = `${path}.${randomUUID()}`;
+  const file = await open(temporary, 'wx', 0o600);
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+}
+
+/** Makes a folder whose name outlives a crash: each folder that was made is noted in the one above. */
+async function makeFolder(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let at = path; at.length >= first.length; at = dirname(at)) await syncFolder(dirname(at));
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  await folder.sync().finally(() => folder.close());
+}
+
+async function listed(path: string): Promise<string[]> {
+  return (await readdir(path).catch(nullIfMissing)) ?? [];
+}
+
+function nullIfMissing(error: unknown): null {
+  if ((error as { code?: string }).code === 'ENOENT') return null;
+  throw error;
+}

@@ -1,0 +1,240 @@
+import type { FileMessage, MailFlag } from '../files/mail-file.ts';
+import type { MailAddress } from '../parse/parsed-mail.ts';
+import { demoPdf, demoPng } from './demo-files.ts';
+import { albums, customers, type DemoExchange, exchanges, newsletters, staff } from './demo-texts.ts';
+import { Dice } from './dice.ts';
+import { type RawContent, type RawPart, rawMessage } from './raw-message.ts';
+
+export interface DemoMailOptions {
+  /** The same seed gives the same bytes. */
+  readonly seed: number;
+  readonly count: number;
+  /** When the last message was received. */
+  readonly until: Date;
+  /** Days over which they are spread. */
+  readonly days?: number;
+  /** The shared inbox. */
+  readonly inbox?: MailAddress;
+}
+
+const minute = 60_000;
+const day = 24 * 60 * minute;
+const shop: MailAddress = { name: 'Larkwell Records', address: 'hello@larkwell.example' };
+
+/**
+ * Believable mail of a music store's shared inbox, oldest first: conversations of one to eight messages in several languages, some with
+ * attachments, newsletters, notices with pictures; old ones read, some starred. All names are invented.
+ */
+export function demoMail({ seed, count, until, days = 90, inbox = shop }: DemoMailOptions): FileMessage[] {
+  const maker = new DemoMaker(new Dice(seed), inbox, until, days);
+  while (maker.made.length < count) maker.addConversation(count - maker.made.length);
+  const sorted = maker.made.sort((a, b) => a.at - b.at || a.content.messageId.localeCompare(b.content.messageId));
+  const shift = sorted.length > 0 ? until.getTime() - sorted.at(-1)!.at : 0;
+  return sorted.map((each) => toFile(each, shift, until));
+}
+
+interface Made {
+  readonly at: number;
+  readonly content: RawContent;
+  readonly outgoing: boolean;
+  readonly starred: boolean;
+  /** Days after which somebody has read it. */
+  readonly readAfter: number;
+}
+
+function toFile({ at, content, outgoing, starred, readAfter }: Made, shift: number, until: Date): FileMessage {
+  const received = new Date(at + shift);
+  const seen = outgoing || until.getTime() - received.getTime() > readAfter * day;
+  const flags: MailFlag[] = [...(seen ? ['seen' as const] : []), ...(starred ? ['flagged' as const] : [])];
+  return {
+    raw: rawMessage({ ...content, date: received }),
+    flags,
+    receivedAt: received.toISOString(),
+    mailbox: outgoing ? 'Sent' : 'INBOX',
+  };
+}
+
+class DemoMaker {
+  readonly made: Made[] = [];
+  readonly #dice: Dice;
+  readonly #inbox: MailAddress;
+  readonly #from: number;
+  readonly #span: number;
+  #number = 0;
+
+  constructor(dice: Dice, inbox: MailAddress, until: Date, days: number) {
+    this.#dice = dice;
+    this.#inbox = inbox;
+    this.#span = days * day;
+    this.#from = until.getTime() - this.#span;
+  }
+
+  /** @param most messages that are still wanted. */
+  addConversation(most: number): void {
+    // Squared, so that the last weeks are fuller than the first.
+    const start = this.#from + this.#span * (1 - this.#dice.next() ** 2);
+    const kind = this.#dice.next();
+    if (kind < 0.15) this.#addNewsletter(start);
+    else if (kind < 0.25) this.#addNotice(start);
+    else this.#addExchange(start, most);
+  }
+
+  #addExchange(start: number, most: number): void {
+    const exchange = this.#dice.pick(exchanges);
+    const customer = this.#customer();
+    const colleague = this.#dice.pick(staff);
+    const fill = this.#filler();
+    const turns = exchange.turns.slice(0, Math.min(most, this.#dice.between(1, exchange.turns.length)));
+    const references: string[] = [];
+    let at = start;
+    let quoted = '';
+    for (const [turn, template] of turns.entries()) {
+      const outgoing = turn % 2 === 1;
+      const from = outgoing ? this.#inbox : customer;
+      const own = fill(template).replace('{name}', outgoing ? colleague : customer.name);
+      const text = quoted ? `${own}\n\n${quoted}` : own;
+      const messageId = this.#messageId(from);
+      this.#add(at, outgoing, {
+        from,
+        to: [outgoing ? customer : this.#inbox],
+        subject: (turn > 0 ? exchange.reply : '') + fill(exchange.subject),
+        messageId,
+        references: [...references],
+        text,
+        ...(this.#dice.chance(0.5) ? { html: letterHtml(text, exchange) } : {}),
+        parts: turn === 0 ? this.#files(exchange, fill) : [],
+      });
+      references.push(messageId);
+      quoted = quotation(exchange, new Date(at), from.name, own);
+      at += this.#dice.between(20, 40 * 60) * minute;
+    }
+  }
+
+  #addNewsletter(at: number): void {
+    const { name, address, list, subject } = this.#dice.pick(newsletters);
+    const fill = this.#filler();
+    const titles = Array.from({ length: this.#dice.between(3, 8) }, () => this.#dice.pick(albums));
+    this.#add(at, false, {
+      from: { name, address },
+      to: [this.#inbox],
+      subject: fill(subject).replace('{month}', monthOf(at)),
+      messageId: this.#messageId({ name, address }),
+      headers: [
+        ['List-Id', `<${list}>`],
+        ['List-Unsubscribe', `<https://${list}/off>, <mailto:off@${list}>`],
+        ['Precedence', 'bulk'],
+      ],
+      text: `New records\n\n${titles.map((title) => `* ${title}`).join('\n')}\n\nNo longer of interest? https://${list}/off`,
+      html: newsletterHtml(name, titles, list),
+    });
+  }
+
+  #addNotice(at: number): void {
+    const number = this.#orderNumber();
+    const from = { name: 'Parcel Pigeon', address: 'notices@parcelpigeon.example' };
+    this.#add(at, false, {
+      from,
+      to: [this.#inbox],
+      subject: `Parcel ${number} was delivered`,
+      messageId: this.#messageId(from),
+      headers: [['Auto-Submitted', 'auto-generated']],
+      text: `Parcel ${number} was handed over.\nTrack it: https://parcelpigeon.example/track/${number}`,
+      html: noticeHtml(number),
+      parts: [this.#picture('logo.png', 'logo@parcelpigeon.example')],
+    });
+  }
+
+  #add(at: number, outgoing: boolean, content: Omit<RawContent, 'date'>): void {
+    this.made.push({
+      at: Math.floor(at / 1000) * 1000,
+      outgoing,
+      content: { ...content, date: new Date(at) },
+      starred: !outgoing && this.#dice.chance(0.06),
+      readAfter: this.#dice.next() * 6,
+    });
+  }
+
+  #files({ file }: DemoExchange, fill: (text: string) => string): RawPart[] {
+    if (file === 'photo') return [this.#picture('sleeve corner.png')];
+    if (file === 'invoice') {
+      const lines = [fill('Invoice {n}'), 'Copperleaf Distribution', '40 records  480.00', 'Shipping  12.00'];
+      return [{ filename: fill('Invoice {n}.pdf'), contentType: 'application/pdf', bytes: demoPdf(lines) }];
+    }
+    if (file !== 'list') return [];
+    const rows = albums.map((album) => `"${album}",${this.#dice.between(1, 12)},${this.#dice.between(8, 40)}`);
+    const bytes = Buffer.from(['title,copies,price', ...rows].join('\r\n'));
+    return [{ filename: 'Frühjahr – stock.csv', contentType: 'text/csv; charset=utf-8', bytes }];
+  }
+
+  #picture(filename: string, contentId?: string): RawPart {
+    const part = { filename, contentType: 'image/png', bytes: demoPng(this.#dice.between(0, 255)) };
+    return contentId ? { ...part, contentId } : part;
+  }
+
+  #customer(): MailAddress {
+    const name = this.#dice.pick(customers);
+    const local = name
+      .normalize('NFD')
+      .toLowerCase()
+      .replace(/[^a-z ]/g, '')
+      .trim()
+      .replace(/ +/g, '.');
+    const host = this.#dice.pick(['post.example', 'mailbox.example', 'inbox.example']);
+    return { name, address: `${local || `guest${customers.indexOf(name)}`}@${host}` };
+  }
+
+  #filler(): (text: string) => string {
+    const number = this.#orderNumber();
+    const album = this.#dice.pick(albums);
+    return (text) => text.replaceAll('{n}', number).replaceAll('{album}', album);
+  }
+
+  #orderNumber(): string {
+    return String(this.#dice.between(20_000, 99_999));
+  }
+
+  #messageId({ address }: MailAddress): string {
+    this.#number += 1;
+    return `${this.#number.toString(36)}.${this.#dice.between(1, 2 ** 31).toString(36)}@${address.split('@')[1]}`;
+  }
+}
+
+const monthOf = (at: number): string => new Date(at).toLocaleString('en-GB', { month: 'long', timeZone: 'UTC' });
+
+function quotation({ attribution }: DemoExchange, date: Date, writer: string, text: string): string {
+  const head = attribution.replace('{date}', date.toISOString().slice(0, 10)).replace('{writer}', writer);
+  return [head, ...text.split('\n').map((line) => `> ${line}`.trimEnd())].join('\n');
+}
+
+const escaped = (text: string): string => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+
+/** What a mail program makes of a letter: paragraphs, and the quotation in a block. */
+function letterHtml(text: string, { reply }: DemoExchange): string {
+  const lines = text.split('\n');
+  const quoteAt = lines.findIndex((line) => line.startsWith('>'));
+  const own = (quoteAt === -1 ? lines : lines.slice(0, quoteAt)).map(escaped).join('<br>\n');
+  const quote = quoteAt === -1 ? [] : lines.slice(quoteAt).map((line) => escaped(line.replace(/^> ?/, '')));
+  const block = `<blockquote style="margin:0 0 0 8px;border-left:2px solid #ccc;padding-left:8px">${quote.join('<br>\n')}</blockquote>`;
+  const font = reply === 'AW: ' ? 'Calibri, sans-serif' : 'Helvetica, Arial, sans-serif';
+  return `<html><body><div style="font-family:${font};font-size:14px">${own}</div>${quoteAt === -1 ? '' : block}</body></html>`;
+}
+
+function newsletterHtml(name: string, titles: readonly string[], list: string): string {
+  const rows = titles.map(
+    (title, at) => `<tr class="row"><td class="n">${at + 1}</td><td><b>${escaped(title)}</b></td></tr>`,
+  );
+  return `<!doctype html><html><head><title>${escaped(name)}</title><style>
+body { background: #f4f1ea; font-family: Georgia, serif; }
+.box { width: 560px; max-width: 100%; background: #fff; border: 1px solid #ddd; }
+.row td { padding: 6px 12px; border-bottom: 1px solid #eee; } .n { color: #999; }
+@media (max-width: 480px) { .box { width: 100% } }
+</style></head><body><center><table class="box" cellspacing="0"><tr><td colspan="2" bgcolor="#22384a"
+style="padding:16px;color:#fff;font-size:20px">${escaped(name)}</td></tr>${rows.join('')}</table>
+<p><img src="https://${list}/open.gif" width="1" height="1" alt=""><a href="https://${list}/off">Unsubscribe</a></p></center></body></html>`;
+}
+
+function noticeHtml(number: string): string {
+  return `<div style="font-family:sans-serif"><img src="cid:logo@parcelpigeon.example" alt="Parcel Pigeon" width="48" height="48">
+<h2 style="color:#2b6">Delivered</h2><p>Parcel <b>${number}</b> was handed over.
+<a href="https://parcelpigeon.example/track/${number}">Track it</a></p></div>`;
+}

@@ -1,0 +1,93 @@
+import { open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { mailLimits } from '../../protocol/mail-limits.ts';
+import type { FileMessage, MailFlag } from './mail-file.ts';
+
+const letters: Readonly<Record<string, MailFlag>> = {
+  S: 'seen',
+  R: 'answered',
+  F: 'flagged',
+  T: 'deleted',
+  D: 'draft',
+};
+
+/**
+ * The messages of a Maildir: its own (`INBOX`), then those of its sub-folders (`.Sent`, `.Clients.Ada` is `Clients/Ada`), by name. What lies in
+ * `tmp` is not there yet. Flags stand in the name (`…:2,FS`); links are not followed.
+ */
+export async function* readMaildir(folder: string): AsyncGenerator<FileMessage> {
+  yield* messagesOf(folder, 'INBOX');
+  for (const name of (await directories(folder)).filter((each) => /^\.[^.]/.test(each)))
+    yield* messagesOf(join(folder, name), mailboxName(name));
+}
+
+async function* messagesOf(folder: string, mailbox: string): AsyncGenerator<FileMessage> {
+  for (const part of ['cur', 'new']) {
+    for (const name of await files(join(folder, part))) {
+      const message = await readMessageFile(join(folder, part, name));
+      const flags = flagsOf(name);
+      const seconds = Number(/^(\d{9,11})\./.exec(name)?.[1]);
+      const receivedAt = seconds > 0 ? new Date(seconds * 1000).toISOString() : message.receivedAt;
+      yield { ...message, mailbox, flags, ...(receivedAt ? { receivedAt } : {}) };
+    }
+  }
+}
+
+/** A message of a file of its own, with the time of its last change. Of one that is too long only the beginning is read. */
+export async function readMessageFile(path: string): Promise<FileMessage> {
+  const file = await open(path);
+  try {
+    const { size, mtime } = await file.stat();
+    const receivedAt = mtime.toISOString();
+    if (size <= mailLimits.rawBytes) return { raw: new Uint8Array(await file.readFile()), receivedAt };
+    const beginning = new Uint8Array(mailLimits.headerBytes);
+    const { bytesRead } = await file.read(beginning);
+    return { raw: beginning.subarray(0, bytesRead), receivedAt, tooLong: size };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Windows forbids the colon; programs there write `;` or `!`. */
+function flagsOf(name: string): MailFlag[] {
+  const info = /[:;!]2,([A-Za-z]*)$/.exec(name)?.[1] ?? '';
+  return [...new Set(info)].map((letter) => letters[letter]).filter((flag) => flag !== undefined);
+}
+
+async function files(folder: string): Promise<string[]> {
+  return entries(folder, (entry) => entry.isFile() && !entry.name.startsWith('.'));
+}
+
+const directories = (folder: string): Promise<string[]> => entries(folder, (entry) => entry.isDirectory());
+
+async function entries(
+  folder: string,
+  wanted: (entry: { name: string; isFile(): boolean; isDirectory(): boolean }) => boolean,
+): Promise<string[]> {
+  try {
+    const all = await readdir(folder, { withFileTypes: true });
+    return all
+      .filter(wanted)
+      .map(({ name }) => name)
+      .sort();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+const mailboxName = (name: string): string => name.slice(1).split('.').map(fromModifiedUtf7).join('/');
+
+/** RFC 3501, section 5.1.3: `Entw&APw-rfe` is `Entwürfe`. */
+function fromModifiedUtf7(text: string): string {
+  return text.replace(/&([A-Za-z0-9+,]*)-/g, (whole, packed: string) => {
+    if (packed === '') return '&';
+    const bytes = Buffer.from(packed.replaceAll(',', '/'), 'base64');
+    return bytes.length >= 2
+      ? bytes
+          .subarray(0, bytes.length & ~1)
+          .swap16()
+          .toString('utf16le')
+      : whole;
+  });
+}

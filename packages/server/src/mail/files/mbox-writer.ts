@@ -1,0 +1,73 @@
+import { rawValues, readHeaders } from '../parse/header-block.ts';
+import { parseAddresses } from '../parse/mail-addresses.ts';
+import { ByteLines } from './byte-lines.ts';
+import type { FileMessage, MailFlag } from './mail-file.ts';
+
+const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const letters: Readonly<Record<MailFlag, string>> = {
+  seen: 'R',
+  answered: 'A',
+  flagged: 'F',
+  deleted: 'D',
+  draft: 'T',
+};
+const lineEnd = Buffer.from('\n');
+const mark = Buffer.from('>');
+
+/**
+ * The bytes of an mbox file (mboxrd: every `>…From ` at a line's beginning gets one more `>`), message by message. Line ends become LF, as
+ * the format has them; flags become the headers Status and X-Status, in place of those the message came with.
+ */
+export async function* writeMbox(
+  messages: AsyncIterable<FileMessage> | Iterable<FileMessage>,
+): AsyncGenerator<Uint8Array> {
+  for await (const message of messages) {
+    yield Buffer.from(`From ${senderOf(message.raw)} ${asctime(message.receivedAt)}\n`);
+    if (message.flags) yield Buffer.from(flagHeaders(message.flags));
+    yield* escapedLines(message.raw, message.flags !== undefined);
+    yield lineEnd;
+  }
+}
+
+async function* escapedLines(raw: Uint8Array, ownFlags: boolean): AsyncGenerator<Uint8Array> {
+  let inHeaders = true;
+  let left = false;
+  for await (const written of new ByteLines(raw.length).of([raw])) {
+    const line = withLineFeed(written);
+    if (line.length === 1) inHeaders = false;
+    const text = inHeaders ? Buffer.from(line.subarray(0, 20)).toString('latin1') : '';
+    if (inHeaders && !/^[ \t]/.test(text)) left = ownFlags && /^(?:x-)?status[ \t]*:/i.test(text);
+    if (inHeaders && left) continue;
+    yield isFromLine(line) ? Buffer.concat([mark, line]) : line;
+  }
+}
+
+function withLineFeed(line: Uint8Array): Uint8Array {
+  if (line.at(-1) !== 0x0a) return Buffer.concat([line, lineEnd]);
+  return line.at(-2) === 0x0d ? Buffer.concat([line.subarray(0, -2), lineEnd]) : line;
+}
+
+function isFromLine(line: Uint8Array): boolean {
+  let at = 0;
+  while (line[at] === 0x3e) at += 1;
+  return Buffer.from(line.subarray(at, at + 5)).toString('latin1') === 'From ';
+}
+
+function senderOf(raw: Uint8Array): string {
+  const [sender] = parseAddresses(rawValues(readHeaders(raw).headers, 'from'));
+  return sender?.address && /^[\x21-\x7e]+$/.test(sender.address) ? sender.address : 'MAILER-DAEMON';
+}
+
+function asctime(receivedAt: string | undefined): string {
+  const date = new Date(receivedAt ?? 0);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const time = [date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds()].map(two).join(':');
+  const day = String(date.getUTCDate()).padStart(2, ' ');
+  return `${days[date.getUTCDay()]} ${months[date.getUTCMonth()]} ${day} ${time} ${date.getUTCFullYear()}`;
+}
+
+function flagHeaders(flags: readonly MailFlag[]): string {
+  const rest = flags.filter((flag) => flag !== 'seen').map((flag) => letters[flag]);
+  return `Status: ${flags.includes('seen') ? 'RO' : 'O'}\nX-Status: ${rest.join('')}\n`;
+}

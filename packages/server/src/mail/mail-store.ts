@@ -1,0 +1,56 @@
+/** Mail of one application: what brings messages in, where their bytes lie, and how the secrets of accounts are kept. */
+import type { BlobStore } from '../base/blob-store.ts';
+import type { MailSecrets } from '../base/mail-secrets.ts';
+import type { OutboundClient } from '../base/outbound.ts';
+import { hostProblem, type OutboundAllow } from '../base/outbound-address.ts';
+import { RemoteImages } from './remote-images.ts';
+import { type IngestParts, MailIngest } from './store/ingest.ts';
+
+/** What the mail of every application of a server shares. */
+export interface MailMeans {
+  readonly parser: IngestParts['parser'];
+  readonly secrets: MailSecrets;
+  /** Mail servers inside the network that accounts may name. */
+  readonly allowed: OutboundAllow;
+  /** Gets images of other places. */
+  readonly outbound: Pick<OutboundClient, 'get'>;
+}
+
+export interface MailStoreParts extends Omit<IngestParts, 'parser'> {
+  readonly application: string;
+  readonly means: MailMeans;
+}
+
+export class MailStore {
+  readonly ingest: MailIngest;
+  readonly blobs: BlobStore;
+  readonly images: RemoteImages;
+  readonly #parts: MailStoreParts;
+
+  constructor(parts: MailStoreParts) {
+    this.#parts = parts;
+    this.ingest = new MailIngest({ ...parts, parser: parts.means.parser });
+    this.blobs = parts.blobs;
+    this.images = new RemoteImages(parts.means.outbound);
+  }
+
+  /** What is wrong with the host of a mail server; null: nothing. */
+  hostProblem(host: string): string | null {
+    return hostProblem(host, this.#parts.means.allowed, 'MAIL_ALLOWED_PRIVATE_HOSTS');
+  }
+
+  /** Keeps a secret of an account, so that it opens for this account and field alone. */
+  seal(text: string, record: number, field: string): string {
+    return this.#parts.means.secrets.seal(text, { application: this.#parts.application, record, field });
+  }
+
+  /** A secret of an account; null where it was sealed under a key that is gone. */
+  open(sealed: string, record: number, field: string): string | null {
+    return this.#parts.means.secrets.open(sealed, { application: this.#parts.application, record, field });
+  }
+
+  /** Nothing is stored any more. */
+  close(): void {
+    this.ingest.close();
+  }
+}

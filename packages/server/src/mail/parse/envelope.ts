@@ -1,0 +1,62 @@
+import { type Authentication, readAuthentication } from './authentication.ts';
+import { cleanLine } from './clean-text.ts';
+import { type Header, rawValues } from './header-block.ts';
+import { parseAddresses } from './mail-addresses.ts';
+import { parseMailDate } from './mail-date.ts';
+import { cappedReferences, parseMessageIds } from './message-ids.ts';
+import type { ParsedMail } from './parsed-mail.ts';
+
+/** What the headers alone say of a message. */
+export type Envelope = Pick<
+  ParsedMail,
+  | 'messageId'
+  | 'inReplyTo'
+  | 'references'
+  | 'subject'
+  | 'from'
+  | 'to'
+  | 'cc'
+  | 'bcc'
+  | 'replyTo'
+  | 'sentAt'
+  | 'headers'
+  | 'bulk'
+> & { readonly authentication: Authentication | null };
+
+/** Of a header that may stand once (RFC 5322, section 3.6) the first counts, as in the programs that people read it with. */
+export function readEnvelope(headers: readonly Header[]): Envelope {
+  const first = (name: string): string => rawValues(headers, name)[0] ?? '';
+  const addresses = (name: string) => parseAddresses(rawValues(headers, name));
+  return {
+    messageId:
+      parseMessageIds(first('message-id'))[0] ??
+      (first('message-id')
+        .replace(/[<>\s]/g, '')
+        .slice(0, 998) ||
+        null),
+    inReplyTo: cappedReferences(parseMessageIds(first('in-reply-to'))),
+    references: cappedReferences(parseMessageIds(rawValues(headers, 'references').join(' '))),
+    subject: cleanLine(headers.find((header) => header.name.toLowerCase() === 'subject')?.value ?? ''),
+    from: parseAddresses([first('from')]),
+    to: addresses('to'),
+    cc: addresses('cc'),
+    bcc: addresses('bcc'),
+    replyTo: addresses('reply-to'),
+    sentAt: parseMailDate(first('date')),
+    headers: headers.map((header) => [header.name, header.value] as const),
+    bulk: isBulk(headers),
+    authentication: readAuthentication(rawValues(headers, 'authentication-results')),
+  };
+}
+
+function isBulk(headers: readonly Header[]): boolean {
+  const has = (name: string): boolean => rawValues(headers, name).length > 0;
+  const says = (name: string, form: RegExp): boolean => rawValues(headers, name).some((value) => form.test(value));
+  return (
+    has('list-id') ||
+    has('list-unsubscribe') ||
+    has('list-post') ||
+    says('precedence', /^\s*(bulk|list|junk)\b/i) ||
+    says('auto-submitted', /^\s*auto-/i)
+  );
+}

@@ -1,0 +1,100 @@
+import libmime from 'libmime';
+import { mailLimits } from '../../protocol/mail-limits.ts';
+import { cleanLine } from './clean-text.ts';
+
+/** Name as it was written, and the value unfolded: as it stands (`raw`), and decoded for people (`value`). */
+export interface Header {
+  readonly name: string;
+  readonly raw: string;
+  readonly value: string;
+}
+
+export interface HeaderBlock {
+  readonly headers: readonly Header[];
+  /** Bytes of the block; the body begins after it. */
+  readonly size: number;
+  /** False where the block passes the limit: what lies beyond it was not read. */
+  readonly complete: boolean;
+}
+
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+const western = new TextDecoder('windows-1252');
+
+/**
+ * Reads the header block of a raw message by nothing but line ends and colons, so that it also answers for messages that no
+ * parser takes. A line without a colon is passed over; a leading mbox line (`From …`) too.
+ *
+ * Bytes that are no ASCII are UTF-8 (RFC 6532), else Windows-1252.
+ */
+export function readHeaders(raw: Uint8Array): HeaderBlock {
+  const end = endOfHeaders(raw, mailLimits.headerBytes);
+  const block = raw.subarray(0, Math.min(end ?? mailLimits.headerBytes, raw.length));
+  const headers: Header[] = [];
+  for (const line of unfolded(block)) {
+    const header = parseHeader(line);
+    if (header) headers.push(header);
+  }
+  return { headers, size: block.length, complete: end !== null };
+}
+
+/** The values of a header, in their order, not decoded. */
+export function rawValues(headers: readonly Header[], name: string): string[] {
+  return headers.filter((header) => header.name.toLowerCase() === name).map((header) => header.raw);
+}
+
+/** Where the empty line ends that parts headers from body; the length where there is none; null past the limit. */
+function endOfHeaders(raw: Uint8Array, limit: number): number | null {
+  let start = 0;
+  while (start <= limit) {
+    const end = raw.indexOf(lineFeed, start);
+    if (end === -1) return raw.length <= limit ? raw.length : null;
+    const empty = end === start || (end === start + 1 && raw[start] === carriageReturn);
+    if (empty) return end + 1 <= limit ? end + 1 : null;
+    start = end + 1;
+  }
+  return null;
+}
+
+/** Header lines with their continuations, still as bytes. */
+function* unfolded(block: Uint8Array): Generator<Uint8Array> {
+  let start = 0;
+  while (start < block.length) {
+    let end = block.indexOf(lineFeed, start);
+    while (end !== -1 && isFold(block[end + 1]) && !isEmptyLine(block, end + 1)) end = block.indexOf(lineFeed, end + 1);
+    const stop = end === -1 ? block.length : end;
+    yield block.subarray(start, stop);
+    start = stop + 1;
+  }
+}
+
+const isFold = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x09;
+const isEmptyLine = (block: Uint8Array, at: number): boolean => block[at] === lineFeed;
+
+function parseHeader(line: Uint8Array): Header | null {
+  const text = decodeBytes(line).replace(/\r?\n[ \t]*|\r/g, (end) => (end === '\r' ? '' : ' '));
+  const colon = text.indexOf(':');
+  const name = text.slice(0, Math.max(colon, 0)).trim();
+  if (!/^[\x21-\x39\x3b-\x7e]{1,200}$/.test(name)) return null;
+  const raw = cleanLine(text.slice(colon + 1));
+  return { name, raw, value: decodeWords(raw) };
+}
+
+function decodeBytes(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return western.decode(bytes);
+  }
+}
+
+/** RFC 2047; what cannot be decoded stays as it is. */
+export function decodeWords(value: string): string {
+  if (!value.includes('=?')) return value;
+  try {
+    return cleanLine(libmime.decodeWords(value));
+  } catch {
+    return value;
+  }
+}

@@ -1,0 +1,21 @@
+import { mailLimits } from '../../protocol/mail-limits.ts';
+
+const longest = 998;
+
+/** The Message-IDs in a header's value, without brackets, in their order, each once. Old programs wrote prose around them. */
+export function parseMessageIds(value: string): string[] {
+  const found = [...value.matchAll(/<([^<>]*)>/g)].map((match) => tidy(match[1]!)).filter((id) => id !== '');
+  if (found.length > 0) return [...new Set(found)];
+  const bare = value.split(/[\s,]+/).map((word) => tidy(word.replace(/[<>]/g, '')));
+  const whole = bare.filter((word) => word !== '');
+  return whole.every((word) => word.includes('@')) ? [...new Set(whole)] : [];
+}
+
+/** Of more than 100 the first and the last 99: the first is the thread's beginning, the last are its nearest parents. */
+export function cappedReferences(ids: readonly string[]): string[] {
+  const most = mailLimits.references;
+  return ids.length <= most ? [...ids] : [ids[0]!, ...ids.slice(-(most - 1))];
+}
+
+/** Folding has left spaces in ids of some programs. */
+const tidy = (id: string): string => id.replace(/\s+/g, '').slice(0, longest);

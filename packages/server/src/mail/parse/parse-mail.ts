@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { mailLimits } from '../../protocol/mail-limits.ts';
+import { escapeText, HtmlRoom, type SafeHtml, sanitiseHtml } from '../html/sanitise-html.ts';
+import { textOfHtml } from '../html/text-of-html.ts';
+import { cleanText, shortened } from './clean-text.ts';
+import { readEnvelope } from './envelope.ts';
+import { readHeaders } from './header-block.ts';
+import { BodyFault, readBody, type TextPart } from './mail-body.ts';
+import { findWarnings } from './mail-warnings.ts';
+import type { ParsedMail } from './parsed-mail.ts';
+import { snippetOf } from './snippet.ts';
+
+/**
+ * All that is stored of a raw message. Runs in a thread of `ParsePool`: hostile messages take time and memory.
+ *
+ * Never rejects for what a message holds: one that passes a bound, or that cannot be read, is `unparsable`.
+ */
+export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
+  const block = readHeaders(raw);
+  if (!block.complete) return unparsable(raw, `Its headers are longer than ${mailLimits.headerBytes / 1024} KB.`);
+  try {
+    const { texts, attachments } = await readBody(raw);
+    const parts = madeParts(texts);
+    const html = htmlOf(parts);
+    const text = cleanText(textOf(parts)).trimEnd();
+    const envelope = readEnvelope(block.headers);
+    const kept = shortened(text, mailLimits.textLength);
+    return {
+      ...envelope,
+      ...identityOf(raw),
+      snippet: snippetOf(kept),
+      text: kept,
+      html,
+      attachments,
+      warnings: findWarnings(
+        envelope,
+        parts.some((part) => part.mismatchedLink),
+      ),
+      bodyState: kept.length < text.length || parts.some(({ part, cut }) => cut || part.cut) ? 'truncated' : 'complete',
+    };
+  } catch (error) {
+    return unparsable(raw, error instanceof BodyFault ? error.message : 'It is not what a message looks like.');
+  }
+}
+
+/** What is kept of a message that nobody can read: envelope and identity. @param why a sentence for the reader. */
+export function unparsable(raw: Uint8Array, why: string): ParsedMail {
+  const envelope = readEnvelope(readHeaders(raw).headers);
+  const text = `This message could not be read. ${why}`;
+  return {
+    ...envelope,
+    ...identityOf(raw),
+    snippet: snippetOf(text),
+    text,
+    html: null,
+    attachments: [],
+    warnings: findWarnings(envelope, false),
+    bodyState: 'unparsable',
+  };
+}
+
+function identityOf(raw: Uint8Array): Pick<ParsedMail, 'sha256' | 'size'> {
+  return { sha256: createHash('sha256').update(raw).digest('hex'), size: raw.length };
+}
+
+/** A part of the message with what it looks like as HTML. */
+interface MadePart extends SafeHtml {
+  readonly part: TextPart;
+}
+
+/** All parts of a message share the room for HTML. Where it has none, its plain parts are not made into any. */
+function madeParts(texts: readonly TextPart[]): MadePart[] {
+  if (!texts.some((part) => part.type === 'html'))
+    return texts.map((part) => ({ part, html: '', cut: false, mismatchedLink: false }));
+  const room = new HtmlRoom();
+  return texts.map((part) => ({
+    part,
+    ...(part.type === 'html' ? sanitiseHtml(part.text, room) : plainAsHtml(part.text, room)),
+  }));
+}
+
+function plainAsHtml(text: string, room: HtmlRoom): SafeHtml {
+  const kept = shortened(text, room.length);
+  room.length -= kept.length;
+  const html = `<div style="white-space:pre-wrap">${escapeText(cleanText(kept))}</div>`;
+  return { html, cut: kept.length < text.length, mismatchedLink: false };
+}
+
+/** All that is shown of a message with HTML: plain parts beside it as well, those that say the same instead of it not. */
+function htmlOf(parts: readonly MadePart[]): string | null {
+  if (!parts.some(({ part }) => part.type === 'html')) return null;
+  return parts
+    .filter(({ part }) => part.type === 'html' || !part.alternative)
+    .map(({ html }) => html)
+    .join('\n');
+}
+
+/** The plain parts, and HTML that stands beside them; all HTML where there is nothing plain. */
+function textOf(parts: readonly MadePart[]): string {
+  const somePlain = parts.some(({ part }) => part.type === 'plain' && part.text.trim() !== '');
+  return parts
+    .filter(({ part }) => part.type === 'plain' || !somePlain || !part.alternative)
+    .map(({ part, html }) => (part.type === 'plain' ? part.text : textOfHtml(html)))
+    .join('\n');
+}

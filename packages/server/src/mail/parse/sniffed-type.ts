@@ -1,0 +1,30 @@
+/** Beginnings of the kinds that may be shown inline. `null` in a row stands for any byte. */
+const beginnings: readonly (readonly [type: string, bytes: readonly (number | null)[]])[] = [
+  ['image/png', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]],
+  ['image/jpeg', [0xff, 0xd8, 0xff]],
+  ['image/gif', [0x47, 0x49, 0x46, 0x38, 0x37, 0x61]],
+  ['image/gif', [0x47, 0x49, 0x46, 0x38, 0x39, 0x61]],
+  ['image/webp', [0x52, 0x49, 0x46, 0x46, null, null, null, null, 0x57, 0x45, 0x42, 0x50]],
+  ['application/pdf', [0x25, 0x50, 0x44, 0x46, 0x2d]],
+];
+
+const looked = 4096;
+
+/** What the bytes say they are, of the kinds that may be shown inline; null for all others, among them SVG and HTML that says so. */
+export function sniffedType(bytes: Uint8Array): string | null {
+  for (const [type, beginning] of beginnings)
+    if (beginning.every((byte, at) => byte === null || bytes[at] === byte)) return type;
+  return isPlainText(bytes.subarray(0, looked)) ? 'text/plain' : null;
+}
+
+/** UTF-8 without control characters. Markup is none: a browser that was told otherwise would run it. */
+function isPlainText(bytes: Uint8Array): boolean {
+  if (bytes.length === 0) return false;
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what no text holds
+    return !/[\u0000-\u0008\u000e-\u001a\u001c-\u001f\u007f]/.test(text) && !/^\s*<[!?a-z]/i.test(text);
+  } catch {
+    return false;
+  }
+}

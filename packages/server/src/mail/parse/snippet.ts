@@ -1,0 +1,44 @@
+import { mailLimits } from '../../protocol/mail-limits.ts';
+import { cleanLine } from './clean-text.ts';
+
+const looked = 20_000;
+
+/** What comes before the quoted message: `On Monday Ada wrote:`, in the languages of common programs. */
+const attribution =
+  /(?:wrote|writes|schrieb|schreef|skrev|skrifaði|kirjoitti|napisał\(a\)|napsal\(a\)|escribió|escreveu|ha scritto|a écrit|пишет|написал|написала|写道|のメール)(?:\s.{0,200})?[:：]$/iu;
+const forwarded =
+  /^(?:-{2,}\s*(?:original message|ursprüngliche nachricht|message d'origine|mensaje original|messaggio originale|forwarded message|weitergeleitete nachricht)|_{20,}$)/iu;
+
+/**
+ * The first words of what the writer says, on one line, at most 200 code points. Quoted lines, the line that announces them, and the signature
+ * are left out where there is anything else.
+ */
+export function snippetOf(text: string): string {
+  const begin = text.slice(0, looked);
+  const own = oneLine(ownLines(begin.split('\n')).join('\n'));
+  return own === '' ? oneLine(begin) : own;
+}
+
+function ownLines(lines: readonly string[]): string[] {
+  const own: string[] = [];
+  for (const [at, line] of lines.entries()) {
+    if (/^-- ?$/.test(line) || forwarded.test(line.trimStart())) break;
+    if (/^\s{0,3}[>|]/.test(line)) continue;
+    if (attribution.test(line.trimEnd()) && quotesFollow(lines, at + 1)) continue;
+    own.push(line);
+  }
+  return own;
+}
+
+function quotesFollow(lines: readonly string[], from: number): boolean {
+  const next = lines.slice(from, from + 4).find((line) => line.trim() !== '');
+  return next === undefined || /^\s{0,3}[>|]/.test(next);
+}
+
+function oneLine(text: string): string {
+  const line = cleanLine(text.replace(/\s+/g, ' ').replace(/(?:\u034f|[\u00ad\u200b-\u200f\ufeff])+/g, ''));
+  return [...line.replace(/ {2,}/g, ' ').slice(0, mailLimits.snippetLength * 3)]
+    .slice(0, mailLimits.snippetLength)
+    .join('')
+    .trim();
+}

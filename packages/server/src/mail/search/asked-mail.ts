@@ -1,0 +1,251 @@
+/**
+ * Lists of e-mails and conversations: their own parameters and the words of `search` become the one request value that every
+ * list is planned from, so that grants hold for each field that a word stands for.
+ */
+import type { WordColumn, WordTerm } from '../../database/dialect.ts';
+import { ApiError } from '../../protocol/api-error.ts';
+import type { AskedRecordRequest } from '../../protocol/record-request.ts';
+import { normaliseRequest } from '../../protocol/request-normaliser.ts';
+import { requireGrant } from '../../records/read-records.ts';
+import type { RecordContext } from '../../records/record-context.ts';
+import { parseSearch, type SearchTerm } from './search-words.ts';
+import { textWords } from './text-words.ts';
+
+type Parameters = Readonly<Record<string, unknown>>;
+type Filter = Readonly<Record<string, unknown>>;
+
+/** Parameters of these lists beside those of every list. */
+export const mailParameters = [
+  'unread',
+  'starred',
+  'folder',
+  'accountId',
+  'conversationId',
+  'hasAttachment',
+  'from',
+  'to',
+  'before',
+] as const;
+
+const searched = new Set(['emails', 'conversations']);
+/** Out of sight unless somebody asks for them. */
+const putAside = ['trash', 'junk'];
+
+export function isSearched(collection: string): boolean {
+  return searched.has(collection);
+}
+
+/**
+ * @throws ApiError 400 naming the parameter or the word that is none, 403 for what the role may not read.
+ */
+export function askedMail(
+  collection: string,
+  parameters: Parameters,
+  fromText: boolean,
+  context: RecordContext,
+): AskedRecordRequest {
+  const asked = new AskedMail(collection, context);
+  const rest = asked.take(parameters);
+  const isText = fromText && typeof rest['filter'] === 'object';
+  const isEmails = collection === 'emails';
+  const given = {
+    ...rest,
+    sort: rest['sort'] ?? (isEmails ? '-id' : '-lastEmailId'),
+    count: rest['count'] ?? 'none',
+    filter: asked.filterWith(rest['filter']),
+  };
+  const request = normaliseRequest('list', given, isText);
+  const { expression } = asked;
+  if (expression === null) return request;
+  const values = [...request.values, expression];
+  return { ...request, values, words: { slot: values.length - 1 }, shape: `${request.shape} words ${values.length}` };
+}
+
+class AskedMail {
+  readonly #isEmails: boolean;
+  readonly #context: RecordContext;
+  readonly #conditions: Filter[] = [];
+  readonly #terms: WordTerm[] = [];
+  /** Somebody said which folder is meant. */
+  #placed = false;
+
+  constructor(collection: string, context: RecordContext) {
+    this.#isEmails = collection === 'emails';
+    this.#context = context;
+  }
+
+  /** Takes what is mail's own out of the parameters; returns the others. */
+  take(parameters: Parameters): Record<string, unknown> {
+    const { search, unread, starred, folder, accountId, conversationId, hasAttachment, from, to, before, ...others } =
+      parameters;
+    const rest: Record<string, unknown> = others;
+    if (search !== undefined && search !== null)
+      for (const term of parseSearch(textOf('search', search))) this.#add(term);
+    if (from !== undefined) this.#add({ negated: false, kind: 'from', text: textOf('from', from) });
+    if (to !== undefined) this.#add({ negated: false, kind: 'to', text: textOf('to', to) });
+    if (before !== undefined) this.#add({ negated: false, kind: 'before', at: dayOf('before', before) });
+    if (isDay(rest['after'])) {
+      this.#add({ negated: false, kind: 'after', at: dayOf('after', rest['after']) });
+      delete rest['after'];
+    }
+    if (folder !== undefined) this.#inFolder(textOf('folder', folder), false);
+    if (unread !== undefined) this.#state('unread', truthOf('unread', unread));
+    if (starred !== undefined) this.#state('starred', truthOf('starred', starred));
+    if (hasAttachment !== undefined) this.#attached(truthOf('hasAttachment', hasAttachment));
+    if (accountId !== undefined) this.#conditions.push({ accountId: keyOf('accountId', accountId) });
+    if (conversationId !== undefined) this.#ofConversation(keyOf('conversationId', conversationId));
+    return rest;
+  }
+
+  /** The filter of the request with all conditions. What is put aside is left out where nobody says what is meant. */
+  filterWith(given: unknown): unknown {
+    const filter = typeof given === 'string' && given.trim() !== '' ? parsed(given) : given;
+    const whole = !this.#placed && (filter === undefined || filter === null || filter === '');
+    const aside = whole ? this.#withoutAside() : [];
+    const all = [...(filter ? [filter] : []), ...this.#conditions, ...aside];
+    return all.length === 0 ? undefined : { $and: all };
+  }
+
+  /** What the index is asked for; null where no words are. */
+  get expression(): string | null {
+    return this.#terms.length === 0 ? null : this.#context.database.dialect.words.expression(this.#terms);
+  }
+
+  #add(term: SearchTerm): void {
+    switch (term.kind) {
+      case 'text':
+        this.#words(term.text, ['subject', 'sender', 'recipients', 'body', 'files'], term.negated, false);
+        break;
+      case 'from':
+        this.#words(term.text, ['sender'], term.negated, true);
+        break;
+      case 'to':
+      case 'cc':
+        this.#words(term.text, ['recipients'], term.negated, true);
+        break;
+      case 'subject':
+        this.#words(term.text, ['subject'], term.negated, true);
+        break;
+      case 'filename':
+        this.#words(term.text, ['files'], term.negated, true);
+        break;
+      case 'in':
+        this.#inFolder(term.mailbox, term.negated);
+        break;
+      case 'has':
+        this.#attached(!term.negated);
+        break;
+      case 'is':
+        this.#state(term.state === 'read' ? 'unread' : term.state, (term.state === 'read') === term.negated);
+        break;
+      case 'before':
+        this.#received('$lt', term.at, term.negated);
+        break;
+      case 'after':
+        this.#received('$gte', term.at, term.negated);
+        break;
+    }
+  }
+
+  /** @param named the request names the columns: they must be readable; else those that are count. */
+  #words(text: string, columns: readonly WordColumn[], not: boolean, named: boolean): void {
+    const prefix = text.endsWith('*');
+    const words = textWords(text, 50);
+    if (words.length === 0) return; // nothing but signs: no e-mail is found or lost by them
+    const readable = columns.filter((each) => this.#mayRead(each));
+    if (readable.length === 0 || (named && readable.length < columns.length))
+      throw new ApiError('FIELD_DENIED', `The role may not search ${columns.join(', ')} of emails.`);
+    this.#terms.push({ columns: readable, words, prefix, not });
+  }
+
+  #mayRead(column: WordColumn): boolean {
+    const { registry } = this.#context;
+    const emails = registry.get('emails');
+    const grant = requireGrant(this.#context, emails, 'list');
+    const fields = {
+      subject: ['subject'],
+      sender: ['from'],
+      recipients: ['to', 'cc'],
+      body: ['content'],
+      files: ['attachments'],
+    };
+    return fields[column].every((name) => grant.may(emails.byName.get(name)!));
+  }
+
+  #state(state: 'unread' | 'starred', wanted: boolean): void {
+    if (this.#isEmails) this.#conditions.push(state === 'unread' ? { read: !wanted } : { starred: wanted });
+    else this.#conditions.push({ [state]: wanted ? { $gt: 0 } : 0 });
+  }
+
+  #attached(wanted: boolean): void {
+    if (this.#isEmails) this.#conditions.push({ hasAttachments: wanted });
+    else this.#conditions.push({ attachments: wanted ? { $gt: 0 } : 0 });
+  }
+
+  #inFolder(name: string, not: boolean): void {
+    this.#placed = true;
+    const role = roles.has(name.toLowerCase()) ? name.toLowerCase() : name;
+    const condition = this.#isEmails ? { folder: role } : { emails: { folder: role } };
+    this.#conditions.push(not ? { $not: condition } : condition);
+  }
+
+  #received(operator: '$lt' | '$gte', at: number, not: boolean): void {
+    const field = this.#isEmails ? 'receivedAt' : 'lastAt';
+    const condition = { [field]: { [operator]: new Date(at).toISOString() } };
+    this.#conditions.push(not ? { $not: condition } : condition);
+  }
+
+  #ofConversation(id: number): void {
+    this.#placed = true;
+    this.#conditions.push(this.#isEmails ? { conversationId: id } : { id });
+  }
+
+  #withoutAside(): Filter[] {
+    if (!this.#isEmails) return this.#mayFilter('conversations', 'messages') ? [{ messages: { $gt: 0 } }] : [];
+    return this.#mayFilter('emails', 'folder') ? [{ folder: { $notIn: putAside } }] : [];
+  }
+
+  #mayFilter(collection: string, name: string): boolean {
+    const field = this.#context.registry.get(collection).byName.get(name)!;
+    return this.#context.grantOf(collection, 'list')?.may(field) ?? false;
+  }
+}
+
+const roles = new Set(['inbox', 'sent', 'drafts', 'trash', 'junk', 'archive', 'all']);
+
+function textOf(name: string, input: unknown): string {
+  if (typeof input === 'string') return input;
+  if (typeof input === 'number') return String(input);
+  throw new ApiError('PARAMETER_INVALID', `${name} must be text.`);
+}
+
+function truthOf(name: string, input: unknown): boolean {
+  if (input === true || input === 'true' || input === '1' || input === null || input === '') return true;
+  if (input === false || input === 'false' || input === '0') return false;
+  throw new ApiError('PARAMETER_INVALID', `${name} must be true or false.`);
+}
+
+function keyOf(name: string, input: unknown): number {
+  const key = typeof input === 'string' && /^\d{1,15}$/.test(input) ? Number(input) : input;
+  if (typeof key === 'number' && Number.isSafeInteger(key)) return key;
+  throw new ApiError('PARAMETER_INVALID', `${name} must be the id of a record.`);
+}
+
+/** A cursor never looks like one. */
+function isDay(input: unknown): boolean {
+  return typeof input === 'string' && /^\d{4}-\d\d-\d\d/.test(input);
+}
+
+function dayOf(name: string, input: unknown): number {
+  const moment = isDay(input) ? Date.parse(input as string) : Number.NaN;
+  if (Number.isFinite(moment)) return moment;
+  throw new ApiError('PARAMETER_INVALID', `${name} takes a day such as 2026-03-01, or a moment in ISO 8601.`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ApiError('PARAMETER_INVALID', 'filter is not valid JSON.');
+  }
+}

@@ -1,0 +1,293 @@
+/**
+ * Raw messages become stored e-mails: parsed and made safe in threads, their bytes kept first, then rows, threads, words,
+ * counts and events in one transaction. Whoever brings messages in — an import, synchronisation, a draft — comes through here.
+ */
+import type { BlobStore } from '../../base/blob-store.ts';
+import { type Clock, isoTime } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { ChangeLog } from '../../changes/change-log.ts';
+import type { Database, Transaction } from '../../database/database.ts';
+import { MailWriter, presentEmails } from '../../database/mail/mail-writer.ts';
+import { MailTooLarge, type ParsePool } from '../parse/parse-pool.ts';
+import type { MailAddress } from '../parse/parsed-mail.ts';
+import { type Groups, groupsOf } from '../threads/conversation-groups.ts';
+import { conversationSubject } from '../threads/conversation-subject.ts';
+import { looseLinks } from '../threads/loose-links.ts';
+import { threadSigns } from '../threads/thread-signs.ts';
+import type { IncomingMail, IngestBy, Ingested, MailAccount } from './incoming-mail.ts';
+import { mailIdentity } from './mail-identity.ts';
+import { indexedWords, newEmail, type ReadMail, receivedAt } from './new-email.ts';
+
+export interface IngestParts {
+  readonly database: Database;
+  readonly blobs: BlobStore;
+  readonly parser: ParsePool;
+  readonly changes: ChangeLog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Participants that a conversation names. */
+const mostParticipants = 50;
+
+export class MailIngest {
+  readonly #parts: IngestParts;
+  #closed = false;
+
+  constructor(parts: IngestParts) {
+    this.#parts = parts;
+  }
+
+  /** What is under way comes to its end; nothing more is stored after that. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /**
+   * Stores messages, durably; some tens at once are fastest.
+   *
+   * @returns what became of each, in their order. A message that cannot be stored stops no other.
+   */
+  async store(account: MailAccount, messages: readonly IncomingMail[], by: IngestBy): Promise<Ingested[]> {
+    try {
+      return await this.#storeAll(account, messages, by);
+    } catch (error) {
+      if (this.#closed) throw error;
+      if (messages.length > 1) {
+        const results: Ingested[] = [];
+        for (const each of messages) results.push(...(await this.store(account, [each], by)));
+        return results;
+      }
+      this.#parts.logger.warn({ err: error }, 'a message could not be stored');
+      return [{ outcome: 'failed', emailId: null, reason: 'The server could not store it; its log says why.' }];
+    }
+  }
+
+  /**
+   * Parses a message and keeps its bytes: what {@link storeInside} needs. What is not stored after that is swept.
+   *
+   * @throws MailTooLarge
+   */
+  async prepare(account: MailAccount, incoming: IncomingMail): Promise<ReadMail> {
+    const mail = await this.#parts.parser.parse(incoming.raw);
+    const moment = receivedAt(incoming.receivedAt, mail.sentAt, this.#parts.clock.now());
+    const ready = {
+      incoming,
+      mail,
+      identity: mailIdentity(incoming.raw),
+      signs: threadSigns(mail, moment),
+      receivedAt: moment,
+    };
+    if (this.#closed) throw new Error('the application is being closed');
+    await this.#parts.blobs.put(account.id, blobsOf(ready));
+    return ready;
+  }
+
+  /** Stores a prepared message inside a transaction that has the turn `mail <account>`. Returns its key. */
+  async storeInside(transaction: Transaction, account: MailAccount, ready: ReadMail, by: IngestBy): Promise<number> {
+    const writer = new MailWriter(this.#parts.database, transaction, account.id);
+    const [id] = await this.#storeFresh(transaction, writer, account, [ready], by);
+    return id!;
+  }
+
+  async #storeAll(account: MailAccount, messages: readonly IncomingMail[], by: IngestBy): Promise<Ingested[]> {
+    const { database } = this.#parts;
+    const identities = messages.map(({ raw }) => mailIdentity(raw));
+    const known = await presentEmails(database, account.id, identities);
+    const refused = new Map<number, string>();
+    const ready = await Promise.all(
+      messages.map((incoming, index) =>
+        known.has(identities[index]!) ? null : this.#parsed(incoming, (reason) => refused.set(index, reason)),
+      ),
+    );
+    if (this.#closed) throw new Error('the application is being closed');
+    await this.#parts.blobs.put(
+      account.id,
+      ready.flatMap((each) => (each ? blobsOf(each) : [])),
+    );
+    const ids = await this.#write(account, messages, identities, ready, by);
+    return messages.map((_, index) => outcomeOf(ids[index]!, ready[index] ?? null, refused.get(index) ?? null));
+  }
+
+  /** Null where it is refused. */
+  async #parsed(incoming: IncomingMail, refuse: (reason: string) => void): Promise<ReadMail | null> {
+    try {
+      const mail = await this.#parts.parser.parse(incoming.raw);
+      const moment = receivedAt(incoming.receivedAt, mail.sentAt, this.#parts.clock.now());
+      return {
+        incoming,
+        mail,
+        identity: mailIdentity(incoming.raw),
+        signs: threadSigns(mail, moment),
+        receivedAt: moment,
+      };
+    } catch (error) {
+      if (!(error instanceof MailTooLarge)) throw error;
+      refuse(error.message);
+      return null;
+    }
+  }
+
+  #write(
+    account: MailAccount,
+    messages: readonly IncomingMail[],
+    identities: readonly string[],
+    ready: readonly (ReadMail | null)[],
+    by: IngestBy,
+  ): Promise<Written[]> {
+    const { database } = this.#parts;
+    const work = async (transaction: Transaction): Promise<Written[]> => {
+      const writer = new MailWriter(database, transaction, account.id);
+      const present = await writer.present(identities);
+      const fresh = new Map<string, ReadMail>();
+      ready.forEach((each, index) => {
+        if (each && !present.has(identities[index]!))
+          fresh.set(identities[index]!, fresh.get(identities[index]!) ?? each);
+      });
+      const stored = await this.#storeFresh(transaction, writer, account, [...fresh.values()], by);
+      const made = new Map([...fresh.keys()].map((identity, index) => [identity, stored[index]!]));
+      await placeAgain(writer, messages, identities, present);
+      const told = new Set<string>();
+      return identities.map((identity): Written => {
+        const duplicate = present.has(identity) || told.has(identity);
+        told.add(identity);
+        return { id: made.get(identity) ?? present.get(identity) ?? null, duplicate };
+      });
+    };
+    return database.write(work, { turn: `mail ${account.id}` });
+  }
+
+  async #storeFresh(
+    transaction: Transaction,
+    writer: MailWriter,
+    account: MailAccount,
+    fresh: readonly ReadMail[],
+    by: IngestBy,
+  ): Promise<number[]> {
+    if (fresh.length === 0) return [];
+    const { changes, clock } = this.#parts;
+    const { conversations, made, merges } = await joinConversations(writer, account, fresh);
+    const now = clock.now();
+    const emails = fresh.map((each, index) => newEmail(each, conversations[index]!, account));
+    const ids = await writer.addEmails(emails);
+    await writer.addThreadKeys([
+      ...new Map(fresh.flatMap(({ signs }, index) => signs.keys.map((key) => [key, conversations[index]!] as const))),
+    ]);
+    await writer.addWords(fresh.map(({ mail }, index) => indexedWords(ids[index]!, account.id, mail)));
+    const touched = [...new Set([...conversations, ...merges.flatMap(({ into, others }) => [into, ...others])])];
+    await addParticipants(writer, fresh, conversations, merges);
+    await writer.recount(touched);
+    for (const [mailbox, list] of Map.groupBy(emails, (each) => each.mailboxId))
+      await writer.countIn(mailbox, list.length, list.filter((each) => !each.read).length);
+    const event = { actor: by.actor, requestId: by.requestId, changed: [], by: null };
+    const at = isoTime(now);
+    const tell = (name: string, resource: string, tks: readonly number[]): Promise<void> =>
+      changes.append(transaction, { name, resource, tks: tks.map(String), ...event }, at);
+    await tell('emails.created', 'emails', ids);
+    await tell(
+      'conversations.created',
+      'conversations',
+      touched.filter((id) => made.has(id)),
+    );
+    await tell(
+      'conversations.updated',
+      'conversations',
+      touched.filter((id) => !made.has(id)),
+    );
+    return ids;
+  }
+}
+
+interface Written {
+  readonly id: number | null;
+  readonly duplicate: boolean;
+}
+
+function outcomeOf({ id, duplicate }: Written, ready: ReadMail | null, refused: string | null): Ingested {
+  if (refused !== null) return { outcome: 'failed', emailId: null, reason: refused };
+  if (duplicate) return { outcome: 'duplicate', emailId: id, reason: null };
+  const unread = ready?.mail.bodyState === 'unparsable';
+  return { outcome: unread ? 'unparsable' : 'stored', emailId: id, reason: unread ? ready!.mail.text : null };
+}
+
+function blobsOf({ incoming, mail }: ReadMail): { sha256: string; bytes: Uint8Array }[] {
+  return [{ sha256: mail.sha256, bytes: incoming.raw }, ...mail.attachments];
+}
+
+interface Joined {
+  /** For each message. */
+  readonly conversations: readonly number[];
+  readonly made: ReadonlySet<number>;
+  readonly merges: Groups['merges'];
+}
+
+/** Which conversation each message belongs to; those that begin one have it made, and those that turn out to be one are joined. */
+async function joinConversations(
+  writer: MailWriter,
+  account: MailAccount,
+  fresh: readonly ReadMail[],
+): Promise<Joined> {
+  const known = await writer.threads([...new Set(fresh.flatMap(({ signs }) => signs.keys))]);
+  const links = await looseLinks(
+    writer,
+    account,
+    fresh.map(({ signs }) => signs),
+  );
+  const { places, merges } = groupsOf(
+    fresh.map(({ signs }, index) => ({ keys: signs.keys, ...links[index]! })),
+    known,
+  );
+  for (const { into, others } of merges) await writer.merge(into, others);
+  const firsts = [...new Set(places.flatMap((place) => ('first' in place ? [place.first] : [])))];
+  const ids = await writer.addConversations(firsts.map((first) => conversationSubject(fresh[first]!.mail.subject)));
+  const idOf = new Map(firsts.map((first, index) => [first, ids[index]!]));
+  return {
+    conversations: places.map((place) => ('first' in place ? idOf.get(place.first)! : place.conversation)),
+    made: new Set(ids),
+    merges,
+  };
+}
+
+/** A message that the account has already may lie in one more of its mailboxes. */
+async function placeAgain(
+  writer: MailWriter,
+  messages: readonly IncomingMail[],
+  identities: readonly string[],
+  present: ReadonlyMap<string, number>,
+): Promise<void> {
+  if (present.size === 0) return;
+  const places = await writer.placesOf([...present.values()]);
+  for (const [index, { mailbox }] of messages.entries()) {
+    const id = present.get(identities[index]!);
+    if (id === undefined || places.get(id)?.has(mailbox.id)) continue;
+    await writer.place([[id, mailbox.id, null, null]]);
+    places.set(id, (places.get(id) ?? new Set()).add(mailbox.id));
+  }
+}
+
+/** Whoever takes part in a message takes part in its conversation, and in the one that it is joined to. */
+export async function addParticipants(
+  writer: MailWriter,
+  fresh: readonly ReadMail[],
+  conversations: readonly number[],
+  merges: Groups['merges'] = [],
+): Promise<void> {
+  const ids = [...conversations, ...merges.flatMap(({ into, others }) => [into, ...others])];
+  const present = await writer.participants([...new Set(ids)]);
+  const named = new Map<number, Map<string, MailAddress>>();
+  const add = (id: number, people: readonly MailAddress[]): void => {
+    const known = named.get(id) ?? byAddress(present.get(id) ?? []);
+    for (const [address, each] of byAddress(people))
+      if (!known.has(address) && known.size < mostParticipants) known.set(address, each);
+    named.set(id, known);
+  };
+  for (const { into, others } of merges) for (const other of others) add(into, present.get(other) ?? []);
+  for (const [index, { mail }] of fresh.entries()) add(conversations[index]!, [...mail.from, ...mail.to, ...mail.cc]);
+  for (const [id, people] of named)
+    if (people.size > (present.get(id)?.length ?? 0)) await writer.setParticipants(id, [...people.values()]);
+}
+
+function byAddress(people: readonly MailAddress[]): Map<string, MailAddress> {
+  const written = people.filter(({ address }) => address !== '');
+  return new Map(written.map((each) => [each.address.toLowerCase(), each]));
+}

@@ -1,0 +1,115 @@
+/** E-mails change their mailbox: by a move, or because somebody destroys them, which puts them into the trash first. */
+import { mailboxesOf } from '../../database/mail/account-rows.ts';
+import { type EmailPlace, EmailRows } from '../../database/mail/email-rows.ts';
+import { ApiError } from '../../protocol/api-error.ts';
+import { requestByKeys } from '../../protocol/request-normaliser.ts';
+import { statesAt, writeHistory } from '../../records/history.ts';
+import { conversationsChanged, MailboxCounts, refuseQueued, tell } from '../../records/mail-changes.ts';
+import { missing, requireGrant } from '../../records/read-records.ts';
+import type { RecordContext } from '../../records/record-context.ts';
+import { recordsInSight, sightOf } from '../../records/records-in-sight.ts';
+import { rulesOf } from '../../records/system/rules-of.ts';
+import { destroyRecords } from '../../records/write-records.ts';
+import type { MailboxPlace } from './incoming-mail.ts';
+import { placeOf, rolePlace } from './mailbox-place.ts';
+
+const anyRow = sightOf(null);
+
+/**
+ * Moves e-mails into a mailbox of their account.
+ *
+ * @param named path or role of the mailbox, or its id.
+ * @returns how many.
+ * @throws ApiError 403 or 404 where one of them is out of reach: then none is moved; 400 for a mailbox that is not there.
+ */
+export async function moveEmails(
+  inside: RecordContext,
+  keys: readonly number[],
+  named: string | number,
+): Promise<number> {
+  const places = await reached(inside, keys, 'update');
+  for (const [account, list] of Map.groupBy(places, (each) => each.accountId))
+    await put(inside, list, await namedMailbox(inside, account, named));
+  return places.length;
+}
+
+/**
+ * Destroys e-mails: puts them into the trash of their account, and those that are there already away for good.
+ *
+ * @param forGood all of them, wherever they are.
+ */
+export async function destroyEmails(inside: RecordContext, keys: readonly number[], forGood: boolean): Promise<number> {
+  const places = await reached(inside, keys, 'destroy');
+  const gone = places.filter(({ folder }) => forGood || folder === 'trash').map(({ id }) => id);
+  const emails = inside.registry.get('emails');
+  if (gone.length > 0) await destroyRecords(inside, emails, requestByKeys('destroy', gone), null, rulesOf(emails));
+  const rest = places.filter(({ id }) => !gone.includes(id));
+  for (const [account, list] of Map.groupBy(rest, (each) => each.accountId))
+    await put(inside, list, await rolePlace(inside.database, inside.inside!, account, 'trash', 'Trash'));
+  return places.length;
+}
+
+/** E-mails that a role's grant reaches, all or none. */
+async function reached(
+  inside: RecordContext,
+  keys: readonly number[],
+  action: 'update' | 'destroy',
+): Promise<EmailPlace[]> {
+  await requireReach(inside, keys, action);
+  await refuseQueued(inside, keys);
+  return new EmailRows(inside.database, inside.inside!).places(keys);
+}
+
+/** @throws ApiError 403 or 404 unless a role's grant reaches all of some e-mails. */
+export async function requireReach(
+  context: RecordContext,
+  keys: readonly number[],
+  action: 'update' | 'destroy',
+): Promise<void> {
+  const emails = context.registry.get('emails');
+  const grant = requireGrant(context, emails, action);
+  const named = { ...context, grants: `${context.grants} reached by ${action}` };
+  const found = await recordsInSight(named, emails, { ...grant, may: () => true }, anyRow, keys);
+  if (found.size < keys.length) throw missing(emails, grant);
+}
+
+/** Puts e-mails into a mailbox of their account, whatever the role; those that are there stay. */
+export async function put(
+  inside: RecordContext,
+  places: readonly EmailPlace[],
+  to: MailboxPlace,
+  changed: readonly string[] = [],
+): Promise<void> {
+  const transaction = inside.inside!;
+  const moved = places.filter(({ mailboxId }) => mailboxId !== to.id);
+  if (moved.length === 0) return;
+  const emails = inside.registry.get('emails');
+  const keys = moved.map(({ id }) => id);
+  const before = await statesAt(inside, emails, transaction, keys);
+  const rows = new EmailRows(inside.database, transaction);
+  const counts = new MailboxCounts();
+  for (const { mailboxId, read } of moved) {
+    counts.add(mailboxId, -1, read ? 0 : -1);
+    counts.add(to.id, 1, read ? 0 : 1);
+  }
+  await rows.move(keys, to.id, to.folder);
+  await rows.count(counts.changes);
+  await tell(inside, transaction, 'emails.updated', 'emails', keys, ['mailboxId', 'folder', ...changed]);
+  await writeHistory({ context: inside, collection: emails }, transaction, 'updated', keys, before);
+  await conversationsChanged(inside, transaction, moved);
+}
+
+async function namedMailbox(
+  { database, inside }: RecordContext,
+  account: number,
+  named: string | number,
+): Promise<MailboxPlace> {
+  const all = await mailboxesOf(database, account, inside!);
+  const role = String(named).toLowerCase();
+  const found =
+    typeof named === 'number'
+      ? all.find(({ id }) => id === named)
+      : (all.find(({ path }) => path === named) ?? all.find((each) => each.role === role));
+  if (found) return placeOf(found);
+  throw new ApiError('REFERENCE_MISSING', 'mailbox: the account of the e-mail has no such mailbox.');
+}

@@ -1,0 +1,55 @@
+const longest = 1000;
+
+/** Prefixes of answers and of what is passed on, in the languages of common programs, in lower case and NFKC. */
+const prefixes = new Set(
+  `re fw fwd aw antw antwort wg wtr sv vs vb vl tr rv res enc odp pd atb bls rif r i ref ynt i̇lt ilt vá továb hl απ πρθ отв ответ пересл на
+  trs doorst 回复 答复 转发 回覆 轉寄 返信 転送 답장 전달 الرد رد תשובה הועבר`.split(/\s+/),
+);
+
+/**
+ * A subject without what answering and passing on adds: two subjects with one base may be of one conversation. RFC 5256, section 2.1, and with
+ * it prefixes of other languages (`AW:`, `回复：`), counted ones (`Re[2]:`), NFKC, one case. `Re: [list] Fwd: Hello (fwd)` is `hello`.
+ *
+ * A tag of a list goes where something is left without it. Only the first 1,000 code units count.
+ */
+export function baseSubject(subject: string): string {
+  return stripped(subject).base;
+}
+
+/** Whether a subject says of itself that it answers, or passes on. */
+export function isReply(subject: string): boolean {
+  return stripped(subject).reply;
+}
+
+function stripped(subject: string): { readonly base: string; readonly reply: boolean } {
+  let base = tidy(subject.slice(0, longest).normalize('NFKC').slice(0, longest).toLowerCase().normalize('NFKC'));
+  let reply = false;
+  for (;;) {
+    const trailer = withoutTrailer(base);
+    const prefix = withoutPrefix(trailer);
+    const wrapped = prefix === trailer ? withoutWrapper(trailer) : prefix;
+    reply ||= trailer !== base || prefix !== trailer || wrapped !== prefix;
+    const next = wrapped === trailer ? withoutTag(trailer) : wrapped;
+    if (next === base) return { base: base.toWellFormed(), reply };
+    base = next;
+  }
+}
+
+const tidy = (text: string): string => text.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
+
+const withoutTrailer = (text: string): string => (text.endsWith('(fwd)') ? text.slice(0, -5).trimEnd() : text);
+
+/** `re:`, `re[2]:`, `re (3):`, `re^2:`, also behind tags: `[list] re:`. */
+function withoutPrefix(text: string): string {
+  const match = /^((?:\[[^[\]]*\]\s*)*)([\p{L}\p{M}]{1,8})\s?(?:\[[^[\]]*\]|\(\d{1,3}\)|\^\d{1,3})?\s?:\s*/u.exec(text);
+  return match && prefixes.has(match[2]!) ? text.slice(match[0].length) : text;
+}
+
+function withoutWrapper(text: string): string {
+  return text.startsWith('[fwd:') && text.endsWith(']') ? text.slice(5, -1).trim() : text;
+}
+
+function withoutTag(text: string): string {
+  const tag = /^\[[^[\]]*\]\s*/.exec(text)?.[0];
+  return tag && tag.length < text.length ? text.slice(tag.length) : text;
+}

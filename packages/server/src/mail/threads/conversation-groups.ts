@@ -1,0 +1,93 @@
+/** What joins a message to others, and where it belongs by what is known of them. Pure. */
+
+/** A message about to be joined. */
+export interface Joining {
+  /** Each message that has one of them belongs to the same conversation. */
+  readonly keys: readonly string[];
+  /** Conversations that it belongs to by other signs. */
+  readonly conversations: readonly number[];
+  /** Others of the same list that it belongs to by other signs, by their places. */
+  readonly mates: readonly number[];
+}
+
+/** Where messages go: the conversation that is there, or the place of the first of those that begin one together. */
+export type Place = { readonly conversation: number } | { readonly first: number };
+
+export interface Groups {
+  /** For each message, in their order. */
+  readonly places: readonly Place[];
+  /** Conversations that turn out to be one: the oldest stays. */
+  readonly merges: readonly { readonly into: number; readonly others: readonly number[] }[];
+}
+
+/**
+ * Joins messages with each other and with the conversations that are there: a union over keys, so that the order in which
+ * they arrive does not matter.
+ *
+ * @param known the conversations of keys that were seen before.
+ */
+export function groupsOf(messages: readonly Joining[], known: ReadonlyMap<string, number>): Groups {
+  const sets = new DisjointSets();
+  messages.forEach(({ keys, conversations, mates }, index) => {
+    const own = `m${index}`;
+    for (const key of keys) {
+      sets.join(own, `k${key}`);
+      const conversation = known.get(key);
+      if (conversation !== undefined) sets.join(own, `c${conversation}`);
+    }
+    for (const each of conversations) sets.join(own, `c${each}`);
+    for (const each of mates) sets.join(own, `m${each}`);
+  });
+  const present = conversationsIn(sets);
+  const firsts = new Map<string, number>();
+  const places = messages.map((_, index): Place => {
+    const root = sets.root(`m${index}`);
+    const there = present.get(root);
+    if (there) return { conversation: Math.min(...there) };
+    if (!firsts.has(root)) firsts.set(root, index);
+    return { first: firsts.get(root)! };
+  });
+  const merges = [...present.values()]
+    .filter((each) => each.length > 1)
+    .map((each) => {
+      const into = Math.min(...each);
+      return { into, others: each.filter((id) => id !== into) };
+    });
+  return { places, merges };
+}
+
+/** The conversations that are there, by the set that they are in. */
+function conversationsIn(sets: DisjointSets): Map<string, number[]> {
+  const present = new Map<string, number[]>();
+  for (const member of [...sets.members()].filter((each) => each.startsWith('c'))) {
+    const root = sets.root(member);
+    present.set(root, [...(present.get(root) ?? []), Number(member.slice(1))]);
+  }
+  return present;
+}
+
+/** Union by name, with halved paths. */
+class DisjointSets {
+  readonly #parents = new Map<string, string>();
+
+  members(): IterableIterator<string> {
+    return this.#parents.keys();
+  }
+
+  root(member: string): string {
+    if (!this.#parents.has(member)) this.#parents.set(member, member);
+    let at = member;
+    for (;;) {
+      const above = this.#parents.get(at)!;
+      if (above === at) return at;
+      const next = this.#parents.get(above)!;
+      this.#parents.set(at, next);
+      at = next;
+    }
+  }
+
+  join(one: string, other: string): void {
+    const [left, right] = [this.root(one), this.root(other)];
+    if (left !== right) this.#parents.set(right, left);
+  }
+}

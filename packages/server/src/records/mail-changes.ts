@@ -1,0 +1,50 @@
+/** What a change of e-mails brings along: counts of mailboxes and conversations, and the events that tell of them. */
+import { isoTime } from '../base/clock.ts';
+import type { Transaction } from '../database/database.ts';
+import { type EmailPlace, EmailRows } from '../database/mail/email-rows.ts';
+import { isAnyQueued } from '../database/mail/outbox-rows.ts';
+import { actorOf } from '../identity/caller.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import type { RecordContext } from './record-context.ts';
+
+/** How the counts of mailboxes change, by mailbox. */
+export class MailboxCounts {
+  readonly changes = new Map<number, { messages: number; unread: number }>();
+
+  add(mailbox: number | null, messages: number, unread: number): void {
+    if (mailbox === null) return;
+    const before = this.changes.get(mailbox) ?? { messages: 0, unread: 0 };
+    this.changes.set(mailbox, { messages: before.messages + messages, unread: before.unread + unread });
+  }
+}
+
+/** Counts the conversations of e-mails anew, and tells that they have changed. */
+export async function conversationsChanged(
+  context: RecordContext,
+  transaction: Transaction,
+  places: readonly Pick<EmailPlace, 'conversationId'>[],
+): Promise<void> {
+  const ids = [...new Set(places.flatMap(({ conversationId }) => (conversationId === null ? [] : [conversationId])))];
+  if (ids.length === 0) return;
+  await new EmailRows(context.database, transaction).recount(ids);
+  await tell(context, transaction, 'conversations.updated', 'conversations', ids);
+}
+
+/** @throws ApiError 409 where one of some e-mails waits to be sent: it stays where it is until it is called back. */
+export async function refuseQueued({ database, inside }: RecordContext, keys: readonly unknown[]): Promise<void> {
+  if (!(await isAnyQueued(database, inside!, keys))) return;
+  throw new ApiError('MAIL_QUEUED', 'The e-mail waits to be sent; call it back by emails:cancelSend first.');
+}
+
+/** Events about mail: everyday work, which the audit journal does not hold. */
+export async function tell(
+  { changes, caller, clock, requestId }: RecordContext,
+  transaction: Transaction,
+  name: string,
+  resource: string,
+  keys: readonly number[],
+  changed: readonly string[] = [],
+): Promise<void> {
+  const events = { name, resource, tks: keys.map(String), actor: actorOf(caller), requestId, changed, by: null };
+  await changes.append(transaction, events, isoTime(clock.now()));
+}

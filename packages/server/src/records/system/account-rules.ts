@@ -1,0 +1,142 @@
+import type { Transaction } from '../../database/database.ts';
+import { dropSecrets, forgetWords, serversOf, setMembers, setSecrets } from '../../database/mail/account-rows.ts';
+import { emailForm, isEmail } from '../../identity/sign-in.ts';
+import { ApiError, invalidValues } from '../../protocol/api-error.ts';
+import { isObject } from '../../protocol/json-text.ts';
+import { normaliseRequest } from '../../protocol/request-normaliser.ts';
+import { listRecords } from '../read-records.ts';
+import type { RecordContext } from '../record-context.ts';
+import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
+
+/** Told by the server; passed over, so that a record that was read can be sent back whole. */
+const told = new Set(['status', 'statusReason', 'backfillDone', 'backfillTotal', 'lastSyncAt', 'mailboxes']);
+
+/** Mail accounts: whoever makes one owns it, and its owner is always among its members. */
+export const accountRules: RecordRules = {
+  access: false,
+
+  async prepare(body, key, context): Promise<RuledBody> {
+    if (!isObject(body)) return { body: body as Body };
+    const {
+      members: named,
+      password,
+      smtpPassword,
+      refreshToken,
+      clientSecret,
+      ...rest
+    } = Object.fromEntries(Object.entries(body).filter(([name]) => !told.has(name)));
+    const row: Record<string, unknown> = { ...rest };
+    const given = checkedSecrets({ password, smtpPassword, refreshToken, clientSecret });
+    for (const name of ['imap', 'smtp']) if (row[name] != null) row[name] = serverOf(name, row[name], context);
+    if (row['address'] !== undefined) row['address'] = addressOf(row['address']);
+    const members = named === undefined ? null : await memberKeys(named, context);
+    const isMine = key === null && row['ownerId'] === undefined && row['owner'] === undefined;
+    return {
+      body: row,
+      ...(isMine && { own: { ownerId: ownId(context) } }),
+      beside: async (transaction, id) => {
+        await setMembers(context.database, transaction, id as number, members);
+        await keepSecrets(context, transaction, id as number, given);
+      },
+    };
+  },
+
+  /** A password is kept for the servers that it was given for: whoever names others does not have it sent there. */
+  async guard(transaction, action, keys, body, { database }): Promise<void> {
+    for (const key of keys as readonly number[]) {
+      if (action === 'destroy') await forgetWords(database, transaction, key);
+      else if (body && ('imap' in body || 'smtp' in body)) {
+        const before = await serversOf(database, transaction, key);
+        const after = { ...before, ...pick(body, ['imap', 'smtp']) };
+        if (JSON.stringify(after) !== JSON.stringify(before)) await dropSecrets(database, transaction, key);
+      }
+    }
+  },
+};
+
+function pick(body: Body, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(names.filter((name) => name in body).map((name) => [name, body[name]]));
+}
+
+async function keepSecrets(
+  { database, mail }: RecordContext,
+  transaction: Transaction,
+  account: number,
+  given: Secrets,
+): Promise<void> {
+  const sealed = Object.entries(given).map(
+    ([field, secret]) => [field, secret === null ? null : mail.seal(secret, account, field)] as const,
+  );
+  if (sealed.length > 0) await setSecrets(database, transaction, account, Object.fromEntries(sealed));
+}
+
+type Secrets = Record<string, string | null>;
+
+/** What signs in goes in and never comes out; null takes one away. */
+function checkedSecrets(given: Readonly<Record<string, unknown>>): Secrets {
+  const details: Record<string, string> = {};
+  const secrets: Secrets = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    if (value === null || (typeof value === 'string' && value.length >= 1 && value.length <= 4096))
+      secrets[name] = value;
+    else details[name] = 'Give a text of 1 to 4096 characters, or null.';
+  }
+  if (Object.keys(details).length > 0) throw invalidValues(details);
+  return secrets;
+}
+
+const securities = ['tls', 'starttls', 'none'];
+
+/** `{host, port, security, user}`: where the account's mail comes from, or goes to. */
+function serverOf(name: string, input: unknown, { mail }: RecordContext): unknown {
+  const details: Record<string, string> = {};
+  const note = (member: string, problem: string | null): void => {
+    if (problem !== null) details[`${name}.${member}`] = problem;
+  };
+  if (!isObject(input)) throw invalidValues({ [name]: 'Give {"host", "port", "security", "user"}.' });
+  const { host, port, security = 'tls', user = null, ...others } = input;
+  for (const other of Object.keys(others))
+    note(other.slice(0, 60), 'No such property; host, port, security and user are known.');
+  note(
+    'host',
+    typeof host === 'string' ? mail.hostProblem(host) : 'Give the name of a host, such as imap.example.com.',
+  );
+  if (!Number.isInteger(port) || (port as number) < 1 || (port as number) > 65_535)
+    note('port', 'Give a port, such as 993.');
+  if (!securities.includes(security as string)) note('security', 'Give tls, starttls or none.');
+  if (user !== null && (typeof user !== 'string' || user.length > 320 || /\p{Cc}/u.test(user)))
+    note('user', 'Give a name of at most 320 characters on one line.');
+  if (Object.keys(details).length > 0) throw invalidValues(details);
+  return { host, port, security, user };
+}
+
+function addressOf(input: unknown): unknown {
+  if (typeof input !== 'string') return input; // its schema says what is wrong
+  const address = emailForm(input);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: no header is to be ended by an address
+  if (isEmail(address) && !/[\u0000-\u001f\u007f,;<>"]/.test(address)) return address;
+  throw invalidValues({ address: 'Give one e-mail address, such as ann@example.com.' });
+}
+
+/** Who is nobody can own nothing, and would make an account that nobody sees. */
+function ownId({ caller }: RecordContext): number {
+  const id = caller.user?.['id'];
+  if (typeof id === 'number') return id;
+  throw invalidValues({ ownerId: 'Name the owner: this credential belongs to no user.' });
+}
+
+/** The keys of users whom the caller may get. */
+async function memberKeys(input: unknown, context: RecordContext): Promise<number[]> {
+  const list = input === null ? [] : Array.isArray(input) ? input : [input];
+  const keys = list.map((each: unknown) => (isObject(each) ? each['id'] : each));
+  if (!keys.every((each): each is number => Number.isSafeInteger(each)) || keys.length > 1000)
+    throw invalidValues({ members: 'Give a list of ids of users, at most 1000.' });
+  const wanted = [...new Set(keys)];
+  if (wanted.length === 0) return [];
+  const asked = normaliseRequest('list', { filterByTk: wanted, fields: ['id'], pageSize: 1000, count: 'none' }, false);
+  const { data } = await listRecords(context, context.registry.get('users'), asked);
+  if ((JSON.parse(data) as unknown[]).length < wanted.length)
+    throw new ApiError('REFERENCE_MISSING', 'members: not every user that is named exists.');
+  return wanted;
+}

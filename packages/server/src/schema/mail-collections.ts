@@ -1,0 +1,284 @@
+/**
+ * Mail in every application: accounts, the mailboxes of each, e-mails, the conversations that they belong to, and what is
+ * attached to them. Who sees a record is decided by its account (access/mail-sight.ts).
+ */
+import type { FieldDefinition } from './definition.ts';
+import type { SystemCollection, SystemField, SystemRelation } from './system-collections.ts';
+
+/** The collections that requests may name. */
+export const mailResources = ['accounts', 'mailboxes', 'emails', 'conversations', 'attachments'] as const;
+export type MailResource = (typeof mailResources)[number];
+
+const mailNames: ReadonlySet<string> = new Set(mailResources);
+
+export function isMailResource(name: string): name is MailResource {
+  return mailNames.has(name);
+}
+
+/** What of an e-mail lies beside its row: lists do not read it, and who may get the e-mail may get it. */
+export const contentCollection = 'mailContents';
+
+const key: SystemField = { name: 'id', type: 'integer', primaryKey: true, autoIncrement: true };
+const account: SystemField = {
+  name: 'account',
+  type: 'belongsTo',
+  target: 'accounts',
+  foreignKey: 'accountId',
+  onDelete: 'cascade',
+};
+const flag = (name: string): SystemField => ({ name, type: 'boolean', defaultValue: false, allowNull: false });
+const count = (name: string): SystemField => ({ name, type: 'integer', defaultValue: 0, allowNull: false });
+const to = (name: string, target: string, more: Partial<FieldDefinition> = {}): SystemField => ({
+  name,
+  type: 'belongsTo',
+  target,
+  foreignKey: `${name}Id`,
+  ...more,
+});
+
+/** In the order in which they are made: what they refer to comes first. */
+export const mailCollections: readonly SystemCollection[] = [
+  {
+    name: 'accounts',
+    title: 'Mail accounts',
+    timestamps: true,
+    fields: [
+      key,
+      { name: 'name', type: 'string', maxLength: 255 },
+      { name: 'address', type: 'string', required: true, allowNull: false, maxLength: 320, index: true },
+      { name: 'imap', type: 'json' },
+      { name: 'smtp', type: 'json' },
+      { name: 'auth', type: 'string', defaultValue: 'password', allowNull: false, pattern: '^(password|oauth2)$' },
+      to('owner', 'users'),
+      { name: 'status', type: 'string', maxLength: 20, defaultValue: 'disabled', allowNull: false },
+      { name: 'statusReason', type: 'text' },
+      count('backfillDone'),
+      count('backfillTotal'),
+      { name: 'lastSyncAt', type: 'datetime' },
+      { name: 'signature', type: 'text' },
+      { name: 'since', type: 'date' },
+      { name: 'secrets', type: 'json', hidden: true },
+    ],
+  },
+  {
+    name: 'accountMembers',
+    title: 'Who sees the mail of an account',
+    internal: true,
+    timestamps: false,
+    indexes: [{ fields: ['userId', 'accountId'], unique: true }],
+    fields: [key, account, to('user', 'users', { onDelete: 'cascade' })],
+  },
+  {
+    name: 'mailboxes',
+    title: 'Mailboxes',
+    timestamps: false,
+    indexes: [{ fields: ['accountId', 'path'], unique: true }],
+    fields: [
+      key,
+      account,
+      { name: 'path', type: 'string', required: true, allowNull: false, maxLength: 1000 },
+      { name: 'role', type: 'string', pattern: '^(inbox|sent|drafts|outbox|trash|junk|archive|all)$' },
+      count('messages'),
+      count('unread'),
+      { name: 'uidvalidity', type: 'string', maxLength: 20 },
+      { name: 'uidnext', type: 'string', maxLength: 20 },
+      { name: 'highestmodseq', type: 'string', maxLength: 20 },
+    ],
+  },
+  {
+    name: 'conversations',
+    title: 'Conversations',
+    timestamps: false,
+    indexes: [{ fields: ['accountId', 'lastEmailId'] }],
+    fields: [
+      key,
+      account,
+      { name: 'subject', type: 'text' },
+      { name: 'participants', type: 'json' },
+      count('messages'),
+      count('unread'),
+      count('starred'),
+      count('attachments'),
+      { name: 'lastAt', type: 'datetime' },
+      // 0 where no e-mail is left: the order of lists, which an index gives only where nothing is null.
+      { name: 'lastEmailId', type: 'bigInt', notNull: true },
+      { name: 'snippet', type: 'text' },
+      { name: 'state', type: 'string', defaultValue: 'open', allowNull: false, pattern: '^(open|closed|archived)$' },
+      to('assignee', 'users'),
+      { name: 'mergedInto', type: 'integer' },
+    ],
+  },
+  {
+    name: contentCollection,
+    title: 'Texts and headers of e-mails',
+    internal: true,
+    timestamps: false,
+    fields: [
+      { ...key, type: 'bigInt' },
+      account,
+      { name: 'text', type: 'text' },
+      { name: 'html', type: 'text' },
+      { name: 'headers', type: 'json' },
+      { name: 'inReplyTo', type: 'json' },
+      { name: 'references', type: 'json' },
+      { name: 'bcc', type: 'json' },
+      { name: 'replyTo', type: 'json' },
+      { name: 'authentication', type: 'json' },
+      { name: 'rawSha256', type: 'string', maxLength: 64 },
+      // What was written, of a message that began here: a draft goes on from it.
+      { name: 'source', type: 'json', hidden: true },
+    ],
+  },
+  {
+    name: 'emails',
+    title: 'E-mails',
+    timestamps: false,
+    logging: true,
+    indexes: [
+      { fields: ['accountId', 'identity'], unique: true },
+      { fields: ['accountId', 'folder'] },
+      { fields: ['accountId', 'read'] },
+      { fields: ['accountId', 'starred'] },
+      { fields: ['accountId', 'hasAttachments'] },
+      { fields: ['accountId', 'subjectKey'] },
+    ],
+    fields: [
+      // Seconds since the epoch × 2^20 + a number of its own: the order of lists, and the row of the full-text index.
+      { name: 'id', type: 'bigInt', primaryKey: true },
+      account,
+      to('conversation', 'conversations'),
+      to('mailbox', 'mailboxes'),
+      // The role of its mailbox, else the mailbox's path.
+      { name: 'folder', type: 'string', maxLength: 1000 },
+      to('content', contentCollection),
+      { name: 'contentId', type: 'bigInt', hidden: true },
+      { name: 'identity', type: 'string', maxLength: 200, hidden: true },
+      // Tells subjects apart without what replies put before them; null where there is none to go by.
+      { name: 'subjectKey', type: 'string', maxLength: 40, hidden: true },
+      { name: 'orphan', type: 'boolean', hidden: true },
+      { name: 'messageId', type: 'text' },
+      { name: 'subject', type: 'text' },
+      { name: 'from', type: 'json' },
+      { name: 'to', type: 'json' },
+      { name: 'cc', type: 'json' },
+      { name: 'sentAt', type: 'datetime' },
+      { name: 'receivedAt', type: 'datetime' },
+      { name: 'snippet', type: 'text' },
+      { name: 'size', type: 'integer' },
+      flag('read'),
+      flag('starred'),
+      flag('answered'),
+      flag('draft'),
+      flag('outgoing'),
+      flag('hasAttachments'),
+      { name: 'labels', type: 'json' },
+      { name: 'warnings', type: 'json' },
+      { name: 'bodyState', type: 'string', maxLength: 20 },
+    ],
+  },
+  {
+    name: 'attachments',
+    title: 'Attachments',
+    timestamps: false,
+    fields: [
+      key,
+      account,
+      to('email', 'emails', { onDelete: 'cascade' }),
+      { name: 'filename', type: 'string', maxLength: 255 },
+      { name: 'contentType', type: 'string', maxLength: 255 },
+      { name: 'sniffedType', type: 'string', maxLength: 255 },
+      { name: 'size', type: 'integer' },
+      { name: 'disposition', type: 'string', maxLength: 20 },
+      { name: 'contentId', type: 'text' },
+      { name: 'sha256', type: 'string', maxLength: 64, index: true },
+    ],
+  },
+  {
+    name: 'mailPlacements',
+    title: 'In which mailbox an e-mail lies, under which number',
+    internal: true,
+    timestamps: false,
+    indexes: [{ fields: ['mailboxId', 'uidvalidity', 'uid'], unique: true }],
+    fields: [
+      { ...key, type: 'bigInt' },
+      to('email', 'emails', { onDelete: 'cascade' }),
+      to('mailbox', 'mailboxes', { onDelete: 'cascade' }),
+      { name: 'uidvalidity', type: 'string', maxLength: 20 },
+      { name: 'uid', type: 'bigInt' },
+    ],
+  },
+  {
+    name: 'mailOutbox',
+    title: 'Messages on their way out',
+    internal: true,
+    timestamps: false,
+    // Whoever delivers takes what is due, by status and time.
+    indexes: [{ fields: ['status', 'sendAt'] }],
+    fields: [
+      key,
+      account,
+      { ...to('email', 'emails', { onDelete: 'cascade' }), unique: true },
+      { name: 'status', type: 'string', maxLength: 20, pattern: '^(queued|sending|sent|failed|unknown)$' },
+      { name: 'sendAt', type: 'datetime' },
+      { name: 'sender', type: 'string', maxLength: 320 },
+      { name: 'recipients', type: 'json' },
+      // Of whoever has taken it on, and until when.
+      { name: 'leasedBy', type: 'string', maxLength: 100 },
+      { name: 'leasedUntil', type: 'datetime' },
+      count('attempts'),
+      { name: 'lastError', type: 'text' },
+    ],
+  },
+  {
+    name: 'mailThreadKeys',
+    title: 'By which messages belong to a conversation',
+    internal: true,
+    timestamps: false,
+    indexes: [{ fields: ['accountId', 'key'], unique: true }],
+    fields: [
+      { ...key, type: 'bigInt' },
+      account,
+      { name: 'key', type: 'string', maxLength: 40 },
+      to('conversation', 'conversations', { onDelete: 'cascade' }),
+    ],
+  },
+];
+
+/** The members of the account that a record belongs to; for row filters alone. */
+const seenBy = (sourceKey: string): SystemField => ({
+  name: 'seenBy',
+  type: 'hasMany',
+  target: 'accountMembers',
+  foreignKey: 'accountId',
+  sourceKey,
+  hidden: true,
+});
+const many = (name: string, foreignKey: string): SystemField => ({
+  name,
+  type: 'hasMany',
+  target: name,
+  foreignKey,
+  sourceKey: 'id',
+});
+
+export const mailRelations: readonly SystemRelation[] = [
+  { collection: 'accounts', field: seenBy('id') },
+  ...['mailboxes', 'conversations', 'emails', 'attachments'].map((collection) => ({
+    collection,
+    field: seenBy('accountId'),
+  })),
+  {
+    collection: 'accounts',
+    field: {
+      name: 'members',
+      type: 'belongsToMany',
+      target: 'users',
+      through: 'accountMembers',
+      foreignKey: 'accountId',
+      otherKey: 'userId',
+    },
+  },
+  { collection: 'accounts', field: many('mailboxes', 'accountId') },
+  { collection: 'conversations', field: many('emails', 'conversationId') },
+  { collection: 'emails', field: many('attachments', 'emailId') },
+];

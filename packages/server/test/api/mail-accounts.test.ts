@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { openMailWorld, upload } from '../support/mail-world.ts';
+import { rawMail } from '../support/raw-mail.ts';
+import type { Scenario, TestServer } from '../support/scenario.ts';
+
+const imap = { host: 'imap.example.com', port: 993, security: 'tls', user: 'shop' };
+const secret = 'hunter2 and more';
+
+describeEngines('mail accounts', (engine) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await openMailWorld(engine, { MAIL_ALLOWED_PRIVATE_HOSTS: 'mail.internal,10.1.0.0/16' });
+    await upload(server, 'ann', 1, rawMail({ subject: 'For the shop', id: 'a@example.net' }));
+    await server.data('POST /api/users:create', {
+      body: { email: 'vera@example.com', password: 'correct horse', roles: ['viewer'] },
+    });
+    server.tokens.set('vera', await server.signIn('vera@example.com', 'correct horse'));
+    server.tokens.set('annsKey', await keyOf('ann', 'editor'));
+  });
+  afterAll(() => server.stop());
+
+  async function keyOf(as: string, role: string): Promise<string> {
+    const { token } = await server.data('POST /api/apiKeys:create', { as, body: { role: { name: role } } });
+    return token as string;
+  }
+
+  async function storedSecrets(): Promise<string> {
+    const { database } = server.running.applications.main;
+    const [rows] = await database.read([{ text: 'SELECT secrets FROM accounts WHERE id=1', values: [] }]);
+    return String(rows![0]![0]);
+  }
+
+  const scenarios: Scenario[] = [
+    {
+      name: 'whoever makes one owns it',
+      request: 'GET /api/accounts/1',
+      as: 'ann',
+      expect: { status: 200, body: { data: { address: 'shop@example.com', ownerId: 2, status: 'disabled' } } },
+    },
+    { name: 'others do not see it', request: 'GET /api/accounts/1', as: 'bob', expect: { status: 403 } },
+    {
+      name: 'an admin sees it, so that somebody can look after it',
+      request: 'GET /api/accounts:get/1?appends=members',
+      expect: { status: 200, body: { data: { ownerId: 2, members: [{ id: 2 }] } } },
+    },
+    {
+      name: 'a key sees what the user who made it sees',
+      request: 'GET /api/emails',
+      as: 'annsKey',
+      expect: { status: 200, body: { data: [{ subject: 'For the shop' }] } },
+    },
+    {
+      name: 'a viewer makes none',
+      request: 'POST /api/accounts:create',
+      as: 'vera',
+      body: { address: 'vera@example.com' },
+      expect: { status: 403, body: { error: 'No permissions' } },
+    },
+    {
+      name: 'an address is needed',
+      request: 'POST /api/accounts:create',
+      as: 'bob',
+      body: { name: 'x' },
+      expect: { status: 422, body: { details: { address: expect.any(String) } } },
+    },
+    {
+      name: 'an address that would end a header is 422',
+      request: 'POST /api/accounts:create',
+      as: 'bob',
+      body: { address: 'a@b.example\r\nBcc: c@d.example' },
+      expect: { status: 422, body: { details: { address: expect.any(String) } } },
+    },
+    {
+      name: 'nobody makes one for somebody else',
+      request: 'POST /api/accounts:create',
+      as: 'bob',
+      body: { address: 'trap@example.com', ownerId: 2 },
+      expect: { status: 403 },
+    },
+    {
+      name: 'a password goes in and never comes out',
+      request: 'PATCH /api/accounts/1',
+      as: 'ann',
+      body: { imap, password: secret },
+      expect: { status: 200, body: { data: { imap } }, absent: [secret, 'secrets'], events: ['accounts.updated'] },
+    },
+    {
+      name: 'nor may it be asked for',
+      request: 'GET /api/accounts:list?fields=id,secrets',
+      as: 'ann',
+      expect: { status: 403, body: { code: 'FIELD_DENIED' } },
+    },
+    ...[
+      ['loopback by name', { host: 'localhost' }],
+      ['loopback by address', { host: '127.0.0.1' }],
+      ['loopback as IPv6', { host: '::1' }],
+      ['loopback in a short form', { host: '127.1' }],
+      ['link-local', { host: '169.254.169.254' }],
+      ['mapped into IPv6', { host: '::ffff:127.0.0.1' }],
+      ['a URL', { host: 'http://imap.example.com' }],
+      ['a port that is none', { port: 70_000 }],
+      ['a security that is none', { security: 'maybe' }],
+      ['a property that is none', { proxy: 'x' }],
+    ].map(
+      ([name, change]): Scenario => ({
+        name: `a server is refused: ${name as string}`,
+        request: 'PATCH /api/accounts/1',
+        as: 'ann',
+        body: { imap: { ...imap, ...(change as object) } },
+        expect: { status: 422 },
+      }),
+    ),
+  ];
+  for (const scenario of scenarios) test(scenario.name, () => server.play(scenario).then(() => {}));
+
+  test('secrets lie encrypted, and go when another server is named', async () => {
+    expect(await storedSecrets()).toContain('password');
+    expect(await storedSecrets()).not.toContain(secret);
+    await server.data('PATCH /api/accounts/1', { as: 'ann', body: { imap, name: 'The shop' } });
+    expect(await storedSecrets()).toContain('password');
+    await server.data('PATCH /api/accounts/1', { as: 'ann', body: { imap: { ...imap, host: 'mail.internal' } } });
+    expect(await storedSecrets()).toBe('null');
+  });
+
+  test('a member sees the mail from the next request on, and no longer when taken out', async () => {
+    await server.data('POST /api/accounts:update?filterByTk=1', { body: { members: [3] } });
+    expect(await server.data('GET /api/emails', { as: 'bob' })).toHaveLength(1);
+    expect(await server.data('GET /api/emails', { as: 'ann' })).toHaveLength(1);
+    await server.data('POST /api/accounts/1/members:remove', { body: [3] });
+    expect(await server.data('GET /api/emails', { as: 'bob' })).toHaveLength(0);
+    await server.data('POST /api/accounts/1/members:remove', { body: [2] });
+    expect(await server.data('GET /api/emails', { as: 'ann' })).toHaveLength(1);
+  });
+
+  test('an account goes with all that is in it', async () => {
+    await server.data('POST /api/accounts:create', { as: 'bob', body: { address: 'bob@example.com' } });
+    const [{ id }] = await server.data('GET /api/accounts', { as: 'bob' });
+    await upload(server, 'bob', id, rawMail({ subject: 'Gone soon', id: 'b@example.net' }));
+    await server.data(`DELETE /api/accounts/${id}`, { as: 'bob' });
+    expect(await server.data('GET /api/emails?search=gone', { as: 'bob' })).toEqual([]);
+    const { database } = server.running.applications.main;
+    for (const table of ['"mailContents"', '"mailThreadKeys"', 'conversations', 'mailboxes', '_mail_text']) {
+      const [rows] = await database.read([{ text: `SELECT count(*) FROM ${table}`, values: [] }]);
+      expect(Number(rows![0]![0]), table).toBe(1);
+    }
+  });
+});

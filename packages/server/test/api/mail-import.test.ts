@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { rawMail } from '../support/raw-mail.ts';
+import { type Scenario, TestServer } from '../support/scenario.ts';
+
+const eml = { 'content-type': 'message/rfc822' };
+const from = (account: number | string): string => `POST /api/emails:import?account=${account}`;
+
+describeEngines('messages are brought in', (engine) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await TestServer.start(engine);
+    await server.data('POST /api/users:create', {
+      body: { email: 'ann@example.com', password: 'correct horse', roles: ['editor'] },
+    });
+    await server.data('POST /api/users:create', {
+      body: { email: 'bob@example.com', password: 'correct horse', roles: ['editor'] },
+    });
+    for (const name of ['ann', 'bob'])
+      server.tokens.set(name, await server.signIn(`${name}@example.com`, 'correct horse'));
+    await server.data('POST /api/accounts:create', { as: 'ann', body: { name: 'Shop', address: 'Shop@Example.com' } });
+  });
+  afterAll(() => server.stop());
+
+  const scenarios: Scenario[] = [
+    {
+      name: 'one raw message',
+      request: from(1),
+      as: 'ann',
+      headers: eml,
+      body: rawMail({ subject: 'Broken turntable', from: 'Cora <cora@example.net>', id: 'a1@example.net' }),
+      expect: {
+        status: 200,
+        body: { data: { stored: 1, duplicates: 0, unparsable: 0, failed: 0, problems: [] } },
+        events: ['emails.created', 'conversations.created'],
+      },
+    },
+    {
+      name: 'the same bytes again are a duplicate',
+      request: from('shop@example.com'),
+      as: 'ann',
+      headers: eml,
+      body: rawMail({ subject: 'Broken turntable', from: 'Cora <cora@example.net>', id: 'a1@example.net' }),
+      expect: { status: 200, body: { data: { stored: 0, duplicates: 1 } } },
+    },
+    {
+      name: 'its list shows it to the owner of the account',
+      request: 'GET /api/emails:list',
+      as: 'ann',
+      expect: {
+        status: 200,
+        body: {
+          data: [{ subject: 'Broken turntable', from: [{ name: 'Cora', address: 'cora@example.net' }], read: false }],
+        },
+      },
+    },
+    {
+      name: 'and to nobody else',
+      request: 'GET /api/emails:list',
+      as: 'bob',
+      expect: { status: 200, body: { data: [] }, absent: ['turntable'] },
+    },
+    {
+      name: 'not to an admin either',
+      request: 'GET /api/emails:list',
+      expect: { status: 200, body: { data: [] }, absent: ['turntable'] },
+    },
+    {
+      name: 'into the account of somebody else is 403',
+      request: from(1),
+      as: 'bob',
+      headers: eml,
+      body: rawMail({ subject: 'Intruder' }),
+      expect: { status: 403, body: { error: 'No permissions' } },
+    },
+    {
+      name: 'an admin who is no member is refused too',
+      request: from(1),
+      headers: eml,
+      body: rawMail({ subject: 'Intruder' }),
+      expect: { status: 403, body: { error: 'No permissions' } },
+    },
+    {
+      name: 'an account that is not there answers the same',
+      request: from(99),
+      as: 'bob',
+      headers: eml,
+      body: rawMail({ subject: 'Intruder' }),
+      expect: { status: 403, body: { error: 'No permissions' } },
+    },
+    {
+      name: 'without a credential 401',
+      request: from(1),
+      as: 'nobody',
+      headers: eml,
+      body: rawMail({ subject: 'Intruder' }),
+      expect: { status: 401 },
+    },
+    {
+      name: 'a JSON body is 415',
+      request: from(1),
+      as: 'ann',
+      body: { raw: 'x' },
+      expect: { status: 415 },
+    },
+    {
+      name: 'without an account 400',
+      request: 'POST /api/emails:import',
+      as: 'ann',
+      headers: eml,
+      body: rawMail({ subject: 'Lost' }),
+      expect: { status: 400, body: { code: 'PARAMETER_INVALID' } },
+    },
+    {
+      name: 'elsewhere an upload is 415',
+      request: 'POST /api/accounts:create',
+      as: 'ann',
+      headers: eml,
+      body: rawMail({ subject: 'Lost' }),
+      expect: { status: 415 },
+    },
+    {
+      name: 'an Idempotency-Key does not go with it',
+      request: from(1),
+      as: 'ann',
+      headers: { ...eml, 'idempotency-key': 'k' },
+      body: rawMail({ subject: 'Lost' }),
+      expect: { status: 400, body: { code: 'HEADER_INVALID' } },
+    },
+  ];
+  for (const scenario of scenarios) test(scenario.name, () => server.play(scenario).then(() => {}));
+
+  test('what was stored outlives a restart', async () => {
+    await server.running.stop();
+    await server.boot();
+    expect(await server.data('GET /api/emails:list', { as: 'ann' })).toHaveLength(1);
+  });
+});

@@ -1,0 +1,331 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { openMailWorld, upload } from '../support/mail-world.ts';
+import { type RawMail, rawMail } from '../support/raw-mail.ts';
+import type { Scenario, TestServer } from '../support/scenario.ts';
+
+const messages: readonly RawMail[] = [
+  {
+    subject: 'Broken turntable',
+    from: 'Cora Lind <cora@example.net>',
+    id: 'a1@example.net',
+    date: 'Mon, 02 Nov 2026 10:00:00 +0000',
+    text: 'The tonearm is loose. Can you help?',
+  },
+  {
+    subject: 'Re: Broken turntable',
+    from: 'Shop <shop@example.com>',
+    to: 'cora@example.net',
+    id: 'a2@example.com',
+    inReplyTo: 'a1@example.net',
+    references: ['a1@example.net'],
+    date: 'Mon, 02 Nov 2026 12:00:00 +0000',
+    text: 'Send us a picture, please.',
+  },
+  {
+    subject: 'Re: Broken turntable',
+    from: 'Cora Lind <cora@example.net>',
+    id: 'a3@example.net',
+    inReplyTo: 'a2@example.com',
+    references: ['a1@example.net', 'a2@example.com'],
+    date: 'Tue, 03 Nov 2026 09:00:00 +0000',
+    text: 'Here it is.',
+    attachments: [
+      {
+        name: 'tonearm.png',
+        type: 'image/png',
+        content: Buffer.from(
+          'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+          'base64',
+        ),
+      },
+      { name: 'notes.html', type: 'text/html', content: '<script>alert(1)</script>' },
+    ],
+  },
+  {
+    subject: 'Invoice 4711',
+    from: 'Books <books@example.org>',
+    id: 'b1@example.org',
+    date: 'Wed, 04 Nov 2026 08:00:00 +0000',
+    html: '<p onclick="x()">Dear shop, the <b>invoice</b> is due.</p><script>alert(1)</script>',
+  },
+];
+
+describeEngines('an inbox', (engine) => {
+  let server: TestServer;
+  // biome-ignore lint/suspicious/noExplicitAny: records of replies
+  let emails: any[];
+  const subjects = async (query: string, as = 'ann'): Promise<string[]> =>
+    ((await server.data(`GET /api/emails?${query}`, { as })) as { subject: string }[]).map((each) => each.subject);
+  const idOf = (index: number): number => emails[index].id as number;
+
+  beforeAll(async () => {
+    server = await openMailWorld(engine);
+    for (const each of messages) await upload(server, 'ann', 1, rawMail(each));
+    await server.data('POST /api/accounts:create', { as: 'bob', body: { name: 'Bob', address: 'bob@example.com' } });
+    await upload(
+      server,
+      'bob',
+      2,
+      rawMail({ subject: 'Secret plan', id: 'c1@example.net', text: 'The tonearm of Bob.' }),
+    );
+    emails = await server.data('GET /api/emails', { as: 'ann' });
+  });
+  afterAll(() => server.stop());
+
+  test('is listed with the newest first, without bodies', async () => {
+    expect(emails.map((each) => each.subject)).toEqual([
+      'Invoice 4711',
+      'Re: Broken turntable',
+      'Re: Broken turntable',
+      'Broken turntable',
+    ]);
+    expect(Object.keys(emails[0])).not.toEqual(expect.arrayContaining(['text', 'html', 'headers', 'identity']));
+    expect(emails[2]).toMatchObject({ outgoing: true, folder: 'inbox', hasAttachments: false });
+  });
+
+  test('pages follow by nextCursor', async () => {
+    const first = await server.call('GET /api/emails?pageSize=3', { as: 'ann' });
+    expect(first.body.meta).toMatchObject({ hasNext: true, pageSize: 3 });
+    const next = await server.call(`GET /api/emails?pageSize=3&after=${first.body.meta.nextCursor}`, { as: 'ann' });
+    expect(next.body.data.map((each: { subject: string }) => each.subject)).toEqual(['Broken turntable']);
+    expect(next.body.meta.hasNext).toBe(false);
+  });
+
+  for (const [query, found] of [
+    ['search=tonearm', ['Re: Broken turntable', 'Broken turntable']],
+    ['search=TONEARM loose', ['Broken turntable']],
+    ['search="tonearm is loose"', ['Broken turntable']],
+    ['search="loose tonearm"', []],
+    ['search=turntable -from:cora', ['Re: Broken turntable']],
+    ['search=from:books@example.org', ['Invoice 4711']],
+    ['search=subject:invoice', ['Invoice 4711']],
+    ['search=subject:tonearm', []],
+    ['search=filename:tonearm', ['Re: Broken turntable']],
+    ['search=has:attachment', ['Re: Broken turntable']],
+    ['search=to:cora', ['Re: Broken turntable']],
+    ['search=before:2026-11-03', ['Re: Broken turntable', 'Broken turntable']],
+    ['search=after:2026-11-03 before:2026-11-04', ['Re: Broken turntable']],
+    ['search=in:inbox invoice', ['Invoice 4711']],
+    ['search=in:archive', []],
+    ['search=OR', []],
+    ['search=tone*', ['Re: Broken turntable', 'Broken turntable']],
+    ['from=cora', ['Re: Broken turntable', 'Broken turntable']],
+    ['hasAttachment=true', ['Re: Broken turntable']],
+    ['accountId=1&folder=inbox&unread=true&search=invoice', ['Invoice 4711']],
+    ['after=2026-11-04', ['Invoice 4711']],
+    ['accountId=2', []],
+    ['search=secret', []],
+    ['search=account:2', []],
+    ['filter={"subject":{"$includes":"invoice"}}', ['Invoice 4711']],
+  ] as const)
+    test(`${query} finds ${found.length}`, async () => expect(await subjects(query)).toEqual(found));
+
+  const scenarios = (): Scenario[] => [
+    {
+      name: 'a search that cannot be read is 400 and says why',
+      request: 'GET /api/emails?search=is:happy',
+      as: 'ann',
+      expect: { status: 400, body: { code: 'PARAMETER_INVALID' } },
+    },
+    {
+      name: 'an e-mail comes with text, headers and attachments',
+      request: `GET /api/emails/${idOf(1)}`,
+      as: 'ann',
+      expect: {
+        status: 200,
+        body: {
+          data: { text: expect.stringContaining('Here it is.'), attachments: [{ filename: 'tonearm.png' }, {}] },
+        },
+      },
+    },
+    {
+      name: 'its HTML is safe',
+      request: `GET /api/emails/${idOf(0)}`,
+      as: 'ann',
+      expect: {
+        status: 200,
+        body: { data: { html: expect.stringContaining('invoice') } },
+        absent: ['<script', 'onclick'],
+      },
+    },
+    {
+      name: 'action style answers the same',
+      request: `GET /api/emails:get/${idOf(0)}`,
+      as: 'ann',
+      expect: { status: 200, body: { data: { html: expect.stringContaining('invoice') } } },
+    },
+    {
+      name: 'of somebody else it is 403',
+      request: `GET /api/emails/${idOf(0)}`,
+      as: 'bob',
+      expect: { status: 403, absent: ['nvoice'] },
+    },
+    {
+      name: 'for an admin who is no member too',
+      request: `GET /api/emails/${idOf(0)}`,
+      expect: { status: 403, absent: ['nvoice'] },
+    },
+    {
+      name: 'a flag is set',
+      request: `PATCH /api/emails/${idOf(0)}`,
+      as: 'ann',
+      body: { read: true },
+      expect: { status: 200, body: { data: { read: true } }, events: ['emails.updated', 'conversations.updated'] },
+    },
+    {
+      name: 'a flag of somebody else is not',
+      request: `PATCH /api/emails/${idOf(0)}`,
+      as: 'bob',
+      body: { read: false },
+      expect: { status: 403 },
+    },
+    {
+      name: 'nor by the batch',
+      request: 'POST /api/batch',
+      as: 'bob',
+      body: { operations: [{ op: 'update', resource: 'emails', filterByTk: idOf(0), values: { read: false } }] },
+      expect: { status: 403 },
+    },
+    {
+      name: 'a subject is not changed by hand',
+      request: `PATCH /api/emails/${idOf(0)}`,
+      as: 'ann',
+      body: { subject: 'Paid' },
+      expect: { status: 403, body: { code: 'SYSTEM_PROTECTED' } },
+    },
+    {
+      name: 'an e-mail is not made as a record',
+      request: 'POST /api/emails:create',
+      as: 'ann',
+      body: { subject: 'Made' },
+      expect: { status: 403, body: { code: 'SYSTEM_PROTECTED' } },
+    },
+    {
+      name: 'many are starred at once',
+      request: 'POST /api/emails:batchUpdate',
+      as: 'ann',
+      body: { ids: [idOf(1), idOf(2)], starred: true },
+      expect: {
+        status: 200,
+        body: { data: [{ starred: true }, { starred: true }] },
+        events: ['emails.updated', 'emails.updated', 'conversations.updated'],
+      },
+    },
+    {
+      name: 'not if one of them is somebody else\u2019s',
+      request: 'POST /api/emails:batchUpdate',
+      as: 'bob',
+      body: { ids: [idOf(1)], starred: false },
+      expect: { status: 403 },
+    },
+    {
+      name: 'moving one',
+      request: `POST /api/emails:move?filterByTk=${idOf(0)}`,
+      as: 'ann',
+      body: { mailbox: 'inbox' },
+      expect: { status: 200, body: { data: 1 } },
+    },
+    {
+      name: 'moving into a mailbox that is not there is 400',
+      request: `POST /api/emails:move?filterByTk=${idOf(0)}`,
+      as: 'ann',
+      body: { mailbox: 'Nowhere' },
+      expect: { status: 400, body: { code: 'REFERENCE_MISSING' } },
+    },
+    {
+      name: 'moving somebody else\u2019s is 403',
+      request: `POST /api/emails:move?filterByTk=${idOf(0)}`,
+      as: 'bob',
+      body: { mailbox: 'INBOX' },
+      expect: { status: 403 },
+    },
+    {
+      name: 'destroying puts into the trash',
+      request: `DELETE /api/emails/${idOf(0)}`,
+      as: 'ann',
+      expect: { status: 200, body: { data: 1 }, events: ['emails.updated', 'conversations.updated'] },
+    },
+    {
+      name: 'destroying in the trash is for good',
+      request: `DELETE /api/emails/${idOf(0)}`,
+      as: 'ann',
+      expect: { status: 200, body: { data: 1 }, events: ['emails.destroyed', 'conversations.updated'] },
+    },
+    {
+      name: 'then it is gone',
+      request: `GET /api/emails/${idOf(0)}`,
+      as: 'ann',
+      expect: { status: 403 },
+    },
+    {
+      name: 'the history of an e-mail tells of its flags',
+      request: `GET /api/emails:history?filterByTk=${idOf(1)}`,
+      as: 'ann',
+      expect: {
+        status: 200,
+        body: { data: [{ action: 'updated', changes: [{ field: 'starred', before: false, after: true }] }] },
+      },
+    },
+    {
+      name: 'other resources have no plain style',
+      request: 'GET /api/users',
+      expect: { status: 404, body: { code: 'ROUTE_UNKNOWN' } },
+    },
+    {
+      name: 'a method that means nothing is 405',
+      request: `POST /api/emails/${idOf(1)}`,
+      as: 'ann',
+      expect: { status: 405 },
+    },
+  ];
+  test('each sentence of the contract', async () => {
+    for (const scenario of scenarios())
+      await server.play(scenario).catch((error: Error) => {
+        throw Object.assign(error, { message: `${scenario.name}: ${error.message}` });
+      });
+    expect(await subjects('')).toHaveLength(3);
+    expect(await subjects('search=invoice')).toEqual([]);
+  });
+
+  test('conversations are counted, and show their e-mails with the oldest first', async () => {
+    const [first] = await server.data('GET /api/conversations', { as: 'ann' });
+    expect(first).toMatchObject({ subject: 'Broken turntable', messages: 3, starred: 2, attachments: 1 });
+    const thread = await server.data(`GET /api/conversations/${first.id}`, { as: 'ann' });
+    expect(thread.emails.map((each: { messageId: string }) => each.messageId)).toEqual([
+      'a1@example.net',
+      'a2@example.com',
+      'a3@example.net',
+    ]);
+    expect(thread.emails[0].text).toContain('tonearm');
+    expect((await server.call(`GET /api/conversations/${first.id}`, { as: 'bob' })).status).toBe(403);
+    expect(await server.data('GET /api/conversations?search=picture', { as: 'ann' })).toHaveLength(1);
+    expect(await server.data('GET /api/conversations?search=tonearm', { as: 'bob' })).toHaveLength(1);
+  });
+
+  test('what comes in and what is flagged is told to who sees it, and to nobody else', {
+    timeout: 60_000,
+  }, async () => {
+    const cursorOf = async (as: string): Promise<string> => {
+      let cursor = '';
+      for (let more = true; more; ) {
+        const since = cursor === '' ? '' : `&since=${cursor}`;
+        const { meta } = (await server.call(`GET /api/changes:list?pageSize=1000${since}`, { as })).body;
+        [cursor, more] = [meta.nextCursor, meta.hasNext];
+      }
+      return cursor;
+    };
+    const [ofAnn, ofBob] = [await cursorOf('ann'), await cursorOf('bob')];
+    const waiting = (as: string, since: string): Promise<{ name: string; tk: string }[]> =>
+      server.data(`GET /api/changes:list?resource=emails&since=${since}&wait=3`, { as });
+    const [ann, bob] = [waiting('ann', ofAnn), waiting('bob', ofBob)];
+    await upload(server, 'ann', 1, rawMail({ subject: 'Told', id: 'd1@example.net' }));
+    expect((await ann).map(({ name }) => name)).toEqual(['emails.created']);
+    expect(await bob).toEqual([]);
+    const { tk } = (await ann)[0]!;
+    const since = await cursorOf('ann');
+    await server.data(`PATCH /api/emails/${tk}`, { as: 'ann', body: { starred: true } });
+    expect(await waiting('ann', since)).toMatchObject([{ name: 'emails.updated', tk, changed: ['starred'] }]);
+    expect(await server.data(`GET /api/changes:list?resource=emails&since=${ofBob}`, { as: 'bob' })).toEqual([]);
+  });
+});

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { library } from '../support/library.ts';
+
+describeEngines('relations', (engine) => {
+  test('each takes the grants of what it writes', async () => {
+    const server = await library(engine);
+    const may = async (role: string, resource: string, actions: string[], more: object = {}): Promise<void> =>
+      server.data('POST /api/permissions:create', { body: { role, resource, actions, ...more } });
+    await server.data('POST /api/roles:create', { body: [{ name: 'clerk' }, { name: 'linker' }] });
+    await may('clerk', 'authors', ['get', 'list'], { filter: { id: { $ne: 2 } } });
+    await may('clerk', 'books', ['get', 'list', 'update'], { filter: { id: { $ne: 4 } } });
+    await may('clerk', 'tags', ['get', 'list'], { filter: { id: { $ne: 3 } } });
+    await may('linker', 'books', ['get', 'list']);
+    await may('linker', 'books', ['update'], { fields: ['title'] });
+    await may('linker', 'tags', ['get', 'list']);
+    await may('linker', 'authors', ['get', 'list']);
+    await server.key('clerk');
+    await server.key('linker');
+    const rows: [string, string, unknown, number][] = [
+      ['clerk', 'GET /api/authors/2/books:list', undefined, 403],
+      ['clerk', 'GET /api/authors/77/books:list', undefined, 403],
+      ['clerk', 'POST /api/authors/2/books:add', [3], 403],
+      ['clerk', 'POST /api/authors/1/books:add', [4], 400],
+      ['clerk', 'POST /api/authors/1/books:create', { title: 'x' }, 403],
+      ['clerk', 'POST /api/authors/1/books:destroy?filterByTk=1', undefined, 403],
+      ['clerk', 'GET /api/authors/1/card:get', undefined, 403],
+      ['clerk', 'POST /api/authors/1/card:set', [2], 403],
+      ['clerk', 'POST /api/books/4/tags:add', [1], 403],
+      ['clerk', 'POST /api/books/1/tags:add', [3], 400],
+      ['clerk', 'POST /api/books/1/author:set', [2], 400],
+      ['linker', 'POST /api/books/1/tags:add', [1], 403],
+      ['linker', 'POST /api/books/1/author:set', [2], 403],
+      ['linker', 'POST /api/authors/1/books:add', [3], 403],
+      ['linker', 'POST /api/authors/1/books:remove', [1], 403],
+      ['linker', 'GET /api/bookTags:list', undefined, 403],
+    ];
+    for (const [as, request, body, status] of rows)
+      await server.play({ name: request, request, as, ...(body !== undefined && { body }), expect: { status } });
+    await server.play({
+      name: 'a clerk links what it may write and see',
+      request: 'POST /api/books/1/tags:add',
+      as: 'clerk',
+      body: [1],
+      expect: { status: 200, body: { data: [1] }, events: ['bookTags.created'] },
+    });
+    // What is out of sight stays as it is, and is not told.
+    await server.data('POST /api/books/1/tags:add', { body: [3] });
+    expect(await server.data('POST /api/books/1/tags:set', { as: 'clerk', body: [2] })).toEqual([2]);
+    expect(await server.data('GET /api/books/1/tags:list?fields=id')).toEqual([{ id: 2 }, { id: 3 }]);
+    await server.stop();
+  });
+});

@@ -1,0 +1,134 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { parsedCorpus, storeCopies } from '../support/mail-copies.ts';
+import { openMailWorld } from '../support/mail-world.ts';
+import type { TestServer } from '../support/scenario.ts';
+
+/** E-mails in the big account; the large form is MAIL_SCALE=100000. */
+const scale = Number(process.env['MAIL_SCALE'] ?? 2000);
+const shared = process.env['SHARED_DATA_DIR'] ?? join(import.meta.dirname, '../../../../../shared/data');
+const folder = join(shared, 'mail/easy-ham');
+const accountsOfCara = 20;
+
+/**
+ * Three shapes: ann has one big account, bob a small one beside it, cara twenty of middling size. Each is read as fast as if the
+ * others were not there.
+ */
+describeEngines('a hundred thousand e-mails', (engine) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await openMailWorld(engine);
+    const corpus = await parsedCorpus(existsSync(folder) ? folder : null, Math.min(2500, scale));
+    const body = { email: 'cara@example.com', password: 'correct horse', roles: ['editor'] };
+    await server.data('POST /api/users:create', { body });
+    server.tokens.set('cara', await server.signIn(body.email, body.password));
+    const perSecond = await storeCopies(server, { id: 1, address: 'shop@example.com' }, corpus, scale);
+    const make = async (as: string, address: string, count: number): Promise<void> => {
+      const { id } = await server.data('POST /api/accounts:create', { as, body: { address } });
+      await storeCopies(server, { id, address }, corpus, count);
+    };
+    await make('bob', 'bob@example.com', 40);
+    for (let index = 0; index < accountsOfCara; index += 1)
+      await make('cara', `c${index}@example.com`, Math.ceil(scale / 200));
+    process.stdout.write(`${engine.name}: ${perSecond.toFixed(0)} parsed e-mails stored a second\n`);
+    if (scale >= 50_000) {
+      const { database } = server.running.applications.main;
+      if (database.dialect.shared)
+        await database.write((transaction) => transaction.run({ text: 'ANALYZE', values: [] }), { patient: true });
+    }
+  }, 1_800_000);
+  afterAll(() => server.stop());
+
+  /** Milliseconds of requests, sorted. */
+  async function times(as: string, requests: readonly string[], rounds: number): Promise<number[]> {
+    const taken: number[] = [];
+    const headers = { authorization: `Bearer ${server.tokens.get(as)}` };
+    for (let round = 0; round < rounds; round += 1)
+      for (const path of requests) {
+        const begun = performance.now();
+        const response = await fetch(server.running.url + path, { headers });
+        const { data } = (await response.json()) as { data: unknown[] };
+        taken.push(performance.now() - begun);
+        expect(response.status, path).toBe(200);
+        if (round === 0 && process.env['MAIL_SCALE'])
+          process.stdout.write(`  ${engine.name} ${as} ${path}: ${taken.at(-1)!.toFixed(1)} ms, ${data.length}\n`);
+      }
+    return taken.sort((one, other) => one - other);
+  }
+  const say = (what: string, taken: readonly number[]): void => {
+    const at = (share: number): string =>
+      taken[Math.min(taken.length - 1, Math.floor(taken.length * share))]!.toFixed(1);
+    process.stdout.write(`${engine.name}, ${scale}: ${what} p50 ${at(0.5)} ms, p95 ${at(0.95)} ms\n`);
+  };
+
+  const lists = [
+    '/api/emails',
+    '/api/emails?unread=true',
+    '/api/emails?starred=true',
+    '/api/emails?folder=inbox',
+    '/api/emails?pageSize=50',
+    '/api/conversations',
+  ];
+  for (const who of ['ann', 'bob', 'cara'])
+    test(`first pages of ${who}`, { timeout: 120_000 }, async () => {
+      for (const path of lists) {
+        const taken = await times(who, [path], 30);
+        say(`${who} ${path}`, taken);
+        expect(taken[15]).toBeLessThan(250);
+      }
+    });
+
+  const searches = [
+    'the',
+    'linux',
+    'perl module',
+    '"mailing list"',
+    'from:list',
+    'subject:re',
+    'spam -linux',
+    'zeppelin',
+  ]
+    .concat(['the is:starred', 'the is:unread', 'apt-get kernel', 'razor has:attachment', 'wor*'])
+    .map((words) => `/api/emails?search=${encodeURIComponent(words)}`);
+  for (const who of ['ann', 'bob', 'cara'])
+    test(`searches of ${who}`, { timeout: 120_000 }, async () => {
+      const taken = await times(who, searches, 8);
+      say(`${who} searches`, taken);
+      expect(taken[Math.floor(taken.length / 2)]).toBeLessThan(250);
+    });
+
+  test('flags', { timeout: 120_000 }, async () => {
+    const emails = (await server.data('GET /api/emails?pageSize=100', { as: 'ann' })) as { id: number }[];
+    const taken: number[] = [];
+    for (const { id } of emails) {
+      const begun = performance.now();
+      const response = await fetch(`${server.running.url}/api/emails/${id}`, {
+        method: 'PATCH',
+        headers: { authorization: `Bearer ${server.tokens.get('ann')}`, 'content-type': 'application/json' },
+        body: '{"read":true}',
+      });
+      await response.arrayBuffer();
+      taken.push(performance.now() - begun);
+      expect(response.status).toBe(200);
+    }
+    taken.sort((one, other) => one - other);
+    say('flag', taken);
+    expect(taken[50]).toBeLessThan(250);
+  });
+
+  test('pages follow each other to the end, and show every e-mail once', { timeout: 120_000 }, async () => {
+    for (const who of ['bob', 'cara']) {
+      const seen = new Set<number>();
+      let after = '';
+      for (;;) {
+        const { body } = await server.call(`GET /api/emails?pageSize=200${after}`, { as: who });
+        for (const { id } of body.data) seen.add(id);
+        if (!body.meta.hasNext) break;
+        after = `&after=${body.meta.nextCursor}`;
+      }
+      expect(seen.size).toBe(who === 'bob' ? 40 : accountsOfCara * Math.ceil(scale / 200));
+    }
+  });
+});

@@ -1,0 +1,124 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ParsePool } from '../../src/mail/parse/parse-pool.ts';
+import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
+import { MailIngest } from '../../src/mail/store/ingest.ts';
+import { mailboxPlace } from '../../src/mail/store/mailbox-place.ts';
+import { partition } from '../../src/mail/threads/partition.ts';
+import { describeEngines } from '../support/engines.ts';
+import { noBlobs } from '../support/mail-copies.ts';
+import { openMailWorld } from '../support/mail-world.ts';
+import type { TestServer } from '../support/scenario.ts';
+
+const runs = Number(process.env['PROPERTY_RUNS'] ?? 12);
+const own = 'shop@example.com';
+
+interface Drawn {
+  readonly id: number | null;
+  readonly references: readonly number[];
+  readonly subject: string;
+  readonly people: readonly number[];
+  readonly day: number;
+  readonly bulk: boolean;
+}
+
+const drawn: fc.Arbitrary<Drawn> = fc.record({
+  id: fc.option(fc.nat(9), { freq: 8 }),
+  references: fc.array(fc.nat(9), { maxLength: 3 }),
+  subject: fc.constantFrom('Order', 'Re: Order', 'AW: order', 'Fwd: Order', 'Other', 'Re: Other', ''),
+  people: fc.array(fc.nat(3), { minLength: 1, maxLength: 2 }),
+  day: fc.nat(60),
+  bulk: fc.constantFrom(false, false, false, true),
+});
+
+function mailOf({ id, references, subject, people, bulk }: Drawn, number: number): ParsedMail {
+  const addresses = people.map((person) => ({ name: '', address: `p${person}@example.net` }));
+  return {
+    sha256: String(number),
+    size: 1,
+    messageId: id === null ? null : `m${id}@example.net`,
+    inReplyTo: references.slice(0, 1).map((each) => `m${each}@example.net`),
+    references: references.map((each) => `m${each}@example.net`),
+    subject,
+    from: addresses.slice(0, 1),
+    to: [{ name: '', address: own }, ...addresses.slice(1)],
+    cc: [],
+    bcc: [],
+    replyTo: [],
+    sentAt: null,
+    snippet: '',
+    text: '',
+    html: null,
+    headers: [],
+    attachments: [],
+    bulk,
+    authentication: null,
+    warnings: [],
+    bodyState: 'complete',
+  };
+}
+
+describeEngines('conversations of a store', (engine) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await openMailWorld(engine);
+  });
+  afterAll(() => server.stop());
+
+  /** Stores messages in an order, some at a time, in an account of their own; gives the groups of their places. */
+  async function groups(all: readonly Drawn[], order: readonly number[], at: number): Promise<number[][]> {
+    const { database, changes, clock, logger } = server.running.applications.main;
+    const { id } = await server.data('POST /api/accounts:create', { as: 'ann', body: { address: own } });
+    const mailbox = await mailboxPlace(database, id, 'INBOX');
+    const mails = new Map<Uint8Array, ParsedMail>();
+    const parser = { parse: async (raw: Uint8Array) => mails.get(raw)! } as ParsePool;
+    const ingest = new MailIngest({ database, changes, clock, logger, parser, blobs: noBlobs });
+    const flags = { read: false, starred: false, answered: false, draft: false };
+    const emailOf = new Map<number, number>();
+    for (let start = 0; start < order.length; start += at) {
+      const numbers = order.slice(start, start + at);
+      const incoming = numbers.map((number) => {
+        const raw = Buffer.from(`message ${number}`);
+        mails.set(raw, mailOf(all[number]!, number));
+        return { raw, mailbox, flags, receivedAt: receivedAt(all[number]!) };
+      });
+      const results = await ingest.store({ id, address: own }, incoming, { actor: null, requestId: null });
+      for (const [index, { emailId }] of results.entries()) emailOf.set(numbers[index]!, emailId!);
+    }
+    const rows = (await server.data(`GET /api/emails?accountId=${id}&pageSize=100&folder=inbox`, { as: 'ann' })) as {
+      id: number;
+      conversationId: number;
+    }[];
+    const conversationOf = new Map(rows.map((row) => [row.id, row.conversationId]));
+    const found = Map.groupBy(all.keys(), (number) => conversationOf.get(emailOf.get(number)!)!);
+    const counted = (await server.data(`GET /api/conversations?accountId=${id}&pageSize=100`, { as: 'ann' })) as {
+      id: number;
+      messages: number;
+    }[];
+    expect(new Map(counted.map((each) => [each.id, each.messages]))).toEqual(
+      new Map([...found].map(([conversation, numbers]) => [conversation, numbers.length])),
+    );
+    return [...found.values()];
+  }
+
+  const receivedAt = ({ day }: Drawn): string => new Date(Date.UTC(2026, 8, 1 + day)).toISOString();
+
+  test('are those of the rule, in whatever order and in how many steps messages come', {
+    timeout: 240_000,
+  }, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(drawn, { minLength: 2, maxLength: 9 }),
+        fc.infiniteStream(fc.nat()),
+        fc.integer({ min: 1, max: 9 }),
+        async (all, keys, at) => {
+          const ranks = all.map(() => keys.next().value as number);
+          const order = [...all.keys()].sort((one, other) => ranks[one]! - ranks[other]!);
+          const threaded = all.map((each, number) => ({ ...mailOf(each, number), at: Date.parse(receivedAt(each)) }));
+          expect(await groups(all, order, at)).toEqual(partition(threaded, new Set([own])));
+        },
+      ),
+      { numRuns: runs },
+    );
+  });
+});

@@ -1,0 +1,394 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { cleanFilename } from '../../src/mail/parse/attachment-name.ts';
+import { readAuthentication } from '../../src/mail/parse/authentication.ts';
+import { parseAddresses } from '../../src/mail/parse/mail-addresses.ts';
+import { parseMailDate } from '../../src/mail/parse/mail-date.ts';
+import { cappedReferences, parseMessageIds } from '../../src/mail/parse/message-ids.ts';
+import { parseMail } from '../../src/mail/parse/parse-mail.ts';
+import { sniffedType } from '../../src/mail/parse/sniffed-type.ts';
+import { snippetOf } from '../../src/mail/parse/snippet.ts';
+import { raw } from './corpus.ts';
+
+const latin = (text: string): Uint8Array => Buffer.from(text, 'latin1');
+
+describe('headers', () => {
+  test('are listed as they stood, unfolded and decoded', async () => {
+    const mail = await parseMail(
+      raw(
+        'Received: a\n\tb\nX-Odd:\nsubject: =?utf-8?Q?Gr=C3=BC=C3=9Fe?=\n =?utf-8?B?IGF1cyBLw7Zsbg==?=\nnot a header\nX-Odd: 2',
+        'x',
+      ),
+    );
+    expect(mail.headers).toEqual([
+      ['Received', 'a b'],
+      ['X-Odd', ''],
+      ['subject', 'Grüße aus Köln'],
+      ['X-Odd', '2'],
+    ]);
+    expect(mail.subject).toBe('Grüße aus Köln');
+  });
+
+  test.each([
+    ['UTF-8 as it is', Buffer.from('Subject: Grüße 🎉\r\n\r\n'), 'Grüße 🎉'],
+    ['Windows-1252 as it is', latin('Subject: Gr\xfc\xdfe\r\n\r\n'), 'Grüße'],
+    ['ISO-2022-JP', latin('Subject: =?ISO-2022-JP?B?GyRCRnxLXBsoQg==?=\r\n\r\n'), '日本'],
+    ['a charset that does not exist', latin('Subject: =?x-none?Q?a=41?=\r\n\r\n'), 'aA'],
+    ['a word that is none', latin('Subject: =?utf-8?Q?a\r\n\r\n'), '=?utf-8?Q?a'],
+    ['line ends and controls in a word', latin('Subject: =?utf-8?Q?a=0D=0ABcc:_x=00?=\r\n\r\n'), 'a Bcc: x'],
+    ['nothing but LF', latin('Subject: a\n\nb'), 'a'],
+    ['a leading line of mbox', latin('From a@b Thu Jan 1 00:00:00 1970\nSubject: a\n\nb'), 'a'],
+    ['two of them', latin('Subject: first\r\nSubject: second\r\n\r\n'), 'first'],
+    ['no headers', latin('\r\nbody'), ''],
+    ['nothing at all', latin(''), ''],
+  ])('%s', async (_, message, subject) => {
+    const mail = await parseMail(message);
+    expect([mail.subject, mail.bodyState]).toEqual([subject, 'complete']);
+  });
+});
+
+test.each([
+  ['Ada <ada@EXAMPLE.com>', [['Ada', 'ada@example.com']]],
+  [
+    'ada@example.com, "B, C" <b@c.example>',
+    [
+      ['', 'ada@example.com'],
+      ['B, C', 'b@c.example'],
+    ],
+  ],
+  [
+    'Team: Ada <a@b.example>, c@d.example; nobody:;',
+    [
+      ['Ada', 'a@b.example'],
+      ['', 'c@d.example'],
+    ],
+  ],
+  ['=?utf-8?Q?Ad=C3=A1=2C_B?= <a@b.example>', [['Adá, B', 'a@b.example']]],
+  ['=?utf-8?Q?a=40b=2Eexample?= <x@y.example>', [['a@b.example', 'x@y.example']]],
+  ['=?utf-8?B?YUBiLmV4YW1wbGU=?=', [['a@b.example', '']]],
+  ['<=?utf-8?Q?a=40b=2Eexample?=>', [['a@b.example', '']]],
+  ['not an address', [['not an address', '']]],
+  ['a@b@c.example', [['a@b@c.example', '']]],
+  ['"\u202eeda" <a@b.example>', [['eda', 'a@b.example']]],
+  ['grüße@tür.example', [['', 'grüße@tür.example']]],
+  ['', []],
+  ['<>', []],
+  [',,;:', []],
+])('addresses of %j', (written, expected) => {
+  expect(parseAddresses([written]).map(({ name, address }) => [name, address])).toEqual(expected);
+});
+
+test.each([
+  ['Thu, 22 Aug 2002 18:26:25 +0700', '2002-08-22T11:26:25.000Z'],
+  ['22 Aug 02 18:26 EST', '2002-08-22T23:26:00.000Z'],
+  ['Thu, 22 Aug 2002 18:26:25 -0700 (PDT) (x)', '2002-08-23T01:26:25.000Z'],
+  ['Thu Aug 22 2002', null],
+  ['2002-08-22T18:26:25Z', '2002-08-22T18:26:25.000Z'],
+  ['31 Feb 2002 10:00:00 +0000', null],
+  ['Tue, 30 Mar 2100 10:00:60 +0000', '2100-03-30T10:01:00.000Z'],
+  ['Mon, 1 Jan 1969 10:00:00 +0000', null],
+  ['yesterday', null],
+  ['', null],
+  ['9'.repeat(100_000), null],
+])('the date %j is %j', (written, date) => {
+  expect(parseMailDate(written)).toBe(date);
+});
+
+test('ids are taken out of what stands around them', () => {
+  expect(parseMessageIds('<a@b> <c@d>\t<a@b>')).toEqual(['a@b', 'c@d']);
+  expect(parseMessageIds('Message from Ada of "Monday" <a@b>')).toEqual(['a@b']);
+  expect(parseMessageIds('a@b, c@d')).toEqual(['a@b', 'c@d']);
+  expect(parseMessageIds('Your message of Monday')).toEqual([]);
+  expect(parseMessageIds('<a @ b>')).toEqual(['a@b']);
+  expect(parseMessageIds('<'.repeat(100_000))).toEqual([]);
+  const many = Array.from({ length: 5000 }, (_, at) => `${at}@x`);
+  expect(cappedReferences(many)).toEqual(['0@x', ...many.slice(-99)]);
+});
+
+test.each([
+  ['../../etc/passwd', 'passwd'],
+  ['C:\\Temp\\a.txt', 'a.txt'],
+  ['invoice\u202efdp.exe', 'invoicefdp.exe'],
+  ['a\r\nb\0.txt', 'a b .txt'],
+  ['CON', '_CON'],
+  ['nul.txt', '_nul.txt'],
+  ['..', null],
+  [' . ', null],
+  ['', null],
+  ['.htaccess', 'htaccess'],
+  ['a<b>:"c"|?*.txt', 'a_b___c____.txt'],
+  ['e\u0301.txt', 'é.txt'],
+])('the file name %j becomes %j', (written, kept) => {
+  expect(cleanFilename(written)).toBe(kept);
+});
+
+test('whatever a file is called, its name may be kept', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (written) => {
+      const name = cleanFilename(written);
+      if (name === null) return;
+      expect(Buffer.byteLength(name)).toBeLessThanOrEqual(255);
+      expect(name).not.toMatch(/[/\\\p{Cc}\u202a-\u202e\u2066-\u2069]|^\.|\.$|^\s|\s$/u);
+      expect(name.isWellFormed()).toBe(true);
+    }),
+  );
+  expect(cleanFilename(`${'ä'.repeat(300)}.pdf`)).toBe(`${'ä'.repeat(125)}.pdf`);
+});
+
+test.each([
+  ['png', '\x89PNG\r\n\x1a\n', 'image/png'],
+  ['jpeg', '\xff\xd8\xff\xe0', 'image/jpeg'],
+  ['gif', 'GIF89a', 'image/gif'],
+  ['webp', 'RIFF\x00\x00\x00\x00WEBP', 'image/webp'],
+  ['pdf', '%PDF-1.7', 'application/pdf'],
+  ['text', 'Hello\r\nyou\t!', 'text/plain'],
+  ['html', '  <!doctype html><script>', null],
+  ['svg', '<svg xmlns="x">', null],
+  ['a program', 'MZ\x90\x00', null],
+  ['nothing', '', null],
+])('the bytes of %s', (_, bytes, type) => {
+  expect(sniffedType(latin(bytes))).toBe(type);
+});
+
+test('a snippet leaves quotations and signatures out where there is anything else', () => {
+  expect(snippetOf('Yes,\nlet us do that.\n\nOn Monday, Ada wrote:\n> Shall we?\n\n-- \nBob\nTel. 1')).toBe(
+    'Yes, let us do that.',
+  );
+  expect(snippetOf('> all\n> quoted')).toBe('> all > quoted');
+  expect(snippetOf('Am Montag schrieb Ada:\n> a\n\nJa.')).toBe('Ja.');
+  expect(snippetOf('Hi\n-----Original Message-----\nFrom: x')).toBe('Hi');
+  expect([...snippetOf('😀'.repeat(500))].length).toBe(200);
+  expect(snippetOf('a'.repeat(5_000_000)).length).toBe(200);
+  expect(snippetOf('')).toBe('');
+});
+
+describe('bodies', () => {
+  test('HTML alone gives text and snippet too', async () => {
+    const html =
+      '<style>p{color:red}</style><h1>Title</h1><p>One <a href="https://a.example">link</a></p><script>no</script>';
+    const mail = await parseMail(raw({ Subject: 'a', 'Content-Type': 'text/html; charset=utf-8' }, html));
+    expect(mail.text).toBe('Title\n\nOne link');
+    expect([mail.snippet, mail.bodyState]).toEqual(['Title One link', 'complete']);
+    expect(mail.html).toContain('<h1>Title</h1>');
+  });
+
+  test('plain text beside HTML (a footer of a list) is in both', async () => {
+    const mail = await parseMail(
+      raw(
+        { 'Content-Type': 'multipart/mixed; boundary=b' },
+        '--b\nContent-Type: text/html\n\n<p>Hello</p>\n--b\nContent-Type: text/plain\n\nFooter <x>\n--b--\n',
+      ),
+    );
+    expect(mail.html).toContain('<p>Hello</p>');
+    expect(mail.html).toContain('Footer &lt;x&gt;');
+    expect(mail.text).toBe('Hello\nFooter <x>');
+  });
+
+  test('plain text instead of HTML is in the text alone', async () => {
+    const mail = await parseMail(
+      raw(
+        { 'Content-Type': 'multipart/alternative; boundary=b' },
+        '--b\n\nHello plain\n--b\nContent-Type: text/html\n\n<p>Hello</p>\n--b--\n',
+      ),
+    );
+    expect([mail.text, mail.html]).toEqual(['Hello plain', '<p>Hello</p>']);
+  });
+
+  test('names of files in RFC 2231 and 2047, inline pictures with their ids', async () => {
+    const mail = await parseMail(
+      raw(
+        { 'Content-Type': 'multipart/related; boundary=b' },
+        `--b\nContent-Type: text/html\n\n<img src="cid:p%401">\n--b
+Content-Type: image/png\nContent-ID: <p@1>\nContent-Disposition: inline;\n filename*0*=utf-8''Gr%C3%BC;\n filename*1*=%C3%9Fe.png\nContent-Transfer-Encoding: base64\n\niVBORw0KGgo=\n--b
+Content-Type: application/octet-stream; name="=?utf-8?Q?=C3=A4.pdf?="\nContent-Disposition: attachment\nContent-Transfer-Encoding: base64\n\nJVBERi0xLjQ=\n--b--\n`,
+      ),
+    );
+    const shown = mail.attachments.map(({ bytes, sha256, ...rest }) => rest);
+    expect(shown).toEqual([
+      {
+        filename: 'Grüße.png',
+        contentType: 'image/png',
+        sniffedType: 'image/png',
+        size: 8,
+        disposition: 'inline',
+        contentId: 'p@1',
+      },
+      {
+        filename: 'ä.pdf',
+        contentType: 'application/pdf',
+        sniffedType: 'application/pdf',
+        size: 8,
+        disposition: 'attachment',
+        contentId: null,
+      },
+    ]);
+    expect(mail.attachments[1]!.sha256).toBe(createHash('sha256').update('%PDF-1.4').digest('hex'));
+    expect(mail.html).toBe('<img data-cid="p@1" />');
+  });
+});
+
+describe('bounds', () => {
+  const multipart = (depth: number): string =>
+    Array.from({ length: depth }, (_, at) => `Content-Type: multipart/mixed; boundary="b${at}"\n\n--b${at}\n`).join('');
+
+  test.each([
+    [
+      'headers of 300 KB',
+      `Subject: still here\n${'X-A: b\n'.repeat(43_000)}\nbody`,
+      'Its headers are longer than 256 KB.',
+    ],
+    [
+      'one header of 300 KB',
+      `Subject: still here\nX-A: ${'b'.repeat(300_000)}\n\nbody`,
+      'Its headers are longer than 256 KB.',
+    ],
+    [
+      '1,100 parts',
+      `Subject: still here\nContent-Type: multipart/mixed; boundary=b\n\n${'--b\n\nx\n'.repeat(1100)}--b--`,
+      'It has more than 1000 parts.',
+    ],
+    ['70 multiparts in each other', `Subject: still here\n${multipart(70)}`, 'Its parts lie more than 64 deep.'],
+    [
+      '300 messages in each other',
+      `Subject: still here\n${'Content-Type: message/rfc822\nContent-Disposition: inline\n\n'.repeat(300)}x`,
+      'Its parts lie more than 64 deep.',
+    ],
+  ])('%s: stored with envelope, and says why', async (_, message, why) => {
+    const mail = await parseMail(raw(message));
+    expect([mail.bodyState, mail.subject, mail.html, mail.attachments.length]).toEqual([
+      'unparsable',
+      'still here',
+      null,
+      0,
+    ]);
+    expect(mail.text).toBe(`This message could not be read. ${why}`);
+  });
+
+  test('boundaries that are missing, empty, doubled or beginnings of each other', async () => {
+    const bodies = [
+      'boundary=',
+      'boundary=""',
+      'x=y',
+      'boundary="a"; boundary="b"',
+      `boundary="${'a'.repeat(5000)}"`,
+      'boundary="a\u0000"',
+      'boundary=" "',
+    ];
+    for (const parameter of bodies) {
+      const mail = await parseMail(
+        raw(
+          { Subject: 'a', 'Content-Type': `multipart/mixed; ${parameter}` },
+          '--a\n\nb\n--ab\n\nc\n--a--\n--\n\n----\n',
+        ),
+      );
+      expect([parameter, mail.subject, mail.bodyState]).toEqual([parameter, 'a', 'complete']);
+    }
+  });
+
+  test('a body in an unknown encoding, charset, or cut off', async () => {
+    for (const headers of [
+      { 'Content-Type': 'text/plain; charset=x-none' },
+      { 'Content-Type': 'text/plain; charset=' },
+      { 'Content-Transfer-Encoding': 'x-none' },
+      { 'Content-Transfer-Encoding': 'base64', 'Content-Type': 'text/plain' },
+      { 'Content-Type': '/' },
+      { 'Content-Type': ';;;=' },
+    ]) {
+      const mail = await parseMail(raw({ Subject: 'a', ...headers }, '\0%%%=ZZ=\n'));
+      expect([mail.subject, mail.bodyState, mail.text.includes('\0')]).toEqual(['a', 'complete', false]);
+    }
+  });
+
+  test('texts beyond the limit are cut, and say so', async () => {
+    const mail = await parseMail(raw({ Subject: 'a' }, 'word '.repeat(500_000)));
+    expect([mail.bodyState, mail.text.length]).toEqual(['truncated', 2 * 1024 * 1024]);
+  });
+
+  test('random bytes give something that may be stored', async () => {
+    const pieces = fc.constantFrom(
+      'From: ',
+      'To: a:b;,',
+      '<>',
+      '\r\n',
+      '\n\n',
+      'Content-Type: ',
+      'multipart/mixed; boundary=',
+      'b',
+      '--b',
+      '=?utf-8?B?',
+      '?=',
+      ';',
+      '"',
+      '(',
+      'charset=utf-16',
+      'text/html',
+      '\0',
+      '\xff',
+      'base64',
+    );
+    const message = fc.oneof(
+      fc.uint8Array({ maxLength: 500 }),
+      fc.array(pieces, { maxLength: 60 }).map((all) => new Uint8Array(latin(all.join('')))),
+    );
+    await fc.assert(
+      fc.asyncProperty(message, async (bytes) => {
+        const mail = await parseMail(bytes);
+        expect(['complete', 'unparsable']).toContain(mail.bodyState);
+        const texts = [
+          mail.subject,
+          mail.text,
+          mail.html ?? '',
+          mail.snippet,
+          ...mail.headers.flat(),
+          mail.messageId ?? '',
+        ];
+        expect(texts.every((text) => text.isWellFormed() && !text.includes('\0'))).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('warnings', () => {
+  const warned = async (headers: Record<string, string>, body = ''): Promise<readonly string[]> =>
+    (await parseMail(raw(headers, body))).warnings;
+
+  test.each([
+    ['"ada@bank.example.com" <x@evil.test>', ['senderNameShowsOtherAddress']],
+    ['"ada＠bank.test" <x@evil.test>', ['senderNameShowsOtherAddress']],
+    ['"ada@mail.bank.test" <x@bank.test>', []],
+    ['Ada <x@аррӏе.test>', []],
+    ['Ada <x@раура.test>', ['senderDomainLooksAlike']],
+    ['Ada <x@pаypal.test>', ['senderDomainLooksAlike']],
+    ['Ada <x@xn--pypal-4ve.test>', ['senderDomainLooksAlike']],
+    ['Ada <x@bücher.test>', []],
+    ['Ada <x@почта.рф>', []],
+    ['Ada <x@日本.test>', []],
+  ])('sender %s', async (from, expected) => {
+    expect(await warned({ From: from })).toEqual(expected);
+  });
+
+  test('replies that go elsewhere, but for lists', async () => {
+    const headers = { From: 'a@b.test', 'Reply-To': 'x@evil.test' };
+    expect(await warned(headers)).toEqual(['replyGoesElsewhere']);
+    expect(await warned({ ...headers, 'List-Id': '<l.b.test>' })).toEqual([]);
+    expect(await warned({ From: 'a@b.test', 'Reply-To': 'x@mail.b.test' })).toEqual([]);
+  });
+
+  test('links', async () => {
+    const body = '<a href="https://evil.test">www.bank.test</a>';
+    expect(await warned({ 'Content-Type': 'text/html' }, body)).toEqual(['linkShowsOtherDomain']);
+  });
+
+  test('what the receiving server says: the topmost alone, comments aside', async () => {
+    const results =
+      'Authentication-Results: mx.b.test; spf=softfail smtp.mailfrom=x (dkim=pass); dkim=fail reason="x"; dkim=pass; dmarc=fail';
+    const mail = await parseMail(raw(`${results}\nAuthentication-Results: evil; spf=pass; dmarc=pass\nFrom: a@b.test`));
+    expect(mail.authentication).toEqual({ spf: 'softfail', dkim: 'pass', dmarc: 'fail' });
+    expect(mail.warnings).toEqual(['spfFailed', 'dmarcFailed']);
+    expect(readAuthentication([])).toBeNull();
+    expect(readAuthentication(['mx.b.test; none'])).toBeNull();
+    expect(readAuthentication(['(spf=pass) x; spf=madeup'])).toBeNull();
+  });
+});

@@ -1,0 +1,72 @@
+import { afterEach, expect, test } from 'vitest';
+import { MailTooLarge, ParsePool, ParsePoolClosed, type ParsePoolOptions } from '../../src/mail/parse/parse-pool.ts';
+import { raw } from './corpus.ts';
+
+let pool: ParsePool;
+const start = (options: ParsePoolOptions = {}): ParsePool => {
+  pool = new ParsePool(options);
+  return pool;
+};
+afterEach(() => pool.close());
+
+const good = (subject: string): Uint8Array => raw({ Subject: subject, From: 'a@b.example' }, 'Hello');
+/** Parsing a base64 part of 20 MB takes a while, and memory. */
+const heavy = (): Uint8Array =>
+  raw(
+    { Subject: 'heavy', From: 'a@b.example', 'Content-Type': 'application/pdf', 'Content-Transfer-Encoding': 'base64' },
+    `${'QUFB'.repeat(18)}\n`.repeat(280_000),
+  );
+
+test('messages go in beside each other and come out each as itself, with their files', async () => {
+  const { parse } = bound(start({ threads: 2 }));
+  const mails = await Promise.all(Array.from({ length: 20 }, (_, at) => parse(good(`number ${at}`))));
+  expect(mails.map(({ subject }) => subject)).toEqual(mails.map((_, at) => `number ${at}`));
+  const withFile = await parse(raw({ 'Content-Type': 'application/pdf' }, '%PDF-1.4'));
+  expect(Buffer.from(withFile.attachments[0]!.bytes).toString()).toBe('%PDF-1.4');
+});
+
+test('the raw message stays with who gave it', async () => {
+  const message = good('mine');
+  await start().parse(message);
+  expect(message.length).toBeGreaterThan(0);
+});
+
+test('a message that takes too long comes out with its envelope; those behind it go on', async () => {
+  const { parse } = bound(start({ milliseconds: 250 }));
+  const [slow, ...rest] = await Promise.all([parse(heavy()), parse(good('a')), parse(good('b'))]);
+  expect([slow!.bodyState, slow!.subject, slow!.from[0]!.address]).toEqual(['unparsable', 'heavy', 'a@b.example']);
+  expect(slow!.text).toContain('longer than');
+  expect(rest.map(({ subject }) => subject)).toEqual(['a', 'b']);
+});
+
+test('a message that takes too much memory ends its thread, not the server; those behind it go on', async () => {
+  const { parse } = bound(start({ memoryMegabytes: 24, milliseconds: 30_000 }));
+  const html = raw({ Subject: 'big', 'Content-Type': 'text/html' }, '<p title="abcdefgh">x</p>'.repeat(80_000));
+  const [big, next] = await Promise.all([parse(html), parse(good('next'))]);
+  expect([big!.bodyState, big!.subject]).toEqual(['unparsable', 'big']);
+  expect([next!.bodyState, next!.subject]).toEqual(['complete', 'next']);
+});
+
+test('more than 50 MB is refused before anything is read', async () => {
+  const tooLarge = new Uint8Array(50 * 1024 * 1024 + 1);
+  await expect(start().parse(tooLarge)).rejects.toThrow(MailTooLarge);
+  await expect(pool.parse(tooLarge)).rejects.toThrow('The message has 52428801 bytes; at most 52428800 are taken.');
+});
+
+test('threads that rest are ended, and started again', async () => {
+  const { parse } = bound(start({ idleMilliseconds: 20 }));
+  await parse(good('a'));
+  await expect.poll(() => pool.size).toBe(0);
+  expect((await parse(good('b'))).subject).toBe('b');
+});
+
+test('what is not parsed when the pool closes is not judged, and nothing is taken after', async () => {
+  const { parse } = bound(start({ threads: 1 }));
+  const waiting = Promise.allSettled([parse(heavy()), parse(good('a')), parse(good('b'))]);
+  await pool.close();
+  const reasons = (await waiting).map((each) => (each.status === 'rejected' ? each.reason : each.value));
+  expect(reasons.map((reason) => reason instanceof ParsePoolClosed)).toEqual([true, true, true]);
+  await expect(parse(good('c'))).rejects.toThrow(ParsePoolClosed);
+});
+
+const bound = (made: ParsePool): { parse: ParsePool['parse'] } => ({ parse: (message) => made.parse(message) });

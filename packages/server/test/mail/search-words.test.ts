@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parseSearch } from '../../src/mail/search/search-words.ts';
+import { ApiError } from '../../src/protocol/api-error.ts';
+
+const text = (value: string, more: object = {}): object => ({
+  negated: false,
+  kind: 'text',
+  text: value,
+  phrase: false,
+  ...more,
+});
+
+test.each([
+  ['', []],
+  ['  \t ', []],
+  ['hello world', [text('hello'), text('world')]],
+  ['"hello world" x', [text('hello world', { phrase: true }), text('x')]],
+  ['-spam -"two words"', [text('spam', { negated: true }), text('two words', { phrase: true, negated: true })]],
+  [
+    'from:ada To:"Ada B" CC:x subject:re',
+    [
+      { negated: false, kind: 'from', text: 'ada' },
+      { negated: false, kind: 'to', text: 'Ada B' },
+      { negated: false, kind: 'cc', text: 'x' },
+      { negated: false, kind: 'subject', text: 're' },
+    ],
+  ],
+  [
+    'has:attachment -is:read is:STARRED',
+    [
+      { negated: false, kind: 'has', what: 'attachment' },
+      { negated: true, kind: 'is', state: 'read' },
+      { negated: false, kind: 'is', state: 'starred' },
+    ],
+  ],
+  [
+    'in:"Clients/Ada" filename:a.pdf',
+    [
+      { negated: false, kind: 'in', mailbox: 'Clients/Ada' },
+      { negated: false, kind: 'filename', text: 'a.pdf' },
+    ],
+  ],
+  [
+    'before:2026-03-01 after:2024/2/29',
+    [
+      { negated: false, kind: 'before', at: Date.UTC(2026, 2, 1) },
+      { negated: false, kind: 'after', at: Date.UTC(2024, 1, 29) },
+    ],
+  ],
+  ['https://a.example/b 12:30 colour:red', [text('https://a.example/b'), text('12:30'), text('colour:red')]],
+  ['a"b 5\' - --', [text('a"b'), text("5'"), text('-'), text('-', { negated: true })]],
+  ['constructor:x __proto__', [text('constructor:x'), text('__proto__')]],
+  ['"a"b', [text('a', { phrase: true }), text('b')]],
+])('%j', (search, terms) => {
+  expect(parseSearch(search)).toEqual(terms);
+});
+
+test.each([
+  ['is:new', 'is:new is not known; write is:unread, is:read or is:starred.'],
+  ['has:link', 'has:link is not known; write has:attachment.'],
+  ['from: ada', 'from: stands alone; write what it looks for right behind it: from:ada.'],
+  ['subject:""', 'subject: stands alone; write what it looks for right behind it: subject:"order 12".'],
+  ['before:yesterday', 'before:yesterday is no day; write before:2026-03-01.'],
+  ['after:2026-02-30', 'after:2026-02-30 is no day; write after:2026-03-01.'],
+  ['after:0000-00-00', 'after:0000-00-00 is no day; write after:2026-03-01.'],
+  ['x "no end', 'The phrase "no end has no end; close it with a quotation mark.'],
+  ['""', 'A phrase between "" is empty; put words into it, or leave it out.'],
+  ['a '.repeat(33), 'It has 33 words; at most 32 are looked for at once.'],
+  ['a'.repeat(1001), 'It is longer than 1000 characters; use fewer words.'],
+])('%j is refused', (search, why) => {
+  const refused = (): unknown => parseSearch(search);
+  expect(refused).toThrow(ApiError);
+  try {
+    refused();
+  } catch (error) {
+    const { code, details, message } = error as ApiError;
+    expect([code, details, message]).toEqual([
+      'PARAMETER_INVALID',
+      { search: why },
+      `The search cannot be read. ${why}`,
+    ]);
+  }
+});
+
+test('whatever is typed is read or refused, and never without words to look for', () => {
+  const pieces = fc.constantFrom(
+    'from:',
+    'is:',
+    'unread',
+    '"',
+    '-',
+    ' ',
+    'a',
+    ':',
+    'before:',
+    '2026-01-01',
+    '\u0000',
+    '\ud800',
+    'K',
+    'ſ',
+  );
+  fc.assert(
+    fc.property(fc.array(pieces, { maxLength: 30 }), (typed) => {
+      try {
+        for (const term of parseSearch(typed.join('')))
+          if ('text' in term) expect(term.text.trim() !== '' && term.text.isWellFormed()).toBe(true);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});

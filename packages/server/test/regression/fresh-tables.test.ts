@@ -1,0 +1,32 @@
+import { expect, inject, test } from 'vitest';
+import { postgres } from '../support/engines.ts';
+import { TestServer } from '../support/scenario.ts';
+
+/** Before, eight thousand records that were just made were joined row by row: seconds, and 503 for a few more. */
+test.skipIf(inject('postgresSkipped') !== null)(
+  'PostgreSQL expects the records of a new paranoid collection outside of its trash, before it has looked at them',
+  async () => {
+    const server = await TestServer.start(postgres);
+    const body = { name: 'notes', fields: [{ name: 'text', type: 'string' }], options: { paranoid: true } };
+    await server.data('POST /api/collections:create', { body });
+    const notes = Array.from({ length: 1000 }, (_, index) => ({ text: `note ${index}` }));
+    await server.data('POST /api/notes:create', { body: notes });
+    const { database } = server.running.applications.main;
+    const ask = async (text: string): Promise<string> => {
+      const [rows] = await database.read([{ text, values: [] }]);
+      return String(rows![0]![0]);
+    };
+    const table = await ask("SELECT tablename FROM pg_tables WHERE tablename LIKE 'notes\\_%'");
+    const mark = await ask(`SELECT column_name FROM information_schema.columns WHERE column_name LIKE 'deletedat\\_%'
+      AND table_name='${table}'`);
+    const plan = await ask(`EXPLAIN SELECT 1 FROM ${table} WHERE ${mark} IS NULL`);
+    const expected = Number(/rows=(\d+)/.exec(plan)?.[1]);
+    expect(expected).toBeGreaterThan(300);
+    // Ids begin at the first one, and nothing but the records is there.
+    expect((await server.call('GET /api/notes:list?pageSize=1&withDeleted=true')).body).toMatchObject({
+      data: [{ id: 1 }],
+      meta: { count: 1000 },
+    });
+    await server.stop();
+  },
+);
