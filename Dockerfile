@@ -3,7 +3,14 @@ FROM node:22-bookworm-slim AS install
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY packages/server/package.json packages/server/
+COPY packages/client/package.json packages/client/
+COPY packages/web/package.json packages/web/
 RUN npm ci --omit=dev
+
+FROM install AS web
+RUN npm ci
+COPY packages packages
+RUN npm run build:web
 
 FROM debian:bookworm-slim
 WORKDIR /app
@@ -11,9 +18,12 @@ RUN useradd --system --uid 10001 --home-dir /app tablinum && mkdir /data && chow
 COPY --from=install /app/node_modules node_modules
 COPY package.json ./
 COPY packages packages
+COPY --from=web /app/packages/web/dist packages/web/dist
+# Less memory for what lives long, at no measurable cost: see docs/operations.md, Limits.
+ENV MALLOC_ARENA_MAX=2
 ENV HOST=0.0.0.0 PORT=4180 DATA_DIR=/data PATH=/app/node_modules/.bin:$PATH
 USER tablinum
 VOLUME /data
 EXPOSE 4180
 STOPSIGNAL SIGTERM
-CMD ["node", "packages/server/src/cli.ts", "start"]
+CMD ["node", "--max-semi-space-size=4", "packages/server/src/cli.ts", "start"]

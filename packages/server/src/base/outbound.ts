@@ -17,12 +17,16 @@ export interface OutboundReply {
   readonly status: number;
   /** The beginning of the body, at most {@link outboundLimits.replyBytes} of it. */
   readonly text: string;
+  /** The header `Retry-After` as it stands; null without one. */
+  readonly retryAfter: string | null;
 }
 
 /** What a request was answered with, or the beginning of it. */
 export interface OutboundBytes {
   readonly status: number;
   readonly bytes: Buffer;
+  /** The header `Retry-After` as it stands; null without one. */
+  readonly retryAfter: string | null;
 }
 
 /** Why a request got no answer, in words for whoever gave the address: no address of the inside stands in them. */
@@ -98,8 +102,8 @@ export class OutboundClient {
   ): Promise<OutboundReply> {
     const length = String(Buffer.byteLength(body));
     const sent = { method: 'POST', headers: { ...headers, 'content-length': length }, body } as const;
-    const { status, bytes } = await this.#request(text, sent, outboundLimits.replyBytes, signal);
-    return { status, text: bytes.toString('latin1') }; // a byte is a character: what is kept of a binary reply is bounded too
+    const { status, bytes, retryAfter } = await this.#request(text, sent, outboundLimits.replyBytes, signal);
+    return { status, text: bytes.toString('latin1'), retryAfter }; // a byte is a character: what is kept of a binary reply is bounded too
   }
 
   /**
@@ -196,7 +200,8 @@ function send(
     const pieces: Buffer[] = [];
     let length = 0;
     const done = (): void => {
-      resolve({ status, bytes: Buffer.concat(pieces).subarray(0, most) });
+      const retryAfter = response.headers['retry-after'] ?? null;
+      resolve({ status, bytes: Buffer.concat(pieces).subarray(0, most), retryAfter });
       request.destroy();
     };
     response.on('data', (piece: Buffer) => {

@@ -42,6 +42,7 @@ import { parseBody, readParameters, readRecordRequest } from './request-reader.t
 import { parseRoute, plainRoute, type Route, realtimePath, unknownRoute } from './route.ts';
 import { noContent } from './status.ts';
 import { refuseOnce, takeUploads, uploadOf } from './uploads.ts';
+import { registerWeb } from './web/web-interface.ts';
 
 export interface HttpParts {
   readonly applications: Applications;
@@ -139,6 +140,7 @@ export class HttpServer {
     for (const path of ['/api/health', '/live', '/ready'])
       fastify.get(path, (request, reply) => this.#health(request, reply));
     registerDocsPage(fastify);
+    registerWeb(fastify);
     fastify.server.on('upgrade', (request, socket, head) => this.#sockets.asRequest(request, socket, head, fastify));
     fastify.get(realtimePath, (request, reply) =>
       isSocketRequest(request.raw) ? this.#upgrade(request, reply) : this.#handle(request, reply),

@@ -9,8 +9,8 @@ const ownTables: readonly (readonly [table: string, columns: readonly string[]])
   ['_fields', ['id', 'collection_id', 'name', 'definition', 'facts']],
   ['_history', ['id', 'collection_id', 'tk', 'action', 'changes']],
 ];
-/** Noted in passing, whatever becomes of the request. */
-const notedInPassing = new Set(['lastUsedAt']);
+/** Noted in passing, whatever becomes of the request: a login slides on as it is used. */
+const notedInPassing = new Set(['apiKeys.lastUsedAt', 'logins.lastUsedAt', 'logins.expiresAt']);
 /** SQLite joins 500 at most. */
 const tablesAtOnce = 200;
 
@@ -28,7 +28,9 @@ export async function storePicture({ database, registry }: Application): Promise
         (collection) =>
           [
             collection.table,
-            columnsOf(collection).flatMap(({ name, column }) => (notedInPassing.has(name) ? [] : [column])),
+            columnsOf(collection).flatMap(({ name, column }) =>
+              notedInPassing.has(`${collection.name}.${name}`) ? [] : [column],
+            ),
           ] as const,
       ),
   ];

@@ -1,0 +1,126 @@
+/** The client of one server, application and credential: every action, typed, with retries and errors that say what to do. */
+import { Account } from './account.ts';
+import { Definitions } from './definitions.ts';
+import { Records } from './records.ts';
+import { type Asked, type ClientOptions, type Reply, Transport } from './transport.ts';
+import type { Application, BatchOperation, Event, RecordValues } from './wire.ts';
+
+export { Account, type Session } from './account.ts';
+export { type CollectionChange, Definitions, type FieldChange, type NewCollection } from './definitions.ts';
+export { type ErrorBody, Failure, type LocalCode } from './failure.ts';
+export { type Read, Records, RelatedRecords, type Sent } from './records.ts';
+export type { Asked, ClientOptions, Reply } from './transport.ts';
+export type * from './wire.ts';
+
+/** Where a page of events ends. */
+export interface EventMeta {
+  readonly nextCursor: string | null;
+  /** The cursor is no longer known: read again, go on from `nextCursor`. */
+  readonly resync?: boolean;
+}
+
+export class Client {
+  readonly auth: Account;
+  readonly collections: Definitions;
+  readonly #transport: Transport;
+
+  constructor(options: ClientOptions = {}) {
+    this.#transport = new Transport(options);
+    this.auth = new Account(this.#transport);
+    this.collections = new Definitions(this.#transport);
+  }
+
+  /** The same server with other options: another token, role or application. */
+  with(options: ClientOptions): Client {
+    return new Client({ ...this.#transport.options, ...options });
+  }
+
+  /** The records of a collection; also of the server's own, such as `users`, `roles` and `permissions`. */
+  records<T extends RecordValues = RecordValues>(collection: string): Records<T> {
+    return new Records<T>(this.#transport, encodeURIComponent(collection));
+  }
+
+  /**
+   * Any action by its path, such as `apiKeys:stats`.
+   *
+   * @throws Failure for every refusal.
+   */
+  call<T, M = unknown>(path: string, asked: Asked = {}): Promise<Reply<T, M>> {
+    return this.#transport.call<T, M>(path, asked);
+  }
+
+  /** A write by its path: its data. */
+  async post<T>(path: string, body?: unknown, query: object = {}): Promise<T> {
+    const asked = { method: 'POST' as const, query };
+    return (await this.call<T>(path, body === undefined ? asked : { ...asked, body })).data;
+  }
+
+  /** A reply as it is: documents, files, exports. */
+  send(path: string, asked: Asked = {}): Promise<Response> {
+    return this.#transport.send(path, asked);
+  }
+
+  /** Many operations in one transaction: all, or the first one's failure and nothing. */
+  async batch(operations: readonly BatchOperation[], idempotencyKey?: string): Promise<readonly unknown[]> {
+    const asked = { method: 'POST' as const, body: { operations }, ...(idempotencyKey && { idempotencyKey }) };
+    return (await this.call<unknown[]>('batch', asked)).data;
+  }
+
+  applications(): Applications {
+    return new Applications(this);
+  }
+
+  /** Events of the past; `wait` (seconds, at most 30) holds the reply until there is one. */
+  async events(asked: {
+    readonly resource?: string;
+    readonly since?: string;
+    readonly wait?: number;
+    readonly pageSize?: number;
+  }): Promise<{ readonly data: readonly Event[]; readonly meta: EventMeta }> {
+    return this.call<Event[], EventMeta>('changes:list', { query: asked });
+  }
+
+  /** Tells listeners something of one's own, such as `campaign.sent`. */
+  publish(name: string, payload: unknown): Promise<unknown> {
+    return this.post('changes:publish', { name, payload });
+  }
+}
+
+/** Applications, managed in `main`. */
+export class Applications {
+  readonly #client: Client;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  async list(): Promise<readonly Application[]> {
+    return (await this.#client.call<Application[]>('applications:list')).data;
+  }
+
+  create(application: {
+    readonly name: string;
+    readonly displayName?: string;
+    readonly description?: string;
+  }): Promise<Application> {
+    return this.#client.post('applications:create', application);
+  }
+
+  start(name: string): Promise<Application> {
+    return this.#client.post('applications:start', undefined, { filterByTk: name });
+  }
+
+  stop(name: string): Promise<Application> {
+    return this.#client.post('applications:stop', undefined, { filterByTk: name });
+  }
+
+  /** For good. `confirm` is the name again. */
+  destroy(name: string, confirm: string): Promise<number> {
+    return this.#client.post('applications:destroy', undefined, { filterByTk: name, confirm });
+  }
+
+  /** A login there for an admin of `main`. */
+  enter(name: string): Promise<{ readonly token: string }> {
+    return this.#client.post('applications:enter', undefined, { filterByTk: name });
+  }
+}

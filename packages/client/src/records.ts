@@ -1,0 +1,210 @@
+/** The actions of one collection, and of a relation below one of its records. */
+import { Failure } from './failure.ts';
+import type { Asked, Reply, Transport } from './transport.ts';
+import type { HistoryEntry, Key, List, ListMeta, ReadParameters, RecordValues, WriteParameters } from './wire.ts';
+
+/** How a call is sent, beside its parameters. */
+export type Sent = Pick<Asked, 'ifMatch' | 'idempotencyKey' | 'signal'>;
+
+/** One record with what `If-Match` takes. */
+export interface Read<T> {
+  readonly data: T;
+  readonly etag: string | null;
+}
+
+export class Records<T extends RecordValues = RecordValues> {
+  protected readonly transport: Transport;
+  protected readonly path: string;
+
+  constructor(transport: Transport, path: string) {
+    this.transport = transport;
+    this.path = path;
+  }
+
+  async list(parameters: ReadParameters = {}, sent: Sent = {}): Promise<List<T>> {
+    const { data, meta } = await this.transport.call<T[], ListMeta>(`${this.path}:list`, {
+      ...sent,
+      query: parameters,
+    });
+    return { data, meta };
+  }
+
+  /**
+   * Page after page by the server's cursor: no record is skipped or comes twice, however many there are and whatever is
+   * written meanwhile.
+   */
+  async *pages(parameters: Omit<ReadParameters, 'page' | 'after'> = {}, sent: Sent = {}): AsyncGenerator<readonly T[]> {
+    let after: string | undefined;
+    do {
+      const { data, meta } = await this.list({ count: 'none', pageSize: 200, ...parameters, after }, sent);
+      yield data;
+      after = meta.nextCursor ?? undefined;
+    } while (after !== undefined);
+  }
+
+  /** Every record, page after page. */
+  async *each(parameters: Omit<ReadParameters, 'page' | 'after'> = {}, sent: Sent = {}): AsyncGenerator<T> {
+    for await (const page of this.pages(parameters, sent)) yield* page;
+  }
+
+  /**
+   * Every record in one streamed reply.
+   *
+   * @throws Failure also half-way, where the server ends the stream.
+   */
+  async *stream(
+    parameters: Omit<ReadParameters, 'page' | 'pageSize' | 'after'> = {},
+    sent: Sent = {},
+  ): AsyncGenerator<T> {
+    const query = { ...parameters, paginate: false };
+    const response = await this.transport.send(`${this.path}:list`, {
+      ...sent,
+      query,
+      headers: { accept: 'application/x-ndjson' },
+    });
+    for await (const line of linesOf(response)) {
+      const value = JSON.parse(line) as T;
+      if (isStreamEnd(value))
+        throw new Failure(response.status, { code: 'STREAM_BROKEN', message: String(value['message']) });
+      yield value;
+    }
+  }
+
+  /** By key, or the first one that matches `filter`. */
+  async get(key: Key | null, parameters: ReadParameters = {}, sent: Sent = {}): Promise<T> {
+    return (await this.read(key, parameters, sent)).data;
+  }
+
+  /** A record with its ETag, for an update that must not undo another's. */
+  async read(key: Key | null, parameters: ReadParameters = {}, sent: Sent = {}): Promise<Read<T>> {
+    const query = key === null ? parameters : { ...parameters, filterByTk: key };
+    const { data, etag } = await this.transport.call<T>(`${this.path}:get`, { ...sent, query });
+    return { data, etag };
+  }
+
+  async create(values: object, parameters: WriteParameters = {}, sent: Sent = {}): Promise<T> {
+    return this.write('create', values, parameters, sent);
+  }
+
+  /** Up to 1000, all or nothing. */
+  async createMany(
+    values: readonly object[],
+    parameters: WriteParameters = {},
+    sent: Sent = {},
+  ): Promise<readonly T[]> {
+    return this.write('create', values, parameters, sent);
+  }
+
+  async update(key: Key, values: object, parameters: WriteParameters = {}, sent: Sent = {}): Promise<T> {
+    return this.write('update', values, { ...parameters, filterByTk: key }, sent);
+  }
+
+  /** By several keys or a filter: the records, or beyond 1000 of them their number. */
+  async updateMany(
+    target: Pick<WriteParameters, 'filterByTk' | 'filter'>,
+    values: object,
+    sent: Sent = {},
+  ): Promise<readonly T[] | number> {
+    return this.write('update', values, target, sent);
+  }
+
+  /** @returns how many were destroyed. */
+  async destroy(
+    target: Key | Pick<WriteParameters, 'filterByTk' | 'filter' | 'force'>,
+    sent: Sent = {},
+  ): Promise<number> {
+    return this.write('destroy', undefined, typeof target === 'object' ? target : { filterByTk: target }, sent);
+  }
+
+  async firstOrCreate(values: object, filterKeys: readonly string[], sent: Sent = {}): Promise<T> {
+    return this.write('firstOrCreate', values, { filterKeys }, sent);
+  }
+
+  async updateOrCreate(values: object, filterKeys: readonly string[], sent: Sent = {}): Promise<T> {
+    return this.write('updateOrCreate', values, { filterKeys }, sent);
+  }
+
+  /** Back from the trash: the record, or for several the list of them. */
+  async restore<R = T>(key: Key | readonly Key[], sent: Sent = {}): Promise<R> {
+    return this.write('restore', undefined, { filterByTk: key }, sent);
+  }
+
+  /** Sums and groups: `{measures, dimensions, filter, having, orders, limit, offset}`. */
+  async query<R = RecordValues>(asked: object, sent: Sent = {}): Promise<readonly R[]> {
+    return (await this.transport.call<R[]>(`${this.path}:query`, { ...sent, method: 'POST', body: asked })).data;
+  }
+
+  /** Takes the place of another record, or moves to an end, by a sort field. */
+  async move(parameters: object, sent: Sent = {}): Promise<void> {
+    await this.transport.call(`${this.path}:move`, { ...sent, method: 'POST', query: parameters });
+  }
+
+  async history(key: Key, parameters: ReadParameters = {}, sent: Sent = {}): Promise<List<HistoryEntry>> {
+    const query = { ...parameters, filterByTk: key };
+    const { data, meta } = await this.transport.call<HistoryEntry[], ListMeta>(`${this.path}:history`, {
+      ...sent,
+      query,
+    });
+    return { data, meta };
+  }
+
+  /** Back to the state after an entry of the history. */
+  async revert(key: Key, entry: number, sent: Sent = {}): Promise<T> {
+    const query = { filterByTk: key, entry };
+    return (await this.transport.call<T>(`${this.path}:revert`, { ...sent, method: 'POST', query })).data;
+  }
+
+  /** The relation of one record. */
+  relation<R extends RecordValues = RecordValues>(key: Key, name: string): RelatedRecords<R> {
+    return new RelatedRecords<R>(this.transport, `${this.path}/${encodeURIComponent(key)}/${encodeURIComponent(name)}`);
+  }
+
+  protected async write<R>(action: string, body: unknown, query: object, sent: Sent): Promise<R> {
+    const asked = { ...sent, method: 'POST' as const, query };
+    const reply: Reply<R> = await this.transport.call(
+      `${this.path}:${action}`,
+      body === undefined ? asked : { ...asked, body },
+    );
+    return reply.data;
+  }
+}
+
+export class RelatedRecords<T extends RecordValues = RecordValues> extends Records<T> {
+  /** The relation names these records and no others. @returns its keys afterwards, as far as the caller sees them. */
+  set(keys: readonly Key[]): Promise<readonly Key[]> {
+    return this.write('set', { values: keys }, {}, {});
+  }
+
+  add(keys: readonly Key[]): Promise<readonly Key[]> {
+    return this.write('add', { values: keys }, {}, {});
+  }
+
+  remove(keys: readonly Key[]): Promise<readonly Key[]> {
+    return this.write('remove', { values: keys }, {}, {});
+  }
+
+  toggle(keys: readonly Key[]): Promise<readonly Key[]> {
+    return this.write('toggle', { values: keys }, {}, {});
+  }
+}
+
+/** The last line of a stream that failed: `{"error", "message"}` and nothing else. */
+function isStreamEnd(value: object): boolean {
+  return Object.keys(value).join() === 'error,message';
+}
+
+async function* linesOf(response: Response): AsyncGenerator<string> {
+  const reader = response.body!.getReader();
+  const decoder = new TextDecoder();
+  let rest = '';
+  try {
+    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+      const lines = (rest + decoder.decode(chunk.value, { stream: true })).split('\n');
+      rest = lines.pop()!;
+      for (const line of lines) if (line !== '') yield line;
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+  if (rest.trim() !== '') yield rest;
+}

@@ -1,0 +1,168 @@
+/**
+ * One request: headers, retries, errors. A refusal leaves the server unchanged, so 429 and 503 are tried again whatever
+ * was asked; a network that failed on the way may have carried the request, so then only reads are, and writes that bear
+ * an Idempotency-Key.
+ */
+import { Failure, failureOf } from './failure.ts';
+import { queryString } from './query-string.ts';
+
+export interface ClientOptions {
+  /** Where the server is, without `/api`; in a browser the page's own origin unless told. */
+  readonly url?: string;
+  /** An API key or the token of a login; a function is asked for each request. */
+  readonly token?: string | (() => string | null) | null;
+  /** The application; `main` unless told. */
+  readonly application?: string;
+  /** One of the roles that the signed-in user holds. */
+  readonly role?: string | (() => string | null) | null;
+  /** In which days are counted, such as `Europe/Berlin`. */
+  readonly timeZone?: string;
+  /** How often a request is tried again, at most; 3 unless told, 0 for never. */
+  readonly retries?: number;
+  /** The longest wait for a retry, in seconds: a longer Retry-After fails at once. 10 unless told. */
+  readonly longestWait?: number;
+  readonly fetch?: typeof fetch;
+}
+
+export interface Asked {
+  readonly method?: 'GET' | 'POST';
+  readonly query?: object;
+  /** Sent as JSON; FormData and Blob as they are. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Writes nothing unless the record still has this version, as `ETag` or `versions` told it. */
+  readonly ifMatch?: string | number;
+  /** Repeats of the request with the same key make nothing twice. */
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** A reply of the common shape, and what its headers tell. */
+export interface Reply<T, M = unknown> {
+  readonly data: T;
+  readonly meta: M;
+  readonly etag: string | null;
+}
+
+/** The origin of the page, where there is one. */
+function pageOrigin(): string | undefined {
+  return (globalThis as { location?: { origin: string } }).location?.origin;
+}
+
+/** A filter in a URL may have 64 KiB; longer reads go by POST. */
+const longestQuery = 8000;
+
+export class Transport {
+  readonly options: ClientOptions;
+  readonly base: string;
+
+  constructor(options: ClientOptions) {
+    this.options = options;
+    this.base = (options.url ?? pageOrigin() ?? '').replace(/\/$/, '');
+  }
+
+  /**
+   * Calls an action.
+   *
+   * @param path what stands after `/api/`, such as `posts:list`.
+   * @throws Failure for every refusal, and where the server is not reached.
+   */
+  async call<T, M = unknown>(path: string, asked: Asked = {}): Promise<Reply<T, M>> {
+    const response = await this.send(path, asked);
+    const text = await response.text();
+    try {
+      const { data, meta } = JSON.parse(text) as { data: T; meta: M };
+      return { data, meta, etag: response.headers.get('etag') };
+    } catch {
+      throw new Failure(response.status, {
+        code: 'REPLY_UNREADABLE',
+        message: `${path} answered something that is not JSON.`,
+      });
+    }
+  }
+
+  /** The reply as it is, for streams and documents. */
+  async send(path: string, asked: Asked): Promise<Response> {
+    const { retries = 3, longestWait = 10 } = this.options;
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await this.#once(path, asked);
+      } catch (error) {
+        const wait = error instanceof Failure ? waitBefore(error, asked, attempt) : null;
+        if (wait === null || wait > longestWait || attempt >= retries) throw error;
+        await pause(wait * 1000, asked.signal);
+      }
+    }
+  }
+
+  async #once(path: string, asked: Asked): Promise<Response> {
+    const { method, url, body } = addressed(`${this.base}/api/${path}`, asked);
+    const request = { method, headers: this.#headers(asked, body), ...(asked.signal && { signal: asked.signal }) };
+    const send = this.options.fetch ?? fetch;
+    const response = await send(url, body === undefined ? request : { ...request, body: bodyOf(body) }).catch(
+      (error: unknown) => {
+        if (asked.signal?.aborted) throw error;
+        throw new Failure(0, { code: 'NETWORK', message: 'The server could not be reached.' });
+      },
+    );
+    if (!response.ok) throw await failureOf(response);
+    return response;
+  }
+
+  #headers({ headers, ifMatch, idempotencyKey }: Asked, body: unknown): Record<string, string> {
+    const { token, role, application, timeZone } = this.options;
+    const credential = typeof token === 'function' ? token() : token;
+    const acting = typeof role === 'function' ? role() : role;
+    return {
+      ...(body !== undefined && !isRaw(body) && { 'content-type': 'application/json' }),
+      ...(credential && { authorization: `Bearer ${credential}` }),
+      ...(application && { 'x-app': application }),
+      ...(acting && { 'x-role': acting }),
+      ...(timeZone && { 'x-timezone': timeZone }),
+      ...(ifMatch !== undefined && { 'if-match': typeof ifMatch === 'number' ? `"${ifMatch}"` : ifMatch }),
+      ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
+      ...headers,
+    };
+  }
+}
+
+/** A read whose query is too long for a URL goes by POST, its parameters in the body. */
+function addressed(
+  path: string,
+  { method = 'GET', query = {}, body }: Asked,
+): { method: string; url: string; body: unknown } {
+  const text = queryString(query);
+  if (method === 'GET' && text.length > longestQuery) return { method: 'POST', url: path, body: query };
+  return { method, url: path + text, body };
+}
+
+type Body = FormData | Blob | string;
+
+function isRaw(body: unknown): boolean {
+  return body instanceof FormData || body instanceof Blob;
+}
+
+function bodyOf(body: unknown): Body {
+  return isRaw(body) ? (body as Body) : JSON.stringify(body);
+}
+
+/** Seconds to wait before another attempt, or null where there is none. */
+function waitBefore(failure: Failure, { method = 'GET', idempotencyKey }: Asked, attempt: number): number | null {
+  if (failure.status === 429 || failure.status === 503)
+    return failure.code === 'QUERY_TIMEOUT' ? null : (failure.retryAfter ?? 2 ** attempt);
+  return failure.offline && (method === 'GET' || idempotencyKey !== undefined) ? 0.25 * 2 ** attempt : null;
+}
+
+function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        reject(signal.reason as Error);
+      },
+      { once: true },
+    );
+  });
+}

@@ -1,0 +1,203 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describeEngines } from '../../server/test/support/engines.ts';
+import { TestServer } from '../../server/test/support/scenario.ts';
+import { Client, Failure } from '../src/client.ts';
+import { queryString } from '../src/query-string.ts';
+import { Realtime, type RealtimeState } from '../src/realtime.ts';
+
+describeEngines('the client', (engine) => {
+  let server: TestServer;
+  let client: Client;
+  beforeAll(async () => {
+    server = await TestServer.start(engine);
+    client = new Client({ url: server.running.url, token: server.tokens.get('admin')! });
+    await client.collections.create({
+      name: 'notes',
+      fields: [{ name: 'text', type: 'string', unique: true }],
+      options: { paranoid: true, logging: true },
+    });
+    await client.records('notes').createMany(Array.from({ length: 25 }, (_, n) => ({ text: `note ${n}` })));
+  });
+  afterAll(() => server.stop());
+
+  test('pages by cursor give every record once', async () => {
+    const keys: unknown[] = [];
+    for await (const page of client.records('notes').pages({ pageSize: 10, sort: ['-id'] }))
+      keys.push(page.map((each) => each['id']));
+    expect(keys.map((page) => (page as unknown[]).length)).toEqual([10, 10, 5]);
+    expect(new Set(keys.flat()).size).toBe(25);
+  });
+
+  test('a stream gives every record', async () => {
+    const texts: unknown[] = [];
+    for await (const note of client.records('notes').stream({ fields: ['text'], sort: ['id'] }))
+      texts.push(note['text']);
+    expect(texts).toHaveLength(25);
+    expect(texts[0]).toBe('note 0');
+  });
+
+  test('a read whose filter is too long for an address arrives all the same', async () => {
+    const texts = Array.from({ length: 3000 }, (_, n) => `note ${n}`);
+    expect((await client.records('notes').list({ filter: { text: { $in: texts } } })).meta.count).toBe(25);
+  });
+
+  test('a stale version is refused, by tag and by number', async () => {
+    const notes = client.records('notes');
+    const read = await notes.read(1);
+    await notes.update(1, { text: 'first' });
+    for (const ifMatch of [read.etag!, 1])
+      await expect(notes.update(1, { text: 'lost' }, {}, { ifMatch })).rejects.toMatchObject({
+        status: 412,
+        code: 'VERSION_STALE',
+      });
+    expect((await notes.get(1))['text']).toBe('first');
+  });
+
+  test('trash, restore and history', async () => {
+    const notes = client.records('notes');
+    await notes.destroy(2);
+    expect((await notes.list({ onlyDeleted: true })).meta.count).toBe(1);
+    expect((await notes.restore(2))['id']).toBe(2);
+    const { data } = await notes.history(1);
+    expect(data.map(({ action }) => action).sort()).toEqual(['created', 'updated']);
+    expect((await notes.revert(1, Math.min(...data.map(({ id }) => id))))['text']).toBe('note 0');
+  });
+
+  test('definitions are changed, tried and taken back', async () => {
+    const { collections } = client;
+    await collections.createField('notes', { name: 'n', type: 'integer' });
+    expect((await collections.updateField('notes', 'n', { newName: 'number', title: 'Number' })).title).toBe('Number');
+    expect((await collections.updateField('notes', 'number', { title: null })).title).toBeUndefined();
+    expect((await collections.impactOfDestroyField('notes', 'number')).dryRun).toBe(true);
+    expect(await collections.destroyField('notes', 'number')).toBe(1);
+    expect((await collections.update('notes', { title: 'Notes' })).title).toBe('Notes');
+  });
+
+  test('a failure tells what the server told', async () => {
+    const failure = await client
+      .records('notes')
+      .create({ text: 'note 3' })
+      .catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(Failure);
+    expect(failure).toMatchObject({ status: 409, code: 'UNIQUE_CONFLICT', label: 'Conflict', offline: false });
+    expect((failure as Failure).requestId).toBeTruthy();
+  });
+
+  test('applications are made, entered and left', async () => {
+    await client.applications().create({ name: 'shop' });
+    const { token } = await client.applications().enter('shop');
+    expect((await client.with({ application: 'shop', token }).auth.check()).application).toBe('shop');
+    expect(await client.applications().destroy('shop', 'shop')).toBe(1);
+  });
+
+  test('a socket that is lost comes back, and misses nothing', async () => {
+    const realtime = new Realtime({ url: server.running.url, token: () => server.tokens.get('admin')! });
+    const seen: (string | null)[] = [];
+    const states: RealtimeState[] = [];
+    realtime.watch((state) => states.push(state));
+    await new Promise<void>((resolve) => {
+      realtime.subscribe(
+        { resource: 'notes', filter: { id: { $lt: 10 } } },
+        { subscribed: () => resolve(), event: ({ tk }) => seen.push(tk) },
+      );
+    });
+    await client.records('notes').update(4, { text: 'a' });
+    await expect.poll(() => seen).toEqual(['4']);
+    const address = new URL(server.running.url);
+    await server.running.stop();
+    await server.boot({ PORT: address.port });
+    await new Client({ url: server.running.url, token: server.tokens.get('admin')! })
+      .records('notes')
+      .update(5, { text: 'b' });
+    await expect.poll(() => seen).toEqual(['4', '5']);
+    expect(states.slice(0, 5)).toEqual(['connecting', 'open', 'waiting', 'connecting', expect.any(String)]);
+    realtime.close();
+  });
+
+  test('a credential that is gone ends it, without asking again and again', async () => {
+    const realtime = new Realtime({ url: server.running.url, token: () => 'tbs_nothing' });
+    const states: RealtimeState[] = [];
+    realtime.watch((state) => states.push(state));
+    realtime.subscribe({ resource: 'notes' }, {});
+    await expect.poll(() => states.at(-1)).toBe('unauthorised');
+    realtime.close();
+  });
+});
+
+describe('what is tried again', () => {
+  let stub: Server | undefined;
+  let asked: { method: string; body: string }[];
+  afterEach(() => void stub?.close());
+
+  async function answering(
+    ...answers: (readonly [status: number, headers?: Record<string, string>, body?: object] | 'cut')[]
+  ): Promise<Client> {
+    asked = [];
+    stub = createServer(async (request, response) => {
+      let body = '';
+      for await (const chunk of request) body += String(chunk);
+      const answer = answers[asked.length] ?? answers.at(-1)!;
+      asked.push({ method: request.method!, body });
+      if (answer === 'cut') return void request.socket.destroy();
+      const [status, headers = {}, reply = { data: 1 }] = answer;
+      response.writeHead(status, headers).end(JSON.stringify(reply));
+    });
+    await new Promise<void>((resolve) => stub!.listen(0, '127.0.0.1', resolve));
+    return new Client({ url: `http://127.0.0.1:${(stub.address() as AddressInfo).port}`, token: 'x' });
+  }
+  const busy = { error: 'Too Many Requests', message: 'wait', code: 'RATE_LIMITED', retryAfter: 0 };
+
+  test('429 and 503, also of writes: nothing was changed', async () => {
+    const client = await answering([429, { 'retry-after': '0' }, busy], [503, { 'retry-after': '0' }, busy], [200]);
+    expect(await client.post('posts:create', { a: 1 })).toBe(1);
+    expect(asked.map(({ body }) => body)).toEqual(['{"a":1}', '{"a":1}', '{"a":1}']);
+  });
+
+  test('not where the wait is too long, and not for ever', async () => {
+    const slow = await answering([429, { 'retry-after': '60' }, { ...busy, retryAfter: 60 }]);
+    await expect(slow.call('posts:list')).rejects.toMatchObject({ status: 429, retryAfter: 60 });
+    expect(asked).toHaveLength(1);
+    const never = await answering([429, { 'retry-after': '0' }, busy]);
+    await expect(never.call('posts:list')).rejects.toMatchObject({ status: 429 });
+    expect(asked).toHaveLength(4);
+  });
+
+  test('a network that fails: reads, and writes with an Idempotency-Key; other writes may have arrived', async () => {
+    expect((await (await answering('cut', [200])).call('posts:list')).data).toBe(1);
+    expect(
+      (await (await answering('cut', [200])).call('posts:create', { method: 'POST', idempotencyKey: 'k' })).data,
+    ).toBe(1);
+    await expect((await answering('cut', [200])).post('posts:create')).rejects.toMatchObject({
+      code: 'NETWORK',
+      offline: true,
+    });
+    expect(asked).toHaveLength(1);
+  });
+
+  test('other refusals never', async () => {
+    const client = await answering([404, {}, { error: 'Not Found', message: 'no', code: 'RECORD_UNKNOWN' }]);
+    await expect(client.call('posts:get')).rejects.toMatchObject({ code: 'RECORD_UNKNOWN' });
+    expect(asked).toHaveLength(1);
+  });
+
+  test('a reply of somebody between is told as such', async () => {
+    const client = await answering([418, {}, { teapot: true }]);
+    await expect(client.call('posts:get')).rejects.toMatchObject({ code: 'REPLY_UNREADABLE', status: 418 });
+  });
+
+  test('an aborted request is no failure of the network', async () => {
+    const client = await answering([200]);
+    await expect(client.call('posts:list', { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      name: 'AbortError',
+    });
+  });
+});
+
+test('parameters as query text', () => {
+  expect(
+    queryString({ fields: ['a', 'b'], filter: { a: 1 }, filterByTk: [1, 2], page: 2, versions: true, sort: undefined }),
+  ).toBe('?fields=a%2Cb&filter=%7B%22a%22%3A1%7D&filterByTk=%5B1%2C2%5D&page=2&versions=true');
+  expect(queryString({})).toBe('');
+});

@@ -1,0 +1,108 @@
+import { Stack, Text, TextInput, Title } from '@mantine/core';
+import type { Collection } from '@tablinum/client';
+import { type ReactNode, useState } from 'react';
+import { useApplication } from '../../data/application.tsx';
+import { Asked } from '../../data/problem.tsx';
+import { type Schema, titleOf, useSchema } from '../../data/schema.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { ButtonLink, TextLink } from '../../ui/links.tsx';
+import { ListTable } from '../../ui/list-table.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Empty } from '../../ui/states.tsx';
+
+/** Every collection of the application, and the way to a new one. */
+export function CollectionsPage(): ReactNode {
+  const t = useTexts().data.collections;
+  const app = useApplication();
+  const schema = useSchema();
+  const create = schema.data?.configures && (
+    <ButtonLink to="/a/$app/collections/new" params={{ app }} leftSection={<Icon name="plus" />}>
+      {t.create}
+    </ButtonLink>
+  );
+  return (
+    <Page title={t.title} actions={create}>
+      <Asked query={schema} asked={{ resource: 'collections', action: 'list' }}>
+        {(data) => <Collections schema={data} create={create} />}
+      </Asked>
+    </Page>
+  );
+}
+
+function Collections({ schema, create }: { schema: Schema; create: ReactNode }): ReactNode {
+  const t = useTexts().data.collections;
+  const [text, setText] = useState('');
+  const wanted = text.toLowerCase();
+  const found = schema.collections.filter((each) => `${each.name} ${titleOf(each)}`.toLowerCase().includes(wanted));
+  const own = found.filter((each) => !each.system);
+  const system = found.filter((each) => each.system);
+  return (
+    <Stack>
+      <TextInput
+        aria-label={t.filter}
+        placeholder={t.filter}
+        leftSection={<Icon name="search" />}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        maw={320}
+      />
+      {schema.collections.every((each) => each.system) && (
+        <Empty icon="table" title={t.emptyTitle} text={t.emptyText}>
+          {create}
+        </Empty>
+      )}
+      {own.length > 0 && <CollectionTable title={t.yours} collections={own} />}
+      {system.length > 0 && <CollectionTable title={t.system} collections={system} />}
+      {found.length === 0 && <Empty icon="search" title={t.noneMatch} />}
+    </Stack>
+  );
+}
+
+function CollectionTable({ title, collections }: { title: string; collections: readonly Collection[] }): ReactNode {
+  const t = useTexts();
+  const app = useApplication();
+  const relations = (each: Collection): number => each.fields.filter((field) => field.target).length;
+  return (
+    <section aria-label={title}>
+      <Title order={2} mb="xs">
+        {title}
+      </Title>
+      <ListTable
+        label={title}
+        rows={collections}
+        keyOf={(each) => each.name}
+        columns={[
+          {
+            title: t.common.name,
+            width: '30%',
+            show: (each) => (
+              <TextLink to="/a/$app/data/$collection" params={{ app, collection: each.name }} fw={500}>
+                {titleOf(each)}
+              </TextLink>
+            ),
+          },
+          { title: t.data.collections.fieldCount, width: 80, number: true, show: (each) => each.fields.length },
+          { title: t.data.collections.relationCount, width: 90, number: true, show: relations },
+          {
+            title: t.common.description,
+            show: (each) => (
+              <Text size="sm" c="dimmed">
+                {each.description}
+              </Text>
+            ),
+          },
+          {
+            title: '',
+            width: 110,
+            show: (each) => (
+              <TextLink to="/a/$app/collections/$collection" params={{ app, collection: each.name }} size="sm">
+                {t.data.collections.definition}
+              </TextLink>
+            ),
+          },
+        ]}
+      />
+    </section>
+  );
+}

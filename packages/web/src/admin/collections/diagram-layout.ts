@@ -1,0 +1,87 @@
+/** Places collections in columns so that arrows run one way where they can: who is named stands left of who names it. */
+import type { Collection } from '@tablinum/client';
+
+export interface Box {
+  readonly collection: Collection;
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Arrow {
+  readonly from: string;
+  readonly field: string;
+  readonly type: string;
+  readonly to: string;
+}
+
+export const lineHeight = 20;
+export const headHeight = 30;
+const width = 190;
+const gapX = 90;
+const gapY = 28;
+const tallest = 900;
+/** Fields shown in a box; the others are counted. */
+export const mostFields = 8;
+
+/** A belongsTo, and a belongsToMany once: what hasOne and hasMany say stands at their other end. */
+export function arrowsOf(collections: readonly Collection[]): Arrow[] {
+  const names = new Set(collections.map((each) => each.name));
+  return collections.flatMap(({ name, fields }) =>
+    fields
+      .filter(({ type, target }) => (type === 'belongsTo' || type === 'belongsToMany') && target && names.has(target))
+      .map((field) => ({ from: name, field: field.name, type: field.type, to: field.target! })),
+  );
+}
+
+export function place(collections: readonly Collection[]): Box[] {
+  const arrows = arrowsOf(collections);
+  const depth = depths(
+    collections.map((each) => each.name),
+    arrows,
+  );
+  const columns: Collection[][] = [];
+  for (const each of collections) {
+    const at = depth.get(each.name)!;
+    columns[at] = [...(columns[at] ?? []), each];
+  }
+  const boxes: Box[] = [];
+  let x = 0;
+  for (const column of columns) {
+    let y = 0;
+    for (const collection of column ?? []) {
+      const height = headHeight + Math.min(collection.fields.length, mostFields + 1) * lineHeight + 8;
+      if (y > 0 && y + height > tallest) {
+        y = 0;
+        x += width + gapX / 2;
+      }
+      boxes.push({ collection, x, y, width, height });
+      y += height + gapY;
+    }
+    x += width + gapX;
+  }
+  return boxes;
+}
+
+/** The longest way of belongsTo from each, cycles cut where they close. */
+function depths(names: readonly string[], arrows: readonly Arrow[]): Map<string, number> {
+  const found = new Map<string, number>();
+  const under = new Set<string>();
+  const out = Map.groupBy(
+    arrows.filter((arrow) => arrow.type === 'belongsTo' && arrow.from !== arrow.to),
+    (arrow) => arrow.from,
+  );
+  const depthOf = (name: string): number => {
+    const known = found.get(name);
+    if (known !== undefined) return known;
+    if (under.has(name)) return 0;
+    under.add(name);
+    const depth = Math.max(0, ...(out.get(name) ?? []).map((arrow) => depthOf(arrow.to) + 1));
+    under.delete(name);
+    found.set(name, depth);
+    return depth;
+  };
+  for (const name of names) depthOf(name);
+  return found;
+}

@@ -1,0 +1,87 @@
+import type { Field, FieldChange } from '@tablinum/client';
+import { type OptionName, optionKinds, optionsOf } from './field-types.ts';
+
+/** A field while it is worked on: its options as the form holds them. */
+export interface FieldDraft {
+  readonly name: string;
+  readonly type: string;
+  readonly title: string;
+  readonly description: string;
+  readonly options: Readonly<Partial<Record<OptionName, string | boolean>>>;
+}
+
+export const emptyDraft: FieldDraft = { name: '', type: 'string', title: '', description: '', options: {} };
+
+export function draftOf(field: Field): FieldDraft {
+  const options: Partial<Record<OptionName, string | boolean>> = {};
+  for (const name of optionsOf[field.type] ?? []) {
+    const value = field[name];
+    if (value !== undefined) options[name] = shown(name, value);
+  }
+  return {
+    name: field.name,
+    type: field.type,
+    title: field.title ?? '',
+    description: field.description ?? '',
+    options,
+  };
+}
+
+function shown(name: OptionName, value: unknown): string | boolean {
+  if (typeof value === 'boolean' && optionKinds[name] === 'truth') return value;
+  if (name === 'enum') return (value as string[]).join('\n');
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** The definition that a draft stands for; what is empty is left out. */
+export function fieldOf(draft: FieldDraft): Field {
+  const { name, type, title, description } = draft;
+  return { name, type, ...(title && { title }), ...(description && { description }), ...optionsIn(draft) };
+}
+
+function optionsIn({ type, options }: FieldDraft): Partial<Field> {
+  const given: Record<string, unknown> = {};
+  for (const name of optionsOf[type] ?? []) {
+    const value = read(name, options[name]);
+    if (value !== undefined) given[name] = value;
+  }
+  return given;
+}
+
+function read(name: OptionName, value: string | boolean | undefined): unknown {
+  if (value === undefined || value === '') return undefined;
+  const kind = optionKinds[name];
+  if (typeof value === 'boolean') return name === 'allowNull' ? value : value || undefined;
+  if (kind === 'whole' || kind === 'number') return Number(value);
+  if (kind === 'choices')
+    return value
+      .split('\n')
+      .map((each) => each.trim())
+      .filter(Boolean);
+  return kind === 'value' ? jsonOr(value) : value;
+}
+
+function jsonOr(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** What differs from the field as it is; null takes an option away. */
+export function changesOf(before: Field, draft: FieldDraft): FieldChange {
+  const after = fieldOf(draft);
+  const changes: Record<string, unknown> = {};
+  const names = new Set<keyof Field>([
+    'type',
+    'title',
+    'description',
+    ...(optionsOf[before.type] ?? []),
+    ...(optionsOf[draft.type] ?? []),
+  ]);
+  for (const name of names)
+    if (JSON.stringify(before[name]) !== JSON.stringify(after[name])) changes[name] = after[name] ?? null;
+  if (after.name !== before.name) changes['newName'] = after.name;
+  return changes as FieldChange;
+}

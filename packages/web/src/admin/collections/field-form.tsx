@@ -1,0 +1,164 @@
+/** One field: its name, its type, and what this type can be told. */
+import { Checkbox, Group, Select, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import type { FieldDraft } from './field-draft.ts';
+import { type OptionName, optionKinds, optionsOf, typeGroups } from './field-types.ts';
+
+interface FieldFormProps {
+  readonly draft: FieldDraft;
+  readonly change: (draft: FieldDraft) => void;
+  /** Names that a relation may lead to. */
+  readonly targets: readonly string[];
+  /** What the server said, by property. */
+  readonly problems?: Readonly<Record<string, string>>;
+}
+
+export function FieldForm({ draft, change, targets, problems = {} }: FieldFormProps): ReactNode {
+  const t = useTexts();
+  const options = optionsOf[draft.type] ?? [];
+  const truths = options.filter((name) => optionKinds[name] === 'truth');
+  const others = options.filter((name) => optionKinds[name] !== 'truth');
+  const set = (name: OptionName, value: string | boolean): void =>
+    change({ ...draft, options: { ...draft.options, [name]: value } });
+  return (
+    <Stack gap="sm">
+      <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
+        <TextInput
+          label={t.data.definition.name}
+          value={draft.name}
+          onChange={(event) => change({ ...draft, name: event.currentTarget.value })}
+          error={problems['name'] ?? problems['newName']}
+          required
+          autoCapitalize="none"
+          spellCheck={false}
+          data-autofocus
+        />
+        <TypeSelect type={draft.type} change={(type) => change({ ...draft, type })} error={problems['type']} />
+        <TextInput
+          label={t.data.definition.title}
+          value={draft.title}
+          onChange={(event) => change({ ...draft, title: event.currentTarget.value })}
+          error={problems['title']}
+        />
+        <TextInput
+          label={t.common.description}
+          value={draft.description}
+          onChange={(event) => change({ ...draft, description: event.currentTarget.value })}
+          error={problems['description']}
+        />
+        {others.map((name) => (
+          <Option
+            key={name}
+            name={name}
+            value={String(draft.options[name] ?? '')}
+            change={(value) => set(name, value)}
+            targets={targets}
+            error={problems[name]}
+          />
+        ))}
+      </SimpleGrid>
+      <Group gap="md">
+        {truths.map((name) => (
+          <Checkbox
+            key={name}
+            label={t.data.types.options[name]}
+            checked={draft.options[name] === undefined ? name === 'allowNull' : draft.options[name] === true}
+            onChange={(event) => set(name, event.currentTarget.checked)}
+            error={problems[name]}
+          />
+        ))}
+      </Group>
+    </Stack>
+  );
+}
+
+function TypeSelect({
+  type,
+  change,
+  error,
+}: {
+  type: string;
+  change: (type: string) => void;
+  error: string | undefined;
+}): ReactNode {
+  const t = useTexts().data;
+  const data = Object.entries(typeGroups).map(([group, types]) => ({
+    group: t.types.groups[group as keyof typeof typeGroups],
+    items: types.map((value) => ({ value, label: t.types.names[value] ?? value })),
+  }));
+  return (
+    <Select
+      label={t.definition.type}
+      data={data}
+      value={type}
+      onChange={(value) => value && change(value)}
+      error={error}
+      searchable
+      allowDeselect={false}
+      maxDropdownHeight={320}
+      required
+    />
+  );
+}
+
+interface OptionProps {
+  readonly name: OptionName;
+  readonly value: string;
+  readonly change: (value: string) => void;
+  readonly targets: readonly string[];
+  readonly error: string | undefined;
+}
+
+function Option({ name, value, change, targets, error }: OptionProps): ReactNode {
+  const t = useTexts().data.types;
+  const kind = optionKinds[name];
+  const shared = {
+    label: t.options[name],
+    description: t.hints[name],
+    error,
+    inputWrapperOrder: ['label', 'input', 'description', 'error'] as ('label' | 'input' | 'description' | 'error')[],
+  };
+  if (kind === 'collection')
+    return (
+      <Select
+        {...shared}
+        data={targets}
+        value={value || null}
+        onChange={(next) => change(next ?? '')}
+        searchable
+        required
+      />
+    );
+  if (kind === 'onDelete')
+    return (
+      <Select
+        {...shared}
+        data={Object.entries(t.onDelete).map(([each, label]) => ({ value: each, label }))}
+        value={value || null}
+        placeholder={t.onDelete.setNull}
+        onChange={(next) => change(next ?? '')}
+        clearable
+      />
+    );
+  if (kind === 'choices')
+    return (
+      <Textarea
+        {...shared}
+        value={value}
+        onChange={(event) => change(event.currentTarget.value)}
+        autosize
+        minRows={2}
+        required
+      />
+    );
+  return (
+    <TextInput
+      {...shared}
+      inputMode={kind === 'whole' ? 'numeric' : kind === 'number' ? 'decimal' : 'text'}
+      value={value}
+      onChange={(event) => change(event.currentTarget.value)}
+      spellCheck={false}
+    />
+  );
+}

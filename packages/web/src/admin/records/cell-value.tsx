@@ -1,0 +1,38 @@
+import type { Field, RecordValues } from '@tablinum/client';
+import { memo, type ReactNode } from 'react';
+import { labelOf } from '../../data/records/label.ts';
+import { useCollection } from '../../data/schema.ts';
+import { Icon } from '../../ui/icon.tsx';
+import classes from './cell-value.module.css';
+import { shownText } from './value-text.ts';
+
+/** A value as a cell shows it: one line, cut off where it does not fit. */
+export const CellValue = memo(function CellValue({ field, values }: { field: Field; values: RecordValues }): ReactNode {
+  const value = values[field.name];
+  if (field.target) return <Linked field={field} values={values} />;
+  if (value === null || value === undefined) return <span className={classes.none}>–</span>;
+  if (field.type === 'boolean') return value === true ? <Icon name="check" size={16} /> : <Icon name="x" size={14} />;
+  if (field.type === 'color')
+    return (
+      <>
+        <span className={classes.swatch} style={{ backgroundColor: String(value) }} />
+        {String(value)}
+      </>
+    );
+  const text = shownText(field, value);
+  return (
+    <span className={classes.text} title={text.length > 24 ? text : undefined}>
+      {text}
+    </span>
+  );
+});
+
+function Linked({ field, values }: { field: Field; values: RecordValues }): ReactNode {
+  const target = useCollection(field.target!);
+  const record = values[field.name] as RecordValues | readonly RecordValues[] | null | undefined;
+  if (Array.isArray(record))
+    return <span className={classes.text}>{record.map((each: RecordValues) => labelOf(target, each)).join(', ')}</span>;
+  if (record) return <span className={classes.link}>{labelOf(target, record as RecordValues)}</span>;
+  const key = field.foreignKey ? values[field.foreignKey] : null;
+  return key == null ? <span className={classes.none}>–</span> : <span className={classes.link}>{String(key)}</span>;
+}

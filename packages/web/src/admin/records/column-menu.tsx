@@ -1,0 +1,81 @@
+import { Button, Checkbox, Group, Popover, ScrollArea, Stack } from '@mantine/core';
+import type { Collection } from '@tablinum/client';
+import type { ReactNode } from 'react';
+import { titleOf } from '../../data/schema.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon-button.tsx';
+import { type ColumnChoice, columnFields } from './columns.ts';
+
+/** Which columns a grid shows, and in which order. */
+export function ColumnMenu({
+  collection,
+  choice,
+  change,
+}: {
+  collection: Collection;
+  choice: ColumnChoice;
+  change: (choice: ColumnChoice) => void;
+}): ReactNode {
+  const t = useTexts().data.records;
+  const fields = columnFields(collection);
+  const place = (name: string): number =>
+    choice.shown.includes(name) ? choice.shown.indexOf(name) : choice.shown.length + 1;
+  const sorted = [...fields].sort((a, b) => place(a.name) - place(b.name));
+  const toggle = (name: string): void => {
+    const shown = choice.shown.includes(name) ? choice.shown.filter((each) => each !== name) : [...choice.shown, name];
+    if (shown.length > 0) change({ ...choice, shown });
+  };
+  const move = (name: string, by: number): void => {
+    const from = choice.shown.indexOf(name);
+    const to = from + by;
+    if (from < 0 || to < 0 || to >= choice.shown.length) return;
+    const without = choice.shown.toSpliced(from, 1);
+    change({ ...choice, shown: without.toSpliced(to, 0, name) });
+  };
+  return (
+    <Popover position="bottom-start" shadow="md" width={320} trapFocus>
+      <Popover.Target>
+        <Button variant="default" leftSection={<Icon name="columns" />}>
+          {t.columns}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label={t.columns} p="xs">
+        <ScrollArea.Autosize mah={380} type="auto">
+          <Stack gap={2}>
+            {sorted.map((field) => {
+              const shown = choice.shown.includes(field.name);
+              return (
+                <Group key={field.name} justify="space-between" wrap="nowrap">
+                  <Checkbox
+                    label={titleOf(field)}
+                    checked={shown}
+                    onChange={() => toggle(field.name)}
+                    size="xs"
+                    p={4}
+                  />
+                  {shown && (
+                    <Group gap={0} wrap="nowrap">
+                      <IconButton
+                        size="sm"
+                        icon="arrowUp"
+                        label={t.moveLeft(titleOf(field))}
+                        onClick={() => move(field.name, -1)}
+                      />
+                      <IconButton
+                        size="sm"
+                        icon="arrowDown"
+                        label={t.moveRight(titleOf(field))}
+                        onClick={() => move(field.name, 1)}
+                      />
+                    </Group>
+                  )}
+                </Group>
+              );
+            })}
+          </Stack>
+        </ScrollArea.Autosize>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

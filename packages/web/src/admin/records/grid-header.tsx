@@ -1,0 +1,147 @@
+/** The names of a grid's columns: they sort, and have edges to be dragged. */
+import { Checkbox } from '@mantine/core';
+import type { Field } from '@tablinum/client';
+import { memo, type ReactNode, useRef } from 'react';
+import { titleOf } from '../../data/schema.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { type ColumnChoice, widthOf } from './columns.ts';
+import classes from './grid.module.css';
+
+interface GridHeaderProps {
+  /** The cells are named after it: `<id>-h<column>`. */
+  readonly id: string;
+  readonly fields: readonly Field[];
+  readonly choice: ColumnChoice;
+  readonly template: string;
+  readonly width: number;
+  readonly sort: readonly string[];
+  /** Of the rows in view. */
+  readonly selected: 'all' | 'some' | 'none';
+  readonly acts: HeaderActs;
+}
+
+/** The same object for as long as the grid lives. */
+export interface HeaderActs {
+  changeSort(sort: readonly string[]): void;
+  resize(field: string, width: number): void;
+  selectShown(): void;
+}
+
+export const GridHeader = memo(function GridHeader(props: GridHeaderProps): ReactNode {
+  const { id, fields, choice, template, width, sort, selected, acts } = props;
+  const t = useTexts().data.records;
+  return (
+    <div role="rowgroup" className={classes.head} style={{ width }}>
+      <div role="row" aria-rowindex={1} className={classes.headRow} style={{ gridTemplateColumns: template }}>
+        <div role="columnheader" aria-colindex={1} className={classes.lead}>
+          <Checkbox
+            size="xs"
+            aria-label={t.selectAll}
+            checked={selected === 'all'}
+            indeterminate={selected === 'some'}
+            onChange={acts.selectShown}
+          />
+        </div>
+        {fields.map((field, column) => (
+          <HeadCell
+            key={field.name}
+            id={`${id}-h${column}`}
+            field={field}
+            column={column}
+            sortable={!field.target && !['json', 'array', 'password'].includes(field.type) && !field.multiple}
+            sort={sort}
+            changeSort={acts.changeSort}
+            width={widthOf(field, choice)}
+            resize={(next) => acts.resize(field.name, next)}
+          />
+        ))}
+      </div>
+    </div>
+  );
+});
+
+interface HeadCellProps {
+  readonly id: string;
+  readonly field: Field;
+  readonly column: number;
+  readonly sortable: boolean;
+  readonly sort: readonly string[];
+  readonly changeSort: (sort: readonly string[]) => void;
+  readonly width: number;
+  readonly resize: (width: number) => void;
+}
+
+function HeadCell({ id, field, column, sortable, sort, changeSort, width, resize }: HeadCellProps): ReactNode {
+  const t = useTexts().data.records;
+  const direction = sort.includes(field.name) ? 'ascending' : sort.includes(`-${field.name}`) ? 'descending' : null;
+  const next = direction === null ? [field.name] : direction === 'ascending' ? [`-${field.name}`] : [];
+  const others = sort.filter((term) => term.replace(/^-/, '') !== field.name);
+  return (
+    <div
+      id={id}
+      role="columnheader"
+      aria-colindex={column + 2}
+      className={classes.headCell}
+      {...(sortable && { 'aria-sort': direction ?? 'none' })}
+    >
+      {sortable ? (
+        <button
+          type="button"
+          className={classes.sort}
+          title={t.sortBy(titleOf(field))}
+          onClick={(event) => changeSort(event.shiftKey ? [...others, ...next] : next)}
+        >
+          <span>{titleOf(field)}</span>
+          {direction && <Icon name={direction === 'ascending' ? 'arrowUp' : 'arrowDown'} size={13} />}
+        </button>
+      ) : (
+        <span className={classes.sort}>
+          <span>{titleOf(field)}</span>
+        </span>
+      )}
+      <Resizer label={t.resize(titleOf(field))} width={width} resize={resize} />
+    </div>
+  );
+}
+
+const least = 60;
+const most = 800;
+
+/** The right edge of a column, to be dragged; with the keyboard in steps of 16 pixels. */
+function Resizer({
+  label,
+  width,
+  resize,
+}: {
+  label: string;
+  width: number;
+  resize: (width: number) => void;
+}): ReactNode {
+  const from = useRef<{ x: number; width: number } | null>(null);
+  const set = (next: number): void => resize(Math.min(most, Math.max(least, Math.round(next))));
+  return (
+    <div
+      role="separator"
+      aria-orientation="vertical"
+      aria-label={label}
+      aria-valuenow={width}
+      aria-valuemin={least}
+      aria-valuemax={most}
+      tabIndex={-1}
+      className={classes.resizer}
+      onPointerDown={(event) => {
+        from.current = { x: event.clientX, width };
+        event.currentTarget.setPointerCapture(event.pointerId);
+      }}
+      onPointerMove={(event) => from.current && set(from.current.width + event.clientX - from.current.x)}
+      onPointerUp={() => {
+        from.current = null;
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'ArrowLeft') set(width - 16);
+        if (event.key === 'ArrowRight') set(width + 16);
+      }}
+    />
+  );
+}

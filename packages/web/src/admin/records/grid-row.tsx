@@ -1,0 +1,132 @@
+/** One row of a grid. It is drawn again only when something of it has changed: rows that scroll by cost nothing. */
+import type { Collection, Field, RecordValues } from '@tablinum/client';
+import { type MouseEvent, memo, type ReactNode } from 'react';
+import { labelOf } from '../../data/records/label.ts';
+import type { Row } from '../../data/records/row-window.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { CellEditor } from './cell-editor.tsx';
+import { CellValue } from './cell-value.tsx';
+import classes from './grid.module.css';
+import { isNumber } from './value-text.ts';
+
+/** The same object for as long as the grid lives. */
+export interface RowActs {
+  activate(row: number, column: number, editing: boolean): void;
+  edit(row: number, column: number): void;
+  toggle(row: Row): void;
+  open(row: Row): void;
+  cancel(): void;
+  save(
+    row: Row,
+    field: Field,
+    value: unknown,
+    move: 'down' | 'right' | 'left' | 'stay',
+    record?: RecordValues | null,
+  ): void;
+}
+
+interface GridRowProps {
+  /** The cells are named after it: `<id>-<row>-<column>`. */
+  readonly id: string;
+  readonly index: number;
+  /** Pixels from the top. */
+  readonly start: number;
+  readonly row: Row | undefined;
+  readonly collection: Collection;
+  readonly fields: readonly Field[];
+  readonly template: string;
+  /** Where its records stand: `/a/main/data/albums`. */
+  readonly address: string;
+  readonly selected: boolean;
+  /** The active column, where the active cell is in this row; else -1. */
+  readonly active: number;
+  /** The column that is edited; else -1. */
+  readonly editing: number;
+  /** The key that began the edit, or null. */
+  readonly typed: string | null;
+  readonly acts: RowActs;
+}
+
+export const GridRow = memo(function GridRow(props: GridRowProps): ReactNode {
+  const { id, index, start, row, fields, template, selected, active, editing, typed, acts } = props;
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      className={classes.row}
+      style={{ transform: `translateY(${start}px)`, gridTemplateColumns: template }}
+      {...stateOf(row, selected)}
+    >
+      <Lead {...props} />
+      {fields.map((field, column) => (
+        <div
+          key={field.name}
+          id={`${id}-${index}-${column}`}
+          role="gridcell"
+          tabIndex={-1}
+          aria-colindex={column + 2}
+          className={classes.cell}
+          data-active={active === column || undefined}
+          data-number={isNumber(field) || undefined}
+          onClick={() => acts.activate(index, column, editing === column)}
+          onDoubleClick={() => acts.edit(index, column)}
+        >
+          {row && editing === column && (
+            <CellEditor
+              field={field}
+              row={row}
+              typed={typed}
+              cancel={acts.cancel}
+              save={(value, move, record) => acts.save(row, field, value, move, record)}
+            />
+          )}
+          {row && editing !== column && <CellValue field={field} values={row.values} />}
+        </div>
+      ))}
+    </div>
+  );
+});
+
+function stateOf(row: Row | undefined, selected: boolean): Record<string, unknown> {
+  if (!row) return { 'aria-busy': true };
+  const fresh = row.changedAt > 0 && Date.now() - row.changedAt < 3000;
+  return {
+    'aria-selected': selected,
+    ...(row.gone && { 'data-gone': true }),
+    ...(fresh && { 'data-fresh': row.changedAt % 2 === 0 ? 'even' : 'odd' }),
+  };
+}
+
+/** Plain elements: a hundred of them are made a second while somebody scrolls. */
+function Lead({ row, collection, address, selected, acts }: GridRowProps): ReactNode {
+  const t = useTexts().data.records;
+  if (!row) return <div role="gridcell" aria-colindex={1} className={classes.lead} />;
+  const label = labelOf(collection, row.values);
+  const open = (event: MouseEvent): void => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return; // another tab
+    event.preventDefault();
+    acts.open(row);
+  };
+  return (
+    <div role="gridcell" aria-colindex={1} className={classes.lead}>
+      <input
+        type="checkbox"
+        className={classes.check}
+        tabIndex={-1}
+        aria-label={t.selectRow(label)}
+        checked={selected}
+        onChange={() => acts.toggle(row)}
+      />
+      <a
+        href={`${address}/${encodeURIComponent(row.key)}`}
+        onClick={open}
+        className={classes.open}
+        aria-label={row.gone ? `${t.openRow(label)} (${t.gone})` : t.openRow(label)}
+        tabIndex={-1}
+      >
+        <Icon name="expand" size={14} />
+      </a>
+    </div>
+  );
+}

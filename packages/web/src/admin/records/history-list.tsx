@@ -1,0 +1,97 @@
+import { Button, Group, Paper, Stack, Text } from '@mantine/core';
+import type { Collection, HistoryEntry, Key } from '@tablinum/client';
+import type { ReactNode } from 'react';
+import { clientOf, useApplication } from '../../data/application.tsx';
+import { Asked, messageOf } from '../../data/problem.tsx';
+import { forget, useAsked } from '../../data/queries.ts';
+import { titleOf } from '../../data/schema.ts';
+import { confirm } from '../../ui/confirm.tsx';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { ListTable } from '../../ui/list-table.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import { shownText } from './value-text.ts';
+
+const moments = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
+/** What happened to a record, the newest first; each state can be brought back. */
+export function HistoryList({
+  collection,
+  id,
+  reverted,
+}: {
+  collection: Collection;
+  id: Key;
+  reverted: () => void;
+}): ReactNode {
+  const t = useTexts().data.record;
+  const app = useApplication();
+  const history = useAsked(
+    ['history', collection.name, String(id)],
+    (client, signal) => client.records(collection.name).history(id, { pageSize: 100 }, { signal }),
+    { staleTime: 0 },
+  );
+  const revert = async (entry: HistoryEntry): Promise<void> => {
+    if (!(await confirm({ title: t.revertTitle, text: t.revertText, act: t.revert }))) return;
+    try {
+      await clientOf(app).records(collection.name).revert(id, entry.id);
+      toast(t.reverted);
+      await forget(app, 'history', collection.name);
+      reverted();
+    } catch (error) {
+      toast(messageOf(error), { failed: true });
+    }
+  };
+  return (
+    <Asked query={history} asked={{ resource: collection.name, action: 'history' }}>
+      {({ data }) =>
+        data.length === 0 ? (
+          <Text c="dimmed">{t.historyEmpty}</Text>
+        ) : (
+          <Stack>
+            {[...data]
+              .sort((a, b) => b.id - a.id)
+              .map((entry, index) => (
+                <Paper key={entry.id} withBorder p="sm" component="article">
+                  <Group justify="space-between" mb={4}>
+                    <Text size="sm">
+                      <b>{t.historyActions[entry.action] ?? entry.action}</b> {entry.actor && t.by(entry.actor)}{' '}
+                      <Text span c="dimmed" className="tabular">
+                        {moments.format(new Date(entry.at))}
+                      </Text>
+                    </Text>
+                    {index > 0 && (
+                      <Button size="compact-sm" variant="default" onClick={() => void revert(entry)}>
+                        {t.revert}
+                      </Button>
+                    )}
+                  </Group>
+                  <Changes collection={collection} entry={entry} />
+                </Paper>
+              ))}
+          </Stack>
+        )
+      }
+    </Asked>
+  );
+}
+
+function Changes({ collection, entry }: { collection: Collection; entry: HistoryEntry }): ReactNode {
+  const t = useTexts().data;
+  const field = (name: string) => collection.fields.find((each) => each.name === name) ?? { name, type: 'string' };
+  return (
+    <ListTable
+      label={t.record.history}
+      rows={entry.changes}
+      keyOf={(change) => change.field}
+      columns={[
+        { title: t.definition.fields, width: '24%', show: (change) => titleOf(field(change.field)) },
+        {
+          title: t.record.before,
+          width: '38%',
+          show: (change) => shownText(field(change.field), change.before) || '–',
+        },
+        { title: t.record.after, width: '38%', show: (change) => shownText(field(change.field), change.after) || '–' },
+      ]}
+    />
+  );
+}

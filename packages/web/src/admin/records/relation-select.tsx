@@ -1,0 +1,87 @@
+import { Loader, Select } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import type { Field, Key, RecordValues } from '@tablinum/client';
+import { type ReactNode, useMemo, useState } from 'react';
+import { useAsked } from '../../data/queries.ts';
+import { keyField, labelOf } from '../../data/records/label.ts';
+import { useCollection } from '../../data/schema.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+
+interface RelationSelectProps {
+  readonly field: Pick<Field, 'target' | 'targetKey' | 'required'>;
+  readonly label?: string;
+  /** Instead of a label that is seen. */
+  readonly name?: string;
+  readonly value: Key | null;
+  /** The linked record, where it is known: its name stands there at once. */
+  readonly record?: RecordValues | null;
+  readonly change: (key: Key | null, record: RecordValues | null) => void;
+  readonly error?: ReactNode;
+  readonly open?: boolean;
+  readonly close?: () => void;
+  readonly disabled?: boolean;
+}
+
+/** Chooses a record of another collection by what people call it, searched on the server. */
+export function RelationSelect({
+  field,
+  label,
+  name,
+  value,
+  record,
+  change,
+  error,
+  open,
+  close,
+  disabled,
+}: RelationSelectProps): ReactNode {
+  const t = useTexts().data.records;
+  const target = useCollection(field.target ?? '');
+  const [text, setText] = useState('');
+  const [asked] = useDebouncedValue(text, 200);
+  const key = field.targetKey ?? (target ? keyField(target).name : 'id');
+  const chosenLabel = record ? labelOf(target, record) : null;
+  const search = asked !== '' && asked !== chosenLabel ? asked : undefined;
+  const found = useAsked(
+    ['records', field.target, 'pick', search ?? ''],
+    (client, signal) => client.records(field.target!).list({ search, pageSize: 20, count: 'none' }, { signal }),
+    { enabled: target != null, keepPrevious: true },
+  );
+  const chosen = useAsked(
+    ['records', field.target, 'named', value],
+    (client, signal) =>
+      client.records(field.target!).list({ filter: { [key]: value }, pageSize: 1, count: 'none' }, { signal }),
+    { enabled: target != null && value !== null && !record },
+  );
+  const records = useMemo(() => {
+    const named = record ?? chosen.data?.data[0];
+    const listed = found.data?.data ?? [];
+    return named && !listed.some((each) => String(each[key]) === String(named[key])) ? [named, ...listed] : listed;
+  }, [record, chosen.data, found.data, key]);
+  const data = records.map((each) => ({ value: String(each[key]), label: labelOf(target, each) }));
+  const pick = (text: string | null): void => {
+    const picked = records.find((each) => String(each[key]) === text) ?? null;
+    change(picked ? (picked[key] as Key) : null, picked);
+  };
+  return (
+    <Select
+      {...(label ? { label } : { 'aria-label': name ?? t.choose })}
+      data={data}
+      value={value === null ? null : String(value)}
+      onChange={pick}
+      onSearchChange={setText}
+      filter={({ options }) => options}
+      nothingFoundMessage={found.isFetching ? t.searching : t.noneFound}
+      placeholder={t.choose}
+      rightSection={found.isFetching ? <Loader size={14} /> : undefined}
+      searchable
+      clearable={!field.required}
+      selectFirstOptionOnChange
+      error={error}
+      disabled={disabled ?? false}
+      required={field.required ?? false}
+      {...(open && { defaultDropdownOpened: true, autoFocus: true })}
+      {...(close && { onDropdownClose: close })}
+    />
+  );
+}

@@ -1,0 +1,58 @@
+import { Menu, UnstyledButton } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { clientOf, useApplication } from '../data/application.tsx';
+import { messageOf } from '../data/problem.tsx';
+import { useApplications, useCheck } from '../data/queries.ts';
+import { session } from '../data/session.ts';
+import { useTexts } from '../ui/i18n/texts.tsx';
+import { Icon } from '../ui/icon.tsx';
+import mark from '../ui/theme/mark.svg';
+import { toast } from '../ui/toasts.tsx';
+import classes from './application-switcher.module.css';
+
+/** The name of the application, and the way to others. An administrator of main enters them without another password. */
+export function ApplicationSwitcher(): ReactNode {
+  const t = useTexts().shell;
+  const application = useApplication();
+  const navigate = useNavigate();
+  const { data: check } = useCheck();
+  const inMain = application === 'main' && (check?.roles.includes('admin') ?? false);
+  const { data: listed } = useApplications(inMain);
+  const names = listed?.filter(({ status }) => status !== 'stopped').map(({ name }) => name) ?? [
+    ...new Set(['main', application]),
+  ];
+  const go = async (name: string): Promise<void> => {
+    try {
+      if (inMain && name !== 'main' && session.token(name) === null)
+        session.signedIn(name, (await clientOf('main').applications().enter(name)).token, session.stays('main'));
+      await navigate({ to: '/a/$app/data', params: { app: name } });
+    } catch (error) {
+      toast(messageOf(error), { failed: true });
+    }
+  };
+  const display = listed?.find(({ name }) => name === application)?.displayName ?? application;
+  return (
+    <Menu width="target" position="bottom-start">
+      <Menu.Target>
+        <UnstyledButton className={classes.target} aria-label={`${t.switchApplication}: ${display}`}>
+          <img src={mark} alt="" width={24} height={24} />
+          <span className={classes.name}>{display}</span>
+          <Icon name="selector" size={14} />
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>{t.application}</Menu.Label>
+        {names.map((name) => (
+          <Menu.Item
+            key={name}
+            onClick={() => void go(name)}
+            leftSection={<Icon name={name === application ? 'check' : 'apps'} size={14} />}
+          >
+            {listed?.find((each) => each.name === name)?.displayName ?? name}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,38 @@
+import { Paper, Stack, Text, Title } from '@mantine/core';
+import { type ReactNode, useEffect } from 'react';
+import { useTexts } from '../ui/i18n/texts.tsx';
+import mark from '../ui/theme/mark.svg';
+import classes from './card-page.module.css';
+
+/** A page outside of the shell: one card in the middle, for who is not signed in. */
+export function CardPage({
+  title,
+  text,
+  children,
+}: {
+  title: string;
+  text?: ReactNode;
+  children: ReactNode;
+}): ReactNode {
+  const { productName } = useTexts().common;
+  useEffect(() => {
+    document.title = `${title} · ${productName}`;
+  }, [title, productName]);
+  return (
+    <main className={classes.page}>
+      <div className={classes.brand}>
+        <img src={mark} alt="" width={28} height={28} />
+        <span>{productName}</span>
+      </div>
+      <Paper className={classes.card} withBorder p="lg" radius="md">
+        <Stack gap="md">
+          <div>
+            <Title order={1}>{title}</Title>
+            {text && <Text c="dimmed">{text}</Text>}
+          </div>
+          {children}
+        </Stack>
+      </Paper>
+    </main>
+  );
+}

@@ -1,0 +1,30 @@
+import { Button } from '@mantine/core';
+import { Component, type ReactNode } from 'react';
+import { useTexts } from '../ui/i18n/texts.tsx';
+import { Empty } from '../ui/states.tsx';
+
+/** Catches what a page throws: the shell stays, the page says that it broke. */
+export class ErrorBoundary extends Component<{ readonly children: ReactNode }, { readonly error: Error | null }> {
+  override state = { error: null };
+
+  static getDerivedStateFromError(error: Error): { error: Error } {
+    return { error };
+  }
+
+  override render(): ReactNode {
+    return this.state.error ? <Broken /> : this.props.children;
+  }
+}
+
+/** In the place of a page that threw. */
+export function Broken(): ReactNode {
+  const t = useTexts().shell.broken;
+  return (
+    <Empty icon="warning" title={t.title} text={t.text}>
+      <Button onClick={() => location.reload()}>{t.reload}</Button>
+      <Button variant="subtle" component="a" href="/">
+        {t.home}
+      </Button>
+    </Empty>
+  );
+}

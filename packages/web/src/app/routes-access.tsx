@@ -1,0 +1,2 @@
+/** Addresses of roles, users, keys, applications, webhooks and the audit journal. */
+export const accessRoutes = [] as const;

@@ -1,0 +1,50 @@
+/** Addresses of collections and records. Each page is a file of its own, loaded when it is first opened. */
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { recordsSearch } from '../admin/records/records-search.ts';
+import { applicationRoute } from './app-route.tsx';
+
+const getParentRoute = (): typeof applicationRoute => applicationRoute;
+
+export const dataRoutes = [
+  createRoute({
+    getParentRoute,
+    path: 'data',
+    component: lazyRouteComponent(() => import('../admin/collections/collections-page.tsx'), 'CollectionsPage'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: 'data/$collection',
+    component: lazyRouteComponent(() => import('../admin/records/records-page.tsx'), 'RecordsPage'),
+    validateSearch: recordsSearch,
+  }),
+  createRoute({
+    getParentRoute,
+    path: 'data/$collection/new',
+    component: lazyRouteComponent(() => import('../admin/records/record-page.tsx'), 'RecordPage'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: 'data/$collection/$key',
+    component: lazyRouteComponent(() => import('../admin/records/record-page.tsx'), 'RecordPage'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: 'collections/new',
+    component: lazyRouteComponent(() => import('../admin/collections/new-collection-page.tsx'), 'NewCollectionPage'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: 'collections/$collection',
+    component: lazyRouteComponent(() => import('../admin/collections/definition-page.tsx'), 'DefinitionPage'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: 'diagram',
+    component: lazyRouteComponent(() => import('../admin/collections/diagram-page.tsx'), 'DiagramPage'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: 'docs',
+    component: lazyRouteComponent(() => import('../admin/docs/docs-page.tsx'), 'DocsPage'),
+  }),
+] as const;

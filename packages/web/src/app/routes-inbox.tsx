@@ -1,0 +1,2 @@
+/** Addresses of the inbox. */
+export const inboxRoutes = [] as const;

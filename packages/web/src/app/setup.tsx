@@ -1,0 +1,74 @@
+import { Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { clientOf } from '../data/application.tsx';
+import { FormProblem } from '../data/problem.tsx';
+import { session } from '../data/session.ts';
+import { useTexts } from '../ui/i18n/texts.tsx';
+import { CardPage } from './card-page.tsx';
+import { takeLinkToken } from './link-token.ts';
+
+/** The first administrator, by the link that the server printed. */
+export function Setup(): ReactNode {
+  const t = useTexts().shell;
+  const navigate = useNavigate();
+  const [{ token }] = useState(takeLinkToken);
+  const [given, setGiven] = useState({ email: '', nickname: '', password: '' });
+  const setup = useMutation({
+    mutationFn: () => {
+      const { nickname, ...rest } = given;
+      return clientOf('main').auth.setup({ token: token!, ...rest, ...(nickname && { nickname }) });
+    },
+    onSuccess: ({ token: login }) => {
+      session.signedIn('main', login, true);
+      return navigate({ to: '/a/$app/data', params: { app: 'main' } });
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    setup.mutate();
+  };
+  if (token === null)
+    return (
+      <CardPage title={t.setup.title}>
+        <Text>{t.setup.noToken}</Text>
+      </CardPage>
+    );
+  return (
+    <CardPage title={t.setup.title} text={t.setup.text}>
+      <form onSubmit={submit}>
+        <Stack gap="sm">
+          <TextInput
+            type="email"
+            label={t.setup.email}
+            value={given.email}
+            onChange={(event) => setGiven({ ...given, email: event.currentTarget.value })}
+            autoComplete="username"
+            required
+            autoFocus
+          />
+          <TextInput
+            label={t.setup.nickname}
+            value={given.nickname}
+            onChange={(event) => setGiven({ ...given, nickname: event.currentTarget.value })}
+            autoComplete="name"
+          />
+          <PasswordInput
+            label={t.signIn.password}
+            description={t.reset.hint}
+            value={given.password}
+            onChange={(event) => setGiven({ ...given, password: event.currentTarget.value })}
+            autoComplete="new-password"
+            minLength={8}
+            required
+          />
+          <FormProblem error={setup.error} />
+          <Button type="submit" loading={setup.isPending}>
+            {t.setup.submit}
+          </Button>
+        </Stack>
+      </form>
+    </CardPage>
+  );
+}

@@ -1,0 +1,82 @@
+/** What stands around every page of an application: navigation, switchers, search, and the page itself. */
+import { Alert, Drawer } from '@mantine/core';
+import { useDisclosure, useMediaQuery } from '@mantine/hooks';
+import { useRouterState } from '@tanstack/react-router';
+import { type ReactNode, useEffect } from 'react';
+import { useOnline } from '../data/online.ts';
+import { ConfirmHost } from '../ui/confirm.tsx';
+import { useTexts } from '../ui/i18n/texts.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { IconButton } from '../ui/icon-button.tsx';
+import { ApplicationSwitcher } from './application-switcher.tsx';
+import { ErrorBoundary } from './error-boundary.tsx';
+import { Navigation } from './navigation.tsx';
+import { Palette } from './palette.tsx';
+import classes from './shell.module.css';
+import { useShortcuts } from './shortcuts.ts';
+import { UserMenu } from './user-menu.tsx';
+
+export function Shell({ children }: { children: ReactNode }): ReactNode {
+  const t = useTexts().shell;
+  const narrow = useMediaQuery('(max-width: 48em)', matchMedia('(max-width: 48em)').matches);
+  const [menu, { open, close }] = useDisclosure(false);
+  const [palette, { open: openPalette, close: closePalette }] = useDisclosure(false);
+  const online = useOnline();
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a step to another page closes the menu
+  useEffect(close, [path]);
+  useShortcuts(openPalette);
+  const navigation = <Navigation search={openPalette} />;
+  return (
+    <div className={classes.shell}>
+      <a className={classes.skip} href="#content">
+        {t.skip}
+      </a>
+      {narrow ? (
+        <>
+          <header className={classes.bar}>
+            <IconButton icon="menu" label={t.menu} onClick={open} />
+            <ApplicationSwitcher />
+            <IconButton icon="search" label={t.palette.open} onClick={openPalette} />
+            <UserMenu compact />
+          </header>
+          <Drawer
+            opened={menu}
+            onClose={close}
+            size="17rem"
+            padding={0}
+            withCloseButton={false}
+            title={null}
+            attributes={{ content: { 'aria-label': t.menu } }}
+          >
+            <div className={classes.drawer}>{navigation}</div>
+          </Drawer>
+        </>
+      ) : (
+        <aside className={classes.side}>
+          <div className={classes.top}>
+            <ApplicationSwitcher />
+          </div>
+          {navigation}
+          <UserMenu />
+        </aside>
+      )}
+      <main id="content" className={classes.content} tabIndex={-1}>
+        {!online && (
+          <Alert
+            className={classes.offline}
+            color="yellow"
+            variant="light"
+            role="status"
+            icon={<Icon name="offline" />}
+          >
+            {t.offline}
+          </Alert>
+        )}
+        <ErrorBoundary key={path}>{children}</ErrorBoundary>
+      </main>
+      <Palette opened={palette} close={closePalette} />
+      <ConfirmHost />
+    </div>
+  );
+}

@@ -1,0 +1,87 @@
+import { Menu, UnstyledButton, useMantineColorScheme } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { clientOf, useApplication } from '../data/application.tsx';
+import { queryClient, useCheck } from '../data/queries.ts';
+import { session } from '../data/session.ts';
+import { useTexts } from '../ui/i18n/texts.tsx';
+import { Icon, type IconName } from '../ui/icon.tsx';
+import classes from './user-menu.module.css';
+
+const schemes = [
+  ['light', 'sun'],
+  ['dark', 'moon'],
+  ['auto', 'monitor'],
+] as const satisfies readonly (readonly [string, IconName])[];
+
+/** Who is signed in: role, appearance, the way out. */
+export function UserMenu({ compact = false }: { compact?: boolean }): ReactNode {
+  const t = useTexts().shell;
+  const application = useApplication();
+  const { data: check } = useCheck();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const name = check?.nickname || check?.email || '…';
+  return (
+    <Menu position={compact ? 'bottom-end' : 'top-start'} width={220}>
+      <Menu.Target>
+        <UnstyledButton
+          className={classes.target}
+          data-compact={compact || undefined}
+          {...(compact && { 'aria-label': `${t.account}: ${name}` })}
+        >
+          <span className={classes.face} aria-hidden="true">
+            {name.slice(0, 1).toUpperCase()}
+          </span>
+          {!compact && (
+            <span className={classes.words}>
+              <span className={classes.name}>{name}</span>
+              <span className={classes.role}>{check?.currentRole}</span>
+            </span>
+          )}
+          {!compact && <Icon name="selector" size={14} />}
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {check && <Menu.Label>{check.email ?? name}</Menu.Label>}
+        {check && check.roles.length > 1 && (
+          <>
+            {check.roles.map((role) => (
+              <Menu.Item
+                key={role}
+                leftSection={<Icon name={role === check.currentRole ? 'check' : 'shield'} size={14} />}
+                onClick={() => session.actAs(application, role)}
+              >
+                {t.actAs(role)}
+              </Menu.Item>
+            ))}
+            <Menu.Divider />
+          </>
+        )}
+        <Menu.Label>{t.theme.label}</Menu.Label>
+        {schemes.map(([scheme, icon]) => (
+          <Menu.Item
+            key={scheme}
+            leftSection={<Icon name={icon} size={14} />}
+            rightSection={colorScheme === scheme && <Icon name="check" size={14} />}
+            onClick={() => setColorScheme(scheme)}
+            closeMenuOnClick={false}
+          >
+            {t.theme[scheme]}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item leftSection={<Icon name="signOut" size={14} />} onClick={() => void leave(application)}>
+          {t.signOut}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+/** Ends the login on the server; where that cannot be reached it is forgotten here all the same. */
+async function leave(application: string): Promise<void> {
+  await clientOf(application)
+    .auth.signOut()
+    .catch(() => {});
+  session.forget(application);
+  queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] === application });
+}

@@ -1,0 +1,2 @@
+/** Pages of roles, users, keys, applications, webhooks and the audit journal. */
+export const access = {};

@@ -1,0 +1,2 @@
+/** Pages of e-mail. */
+export const inbox = {};

@@ -1,0 +1,38 @@
+import { Group, Title } from '@mantine/core';
+import { type ReactNode, useEffect } from 'react';
+import { useTexts } from './i18n/texts.tsx';
+import classes from './page.module.css';
+
+interface PageProps {
+  readonly title: string;
+  /** Stands before the title: links to where the page belongs. */
+  readonly above?: ReactNode;
+  readonly description?: ReactNode;
+  readonly actions?: ReactNode;
+  /** The content takes the whole height and scrolls by itself. */
+  readonly filled?: boolean;
+  readonly children: ReactNode;
+}
+
+/** One page inside the shell: heading, actions, content. It names the tab. */
+export function Page({ title, above, description, actions, filled = false, children }: PageProps): ReactNode {
+  const { productName } = useTexts().common;
+  useEffect(() => {
+    document.title = `${title} · ${productName}`;
+  }, [title, productName]);
+  return (
+    <div className={classes.page} data-filled={filled || undefined}>
+      <header className={classes.header}>
+        <div className={classes.words}>
+          {above && <div className={classes.above}>{above}</div>}
+          <Title order={1} className={classes.title}>
+            {title}
+          </Title>
+          {description && <p className={classes.description}>{description}</p>}
+        </div>
+        {actions && <Group gap="xs">{actions}</Group>}
+      </header>
+      <div className={classes.content}>{children}</div>
+    </div>
+  );
+}

@@ -1,0 +1,91 @@
+/** What a page shows when there is nothing, not yet, or no more: each names the next step. */
+import { Button, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { type ReactNode, useEffect, useState } from 'react';
+import { useTexts } from './i18n/texts.tsx';
+import { Icon, type IconName } from './icon.tsx';
+import classes from './states.module.css';
+
+interface EmptyProps {
+  readonly icon?: IconName;
+  readonly title: string;
+  readonly text?: ReactNode;
+  /** The next step. */
+  readonly children?: ReactNode;
+}
+
+export function Empty({ icon = 'info', title, text, children }: EmptyProps): ReactNode {
+  return (
+    <Stack align="center" gap="xs" className={classes.state}>
+      <span className={classes.badge}>
+        <Icon name={icon} size={22} />
+      </span>
+      <Title order={2}>{title}</Title>
+      {text && (
+        <Text c="dimmed" ta="center" maw="46ch">
+          {text}
+        </Text>
+      )}
+      {children}
+    </Stack>
+  );
+}
+
+/** Grey lines in the place of rows, after a moment: what comes at once needs none. */
+export function Waiting({ rows = 8 }: { rows?: number }): ReactNode {
+  const { problem, loading } = useTexts().common;
+  const shown = useAfter(120);
+  const slow = useAfter(4000);
+  return (
+    <output className={classes.waiting} aria-label={loading}>
+      {shown &&
+        Array.from({ length: rows }, (_, index) => `${index}`).map((line, index) => (
+          <Skeleton key={line} height={18} width={widths[index % widths.length]} />
+        ))}
+      {slow && (
+        <Text size="sm" c="dimmed">
+          {problem.slow}
+        </Text>
+      )}
+    </output>
+  );
+}
+
+const widths = ['92%', '78%', '85%', '64%', '88%', '72%'];
+
+function useAfter(milliseconds: number): boolean {
+  const [over, setOver] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setOver(true), milliseconds);
+    return () => clearTimeout(timer);
+  }, [milliseconds]);
+  return over;
+}
+
+/** Counts down, then calls once. */
+export function Countdown({
+  seconds,
+  done,
+  text,
+}: {
+  seconds: number;
+  done: () => void;
+  text: (left: number) => string;
+}): ReactNode {
+  const [left, setLeft] = useState(seconds);
+  useEffect(() => {
+    if (left <= 0) return done();
+    const timer = setTimeout(() => setLeft(left - 1), 1000);
+    return () => clearTimeout(timer);
+  }, [left, done]);
+  return <span className="tabular">{text(Math.max(left, 0))}</span>;
+}
+
+/** A button that asks again. */
+export function RetryButton({ onClick }: { onClick: () => void }): ReactNode {
+  const { retry } = useTexts().common;
+  return (
+    <Button variant="default" onClick={onClick} leftSection={<Icon name="refresh" />}>
+      {retry}
+    </Button>
+  );
+}

@@ -1,0 +1,138 @@
+import {
+  type CSSVariablesResolver,
+  createTheme,
+  type MantineColorsTuple,
+  type MantineThemeOverride,
+} from '@mantine/core';
+
+/** Verdigris: the one accent. Shade 7 holds 4.5:1 under white text. */
+const verdigris: MantineColorsTuple = [
+  '#effaf8',
+  '#d9f2ee',
+  '#b0e3dc',
+  '#82d1c7',
+  '#55bbb0',
+  '#34a094',
+  '#1d857a',
+  '#0d6b63',
+  '#0a554f',
+  '#06403b',
+];
+/** Neutrals with a breath of the accent. */
+const gray: MantineColorsTuple = [
+  '#f8faf9',
+  '#f1f4f3',
+  '#e5eae8',
+  '#d5dcda',
+  '#bcc6c3',
+  '#98a5a1',
+  '#74827e',
+  '#55625e',
+  '#37423f',
+  '#1b2422',
+];
+const dark: MantineColorsTuple = [
+  '#dde4e2',
+  '#c2ccc9',
+  '#a3afac',
+  '#71807c',
+  '#46534f',
+  '#35413e',
+  '#28322f',
+  '#1a2220',
+  '#141b19',
+  '#0e1312',
+];
+
+/** The theme; the words that components bring along are those of the language. */
+export const themeIn = ({ close }: { readonly close: string }): MantineThemeOverride =>
+  createTheme({
+    colors: { verdigris, gray, dark },
+    primaryColor: 'verdigris',
+    primaryShade: 7,
+    defaultRadius: 'sm',
+    fontFamily: 'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif',
+    fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
+    fontSizes: { xs: '0.75rem', sm: '0.8125rem', md: '0.875rem', lg: '1rem', xl: '1.125rem' },
+    spacing: { xs: '0.5rem', sm: '0.75rem', md: '1rem', lg: '1.5rem', xl: '2rem' },
+    radius: { xs: '3px', sm: '5px', md: '8px', lg: '12px', xl: '20px' },
+    headings: {
+      fontWeight: '600',
+      sizes: {
+        h1: { fontSize: '1.25rem', lineHeight: '1.3' },
+        h2: { fontSize: '1rem', lineHeight: '1.4' },
+        h3: { fontSize: '0.875rem', lineHeight: '1.4' },
+      },
+    },
+    focusRing: 'auto',
+    respectReducedMotion: true,
+    cursorType: 'pointer',
+    components: {
+      Button: { defaultProps: { size: 'sm' } },
+      Modal: {
+        defaultProps: {
+          centered: true,
+          overlayProps: { backgroundOpacity: 0.4 },
+          closeButtonProps: { 'aria-label': close },
+        },
+      },
+      Tooltip: { defaultProps: { openDelay: 400, withinPortal: true } },
+      Menu: { defaultProps: { shadow: 'md', withinPortal: true } },
+    },
+  });
+
+/** The soft variant of a colour: ground and words on it, 4.5:1 at least. */
+function soft(color: string, ground: string, words: string): Record<string, string> {
+  return {
+    [`--mantine-color-${color}-light`]: ground,
+    [`--mantine-color-${color}-light-hover`]: ground,
+    [`--mantine-color-${color}-light-color`]: words,
+  };
+}
+
+/** Surfaces and lines have names of their own; muted text holds 4.5:1 on each of them. */
+export const cssVariables: CSSVariablesResolver = () => ({
+  variables: { '--row-height': '34px' },
+  light: {
+    '--mantine-color-text': gray[9],
+    '--mantine-color-dimmed': gray[7],
+    '--mantine-color-placeholder': gray[7],
+    '--mantine-color-error': '#b42318',
+    '--mantine-color-anchor': verdigris[7],
+    '--surface': '#ffffff',
+    '--surface-sunken': gray[0],
+    '--surface-raised': '#ffffff',
+    '--line': gray[2],
+    '--line-strong': gray[3],
+    '--accent-soft': verdigris[0],
+    '--accent-text': verdigris[7],
+    '--flash': '#fdf0c3',
+    ...soft('yellow', '#fdf3d7', '#744700'),
+    ...soft('red', '#fdeceb', '#a3261b'),
+    ...soft('green', '#e6f6ea', '#1a5c2e'),
+    ...soft('blue', '#e7f1fb', '#174a7c'),
+    ...soft('gray', gray[1], gray[8]),
+    ...soft('verdigris', verdigris[0], verdigris[8]),
+  },
+  dark: {
+    '--mantine-color-body': dark[8],
+    '--mantine-color-dimmed': dark[2],
+    '--mantine-color-placeholder': dark[2],
+    '--mantine-color-error': '#ff9c93',
+    '--mantine-color-anchor': verdigris[3],
+    '--surface': dark[8],
+    '--surface-sunken': dark[9],
+    '--surface-raised': dark[7],
+    '--line': dark[6],
+    '--line-strong': dark[5],
+    '--accent-soft': '#12302c',
+    '--accent-text': verdigris[3],
+    '--flash': '#4a4017',
+    ...soft('yellow', '#3a2f10', '#f6d67a'),
+    ...soft('red', '#3f1d1a', '#ffb4ac'),
+    ...soft('green', '#16351f', '#9bdcae'),
+    ...soft('blue', '#152f49', '#a4cdf5'),
+    ...soft('gray', dark[6], dark[0]),
+    ...soft('verdigris', '#12302c', verdigris[2]),
+  },
+});

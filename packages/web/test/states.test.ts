@@ -1,0 +1,262 @@
+/** What pages say when there is nothing, not yet, not allowed, too much or no network; on a phone; in the dark. */
+import type { Browser, Page, Route } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findChromium, openBrowser } from '../../server/test/support/browser.ts';
+import { sqlite } from '../../server/test/support/engines.ts';
+import { TestServer } from '../../server/test/support/scenario.ts';
+import { built, expectAccessible, openPage, rootEmail, signIn } from './support/site.ts';
+
+const chromium = findChromium();
+const long = { timeout: 60_000 };
+
+describe.skipIf(chromium === null)('pages in every state', () => {
+  let server: TestServer;
+  let browser: Browser;
+  let page: Page;
+  const at = (path: string): string => `${server.running.url}${path}`;
+  const text = (words: string | RegExp) => page.getByText(words).first();
+
+  beforeAll(async () => {
+    built();
+    server = await TestServer.start(sqlite);
+    await server.data('POST /api/collections:apply', {
+      body: [
+        {
+          name: 'posts',
+          title: 'Posts',
+          fields: [
+            { name: 'title', type: 'string' },
+            { name: 'done', type: 'boolean' },
+          ],
+        },
+        { name: 'vaults', fields: [{ name: 'code', type: 'string' }] },
+      ],
+    });
+    await server.data('POST /api/posts:create', { body: [{ title: 'One', done: true }, { title: '<b>Two</b>' }] });
+    await server.data('POST /api/roles:create', { body: { name: 'reader', title: 'Reader' } });
+    await server.data('POST /api/permissions:create', {
+      body: { role: 'reader', resource: 'posts', actions: ['view'] },
+    });
+    await server.data('POST /api/users:create', {
+      body: { email: 'rita@example.com', password: 'a quiet password', roles: ['reader', 'viewer'] },
+    });
+    await server.data('POST /api/users:update?filterByTk=1', { body: { roles: ['admin', 'reader'] } });
+    browser = await openBrowser(chromium!);
+    ({ page } = await openPage(browser, server.running.url));
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  test('a deep link asks for the sign-in and then shows what it names; a wrong password says so', long, async () => {
+    await page.goto(at('/a/main/data/posts?sort=-title'));
+    await page.getByLabel('E-mail or user name').fill(rootEmail);
+    await page.getByRole('textbox', { name: 'Password' }).fill('wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').waitFor();
+    await expectAccessible(page, 'sign-in');
+    await signIn(page);
+    await page.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
+    expect(page.url()).toContain('/a/main/data/posts?sort=-title');
+  });
+
+  test('values are text, whatever they hold', async () => {
+    await page.getByRole('gridcell', { name: '<b>Two</b>', exact: true }).waitFor();
+    expect(await page.locator('[role=grid] b').count()).toBe(0);
+  });
+
+  test('who stays signed in does so in this tab alone', long, async () => {
+    expect(await page.evaluate('JSON.stringify({...localStorage}) + document.cookie')).not.toContain('tbs_');
+    await page.reload();
+    await page.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
+    const other = await openPage(browser, server.running.url);
+    await other.page.goto(at('/a/main/data'));
+    await other.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await other.page.getByRole('checkbox', { name: 'Stay signed in in this tab' }).uncheck();
+    await signIn(other.page);
+    expect(await other.page.evaluate('JSON.stringify({...sessionStorage})')).not.toContain('tbs_');
+    await other.page.context().close();
+  });
+
+  test('another role sees what it may, and an administrator learns why not', long, async () => {
+    await page.getByRole('button', { name: /^Admin/ }).click();
+    await page.getByRole('menuitem', { name: 'Act as reader' }).click();
+    await page.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
+    expect(await page.getByRole('link', { name: 'New record' }).count()).toBe(0);
+    expect(await page.getByRole('navigation').getByText('vaults').count()).toBe(0);
+    await page.route('**/api/posts:list*', (route) =>
+      refuse(route, 403, {
+        error: 'No permissions',
+        code: 'NO_PERMISSION',
+        message: 'The role does not allow list on posts.',
+      }),
+    );
+    await page.getByRole('button', { name: 'Read again' }).click();
+    await text('Your role does not allow this').waitFor();
+    await expectAccessible(page, 'denied');
+    await page.getByRole('button', { name: 'Why?' }).click();
+    await page.getByText(/permissions\/\d+/).waitFor();
+    await page.unroute('**/api/posts:list*');
+    await page.getByRole('button', { name: /^Admin/ }).click();
+    await page.getByRole('menuitem', { name: 'Act as admin' }).click();
+    await page.getByRole('link', { name: 'New record' }).waitFor();
+  });
+
+  test('too many requests count down and try again', long, async () => {
+    let asked = 0;
+    await page.goto('about:blank');
+    await page.route('**/api/collections:list*', (route) =>
+      asked++ === 0
+        ? refuse(route, 429, {
+            error: 'Too Many Requests',
+            code: 'RATE_LIMITED',
+            message: 'Too many requests; wait 5 seconds.',
+            retryAfter: 5,
+          })
+        : route.continue(),
+    );
+    await page.goto(at('/a/main/data'));
+    await text(/Trying again in \d s/).waitFor();
+    await expectAccessible(page, 'too many requests');
+    await page.getByRole('link', { name: 'Posts' }).first().waitFor();
+    await page.unroute('**/api/collections:list*');
+  });
+
+  test('slow shows lines, then says that it is slow', long, async () => {
+    await page.route('**/api/collections:list*', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 5000));
+      await route.continue().catch(() => {});
+    });
+    await page.goto(at('/a/main/data'));
+    await page.getByRole('status', { name: 'Loading…' }).waitFor();
+    await text('This takes longer than usual…').waitFor();
+    await page.unroute('**/api/collections:list*');
+  });
+
+  test('offline says so, and comes back', long, async () => {
+    await page.goto(at('/a/main/data/posts'));
+    await page.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
+    await page.context().setOffline(true);
+    await text('Offline. What you see may be old.').waitFor();
+    await page.getByRole('button', { name: 'Read again' }).click();
+    await text('The server cannot be reached').waitFor();
+    await expectAccessible(page, 'offline');
+    await page.context().setOffline(false);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
+  });
+
+  test('an address of nothing, a collection and a record that are not there', long, async () => {
+    await page.goto(at('/a/main/nowhere'));
+    await text('There is no such page').waitFor();
+    await page.goto(at('/a/main/data/nothing'));
+    await text('There is nothing here').waitFor();
+    await page.goto(at('/a/main/data/posts/99'));
+    await text('There is nothing here').waitFor();
+  });
+
+  test('an empty collection names the next step', long, async () => {
+    await page.goto(at('/a/main/data/vaults'));
+    await text('No records yet').waitFor();
+    await page.getByRole('link', { name: 'New record' }).waitFor();
+  });
+
+  test('a session that was ended elsewhere leads to the sign-in, and back', long, async () => {
+    await page.goto(at('/a/main/data/posts'));
+    await page.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
+    await server.data('POST /api/auth:endOtherSessions');
+    await page.reload();
+    await text('Your session is over. Sign in again.').waitFor();
+    await signIn(page);
+    await page.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
+  });
+
+  test('the reference of the API stands in the shell, for who is signed in', long, async () => {
+    await page.goto(at('/a/main/docs'));
+    const reference = page.frameLocator('iframe[title="The reference of the API"]');
+    await reference.locator('#state', { hasText: /operations$/ }).waitFor();
+    await reference.getByText('vaults').first().waitFor();
+    expect(await reference.locator('#who').isVisible()).toBe(false);
+  });
+
+  test('by keyboard alone: from the palette to a changed value', long, async () => {
+    await page.goto(at('/a/main/data'));
+    await page.getByRole('link', { name: 'Posts' }).first().waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Type a page, collection or command' }).waitFor();
+    await expectAccessible(page, 'palette');
+    await page.keyboard.type('posts');
+    await page.keyboard.press('Enter');
+    await page.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
+    await expect
+      .poll(async () => {
+        await page.keyboard.press('Tab');
+        return page.evaluate('document.activeElement?.getAttribute("role")');
+      })
+      .toBe('grid');
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('F2');
+    await page.keyboard.press('End');
+    await page.keyboard.type(' and a half');
+    await page.keyboard.press('Enter');
+    await expect.poll(async () => (await server.data('GET /api/posts:get?filterByTk=1')).title).toBe('One and a half');
+    await page.keyboard.press('g');
+  });
+
+  test('on a phone: menu, grid and record fit', long, async () => {
+    const phone = await openPage(browser, server.running.url, {
+      viewport: { width: 390, height: 780 },
+      hasTouch: true,
+    });
+    await phone.page.goto(at('/a/main/data'));
+    await signIn(phone.page);
+    await phone.page.getByRole('button', { name: 'Menu' }).click();
+    await expectAccessible(phone.page, 'menu on a phone');
+    await phone.page.getByRole('navigation').getByRole('link', { name: 'Posts' }).click();
+    await phone.page.getByRole('gridcell', { name: 'One', exact: false }).first().waitFor();
+    await phone.page.getByRole('link', { name: /^Open One/ }).click();
+    await phone.page.getByLabel('title').waitFor();
+    for (const path of [
+      '/a/main/data',
+      '/a/main/data/posts',
+      '/a/main/data/posts/1',
+      '/a/main/collections/posts',
+      '/a/main/collections/new',
+      '/a/main/diagram',
+    ]) {
+      await phone.page.goto(at(path));
+      await phone.page.getByRole('heading').first().waitFor();
+      expect([path, await phone.page.evaluate('document.documentElement.scrollWidth <= innerWidth')]).toEqual([
+        path,
+        true,
+      ]);
+    }
+    await expectAccessible(phone.page, 'diagram on a phone');
+    await phone.page.context().close();
+  });
+
+  test('in the dark every page holds its contrast', long, async () => {
+    const night = await openPage(browser, server.running.url, { colorScheme: 'dark' });
+    await night.page.goto(at('/a/main/data'));
+    await expectAccessible(night.page, 'sign-in in the dark');
+    await signIn(night.page);
+    for (const [path, words] of [
+      ['/a/main/data', 'Kept by the server'],
+      ['/a/main/data/posts', 'Two'],
+      ['/a/main/data/posts/1', 'updatedAt'],
+      ['/a/main/collections/posts', 'Delete this collection'],
+      ['/a/main/collections/new', 'What it keeps'],
+      ['/a/main/diagram', 'Posts'],
+    ] as const) {
+      await night.page.goto(at(path));
+      await night.page.locator('main').getByText(words).first().waitFor();
+      await expectAccessible(night.page, `${path} in the dark`);
+    }
+    await night.page.context().close();
+  });
+});
+
+function refuse(route: Route, status: number, body: object): Promise<void> {
+  return route.fulfill({ status, contentType: 'application/json', body: JSON.stringify({ ...body, requestId: 'r' }) });
+}
