@@ -17,16 +17,15 @@ export interface OutboundReply {
   readonly status: number;
   /** The beginning of the body, at most {@link outboundLimits.replyBytes} of it. */
   readonly text: string;
-  /** The header `Retry-After` as it stands; null without one. */
-  readonly retryAfter: string | null;
+  readonly retryAfter: OutboundBytes['retryAfter'];
 }
 
 /** What a request was answered with, or the beginning of it. */
 export interface OutboundBytes {
   readonly status: number;
-  readonly bytes: Buffer;
   /** The header `Retry-After` as it stands; null without one. */
   readonly retryAfter: string | null;
+  readonly bytes: Buffer;
 }
 
 /** Why a request got no answer, in words for whoever gave the address: no address of the inside stands in them. */
@@ -102,8 +101,8 @@ export class OutboundClient {
   ): Promise<OutboundReply> {
     const length = String(Buffer.byteLength(body));
     const sent = { method: 'POST', headers: { ...headers, 'content-length': length }, body } as const;
-    const { status, bytes, retryAfter } = await this.#request(text, sent, outboundLimits.replyBytes, signal);
-    return { status, text: bytes.toString('latin1'), retryAfter }; // a byte is a character: what is kept of a binary reply is bounded too
+    const { bytes, ...reply } = await this.#request(text, sent, outboundLimits.replyBytes, signal);
+    return { ...reply, text: bytes.toString('latin1') }; // a byte is a character: what is kept of a binary reply is bounded too
   }
 
   /**
@@ -201,7 +200,7 @@ function send(
     let length = 0;
     const done = (): void => {
       const retryAfter = response.headers['retry-after'] ?? null;
-      resolve({ status, bytes: Buffer.concat(pieces).subarray(0, most), retryAfter });
+      resolve({ status, retryAfter, bytes: Buffer.concat(pieces).subarray(0, most) });
       request.destroy();
     };
     response.on('data', (piece: Buffer) => {
