@@ -3,6 +3,7 @@ import type { BlobStore } from '../base/blob-store.ts';
 import type { MailSecrets } from '../base/mail-secrets.ts';
 import type { OutboundClient } from '../base/outbound.ts';
 import { hostProblem, type OutboundAllow } from '../base/outbound-address.ts';
+import { sweepBlobs, unreferredMilliseconds } from './blobs/sweep-blobs.ts';
 import { RemoteImages } from './remote-images.ts';
 import { type IngestParts, MailIngest } from './store/ingest.ts';
 
@@ -26,6 +27,7 @@ export class MailStore {
   readonly blobs: BlobStore;
   readonly images: RemoteImages;
   readonly #parts: MailStoreParts;
+  #sweptAt = 0;
 
   constructor(parts: MailStoreParts) {
     this.#parts = parts;
@@ -47,6 +49,13 @@ export class MailStore {
   /** A secret of an account; null where it was sealed under a key that is gone. */
   open(sealed: string, record: number, field: string): string | null {
     return this.#parts.means.secrets.open(sealed, { application: this.#parts.application, record, field });
+  }
+
+  /** Removes bytes that nothing refers to any more, once a day. @param now milliseconds since the epoch. */
+  async sweep(now: number): Promise<void> {
+    if (now - this.#sweptAt < unreferredMilliseconds) return;
+    this.#sweptAt = now;
+    await sweepBlobs(this.#parts.database, this.#parts.blobs, now);
   }
 
   /** Nothing is stored any more. */
