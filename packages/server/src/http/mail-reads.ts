@@ -15,6 +15,7 @@ type Shown = Record<string, unknown>;
 
 /** An e-mail with text, safe HTML, headers and attachments, as far as the role may read them. */
 export async function runGetEmail(call: Call): Promise<Answer> {
+  requireGet(call, 'emails');
   const { raw } = call.parameters();
   if (call.route.plain && raw !== undefined && raw !== 'false' && raw !== '0') return runGetRaw(call);
   const answer = await getWith(call, 'emails', ['content', 'attachments']);
@@ -66,9 +67,9 @@ async function bytesOf(
 
 /** The message as it came, for a role that may read all of it. */
 export async function runGetRaw(call: Call): Promise<Answer> {
-  const { raw: _, ...rest } = call.parameters();
   const context = contextOf(call);
   requireWhole(context, 'get');
+  const { raw: _, ...rest } = call.parameters();
   const { data } = await getRecord(context, context.registry.get('emails'), normaliseRequest('get', rest, true));
   const { id, subject } = JSON.parse(data) as { id: number; subject: string | null };
   const stored = await rawOf(context.database, Number(id));

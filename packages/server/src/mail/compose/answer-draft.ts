@@ -73,7 +73,8 @@ function subjectOf(subject: string, kind: AnswerKind): string {
 /** The subject from where its base begins, in its own letters; where these differ from the base's, as it is. */
 function withoutPrefix(subject: string): string {
   const base = baseSubject(subject);
-  const at = base === '' ? -1 : subject.toLowerCase().lastIndexOf(base);
+  const lower = subject.toLowerCase();
+  const at = base === '' || lower.length !== subject.length ? -1 : lower.lastIndexOf(base);
   return at < 0 ? subject : subject.slice(at, at + base.length);
 }
 

@@ -48,6 +48,8 @@ function nameOf({ name }: Sender): string {
 }
 
 function fileOf({ filename, contentType, contentId, bytes }: LoadedFile) {
+  // Of messages that are passed on it may hold anything; what is no image would become part of the text.
+  const isShown = contentId !== null && contentType.startsWith('image/') && /^[\w.@+$=-]{1,200}$/.test(contentId);
   // Messages and parts inside would be written as they are, and could say what they like.
   const type = /^(?:message|multipart)\//.test(contentType) ? 'application/octet-stream' : contentType;
   return {
@@ -55,9 +57,7 @@ function fileOf({ filename, contentType, contentId, bytes }: LoadedFile) {
     content: Buffer.from(bytes),
     contentType: type,
     contentTransferEncoding: 'base64',
-    // Of messages that are passed on it may hold anything.
-    ...(contentId !== null &&
-      /^[\w.@+$=-]{1,200}$/.test(contentId) && { cid: contentId, contentDisposition: 'inline' }),
+    ...(isShown && { cid: contentId, contentDisposition: 'inline' }),
   };
 }
 
