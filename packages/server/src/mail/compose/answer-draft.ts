@@ -1,7 +1,7 @@
 /** Answers and what is passed on: to whom, under which subject, as part of which thread, with what was said before. */
 import type { StoredDraft } from '../../database/mail/draft-rows.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
-import { escapeText } from '../html/sanitise-html.ts';
+import { escapeText } from '../html/escape-text.ts';
 import { cappedReferences } from '../parse/message-ids.ts';
 import type { MailAddress } from '../parse/parsed-mail.ts';
 import { baseSubject, isReply } from '../threads/base-subject.ts';
