@@ -407,7 +407,8 @@ describeEngines('writing mail', (engine) => {
       expect: { status: 400, body: { code: 'REFERENCE_MISSING' } },
     });
     expect((await server.call('POST /api/emails', { as: 'nobody', body: { account: 1 } })).status).toBe(401);
-    expect((await server.call('GET /api/changes:list?resource=emails', { as: 'bob' })).body.data).toEqual([]);
+    expect(await server.data('GET /api/changes:list?resource=emails', { as: 'bob' })).toEqual([]);
+    expect(await server.data('GET /api/changes:list?resource=emails', { as: 'ann' })).not.toEqual([]);
   });
 
   test('plain style saves a draft', async () => {
