@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Modal, Select, Stack, TextInput } from '@mantine/core';
-import type { Filter, List } from '@tablinum/client';
+import type { List } from '@tablinum/client';
 import type { ReactNode } from 'react';
 import { Asked, FormProblem } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
@@ -18,6 +18,7 @@ import { SearchInput } from '../access/search-input.tsx';
 import { useListSearch } from '../access/use-list-search.ts';
 import { useWrite } from '../access/use-write.ts';
 import type { AuditEntry, JournalReport } from '../access/wire.ts';
+import { auditFilter } from './audit-filter.ts';
 
 const pageSize = 50;
 
@@ -68,23 +69,6 @@ export function AuditPage(): ReactNode {
       </Modal>
     </Page>
   );
-}
-
-/** The filter of the API for what the page asks; days are those of the reader's own zone. */
-export function auditFilter({ actor, action, outcome, from, to }: AuditSearch): Filter | undefined {
-  const parts = [
-    ...(actor ? [{ actor: { $includes: actor } }] : []),
-    ...(action ? [{ action: { $includes: action } }] : []),
-    ...(outcome ? [{ outcome }] : []),
-    ...(from ? [{ at: { $gte: dayStart(from, 0) } }] : []),
-    ...(to ? [{ at: { $lt: dayStart(to, 1) } }] : []),
-  ];
-  return parts.length === 0 ? undefined : { $and: parts };
-}
-
-function dayStart(day: string, later: number): string {
-  const [year = 1970, month = 1, date = 1] = day.split('-').map(Number);
-  return new Date(year, month - 1, date + later).toISOString();
 }
 
 function Verdict({ report }: { report: JournalReport }): ReactNode {

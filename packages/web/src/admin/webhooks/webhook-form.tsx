@@ -55,7 +55,6 @@ export function WebhookForm({ webhook, save, saving, error }: WebhookFormProps):
           label={words.url}
           description={words.urlHint}
           type="url"
-          placeholder="https://"
           value={values.url}
           onChange={(event) => setValues({ ...values, url: event.currentTarget.value })}
           error={problems['url']}
