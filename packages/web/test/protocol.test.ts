@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { operators } from '../../server/src/protocol/operators.ts';
 import { fieldTypes } from '../../server/src/schema/field-types.ts';
 import { optionsOf, typeGroups } from '../src/admin/collections/field-types.ts';
-import { filterOf, filterOperators, modelOf, operatorsFor } from '../src/admin/filter/filter-model.ts';
+import { exactModelOf, filterOf, filterOperators, modelOf, operatorsFor } from '../src/admin/filter/filter-model.ts';
 import { readText, textOf } from '../src/admin/records/value-text.ts';
 import { en } from '../src/ui/i18n/en.ts';
 
@@ -57,6 +57,9 @@ test('a filter is shown as conditions and comes back the same', () => {
     ],
   };
   expect(filterOf(modelOf(filter)!, fieldAt)).toEqual(filter);
+  expect(exactModelOf(filter, fieldAt)).toEqual(modelOf(filter));
+  expect(exactModelOf({ $and: [{ 'a.b.c': { $eq: 1 } }] }, fieldAt)).toBeNull(); // saved as conditions it would be lost
+  expect(exactModelOf({ $and: [{ n: { $eq: '{{$user.id}}' } }] }, fieldAt)).not.toBeNull();
   expect(modelOf({ $not: { n: 1 } })).toBeNull();
   expect(filterOf({ match: '$and', conditions: [{ path: 'n', operator: '$eq', text: '' }] }, fieldAt)).toBeNull();
 });

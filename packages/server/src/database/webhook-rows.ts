@@ -99,9 +99,10 @@ export async function startWebhook(database: Database, transaction: Transaction,
   const run = writing(database, transaction);
   const key = value('integer', id);
   const head = endOfLog(database);
+  const present = database.dialect.shared ? sql`pg_current_snapshot()::text` : head;
   transaction.touch('webhooks');
   await run(
-    sql`UPDATE webhooks SET "startsAfter"=${head},"failingSince"=NULL,"pausedAt"=NULL,"pausedFor"=NULL WHERE id=${key} AND ${isEnabled(database)}`,
+    sql`UPDATE webhooks SET "startsAfter"=${present},"failingSince"=NULL,"pausedAt"=NULL,"pausedFor"=NULL WHERE id=${key} AND ${isEnabled(database)}`,
   );
   await run(
     sql`UPDATE _outbox SET position=${head} WHERE NOT EXISTS (SELECT 1 FROM webhooks WHERE ${isEnabled(database)} AND id<>${key})`,
@@ -130,11 +131,15 @@ export function isLookedThrough({ dialect }: Database): Sql {
  * the first event that came after them.
  */
 export function movedPositions(xid: number): readonly Sql[] {
-  const moved = (column: Sql): Sql =>
-    sql`concat(${`'${xid}.'`},coalesce((SELECT min(id)-1 FROM _events WHERE (xid,id) > ${placeOf(column)}),(SELECT max(id) FROM _events)))`;
+  const moved = (isAfter: Sql): Sql =>
+    sql`concat(${`'${xid}.'`},coalesce((SELECT min(id)-1 FROM _events WHERE ${isAfter}),(SELECT max(id) FROM _events)))`;
+  const isBehind = (column: Sql): Sql => sql`(xid,id) > ${placeOf(column)}`;
+  const start = sql`"startsAfter"`;
+  const isUnseen = sql`NOT pg_visible_in_snapshot(xid,${start}::pg_snapshot)`;
+  const isAfterStart = sql`CASE WHEN strpos(${start},':')>0 THEN ${isUnseen} ELSE ${isBehind(start)} END`;
   return [
-    sql`UPDATE _outbox SET position=${moved(sql`position`)}`,
-    sql`UPDATE webhooks SET "startsAfter"=${moved(sql`"startsAfter"`)} WHERE "startsAfter" IS NOT NULL`,
+    sql`UPDATE _outbox SET position=${moved(isBehind(sql`position`))}`,
+    sql`UPDATE webhooks SET "startsAfter"=${moved(isAfterStart)} WHERE "startsAfter" IS NOT NULL`,
   ];
 }
 

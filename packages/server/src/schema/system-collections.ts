@@ -152,7 +152,7 @@ export const systemCollections: readonly SystemCollection[] = [
       { name: 'pausedAt', type: 'datetime' },
       { name: 'pausedFor', type: 'string', maxLength: 200 },
       { name: 'secret', type: 'string', maxLength: 500, hidden: true },
-      { name: 'startsAfter', type: 'string', maxLength: 60, hidden: true },
+      { name: 'startsAfter', type: 'text', hidden: true },
     ],
   },
   {

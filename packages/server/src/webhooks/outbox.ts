@@ -126,8 +126,16 @@ function deliveryOf(event: LoggedEvent, webhook: StoredWebhook): NewDelivery {
   return { webhookId: webhook.id, messageId: makeMessageId(), event: name, resource, tk, at, actor, changed };
 }
 
-/** Whether one position in the log comes after another. */
+/**
+ * Whether a position in the log comes after another, or was not there yet for a snapshot of PostgreSQL
+ * (`<xmin>:<xmax>:<xids under way>`): an older transaction of anybody may still have been under way then.
+ */
 function isAfter(one: string, other: string): boolean {
+  if (other.includes(':')) {
+    const [xid] = one.split('.');
+    const [, xmax = '', underWay = ''] = other.split(':');
+    return BigInt(xid!) >= BigInt(xmax) || underWay.split(',').includes(xid!);
+  }
   const [first, second] = partsOf(one);
   const [otherFirst, otherSecond] = partsOf(other);
   return first === otherFirst ? second > otherSecond : first > otherFirst;

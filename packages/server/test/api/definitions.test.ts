@@ -223,7 +223,7 @@ const scenarios: readonly Scenario[] = [
   {
     name: 'destroying the parent',
     request: 'POST /api/typed:destroy?filterByTk=1',
-    expect: { status: 200, events: ['typed.destroyed'] },
+    expect: { status: 200, events: ['typed.destroyed', 'typed.destroyed'] },
   },
   { name: 'took the child', request: 'GET /api/typed:get?filterByTk=3', expect: { status: 404 } },
   {

@@ -22,10 +22,11 @@ import { inputOf } from '../records/field-input.tsx';
 import { textOf } from '../records/value-text.ts';
 import {
   type Condition,
+  exactModelOf,
   type FilterModel,
   filterOf,
   filterOperators,
-  modelOf,
+  isFinished,
   operatorsFor,
   relativePeriods,
 } from './filter-model.ts';
@@ -79,6 +80,8 @@ export interface FilterDraft {
   readonly fieldAt: (path: string) => Field | null;
   /** The filter; undefined for none, null where the JSON is none. */
   readonly read: () => Filter | undefined | null;
+  /** As {@link read}; null also while a condition is not finished. For rules, which a condition less would widen. */
+  readonly readWhole: () => Filter | undefined | null;
   readonly clear: () => void;
 }
 
@@ -87,28 +90,30 @@ export const noCollection: Collection = { name: '', title: null, description: nu
 
 export function useFilterDraft(collection: Collection, filter: Filter | undefined): FilterDraft {
   const { data: schema } = useSchema();
-  const [model, setModel] = useState(() => modelOf(filter));
-  const [json, setJson] = useState(model ? null : JSON.stringify(filter, null, 2));
   const paths = filterPaths(collection, schema);
   const fieldAt = (path: string): Field | null => paths.get(path) ?? null;
+  const [model, setModel] = useState(() => exactModelOf(filter, fieldAt));
+  const [tooRich] = useState(model === null);
+  const [json, setJson] = useState(model ? null : JSON.stringify(filter, null, 2));
   const conditions = (): Filter => filterOf(model!, fieldAt) ?? {};
   const read = (): Filter | undefined | null => {
     const asked = json === null ? conditions() : parsed(json);
     return asked !== null && Object.keys(asked).length === 0 ? undefined : asked;
   };
+  const readWhole = (): Filter | undefined | null => (json === null && !isFinished(model!, fieldAt) ? null : read());
   const clear = (): void => {
     setModel({ match: '$and', conditions: [] });
     setJson(null);
   };
   const toggle = (): void => {
     const asked = json === null ? null : read();
-    const next = asked === null ? null : modelOf(asked);
+    const next = asked === null ? null : exactModelOf(asked, fieldAt);
     if (json === null) setJson(JSON.stringify(conditions(), null, 2));
     if (!next) return;
     setModel(next);
     setJson(null);
   };
-  return { model, setModel, json, setJson, toggle, tooRich: modelOf(filter) === null, paths, fieldAt, read, clear };
+  return { model, setModel, json, setJson, toggle, tooRich, paths, fieldAt, read, readWhole, clear };
 }
 
 interface FilterEditorProps {

@@ -113,6 +113,21 @@ export function filterOf(model: FilterModel, fieldAt: (path: string) => Field | 
   return parts.length === 0 ? null : { [model.match]: parts };
 }
 
+/** Whether every condition says something: one that is left out would make a rule wider. */
+export function isFinished(model: FilterModel, fieldAt: (path: string) => Field | null): boolean {
+  return model.conditions.every(({ path, operator, text }) => {
+    const field = fieldAt(path);
+    return field !== null && operandOf(field, operator, text) !== null;
+  });
+}
+
+/** The conditions that show a filter whole, so that saving them gives the same; null where they cannot. */
+export function exactModelOf(filter: Filter | undefined, fieldAt: (path: string) => Field | null): FilterModel | null {
+  const model = modelOf(filter);
+  if (!filter || !model) return model;
+  return JSON.stringify(filterOf(model, fieldAt)) === JSON.stringify(filter) ? model : null;
+}
+
 function operandOf(field: Field, operator: string, text: string): { value: unknown } | null {
   const kind = filterOperators[operator]?.[1];
   if (kind === 'none') return { value: true };

@@ -60,7 +60,7 @@ export function RuleForm({ ruled, role, resource, action, collection, done }: Ru
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const rows = collection ? filter.read() : undefined;
+    const rows = collection ? filter.readWhole() : undefined;
     const wrong = actions.length === 0 ? t.access.rule.noActions : rows === null ? t.access.rule.badFilter : null;
     setProblem(wrong);
     if (wrong === null) save.mutate(rows ?? null);

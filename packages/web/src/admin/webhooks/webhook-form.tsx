@@ -40,11 +40,13 @@ export function WebhookForm({ webhook, save, saving, error }: WebhookFormProps):
     role: webhook?.role ?? check?.currentRole ?? '',
   });
   const collection = collectionOf(values.events, schema?.byName);
+  const [unfinished, setUnfinished] = useState(false);
   const filter = useFilterDraft(collection ?? noCollection, webhook?.filter ?? undefined);
   const problems = detailsOf(error);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const rows = collection ? filter.read() : undefined;
+    const rows = collection ? filter.readWhole() : undefined;
+    setUnfinished(rows === null);
     if (rows !== null) save({ ...values, filter: rows ?? null });
   };
   const offered = (schema?.collections ?? []).flatMap(({ name }) => verbs.map((verb) => `${name}.${verb}`));
@@ -90,7 +92,7 @@ export function WebhookForm({ webhook, save, saving, error }: WebhookFormProps):
             </Text>
           )}
         </Stack>
-        <FormProblem error={error} />
+        <FormProblem error={unfinished ? new Error(t.access.rule.badFilter) : error} />
         <Group>
           <Button type="submit" loading={saving}>
             {webhook ? t.common.save : t.common.create}

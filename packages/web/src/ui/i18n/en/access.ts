@@ -97,7 +97,7 @@ export const access = {
     noRecords: 'This name has no records: actions alone are granted.',
     inherited: (state: string) => `Without a rule of its own: ${state}.`,
     noActions: 'Choose at least one action, or remove the rule.',
-    badFilter: 'The filter is not JSON yet.',
+    badFilter: 'A condition is not finished: give its value or take it away.',
     save: 'Save the rule',
     remove: 'Remove the rule',
     removed: 'The rule is gone.',
