@@ -130,13 +130,13 @@ describeEngines('webhooks', (engine) => {
       const { changes, database } = shop.server.running.applications.main;
       if (database.dialect.shared) {
         // As a younger cluster would find it: all its numbers are yet to come.
-        const later = (position: string): string =>
-          `concat(split_part(${position},'.',1)::bigint+1000000,'.',split_part(${position},'.',2))`;
+        const later = (text: string, mark: string, part: number): string =>
+          `split_part(${text},'${mark}',${part})::bigint+1000000`;
         await database.write(async (transaction) => {
           for (const text of [
             'UPDATE _events SET xid=((xid::text)::bigint+1000000)::text::xid8',
-            `UPDATE _outbox SET position=${later('position')}`,
-            `UPDATE webhooks SET "startsAfter"=${later('"startsAfter"')} WHERE "startsAfter" IS NOT NULL`,
+            `UPDATE _outbox SET position=concat(${later('position', '.', 1)},'.',split_part(position,'.',2))`,
+            `UPDATE webhooks SET "startsAfter"=concat(${later('"startsAfter"', ':', 1)},':',${later('"startsAfter"', ':', 2)},':') WHERE "startsAfter" IS NOT NULL`,
           ])
             await transaction.run({ text, values: [] });
         });
