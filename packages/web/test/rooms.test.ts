@@ -74,3 +74,16 @@ test('pages hold no words and no markup of their own', () => {
     });
   expect(wrong).toEqual([]);
 });
+
+test('the styles of every component in use are sent', () => {
+  const sent = readFileSync(join(web, 'ui/theme/mantine.css'), 'utf8');
+  const styles = fileURLToPath(new URL('../../../node_modules/@mantine/core/styles', import.meta.url));
+  const styled = readdirSync(styles).flatMap((name) => /^(\w+)\.layer\.css$/.exec(name)?.[1] ?? []);
+  const used = filesOf(web).flatMap((file) =>
+    [...readFileSync(join(web, file), 'utf8').matchAll(/import \{([^}]*)\} from '@mantine\/core'/g)].flatMap((match) =>
+      match[1]!.split(',').map((name) => name.trim()),
+    ),
+  );
+  const missing = styled.filter((name) => used.includes(name) && !sent.includes(`/${name}.layer.css`));
+  expect(missing).toEqual([]);
+});

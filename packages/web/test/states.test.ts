@@ -172,6 +172,14 @@ describe.skipIf(chromium === null)('pages in every state', () => {
     await page.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
   });
 
+  test('the reference of the API stands in the shell, for who is signed in', long, async () => {
+    await page.goto(at('/a/main/docs'));
+    const reference = page.frameLocator('iframe[title="The reference of the API"]');
+    await reference.locator('#state', { hasText: /operations$/ }).waitFor();
+    await reference.getByText('vaults').first().waitFor();
+    expect(await reference.locator('#who').isVisible()).toBe(false);
+  });
+
   test('by keyboard alone: from the palette to a changed value', long, async () => {
     await page.goto(at('/a/main/data'));
     await page.getByRole('link', { name: 'Posts' }).first().waitFor();

@@ -45,7 +45,7 @@ describe('the page over HTTP', () => {
       'default-src': "default-src 'none'",
       'script-src': "script-src 'self'",
       'connect-src': "connect-src 'self'",
-      'frame-ancestors': "frame-ancestors 'none'",
+      'frame-ancestors': "frame-ancestors 'self'",
       'base-uri': "base-uri 'none'",
       'form-action': "form-action 'none'",
     });

@@ -1,4 +1,4 @@
-import '@mantine/core/styles.layer.css';
+import '../ui/theme/mantine.css';
 import '../ui/theme/base.css';
 import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';

@@ -42,4 +42,9 @@ export const dataRoutes = [
     path: 'diagram',
     component: lazyRouteComponent(() => import('../admin/collections/diagram-page.tsx'), 'DiagramPage'),
   }),
+  createRoute({
+    getParentRoute,
+    path: 'docs',
+    component: lazyRouteComponent(() => import('../admin/docs/docs-page.tsx'), 'DocsPage'),
+  }),
 ] as const;

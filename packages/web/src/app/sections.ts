@@ -17,4 +17,5 @@ export interface Section {
 export const sections: readonly Section[] = [
   { id: 'data', icon: 'table', path: 'data', key: 'd' },
   { id: 'diagram', icon: 'diagram', path: 'diagram', key: 'm' },
+  { id: 'docs', icon: 'book', path: 'docs', key: 'p' },
 ];

@@ -44,7 +44,7 @@ const policy = [
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
-  "frame-ancestors 'none'",
+  "frame-ancestors 'self'", // the web interface shows it in a frame
 ].join('; ');
 
 const commonHeaders = {

@@ -18,7 +18,18 @@ form.addEventListener('submit', (event) => {
   const given = new FormData(form);
   void show({ application: String(given.get('application')).trim() || main, token: String(given.get('token')).trim() });
 });
-void show(who);
+if (parent === window) void show(who);
+else askShell();
+
+/** In a frame of the web interface, which this server sends too, whoever is signed in there is who asks. */
+function askShell() {
+  document.documentElement.toggleAttribute('data-framed', true);
+  addEventListener('message', ({ origin, source, data }) => {
+    if (origin !== location.origin || source !== parent || data?.type !== 'docs-who') return;
+    void show({ application: String(data.application), token: String(data.token), role: data.role });
+  });
+  parent.postMessage({ type: 'docs-ready' }, location.origin);
+}
 
 /** Shows the document of an application and a credential; where it is refused the former one stays. */
 async function show(asked) {
@@ -72,11 +83,12 @@ function settings(content) {
 }
 
 /** A request to this server in the name of whoever is asked for; to others it is not sent at all. */
-function sent(request, { application, token }) {
+function sent(request, { application, token, role }) {
   if (new URL(request.url).origin !== location.origin)
     return Promise.reject(new TypeError('Only this server is called.'));
   const headers = new Headers(request.headers);
   if (token !== '') headers.set('authorization', `Bearer ${token}`);
+  if (role && !headers.has('x-role')) headers.set('x-role', role);
   if (application !== main && !headers.has('x-app')) headers.set('x-app', application);
   return fetch(new Request(request, { headers, credentials: 'omit', referrerPolicy: 'no-referrer' }));
 }

@@ -13,7 +13,7 @@ export function ImpactReport({ impact }: { impact: Impact }): ReactNode {
         <List size="sm">
           {impact.changes.map(({ name, tk }) => (
             <List.Item key={name + tk}>
-              <code>{name}</code> {tk}
+              {t.impactChanges[name] ?? name} <b>{tk}</b>
             </List.Item>
           ))}
         </List>

@@ -53,6 +53,12 @@ export const data = {
     destroyTitle: (name: string) => `Delete ${name}?`,
     destroyFieldTitle: (name: string) => `Delete the field ${name}?`,
     impact: 'What would happen',
+    impactChanges: {
+      'fields.destroyed': 'Field deleted:',
+      'fields.updated': 'Field changed:',
+      'collections.destroyed': 'Collection deleted:',
+      'collections.updated': 'Collection changed:',
+    } as Readonly<Record<string, string>>,
     impactRecords: (n: number, collection: string) =>
       n === 1 ? `1 record of ${collection}` : `${n.toLocaleString('en')} records of ${collection}`,
     impactAffected: 'Records in what it touches:',
@@ -316,5 +322,11 @@ export const data = {
     unlinked: 'Unlinked.',
     noLinked: 'No linked records.',
     moreLinked: (n: number) => `and ${n.toLocaleString('en')} more`,
+  },
+  docs: {
+    title: 'API',
+    description: 'What your role may ask, to be tried out.',
+    own: 'In a page of its own',
+    frame: 'The reference of the API',
   },
 };

@@ -1,0 +1,41 @@
+import { type ReactNode, useEffect, useRef } from 'react';
+import { useScope } from '../../data/queries.ts';
+import { session } from '../../data/session.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { Page } from '../../ui/page.tsx';
+import classes from './docs-page.module.css';
+
+/**
+ * The server's own documentation page, for whoever is signed in. It has a policy of its own, since its reference sets styles
+ * that the policy of this page forbids; it is told who asks by a message, and keeps that in memory.
+ */
+export function DocsPage(): ReactNode {
+  const t = useTexts().data.docs;
+  const [application, role] = useScope();
+  const frame = useRef<HTMLIFrameElement>(null);
+  useEffect(() => {
+    const answer = ({ origin, source, data }: MessageEvent): void => {
+      const asks = origin === location.origin && source === frame.current?.contentWindow;
+      if (!asks || (data as { type?: unknown }).type !== 'docs-ready') return;
+      const who = { type: 'docs-who', application, role, token: session.token(application) ?? '' };
+      frame.current?.contentWindow?.postMessage(who, location.origin);
+    };
+    addEventListener('message', answer);
+    return () => removeEventListener('message', answer);
+  }, [application, role]);
+  return (
+    <Page
+      filled
+      title={t.title}
+      description={t.description}
+      actions={
+        <a className={classes.own} href="/docs" target="_blank" rel="noreferrer">
+          {t.own} <Icon name="external" size={14} />
+        </a>
+      }
+    >
+      <iframe key={`${application} ${role}`} ref={frame} src="/docs" title={t.frame} className={classes.frame} />
+    </Page>
+  );
+}
