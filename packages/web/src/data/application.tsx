@@ -1,0 +1,38 @@
+/** Which application the page is about, and the client that asks it with the user's login and role. */
+import { Client } from '@tablinum/client';
+import { createContext, type ReactNode, use } from 'react';
+import { session } from './session.ts';
+
+const clients = new Map<string, Client>();
+
+/** The client of an application. Waits are shown by the page, so it hardly waits by itself. */
+export function clientOf(application: string): Client {
+  let client = clients.get(application);
+  if (!client) {
+    client = new Client({
+      application,
+      token: () => session.token(application),
+      role: () => session.role(application),
+      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      retries: 1,
+      longestWait: 2,
+    });
+    clients.set(application, client);
+  }
+  return client;
+}
+
+const ApplicationContext = createContext('main');
+
+export function ApplicationProvider({ name, children }: { name: string; children: ReactNode }): ReactNode {
+  return <ApplicationContext value={name}>{children}</ApplicationContext>;
+}
+
+/** The name of the application that the page is about. */
+export function useApplication(): string {
+  return use(ApplicationContext);
+}
+
+export function useClient(): Client {
+  return clientOf(useApplication());
+}

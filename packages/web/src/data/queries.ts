@@ -1,0 +1,64 @@
+/** What pages ask for again and again, by the key under which it is kept. Everything begins with application and role. */
+import type { Application, Check, Collection } from '@tablinum/client';
+import { Failure } from '@tablinum/client';
+import { QueryCache, QueryClient, type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { clientOf, useApplication } from './application.tsx';
+import { session, useChosenRole } from './session.ts';
+
+/** The first members of every key. */
+export type Scope = readonly [application: string, role: string | null];
+
+/** Nothing is asked again by itself after a refusal: the page says what it was, and offers to. */
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: (error, query) => leaveIfOver(error, String(query.queryKey[0])) }),
+  defaultOptions: {
+    queries: { retry: false, networkMode: 'always', staleTime: 10_000, refetchOnWindowFocus: true },
+    mutations: { retry: false, networkMode: 'always' },
+  },
+});
+
+/** A login that the server no longer takes leads to the sign-in, and back to the same page. */
+export function leaveIfOver(error: unknown, application: string): void {
+  if (error instanceof Failure && error.status === 401) session.forget(application, true);
+}
+
+/** The first members of the keys of queries under the present application and role. */
+export function useScope(): Scope {
+  const application = useApplication();
+  return [application, useChosenRole(application)];
+}
+
+/** Asks, keeps by application, role and `key`, and asks again when one of them changes. */
+export function useAsked<T>(
+  key: readonly unknown[],
+  ask: (client: ReturnType<typeof clientOf>, signal: AbortSignal) => Promise<T>,
+  more: { enabled?: boolean; staleTime?: number; refetchInterval?: number; keepPrevious?: boolean } = {},
+): UseQueryResult<T, Error> {
+  const scope = useScope();
+  const { keepPrevious, ...options } = more;
+  return useQuery({
+    queryKey: [...scope, ...key],
+    queryFn: ({ signal }) => ask(clientOf(scope[0]), signal),
+    ...options,
+    ...(keepPrevious && { placeholderData: (previous: T | undefined) => previous as never }),
+  });
+}
+
+/** Who is signed in, with which role. */
+export function useCheck(): UseQueryResult<Check, Error> {
+  return useAsked(['check'], (client, signal) => client.auth.check(signal), { staleTime: 60_000 });
+}
+
+/** The applications of this server; they are managed in main, so others know none. */
+export function useApplications(enabled: boolean): UseQueryResult<readonly Application[], Error> {
+  return useAsked(['applications'], (client) => client.applications().list(), { enabled, staleTime: 60_000 });
+}
+
+/** Forgets what is kept under a key, in every role. */
+export async function forget(application: string, ...key: readonly unknown[]): Promise<void> {
+  await queryClient.invalidateQueries({
+    predicate: ({ queryKey: [name, , ...rest] }) => name === application && key.every((part, index) => rest[index] === part),
+  });
+}
+
+export type { Collection };

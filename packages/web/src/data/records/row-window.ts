@@ -1,0 +1,214 @@
+/**
+ * The rows of a list as a grid shows them: a hundred thousand of them have a place, and only what was looked at is read.
+ *
+ * A page is read by the cursor of the one before it where that is there, else by its number: scrolling goes by keyset, and
+ * a jump by the scroll bar is one read all the same. A page keeps its place until the whole is read anew, so that nothing
+ * jumps while others write: a row that changes is replaced, one that goes is marked. Keys of events are texts.
+ */
+import type { Client, Key, ReadParameters, RecordValues } from '@tablinum/client';
+import { sameKey } from './label.ts';
+
+export interface Row {
+  readonly key: Key;
+  readonly values: RecordValues;
+  /** For If-Match. */
+  readonly version: number | null;
+  /** No longer in the list: destroyed, or out of its filter. */
+  readonly gone: boolean;
+  /** When it changed under the reader's eyes, in milliseconds; 0 if never. */
+  readonly changedAt: number;
+}
+
+/** What a list shows, and in which order. */
+export type Shown = Pick<ReadParameters, 'filter' | 'search' | 'sort' | 'appends' | 'onlyDeleted'>;
+
+interface Page {
+  readonly rows: readonly Row[];
+  readonly nextCursor: string | null;
+}
+
+export interface WindowState {
+  /** Null until the first page is there. */
+  readonly count: number | null;
+  readonly countIsEstimate: boolean;
+  readonly error: Error | null;
+  /** Grows with every change of a row: who draws looks again. */
+  readonly revision: number;
+  /** Records made by others since the list was read. */
+  readonly added: number;
+}
+
+export const pageSize = 100;
+/** Pages kept; those farthest from the view go first. */
+const mostPages = 60;
+
+export class RowWindow {
+  readonly #client: Client;
+  readonly #collection: string;
+  readonly #keyField: string;
+  readonly #shown: Shown;
+  readonly #pages = new Map<number, Page>();
+  readonly #reading = new Set<number>();
+  readonly #listeners = new Set<() => void>();
+  readonly #refreshing = new Set<Key>();
+  #state: WindowState = { count: null, countIsEstimate: false, error: null, revision: 0, added: 0 };
+  #refreshTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(client: Client, collection: string, keyField: string, shown: Shown) {
+    this.#client = client;
+    this.#collection = collection;
+    this.#keyField = keyField;
+    this.#shown = shown;
+  }
+
+  get state(): WindowState {
+    return this.#state;
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+
+  readonly snapshot = (): WindowState => this.#state;
+
+  row(index: number): Row | undefined {
+    return this.#pages.get(Math.floor(index / pageSize))?.rows[index % pageSize];
+  }
+
+  /** Reads what is missing of a stretch of rows. */
+  ensure(first: number, last: number): void {
+    const from = Math.floor(Math.max(first, 0) / pageSize);
+    const to = Math.floor(Math.max(last, 0) / pageSize);
+    for (let page = from; page <= to; page += 1)
+      if (!this.#pages.has(page) && !this.#reading.has(page)) void this.#read(page, page === 0);
+    if (this.#pages.size > mostPages) this.#drop((from + to) / 2);
+  }
+
+  /** Puts a record that was just written in its place. */
+  replace(key: Key, values: RecordValues, version: number | null): void {
+    this.#change(key, (row) => ({ ...row, values: { ...row.values, ...values }, version: version ?? row.version }));
+  }
+
+  /** Rows keep their place until the list is read anew. */
+  markGone(keys: readonly Key[]): void {
+    for (const key of keys) this.#change(key, (row) => ({ ...row, gone: true }));
+  }
+
+  /** Reads a row again that somebody else has changed; several at once after a moment. */
+  refresh(key: Key): void {
+    const row = this.#find(key);
+    if (!row) return;
+    this.#refreshing.add(row.key);
+    this.#refreshTimer ??= setTimeout(() => void this.#refreshNow(), 80);
+  }
+
+  /** A record is there that was not: one that was gone comes back to its place, any other is told of. */
+  noteAdded(key: Key): void {
+    if (this.#find(key)) return this.refresh(key);
+    this.#become({ added: this.#state.added + 1 });
+  }
+
+  /** The rows of the list that are there. */
+  rowsBetween(first: number, last: number): Row[] {
+    const rows: Row[] = [];
+    for (let index = first; index <= last; index += 1) {
+      const row = this.row(index);
+      if (row) rows.push(row);
+    }
+    return rows;
+  }
+
+  async #read(page: number, counts: boolean): Promise<void> {
+    this.#reading.add(page);
+    try {
+      const after = this.#pages.get(page - 1)?.nextCursor;
+      const place = after ? { after } : { page: page + 1 };
+      const { data, meta } = await this.#records().list({
+        ...this.#shown,
+        ...place,
+        pageSize,
+        versions: true,
+        count: counts ? 'exact' : 'none',
+      });
+      const rows = data.map((values) => this.#rowOf(values, meta.versions ?? {}));
+      this.#pages.set(page, { rows, nextCursor: meta.nextCursor });
+      const least = page * pageSize + rows.length + (meta.hasNext ? 1 : 0);
+      const known = counts ? (meta.count ?? 0) : (this.#state.count ?? 0);
+      const count = meta.hasNext ? Math.max(known, least) : rows.length > 0 || page === 0 ? least : known;
+      this.#become({
+        count,
+        error: null,
+        ...(counts && { countIsEstimate: meta.countIsEstimate ?? false }),
+        ...(!meta.hasNext && { countIsEstimate: false }),
+      });
+    } catch (error) {
+      this.#become({ error: error as Error });
+    } finally {
+      this.#reading.delete(page);
+    }
+  }
+
+  async #refreshNow(): Promise<void> {
+    this.#refreshTimer = undefined;
+    const keys = [...this.#refreshing].slice(0, 200);
+    this.#refreshing.clear();
+    const { filter, search, appends, onlyDeleted } = this.#shown;
+    const shown = { filter, search, appends, onlyDeleted };
+    try {
+      const { data, meta } = await this.#records().list({
+        ...shown,
+        filterByTk: keys,
+        pageSize: 200,
+        count: 'none',
+        versions: true,
+      });
+      const found = new Map(data.map((values) => [values[this.#keyField] as Key, values]));
+      for (const key of keys) {
+        const values = found.get(key);
+        const version = meta.versions?.[String(key)] ?? null;
+        const same = version !== null && this.#find(key)?.version === version;
+        if (!values) this.#change(key, (row) => ({ ...row, gone: true }));
+        else if (!same) this.#change(key, (row) => ({ ...row, values, version, gone: false, changedAt: Date.now() }));
+      }
+    } catch {
+      // The rows stay as they are; the next event or reading sets them right.
+    }
+  }
+
+  #records(): ReturnType<Client['records']> {
+    return this.#client.records(this.#collection);
+  }
+
+  #rowOf(values: RecordValues, versions: Readonly<Record<string, number>>): Row {
+    const key = values[this.#keyField] as Key;
+    return { key, values, version: versions[String(key)] ?? null, gone: false, changedAt: 0 };
+  }
+
+  #find(key: Key): Row | undefined {
+    for (const { rows } of this.#pages.values()) {
+      const row = rows.find((each) => sameKey(each.key, key));
+      if (row) return row;
+    }
+    return undefined;
+  }
+
+  #change(key: Key, by: (row: Row) => Row): void {
+    for (const [number, page] of this.#pages) {
+      const index = page.rows.findIndex((row) => sameKey(row.key, key));
+      if (index < 0) continue;
+      this.#pages.set(number, { ...page, rows: page.rows.with(index, by(page.rows[index]!)) });
+      this.#become({});
+    }
+  }
+
+  #drop(center: number): void {
+    const far = [...this.#pages.keys()].sort((a, b) => Math.abs(b - center) - Math.abs(a - center));
+    for (const page of far.slice(0, this.#pages.size - mostPages)) this.#pages.delete(page);
+  }
+
+  #become(change: Partial<WindowState>): void {
+    this.#state = { ...this.#state, ...change, revision: this.#state.revision + 1 };
+    for (const listener of this.#listeners) listener();
+  }
+}

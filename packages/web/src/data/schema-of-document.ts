@@ -1,0 +1,99 @@
+/** Collections as an OpenAPI document of one role shows them: names, fields and types; nothing of options. */
+import type { Collection, Field } from '@tablinum/client';
+
+/** The parts of the document that are read. */
+export interface DocumentPart {
+  readonly paths: Readonly<Record<string, unknown>>;
+  readonly tags?: readonly { readonly name: string; readonly description?: string }[];
+  readonly components: { readonly schemas: Readonly<Record<string, ValueSchema>> };
+}
+
+interface ValueSchema {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, ValueSchema>>;
+  readonly required?: readonly string[];
+  readonly format?: string;
+  readonly enum?: readonly unknown[];
+  readonly pattern?: string;
+  readonly items?: ValueSchema;
+  readonly anyOf?: readonly ValueSchema[];
+  readonly $ref?: string;
+  readonly title?: string;
+  readonly maxLength?: number;
+  readonly readOnly?: boolean;
+}
+
+export function collectionsOfDocument({ paths, tags = [], components }: DocumentPart): {
+  collections: Collection[];
+  actions: ReadonlySet<string>;
+} {
+  const actions = new Set(Object.keys(paths).flatMap((path) => /^\/api\/([A-Za-z]\w*:\w+)$/.exec(path)?.[1] ?? []));
+  const { schemas } = components;
+  const names = new Set(Object.keys(schemas).flatMap((each) => /^(\w+)\.(?:record|listed)$/.exec(each)?.[1] ?? []));
+  const collections = [...names].map((name) => {
+    const shown = { ...schemas[`${name}.listed`]?.properties, ...schemas[`${name}.record`]?.properties };
+    const written = schemas[`${name}.create`];
+    const fields = Object.entries({ ...shown, ...written?.properties }).map(([field, schema]) =>
+      fieldOf(field, schema, written?.required?.includes(field) ?? false),
+    );
+    const description = tags.find((tag) => tag.name === name)?.description;
+    const options = {
+      paranoid: actions.has(`${name}:restore`),
+      logging: actions.has(`${name}:history`),
+    };
+    return { name, title: description ?? null, description: null, fields: linked(fields), options };
+  });
+  return { collections, actions };
+}
+
+function fieldOf(name: string, schema: ValueSchema, required: boolean): Field {
+  return {
+    name,
+    ...typeOf(schema),
+    ...(required && { required }),
+    ...(schema.readOnly && { readOnly: true }),
+    ...(schema.maxLength !== undefined && { maxLength: schema.maxLength }),
+    ...(name === 'id' && { primaryKey: true, autoIncrement: true }),
+  };
+}
+
+/** Formats that are the name of a field type. */
+const formats: Readonly<Record<string, string>> = {
+  'date-time': 'datetime',
+  date: 'date',
+  time: 'time',
+  email: 'email',
+  uri: 'url',
+  uuid: 'uid',
+};
+
+function typeOf(schema: ValueSchema): Pick<Field, 'type' | 'target' | 'enum' | 'multiple'> {
+  const target = targetOf(schema);
+  if (target) return { type: 'belongsTo', target };
+  const many = schema.items && targetOf(schema.items);
+  if (many) return { type: 'hasMany', target: many };
+  const type = [schema.type ?? []].flat().find((each) => each !== 'null');
+  const choices = schema.enum?.filter((each) => typeof each === 'string') as string[] | undefined;
+  if (type === 'string' && choices) return { type: 'select', enum: choices };
+  if (type === 'string') return { type: formats[schema.format ?? ''] ?? (schema.pattern?.includes('\\d') ? 'decimal' : 'string') };
+  if (type === 'array') return { type: 'array' };
+  const plain: Readonly<Record<string, string>> = { integer: 'integer', number: 'double', boolean: 'boolean' };
+  return { type: plain[type ?? ''] ?? 'json' };
+}
+
+function targetOf(schema: ValueSchema): string | null {
+  const reference = [schema, ...(schema.anyOf ?? [])].find((each) => each.$ref)?.$ref;
+  return (reference && /\/(\w+)\.\w+$/.exec(reference)?.[1]) ?? null;
+}
+
+/** A to-one relation and the field beside it that bears its name and `Id` belong together. */
+function linked(fields: readonly Field[]): Field[] {
+  const names = new Set(fields.map((each) => each.name));
+  return fields.map((field) =>
+    field.type !== 'belongsTo'
+      ? field
+      : names.has(`${field.name}Id`)
+        ? { ...field, foreignKey: `${field.name}Id`, targetKey: 'id' }
+        : { ...field, type: 'hasOne' },
+  );
+}

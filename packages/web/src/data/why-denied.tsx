@@ -1,0 +1,42 @@
+/** Which permission decided: for administrators, whose own role may still lack a grant, and for the role that they try. */
+import { Button, Code, Stack, Text } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { useTexts } from '../ui/i18n/texts.tsx';
+import { clientOf, useApplication } from './application.tsx';
+import { useAsked, useCheck } from './queries.ts';
+
+interface Explanation {
+  readonly allowed: boolean;
+  readonly reason: string;
+  readonly permission: { readonly id: number } | null;
+}
+
+export function WhyDenied({ resource, action }: { resource: string; action: string }): ReactNode {
+  const { why } = useTexts().common.problem;
+  const [open, setOpen] = useState(false);
+  const application = useApplication();
+  const { data: check } = useCheck();
+  const administrator = check?.roles.includes('admin') ?? false;
+  const explained = useAsked(
+    ['why', check?.currentRole, resource, action],
+    async () => {
+      const query = { role: check!.currentRole, resource, action };
+      const asAdmin = clientOf(application).with({ role: 'admin' });
+      return (await asAdmin.call<Explanation>('permissions:explain', { query })).data;
+    },
+    { enabled: open && administrator },
+  );
+  if (!administrator) return null;
+  if (!open)
+    return (
+      <Button variant="default" onClick={() => setOpen(true)}>
+        {why}
+      </Button>
+    );
+  return (
+    <Stack gap={4} align="center">
+      <Text size="sm">{explained.data?.reason ?? explained.error?.message}</Text>
+      {explained.data?.permission && <Code>permissions/{explained.data.permission.id}</Code>}
+    </Stack>
+  );
+}
