@@ -15,6 +15,7 @@ export interface Section {
 }
 
 export const sections: readonly Section[] = [
+  { id: 'inbox', icon: 'inbox', path: 'inbox', key: 'i' },
   { id: 'data', icon: 'table', path: 'data', key: 'd' },
   { id: 'diagram', icon: 'diagram', path: 'diagram', key: 'm' },
   { id: 'docs', icon: 'book', path: 'docs', key: 'p' },
