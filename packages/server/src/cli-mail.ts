@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import type { FileMessage } from './mail/files/mail-file.ts';
-import { readMailSource } from './mail/files/mail-source.ts';
+import { kindOfMailSource, readMailSource } from './mail/files/mail-source.ts';
 import { writeMbox } from './mail/files/mbox-writer.ts';
 
 const usage = `Use: tablinum mail import <mbox | maildir | folder | .eml> --account <id or address> [--mailbox <path>] [--app <name>] [--url <address>]
@@ -52,7 +52,7 @@ export async function runMailCommand(words: readonly string[]): Promise<number> 
 async function importAll(path: string, target: Target): Promise<number> {
   const total = { stored: 0, duplicates: 0, unparsable: 0, failed: 0 };
   let before = 0;
-  for await (const { mailbox, messages } of batchesOf(readMailSource(path), target.mailbox)) {
+  for await (const { mailbox, messages } of batchesOf(dated(path), target.mailbox)) {
     const report = await send(target, mailbox, messages);
     for (const name of Object.keys(total) as (keyof typeof total)[]) total[name] += report[name];
     for (const { message, outcome, reason } of report.problems)
@@ -65,6 +65,15 @@ async function importAll(path: string, target: Target): Promise<number> {
     );
   }
   return total.failed > 0 ? 1 : 0;
+}
+
+/** What a file of one message says of its time is when somebody copied it: then the message's own Date counts. */
+async function* dated(path: string): AsyncGenerator<FileMessage> {
+  const kind = await kindOfMailSource(path);
+  for await (const message of readMailSource(path)) {
+    const { receivedAt: _, ...rest } = message;
+    yield kind === 'mbox' || kind === 'maildir' ? message : rest;
+  }
 }
 
 interface Batch {

@@ -14,13 +14,14 @@ import {
   insertRole,
   insertUser,
   type NewUser,
+  readPermissions,
   readRoles,
   setUserRoles,
   userCount,
 } from '../database/identity-store.ts';
 import type { CollectionDefinition, FieldDefinition } from '../schema/definition.ts';
 import type { StoredRelation } from '../schema/load-registry.ts';
-import { mailResources } from '../schema/mail-collections.ts';
+import { isMailResource, mailResources } from '../schema/mail-collections.ts';
 import {
   type SystemCollection,
   type SystemField,
@@ -31,7 +32,7 @@ import { type Application, mainName } from './application.ts';
 
 const everyAction = ['list', 'get', 'create', 'update', 'destroy', 'export', 'import', 'history'];
 
-const mailActions = ['list', 'get', 'create', 'update', 'destroy', 'history'];
+const mailActions = ['list', 'get', 'create', 'update', 'destroy', 'export', 'history'];
 
 /** On all of mail: whose it is, is decided by the accounts. */
 function mailPermissions(actions: readonly string[]): { resource: string; actions: readonly string[] }[] {
@@ -112,6 +113,7 @@ export async function completeBirth(application: Application): Promise<void> {
         await step((inside) => addSystemField(inside, collection, systemField(field)));
     });
   }
+  if (collections.some((each) => each.name === 'emails')) await addMailPermissions(application);
   await addRoles(application);
   if (name === mainName) await addMainRow(application);
 }
@@ -169,6 +171,22 @@ export async function addFirstAdmin(application: Application, admin: NewUser): P
 
 export async function hasUsers({ database }: Application): Promise<boolean> {
   return database.write(async (transaction) => (await userCount(database, transaction)) > 0);
+}
+
+/** Built-in roles of a store that had no mail yet may do with it what those of a new one may. */
+async function addMailPermissions({ database, clock }: Application): Promise<void> {
+  const there = new Set((await readRoles(database)).map((role) => role.name));
+  const named = new Set((await readPermissions(database)).map(({ role, resource }) => `${role} ${resource}`));
+  const missing = builtInRoles
+    .filter((role) => there.has(role.name))
+    .flatMap((role) => role.permissions.map((permission) => ({ role: role.name, ...permission })))
+    .filter(({ role, resource }) => isMailResource(resource) && !named.has(`${role} ${resource}`));
+  if (missing.length === 0) return;
+  const at = isoTime(clock.now());
+  await database.write(async (transaction) => {
+    for (const each of missing) await insertPermission(database, transaction, each, at);
+    await bumpVersion(transaction);
+  });
 }
 
 async function addRoles(application: Application): Promise<void> {

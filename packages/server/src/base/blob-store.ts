@@ -5,11 +5,20 @@ export interface NewBlob {
   readonly bytes: Uint8Array;
 }
 
+/** Bytes that are read piece by piece, as fast as somebody takes them. */
+export interface OpenBlob {
+  readonly size: number;
+  /** Both ends included; whoever stops early leaves nothing open. */
+  read(from: number, to: number): AsyncGenerator<Uint8Array>;
+}
+
 export interface BlobStore {
   /** Keeps bytes; they are durable when it resolves. What is there already stays. */
   put(account: number, blobs: readonly NewBlob[]): Promise<void>;
   /** Null where there is none. */
   get(account: number, sha256: string): Promise<Buffer | null>;
+  /** Without reading it; null where there is none. */
+  open(account: number, sha256: string): Promise<OpenBlob | null>;
   /** The SHA-256 of what was kept before a moment (milliseconds since the epoch): what nothing refers to may go. */
   keptBefore(account: number, moment: number): Promise<string[]>;
   remove(account: number, sha256s: readonly string[]): Promise<void>;

@@ -61,22 +61,23 @@ export interface WordTerm {
 
 /** The full-text index of mail. Words are folded and hold letters and digits alone. */
 export interface WordIndex {
-  readonly table: string;
   insert(entries: readonly IndexedWords[]): Sql;
   remove(ids: Param): Sql;
-  /** What {@link WordIndex.matches} takes: all terms hold. */
+  /** What {@link WordIndex.found} takes: all terms hold. */
   expression(terms: readonly WordTerm[]): string;
   /**
-   * Whether the index's row `alias` has the terms.
+   * Whether the e-mail `email` (an alias) has the terms.
    *
-   * @param accounts a query for the ids of the accounts that are meant: an index may skip what is of others. That nothing of
-   *   others is found is left to the rest of the statement.
+   * @param accounts a query, with the column `a`, for the accounts that are meant: an index may skip what is of others. That
+   *   nothing of others is found is left to the rest of the statement.
    */
-  matches(alias: string, expression: Param, accounts: Sql): Sql;
-  /** The column of the e-mail's id. */
-  readonly key: string;
-  /** The index itself gives what it finds in the order of keys, so that a page of it needs no sort. */
-  readonly leads: boolean;
+  found(email: Sql, expression: Param, accounts: Sql): Sql;
+  /** Where the index itself gives what it finds in the order of keys, so that a page needs no sort: its table, key and condition. */
+  readonly page: {
+    readonly table: Sql;
+    readonly key: Sql;
+    matches(expression: Param, accounts: Sql): Sql;
+  } | null;
 }
 
 /** How one engine spells what the compilers mean. Pure: no connection, no state. */

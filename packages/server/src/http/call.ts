@@ -1,6 +1,7 @@
 import type { Application } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { Lease } from '../applications/open-applications.ts';
+import type { OpenBlob } from '../base/blob-store.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import type { Proof } from '../realtime/connection.ts';
@@ -78,16 +79,25 @@ export type Answer =
       /** Kept from the first request with the same Idempotency-Key. */
       readonly replayed?: true;
     }
-  | { readonly stream: AsyncGenerator<string>; readonly contentType: string }
+  | {
+      readonly stream: AsyncGenerator<string | Uint8Array>;
+      readonly contentType: string;
+      /** Where it is a download: its name. */
+      readonly filename?: string;
+    }
   | DocumentAnswer
   | FileAnswer;
 
 /** Bytes that stand for themselves, whatever sent them. */
 export interface FileAnswer {
-  readonly file: Buffer;
+  readonly file: OpenBlob;
   readonly filename: string | null;
   /** What the bytes are known to be; null: nothing that a browser is to show. */
   readonly shownAs: string | null;
+  /** The type of a download, where it is more than bytes. */
+  readonly downloadedAs?: string;
+  /** Called once, when the bytes have been sent or nobody wants them any more. */
+  readonly done: () => void;
   /** The strong ETag, without quotation marks. */
   readonly hash: string;
 }

@@ -2,8 +2,9 @@
  * Bytes that somebody sent, on their way to a browser: under a type that the bytes themselves have, else as a download, and
  * never with any right to run.
  */
+import { pipeline, Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { FileAnswer } from './call.ts';
+import type { Answer, FileAnswer } from './call.ts';
 import { notModified, partialContent, rangeUnsatisfiable } from './status.ts';
 
 const common = {
@@ -17,7 +18,7 @@ const common = {
 };
 
 export function replyFile(
-  { file, filename, shownAs, hash }: FileAnswer,
+  { file, filename, shownAs, downloadedAs = 'application/octet-stream', hash, done }: FileAnswer,
   request: FastifyRequest,
   reply: FastifyReply,
   requestId: string,
@@ -27,29 +28,42 @@ export function replyFile(
     ...common,
     'x-request-id': requestId,
     etag,
-    'content-type': shownAs ?? 'application/octet-stream',
+    'content-type': shownAs ?? downloadedAs,
     'content-disposition': disposition(shownAs === null ? 'attachment' : 'inline', filename),
   };
   reply.hijack();
   const { raw } = reply;
-  const send = (status: number, body: Buffer, more: Record<string, string> = {}): void =>
-    void raw
-      .writeHead(status, { ...headers, ...more, 'content-length': body.length })
-      .end(request.method === 'HEAD' ? undefined : body);
-  const asked = request.headers['if-none-match'];
-  if (asked?.split(',').some((each) => each.trim().replace(/^W\//, '') === etag)) {
+  if (raw.closed) done();
+  else raw.once('close', done);
+  if (isKnown(request.headers['if-none-match'], etag)) {
     raw.writeHead(notModified, headers).end();
     return reply;
   }
-  const condition = request.headers['if-range'];
-  const range = condition === undefined || condition === etag ? rangeOf(request.headers.range, file.length) : null;
-  if (range === 'beyond') send(rangeUnsatisfiable, Buffer.alloc(0), { 'content-range': `bytes */${file.length}` });
-  else if (range === null) send(200, file);
-  else
-    send(partialContent, file.subarray(range.from, range.to + 1), {
-      'content-range': `bytes ${range.from}-${range.to}/${file.length}`,
-    });
+  const range = rangeAsked(request, etag, file.size);
+  if (range === 'beyond') {
+    const none = { 'content-range': `bytes */${file.size}`, 'content-length': 0 };
+    raw.writeHead(rangeUnsatisfiable, { ...headers, ...none }).end();
+    return reply;
+  }
+  const { from, to } = range ?? { from: 0, to: file.size - 1 };
+  const part = range && { 'content-range': `bytes ${from}-${to}/${file.size}` };
+  raw.writeHead(range ? partialContent : 200, { ...headers, ...part, 'content-length': to - from + 1 });
+  if (request.method === 'HEAD') raw.end();
+  // Whoever leaves early, or a piece that cannot be read, ends both sides: the length that was promised says that it is not all.
+  else pipeline(Readable.from(file.read(from, to), { objectMode: false }), raw, () => {});
   return reply;
+}
+
+function isKnown(asked: string | undefined, etag: string): boolean {
+  if (asked === undefined) return false;
+  return asked.trim() === '*' || asked.split(',').some((each) => each.trim().replace(/^W\//, '') === etag);
+}
+
+/** A range counts for GET alone (RFC 9110, 14.2), and only of the bytes that the client has the rest of. */
+function rangeAsked({ method, headers }: FastifyRequest, etag: string, size: number): ReturnType<typeof rangeOf> {
+  const condition = headers['if-range'];
+  if (method !== 'GET' || (condition !== undefined && condition !== etag)) return null;
+  return rangeOf(headers.range, size);
 }
 
 /** One range of bytes (RFC 9110, 14.2); several, and what is no range, are answered with the whole. */
@@ -62,10 +76,20 @@ function rangeOf(header: string | undefined, length: number): { from: number; to
   return from >= length || (first === '' && Number(last) === 0) ? 'beyond' : { from, to };
 }
 
+/** Of bytes whose end nobody knows yet. */
+export function downloadHeaders({
+  contentType,
+  filename,
+}: Extract<Answer, { stream: unknown }>): Record<string, string> {
+  if (filename === undefined) return { 'content-type': contentType };
+  const { 'accept-ranges': _, 'cache-control': __, vary: ___, ...safe } = common;
+  return { ...safe, 'content-type': contentType, 'content-disposition': disposition('attachment', filename) };
+}
+
 /** RFC 6266: a name for old programs, and the name itself. */
 function disposition(kind: 'inline' | 'attachment', filename: string | null): string {
   if (filename === null) return kind;
-  const plain = filename.replaceAll(/[^\x20-\x7e]|["\\%;]/g, '_');
+  const plain = filename.replaceAll(/[^\x20-\x7e]|["\\%;/]/g, '_');
   const encoded = encodeURIComponent(filename.toWellFormed()).replaceAll(
     /['()*]/g,
     (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,

@@ -307,7 +307,7 @@ function isClosed(origins: ReadonlySet<string> | null): boolean {
 }
 
 /** A streamed reply uses its application until it ends. */
-function streamedUnder(lease: Lease, answer: Answer & { stream: AsyncGenerator<string> }): Answer {
+function streamedUnder(lease: Lease, answer: Extract<Answer, { stream: unknown }>): Answer {
   const held = lease.again();
   return { ...answer, stream: heldStream(answer.stream, () => held.release()) };
 }

@@ -1,27 +1,30 @@
-import { decide } from '../access/grants.ts';
 import { actorOf } from '../identity/caller.ts';
 import { importMail } from '../mail/store/import-mail.ts';
 import { mailboxPlace } from '../mail/store/mailbox-place.ts';
 import { destroyEmails, moveEmails } from '../mail/store/move-mail.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import { isObject } from '../protocol/json-text.ts';
 import { requestByKeys } from '../protocol/request-normaliser.ts';
 import { accountInSight } from '../records/mail-account.ts';
 import { requireGrant } from '../records/read-records.ts';
-import type { RecordContext } from '../records/record-context.ts';
 import { rulesOf } from '../records/system/rules-of.ts';
 import { updateRecords } from '../records/write-records.ts';
 import { type Answer, type Call, contextOf, type SystemAction } from './call.ts';
 import { mediaTypeUnsupported } from './error-reply.ts';
 import { isTrial, knownParameters } from './known-parameters.ts';
-import { runGetAttachment, runGetConversation, runGetEmail } from './mail-reads.ts';
+import { composeActions } from './mail-compose.ts';
+import { runExport } from './mail-export.ts';
+import { runGetAttachment, runGetConversation, runGetEmail, runGetRaw } from './mail-reads.ts';
+import { bodyOf, refuseFiltered } from './mail-request.ts';
 import { performWrite } from './perform-write.ts';
 
 /** Mail, beside the generated actions. */
 export const mailActions: Readonly<Record<string, SystemAction>> = {
   'emails:get': { reads: true, run: runGetEmail },
+  'emails:raw': { reads: true, run: runGetRaw },
+  'emails:export': { reads: true, run: runExport },
   'conversations:get': { reads: true, run: runGetConversation },
   'attachments:get': { reads: true, run: runGetAttachment },
+  ...composeActions,
   'emails:import': { reads: false, run: runImport },
   'emails:move': { reads: false, keepsReply: true, run: runMove },
   'emails:destroy': { reads: false, keepsReply: true, run: runDestroy },
@@ -46,12 +49,6 @@ async function runImport(call: Call): Promise<Answer> {
   const place = await mailboxPlace(application.database, account.id, mailbox);
   const report = await importMail(application.mail, account, place, upload, { actor: actorOf(caller), requestId });
   return { data: JSON.stringify(report) };
-}
-
-/** Messages that are already under way into the store are held against no filter. */
-function refuseFiltered({ caller, access, registry }: RecordContext): void {
-  if (decide(caller.role, 'emails', 'create', access, registry).row?.filter)
-    throw new ApiError('NO_PERMISSION', 'A role with a row filter on emails does not import.');
 }
 
 async function runMove(call: Call): Promise<Answer> {
@@ -89,16 +86,6 @@ async function runBatchUpdate(call: Call): Promise<Answer> {
     const { data } = await updateRecords(inside, emails, requestByKeys('update', keys), values, null, rulesOf(emails));
     return { data };
   });
-}
-
-/** @param known members that it may have; null for any. */
-function bodyOf({ body, route }: Call, known: readonly string[] | null): Record<string, unknown> {
-  if (body === undefined || body === null) return {};
-  if (!isObject(body)) throw new ApiError('BODY_INVALID', `${route.resource}:${route.action} takes an object.`);
-  const unknown = known && Object.keys(body).find((name) => !known.includes(name));
-  if (unknown)
-    throw new ApiError('BODY_INVALID', `${route.resource}:${route.action} knows no "${unknown.slice(0, 60)}".`);
-  return body;
 }
 
 /** The e-mails that a request names, in its query or as `ids` in its body. */

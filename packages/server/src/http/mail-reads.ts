@@ -1,16 +1,21 @@
 /** Reads of mail as an inbox wants them: an e-mail with its text, a conversation with its e-mails, an attachment's bytes. */
+import { decide } from '../access/grants.ts';
+import { rawOf } from '../database/mail/email-rows.ts';
+import { cleanFilename } from '../mail/parse/attachment-name.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import { relatedAccess } from '../query/filter-plan.ts';
-import { getRecord } from '../records/read-records.ts';
+import { getRecord, requireGrant } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import { type Answer, type Call, contextOf } from './call.ts';
-import { namedCollection, runRecordAction } from './record-actions.ts';
+import { type Answer, type Call, contextOf, type FileAnswer } from './call.ts';
+import { runRecordAction } from './record-actions.ts';
 
 type Shown = Record<string, unknown>;
 
 /** An e-mail with text, safe HTML, headers and attachments, as far as the role may read them. */
 export async function runGetEmail(call: Call): Promise<Answer> {
+  const { raw } = call.parameters();
+  if (call.route.plain && raw !== undefined && raw !== 'false' && raw !== '0') return runGetRaw(call);
   const answer = await getWith(call, 'emails', ['content', 'attachments']);
   return flattened(answer, (email) => withContent(email));
 }
@@ -28,11 +33,11 @@ export async function runGetConversation(call: Call): Promise<Answer> {
 
 /** The bytes of an attachment; with `meta` what is known of them. */
 export async function runGetAttachment(call: Call): Promise<Answer> {
+  requireGet(call, 'attachments');
   const { meta, ...rest } = call.parameters();
   const asBytes = call.route.plain && (meta === undefined || meta === 'false' || meta === '0');
   if (!asBytes) return runRecordAction(readAs(call, rest));
   const context = contextOf(call);
-  namedCollection(context, 'attachments', 'get');
   const asked = normaliseRequest('get', { ...rest, fields: undefined }, true);
   // Whoever may not read what an attachment is may not have it either.
   const { data } = await getRecord(context, context.registry.get('attachments'), asked);
@@ -40,14 +45,54 @@ export async function runGetAttachment(call: Call): Promise<Answer> {
   const { sha256, accountId, filename } = shown;
   if (typeof sha256 !== 'string' || typeof accountId !== 'number')
     throw new ApiError('FIELD_DENIED', 'The role may not read "sha256" of attachments, and so not its bytes.');
-  const file = await call.application.mail.blobs.get(accountId, sha256);
-  if (!file) throw new ApiError('RECORD_UNKNOWN', 'The bytes of the attachment are gone.');
-  return {
-    file,
+  return bytesOf(call, accountId, sha256, {
     filename: (filename as string | null) ?? null,
     shownAs: shownAs(shown['sniffedType']),
-    hash: sha256,
-  };
+  });
+}
+
+async function bytesOf(
+  { application, hold }: Call,
+  account: number,
+  hash: string,
+  as: Pick<FileAnswer, 'filename' | 'shownAs' | 'downloadedAs'>,
+): Promise<Answer> {
+  const file = await application.mail.blobs.open(account, hash);
+  if (!file) throw new ApiError('RECORD_UNKNOWN', 'The bytes are gone.');
+  const held = hold();
+  return { file, hash, done: () => held.release(), ...as };
+}
+
+/** The message as it came, for a role that may read all of it. */
+export async function runGetRaw(call: Call): Promise<Answer> {
+  const { raw: _, ...rest } = call.parameters();
+  const context = contextOf(call);
+  requireWhole(context, 'get');
+  const { data } = await getRecord(context, context.registry.get('emails'), normaliseRequest('get', rest, true));
+  const { id, subject } = JSON.parse(data) as { id: number; subject: string | null };
+  const stored = await rawOf(context.database, Number(id));
+  if (!stored) throw new ApiError('RECORD_UNKNOWN', 'The e-mail is gone.');
+  const filename = `${cleanFilename((subject ?? '').slice(0, 100).toWellFormed()) ?? 'message'}.eml`;
+  return bytesOf(call, stored.account, stored.sha256, { filename, shownAs: null, downloadedAs: 'message/rfc822' });
+}
+
+/**
+ * In the bytes of a message is all that is known of it: they are for those who may read every field of e-mails and of their
+ * attachments.
+ *
+ * @throws ApiError 403
+ */
+export function requireWhole(context: RecordContext, action: 'get' | 'list'): void {
+  const { registry, caller, access } = context;
+  for (const name of ['emails', 'attachments']) {
+    const collection = registry.get(name);
+    const grant = requireGrant(context, collection, name === 'emails' ? action : 'get');
+    const hidden = collection.fields.find((field) => field.core && !field.hidden && !grant.may(field));
+    if (hidden)
+      throw new ApiError('FIELD_DENIED', `The role may not read "${hidden.name}" of ${name}, and so no whole message.`);
+  }
+  if (decide(caller.role, 'attachments', 'get', access, registry).row?.filter)
+    throw new ApiError('NO_PERMISSION', 'A role with a row filter on attachments reads no whole messages.');
 }
 
 /** Types that a browser shows without running anything, where the bytes are what they say. */
@@ -59,12 +104,19 @@ function shownAs(sniffed: unknown): string | null {
 
 /** A get that follows relations without being asked, where its caller names no fields, as far as the role may. */
 async function getWith(call: Call, resource: string, paths: readonly string[]): Promise<Answer> {
+  requireGet(call, resource);
   const parameters = call.parameters();
   if (['fields', 'except', 'appends'].some((name) => parameters[name] !== undefined)) return runRecordAction(call);
   const context = contextOf(call);
   return runRecordAction(
     readAs(call, { ...parameters, appends: paths.filter((path) => mayFollow(context, resource, path)) }),
   );
+}
+
+/** Before the parameters: who may not get anything learns nothing about them. */
+function requireGet(call: Call, resource: string): void {
+  const context = contextOf(call);
+  requireGrant(context, context.registry.get(resource), 'get');
 }
 
 function readAs(call: Call, parameters: Shown): Call {

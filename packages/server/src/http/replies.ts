@@ -8,7 +8,7 @@ import { bodyHash } from '../base/body-hash.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Answer, DocumentAnswer } from './call.ts';
 import { errorReply } from './error-reply.ts';
-import { replyFile } from './file-reply.ts';
+import { downloadHeaders, replyFile } from './file-reply.ts';
 import { requestIdOf } from './request-head.ts';
 import { sendPieces } from './send-pieces.ts';
 import { notModified } from './status.ts';
@@ -37,7 +37,7 @@ export class Replies {
   answer(answer: Answer, request: FastifyRequest, reply: FastifyReply, requestId: string): FastifyReply {
     if ('stream' in answer) {
       reply.hijack();
-      reply.raw.writeHead(200, { ...this.#common, 'x-request-id': requestId, 'content-type': answer.contentType });
+      reply.raw.writeHead(200, { ...this.#common, ...downloadHeaders(answer), 'x-request-id': requestId });
       void sendPieces(reply.raw, answer.stream, request.method === 'HEAD');
       return reply;
     }

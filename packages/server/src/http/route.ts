@@ -61,7 +61,7 @@ export function plainRoute(path: string, method: string): Route | null {
   const [resource = '', tk = '', ...more] = path.slice(prefix.length).split('/');
   if (more.length > 0 || !isMailResource(resource)) return null;
   const [one, all] = plainActions[method] ?? [null, null];
-  const action = tk === '' ? all : one;
+  const action = tk === '' ? (resource === 'emails' && all === 'create' ? 'saveDraft' : all) : one;
   if (action !== null) return { resource, action, tk: tk === '' ? null : decoded(tk), of: null, plain: true };
   const allow = tk === '' ? 'GET, HEAD, POST' : 'GET, HEAD, PATCH, PUT, DELETE';
   throw new ApiError('METHOD_NOT_ALLOWED', `This path answers ${allow}; nothing was changed.`, { allow });

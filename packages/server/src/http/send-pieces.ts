@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 
 /**
- * Writes pieces of text as the client takes them: none is asked for while earlier ones wait. A client that leaves ends the
+ * Writes pieces as the client takes them: none is asked for while earlier ones wait. A client that leaves ends the
  * stream; a stream that fails breaks the reply off, so that nobody takes a part for the whole.
  *
  * @param none the request was for the head alone.
  */
 export async function sendPieces(
   response: ServerResponse,
-  pieces: AsyncGenerator<string>,
+  pieces: AsyncGenerator<string | Uint8Array>,
   none: boolean,
 ): Promise<void> {
   try {

@@ -10,15 +10,19 @@ export interface Upload {
   readonly bytes: Readable;
 }
 
-const types = ['message/rfc822', 'application/mbox'];
-const takers = /^\/api\/emails(?::|%3a)import(?:[?/]|$)/i;
+/** Which types an action takes. */
+const takers: readonly (readonly [path: RegExp, types: readonly string[]])[] = [
+  [/^\/api\/emails(?::|%3a)import(?:[?/]|$)/i, ['message/rfc822', 'application/mbox']],
+  [/^\/api\/emails(?::|%3a)attach(?:[?/]|$)/i, ['application/octet-stream']],
+];
 
 /** Hands on what is uploaded without holding it: whoever takes it reads at its own pace. */
 export function takeUploads(fastify: FastifyInstance): void {
-  fastify.addContentTypeParser(types, (request, payload, done) => {
-    if (takers.test(request.raw.url!)) return done(null, payload);
-    return request.headers['content-length'] === '0' ? done(null, '') : done(mediaTypeUnsupported());
-  });
+  for (const [path, types] of takers)
+    fastify.addContentTypeParser([...types], (request, payload, done) => {
+      if (path.test(request.raw.url!)) return done(null, payload);
+      return request.headers['content-length'] === '0' ? done(null, '') : done(mediaTypeUnsupported());
+    });
 }
 
 export function uploadOf({ body, headers }: FastifyRequest): Upload | null {

@@ -1,12 +1,13 @@
 /** Mail, beside the generated actions. */
 import type { JsonSchema } from '../schema/field-type.ts';
+import { composeOperations, composeSchemas } from './mail-compose-operations.ts';
 import { body, reply } from './operation.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
 import { parametersFor } from './record-operations.ts';
 import { schemaRef } from './record-schemas.ts';
 import { listOf, object, text, textOrNull, truth, whole } from './schema-parts.ts';
 import type { Subject } from './subject.ts';
-import { granted, tag, type WrittenOperation } from './written-operation.ts';
+import { granted, numbered, tag, type WrittenOperation } from './written-operation.ts';
 
 const accountParameter: Parameter = {
   name: 'account',
@@ -48,6 +49,11 @@ const bytes = Object.fromEntries(
     'text/plain',
   ].map((type) => [type, { schema: binary }]),
 );
+const rawMessage = (description: string): JsonSchema => ({
+  description,
+  headers: tag,
+  content: { 'message/rfc822': { schema: binary } },
+});
 const many: JsonSchema = { anyOf: [{ type: 'array', items: whatever }, whole] };
 
 export const mailOperations: readonly WrittenOperation[] = [
@@ -59,6 +65,30 @@ export const mailOperations: readonly WrittenOperation[] = [
     parameters: getParameters('emails'),
     success: reply('The e-mail.', whatever, undefined, tag),
     notModified: true,
+  },
+  {
+    action: 'emails:raw',
+    method: 'get',
+    summary: 'One e-mail as it came, byte by byte',
+    description: 'Also GET /api/emails/<id>?raw=1. For roles that may read all of e-mails and their attachments.',
+    may: granted(['emails', 'get'], ['attachments', 'get']),
+    parameters: [{ ...numbered('e-mail', 1), required: false }, parameterRef('If-None-Match')],
+    success: rawMessage('The message.'),
+    notModified: true,
+    also: {
+      206: rawMessage('The bytes of a range.'),
+      416: rawMessage('The range is beyond the bytes.'),
+    },
+  },
+  {
+    action: 'emails:export',
+    method: 'get',
+    summary: 'All e-mails of an account, or of a mailbox, as an mbox',
+    description:
+      'Flags are in the headers Status and X-Status. For roles that may read all of e-mails and their attachments.',
+    may: granted(['emails', 'list'], ['emails', 'export'], ['attachments', 'get']),
+    parameters: [accountParameter, { ...mailboxParameter, description: 'Path or role of one mailbox.', schema: text }],
+    success: { description: 'An mbox.', content: { 'application/mbox': { schema: binary } } },
   },
   {
     action: 'conversations:get',
@@ -125,6 +155,7 @@ export const mailOperations: readonly WrittenOperation[] = [
     },
     success: reply('What became of them.', schemaRef('MailImport')),
   },
+  ...composeOperations,
 ];
 
 const counts = { stored: whole, duplicates: whole, unparsable: whole, failed: whole };
@@ -133,4 +164,5 @@ const problem = object({ message: whole, outcome: text, reason: textOrNull }, ['
 /** Schemas for those who work with mail. */
 export const mailSchemas: Readonly<Record<string, JsonSchema>> = {
   MailImport: object({ ...counts, problems: listOf(problem) }, [...Object.keys(counts), 'problems']),
+  ...composeSchemas,
 };

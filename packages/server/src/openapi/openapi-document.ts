@@ -5,11 +5,13 @@
 import { mainName } from '../applications/application.ts';
 import { auditCollection } from '../journal/audit-collection.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
+import { isMailResource } from '../schema/mail-collections.ts';
 import type { Collection } from '../schema/registry.ts';
 import { collectionInPath } from './definition-operations.ts';
 import { errorHeaders, errorResponses } from './error-responses.ts';
 import { type Operation, pathItem, reply } from './operation.ts';
 import { applicationHeader, type Parameter, sharedParameters } from './parameters.ts';
+import { isPlain, plainPaths } from './plain-paths.ts';
 import { plainWords } from './plain-words.ts';
 import { recordOperations, recordResponses } from './record-operations.ts';
 import { recordSchemas, schemaRef } from './record-schemas.ts';
@@ -58,13 +60,17 @@ export function* writeDocument(subject: Subject): Generator<string> {
   const system = systemOperations(subject);
   for (const { tag } of system) tags.set(tag, { name: tag, ...(words[tag] && { description: words[tag] }) });
   yield members(pathsOf(system, [], subject));
+  const plain = system.filter(isPlain);
   for (const collection of collections) {
     const part = partOf(subject, collection);
+    if (isMailResource(collection.name)) plain.push(...recordOperations(subject, collection));
     if (part.tag) tags.set(collection.name, part.tag);
     schemas.push(members(part.schemas));
     responses.push(members(part.responses));
     yield Object.keys(part.paths).length > 0 ? `,${members(part.paths)}` : '';
   }
+  const plainly = members(plainPaths(plain, subject));
+  yield plainly === '' ? '' : `,${plainly}`;
   yield `},"tags":${JSON.stringify([...tags.values()])},"components":{${members(componentsOf(subject))}`;
   yield `,"schemas":{${members(systemSchemas(subject))}`;
   for (const each of schemas) yield each === '' ? '' : `,${each}`;

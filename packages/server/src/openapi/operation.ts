@@ -32,7 +32,8 @@ export function pathItem(operation: Operation, inPath: readonly Parameter[], sub
   return [path, { parameters: [parameterRef('X-App'), ...inPath], [method]: describe(operation, subject) }];
 }
 
-function describe(operation: Operation, { statuses, caller }: Subject): JsonSchema {
+/** An operation as its path has it. */
+export function describe(operation: Operation, { statuses, caller }: Subject): JsonSchema {
   const { method, id, tag, summary, description, parameters, body, success, notModified, also, errors, open } =
     operation;
   const shown =

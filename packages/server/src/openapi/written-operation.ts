@@ -17,6 +17,8 @@ export interface WrittenOperation {
   readonly body?: JsonSchema;
   readonly success: JsonSchema;
   readonly notModified?: boolean;
+  /** Takes If-Match. */
+  readonly matches?: true;
   /** Other ways to succeed, by status. */
   readonly also?: Readonly<Record<number, JsonSchema>>;
   /** Needs no credential. */
@@ -53,7 +55,7 @@ const ownPaths: Readonly<Record<string, string>> = { 'realtime:listen': '/api/re
 
 /** As the document has it. */
 export function operationOf(written: WrittenOperation, subject: Subject): Operation {
-  const { action, method = 'post', parameters = [], may: _, ...rest } = written;
+  const { action, method = 'post', parameters = [], may: _, matches, ...rest } = written;
   const below = action.startsWith('collections/');
   const [resource = '', name = ''] = action.split(':');
   return {
@@ -63,6 +65,6 @@ export function operationOf(written: WrittenOperation, subject: Subject): Operat
     id: `${resource.replace('/', '.')}.${name}`,
     tag: below ? 'fields' : resource,
     parameters: typeof parameters === 'function' ? parameters(subject) : parameters,
-    errors: method === 'get' ? 'read' : 'write',
+    errors: method === 'get' ? 'read' : matches ? 'match' : 'write',
   };
 }

@@ -103,6 +103,11 @@ export const errorCatalogue = {
     'Other collections, records, users or keys depend on what would be destroyed or changed.',
   ),
   KEY_ENDED: entry('Conflict', 'The API key is over, or has a successor already; rotate that one, or make a new key.'),
+  MAIL_QUEUED: entry('Conflict', 'The e-mail waits to be sent, or is being sent; `emails:cancelSend` calls it back.'),
+  MAIL_NOT_QUEUED: entry(
+    'Conflict',
+    'The e-mail does not wait to be sent: it was never sent, or is on its way already.',
+  ),
   REQUEST_RUNNING: entry(
     'Conflict',
     'A request with the same Idempotency-Key is still running; wait for its end and ask again.',

@@ -1,6 +1,8 @@
 /** Bounds of a raw message and of what is made of it. What passes them is stored with what was read, never refused; `rawBytes` alone refuses. */
 export const mailLimits = {
   rawBytes: 50 * 1024 * 1024,
+  /** An mbox file that is sent at once; over it the request is refused. */
+  uploadBytes: 4 * 1024 ** 3,
   headerBytes: 256 * 1024,
   parts: 1000,
   /** Parts inside parts, messages inside messages. */
@@ -20,4 +22,15 @@ export const mailLimits = {
   searchLength: 1000,
   /** Ids by which a message is joined to a conversation. */
   threadIds: 102,
+  /** Those that one message goes to, together. */
+  recipients: 500,
+  /** Code units of a subject that is written here. */
+  subjectLength: 500,
+  /** Files of a message that is written here, and the bytes of all of them. */
+  files: 100,
+  fileBytes: 25 * 1024 * 1024,
+  /** How long a message that was sent can be called back at least. */
+  undoMilliseconds: 10_000,
+  /** How far ahead a message may be sent. */
+  sendAheadMilliseconds: 366 * 86_400_000,
 } as const;

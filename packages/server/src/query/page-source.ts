@@ -26,7 +26,7 @@ export function pageSourceOf(
   if (condition === null || keys.some(({ steps }) => steps.length > 0)) return null;
   const parts = conjuncts(condition);
   const matched = parts.find((each) => each.kind === 'matched');
-  if (matched && dialect.words.leads) {
+  if (matched && dialect.words.page) {
     const byKey = keys[0]!.field === collection.primaryKey;
     return byKey ? { by: 'words', matched, rest: without(parts, matched) } : null;
   }

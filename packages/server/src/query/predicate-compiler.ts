@@ -51,23 +51,24 @@ export function compilePredicate(
     case 'within':
       return compileWithin(predicate, alias, collection, dialect, aliases);
     case 'matched':
-      return compileMatched(predicate, alias, collection, dialect);
+      return compileMatched(predicate, alias, dialect);
   }
 }
 
 type Matched = Extract<Predicate, { kind: 'matched' }>;
 
-function compileMatched(predicate: Matched, alias: string, { primaryKey }: Collection, dialect: Dialect): Sql {
-  const { table, key } = dialect.words;
-  const found = sql`SELECT ${identifier(table)}.${identifier(key)} FROM ${identifier(table)} WHERE ${wordsMatch(predicate, dialect)}`;
-  return sql`${identifier(alias)}.${identifier(primaryKey.column!)} IN (${found})`;
+function compileMatched(predicate: Matched, alias: string, dialect: Dialect): Sql {
+  const { expression, accounts } = wordsOf(predicate);
+  return dialect.words.found(sql`${identifier(alias)}`, expression, accounts);
 }
 
-/** Whether a row of the index of words is one that is looked for. */
-export function wordsMatch({ expression, viewer }: Matched, dialect: Dialect): Sql {
+/** What the index of words is asked. */
+export function wordsOf({ expression, viewer }: Matched): { readonly expression: Param; readonly accounts: Sql } {
   const user: Param = { storage: 'integer', read: viewer.read };
-  const accounts = sql`SELECT "accountId" AS a FROM "accountMembers" WHERE "userId"=${user}`;
-  return dialect.words.matches(dialect.words.table, { storage: 'text', read: expression.read }, accounts);
+  return {
+    expression: { storage: 'text', read: expression.read },
+    accounts: sql`SELECT "accountId" AS a FROM "accountMembers" WHERE "userId"=${user}`,
+  };
 }
 
 function variablesPresent(variables: readonly Operand[]): Param {

@@ -18,7 +18,7 @@ import {
 import { compileObject } from './object-compiler.ts';
 import { compileGrouped, type PageSource, pageSourceOf } from './page-source.ts';
 import { both, inTrash, type Predicate, testsIn } from './predicate.ts';
-import { Aliases, columnOf, compilePredicate, wordsMatch } from './predicate-compiler.ts';
+import { Aliases, columnOf, compilePredicate, wordsOf } from './predicate-compiler.ts';
 import { denied } from './read-access.ts';
 import { planSearch, planWords } from './search-plan.ts';
 import { planSelection, type Selection } from './selection.ts';
@@ -297,12 +297,11 @@ function compileSourced(
   const conditionsIn = (alias: string, conditions: readonly Condition[]): Sql | null =>
     conditionsAt(alias, [...conditions, source.rest], true, collection, dialect, aliases);
   if (source.by === 'words') {
-    const { table: index, key: column } = dialect.words;
-    const found = sql`${identifier(index)}.${identifier(column)}`;
+    const { table: index, key: found, matches } = dialect.words.page!;
     const { condition, order } = segmentOf([{ key: keys[0]!, value: found }]);
-    const matched = (): Sql => wordsMatch(source.matched, dialect);
-    const where = conditionsIn(collection.table, [matched, condition && (() => condition)]);
-    return sql`SELECT ${columns} FROM ${identifier(index)} CROSS JOIN ${table} ON ${own}=${found} WHERE ${where!} ORDER BY ${order} ${range}`;
+    const { expression, accounts } = wordsOf(source.matched);
+    const where = conditionsIn(collection.table, [() => matches(expression, accounts), condition && (() => condition)]);
+    return sql`SELECT ${columns} FROM ${index} CROSS JOIN ${table} ON ${own}=${found} WHERE ${where!} ORDER BY ${order} ${range}`;
   }
   const { relation, target, of } = source.groups;
   const member = aliases.next();

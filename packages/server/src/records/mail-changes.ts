@@ -2,7 +2,9 @@
 import { isoTime } from '../base/clock.ts';
 import type { Transaction } from '../database/database.ts';
 import { type EmailPlace, EmailRows } from '../database/mail/email-rows.ts';
+import { isAnyQueued } from '../database/mail/outbox-rows.ts';
 import { actorOf } from '../identity/caller.ts';
+import { ApiError } from '../protocol/api-error.ts';
 import type { RecordContext } from './record-context.ts';
 
 /** How the counts of mailboxes change, by mailbox. */
@@ -26,6 +28,12 @@ export async function conversationsChanged(
   if (ids.length === 0) return;
   await new EmailRows(context.database, transaction).recount(ids);
   await tell(context, transaction, 'conversations.updated', 'conversations', ids);
+}
+
+/** @throws ApiError 409 where one of some e-mails waits to be sent: it stays where it is until it is called back. */
+export async function refuseQueued({ database, inside }: RecordContext, keys: readonly unknown[]): Promise<void> {
+  if (!(await isAnyQueued(database, inside!, keys))) return;
+  throw new ApiError('MAIL_QUEUED', 'The e-mail waits to be sent; call it back by emails:cancelSend first.');
 }
 
 /** Events about mail: everyday work, which the audit journal does not hold. */

@@ -77,7 +77,7 @@ export const mailCollections: readonly SystemCollection[] = [
       key,
       account,
       { name: 'path', type: 'string', required: true, allowNull: false, maxLength: 1000 },
-      { name: 'role', type: 'string', pattern: '^(inbox|sent|drafts|trash|junk|archive|all)$' },
+      { name: 'role', type: 'string', pattern: '^(inbox|sent|drafts|outbox|trash|junk|archive|all)$' },
       count('messages'),
       count('unread'),
       { name: 'uidvalidity', type: 'string', maxLength: 20 },
@@ -125,6 +125,8 @@ export const mailCollections: readonly SystemCollection[] = [
       { name: 'replyTo', type: 'json' },
       { name: 'authentication', type: 'json' },
       { name: 'rawSha256', type: 'string', maxLength: 64 },
+      // What was written, of a message that began here: a draft goes on from it.
+      { name: 'source', type: 'json', hidden: true },
     ],
   },
   {
@@ -203,6 +205,28 @@ export const mailCollections: readonly SystemCollection[] = [
       to('mailbox', 'mailboxes', { onDelete: 'cascade' }),
       { name: 'uidvalidity', type: 'string', maxLength: 20 },
       { name: 'uid', type: 'bigInt' },
+    ],
+  },
+  {
+    name: 'mailOutbox',
+    title: 'Messages on their way out',
+    internal: true,
+    timestamps: false,
+    // Whoever delivers takes what is due, by status and time.
+    indexes: [{ fields: ['status', 'sendAt'] }],
+    fields: [
+      key,
+      account,
+      { ...to('email', 'emails', { onDelete: 'cascade' }), unique: true },
+      { name: 'status', type: 'string', maxLength: 20, pattern: '^(queued|sending|sent|failed|unknown)$' },
+      { name: 'sendAt', type: 'datetime' },
+      { name: 'sender', type: 'string', maxLength: 320 },
+      { name: 'recipients', type: 'json' },
+      // Of whoever has taken it on, and until when.
+      { name: 'leasedBy', type: 'string', maxLength: 100 },
+      { name: 'leasedUntil', type: 'datetime' },
+      count('attempts'),
+      { name: 'lastError', type: 'text' },
     ],
   },
   {

@@ -302,4 +302,30 @@ describeEngines('an inbox', (engine) => {
     expect(await server.data('GET /api/conversations?search=picture', { as: 'ann' })).toHaveLength(1);
     expect(await server.data('GET /api/conversations?search=tonearm', { as: 'bob' })).toHaveLength(1);
   });
+
+  test('what comes in and what is flagged is told to who sees it, and to nobody else', {
+    timeout: 60_000,
+  }, async () => {
+    const cursorOf = async (as: string): Promise<string> => {
+      let cursor = '';
+      for (let more = true; more; ) {
+        const since = cursor === '' ? '' : `&since=${cursor}`;
+        const { meta } = (await server.call(`GET /api/changes:list?pageSize=1000${since}`, { as })).body;
+        [cursor, more] = [meta.nextCursor, meta.hasNext];
+      }
+      return cursor;
+    };
+    const [ofAnn, ofBob] = [await cursorOf('ann'), await cursorOf('bob')];
+    const waiting = (as: string, since: string): Promise<{ name: string; tk: string }[]> =>
+      server.data(`GET /api/changes:list?resource=emails&since=${since}&wait=3`, { as });
+    const [ann, bob] = [waiting('ann', ofAnn), waiting('bob', ofBob)];
+    await upload(server, 'ann', 1, rawMail({ subject: 'Told', id: 'd1@example.net' }));
+    expect((await ann).map(({ name }) => name)).toEqual(['emails.created']);
+    expect(await bob).toEqual([]);
+    const { tk } = (await ann)[0]!;
+    const since = await cursorOf('ann');
+    await server.data(`PATCH /api/emails/${tk}`, { as: 'ann', body: { starred: true } });
+    expect(await waiting('ann', since)).toMatchObject([{ name: 'emails.updated', tk, changed: ['starred'] }]);
+    expect(await server.data(`GET /api/changes:list?resource=emails&since=${ofBob}`, { as: 'bob' })).toEqual([]);
+  });
 });

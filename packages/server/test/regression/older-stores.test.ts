@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
+import { mailCollections, mailResources } from '../../src/schema/mail-collections.ts';
 import { describeEngines } from '../support/engines.ts';
+import { upload } from '../support/mail-world.ts';
+import { rawMail } from '../support/raw-mail.ts';
 import { TestServer } from '../support/scenario.ts';
 
 describeEngines('a store that an earlier version made', (engine) => {
@@ -32,6 +35,31 @@ describeEngines('a store that an earlier version made', (engine) => {
       ['tokenHash', 'apiKeys'],
     ])
       expect((await server.call(`GET /api/${hidden}:list?fields=${name}`)).status).toBe(403);
+    await server.stop();
+  });
+
+  test('gets mail, and its built-in roles may work with it', async () => {
+    const server = await TestServer.start(engine);
+    const { database } = server.running.applications.main;
+    await database.write(async (transaction) => {
+      const run = (text: string): Promise<unknown> => transaction.run({ text, values: [] });
+      for (const { name } of [...mailCollections].reverse()) {
+        await run(`DELETE FROM _fields WHERE collection_id=(SELECT id FROM _collections WHERE name='${name}')`);
+        await run(`DELETE FROM _collections WHERE name='${name}'`);
+        await run(`DROP TABLE "${name}"`);
+      }
+      await run('DROP TABLE _mail_text');
+      await run(`DELETE FROM permissions WHERE resource IN (${mailResources.map((each) => `'${each}'`).join()})`);
+    });
+    await server.running.stop();
+    await server.boot();
+    const body = { email: 'ann@example.com', password: 'correct horse', roles: ['editor'] };
+    await server.data('POST /api/users:create', { body });
+    server.tokens.set('ann', await server.signIn(body.email, body.password));
+    await server.data('POST /api/accounts:create', { as: 'ann', body: { address: 'shop@example.com' } });
+    const report = await upload(server, 'ann', 1, rawMail({ subject: 'New here' }));
+    expect(report.stored).toBe(1);
+    expect(await server.data('GET /api/emails?search=new', { as: 'ann' })).toHaveLength(1);
     await server.stop();
   });
 });

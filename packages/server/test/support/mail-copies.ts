@@ -13,6 +13,7 @@ import type { TestServer } from './scenario.ts';
 export const noBlobs: BlobStore = {
   put: async () => {},
   get: async () => null,
+  open: async () => null,
   keptBefore: async () => [],
   remove: async () => {},
   accounts: async () => [],

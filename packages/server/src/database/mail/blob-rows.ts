@@ -1,5 +1,5 @@
 /** Blobs in the database, in pieces: where any number of servers must see them. */
-import type { BlobStore, NewBlob } from '../../base/blob-store.ts';
+import type { BlobStore, NewBlob, OpenBlob } from '../../base/blob-store.ts';
 import type { Clock } from '../../base/clock.ts';
 import { isoTime } from '../../base/clock.ts';
 import type { Database } from '../database.ts';
@@ -50,6 +50,24 @@ export class DatabaseBlobs implements BlobStore {
       sql`SELECT encode(bytes,'base64') FROM _blobs WHERE account=${value('integer', account)} AND sha256=${value('text', sha256)} ORDER BY part`,
     );
     return rows.length === 0 ? null : Buffer.concat(rows.map(([piece]) => Buffer.from(piece as string, 'base64')));
+  }
+
+  async open(account: number, sha256: string): Promise<OpenBlob | null> {
+    const run = reading(this.#database);
+    const which = sql`account=${value('integer', account)} AND sha256=${value('text', sha256)}`;
+    const [row] = await run(sql`SELECT count(*),sum(octet_length(bytes)) FROM _blobs WHERE ${which}`);
+    if (Number(row![0]) === 0) return null;
+    return {
+      size: Number(row![1]),
+      async *read(from, to): AsyncGenerator<Uint8Array> {
+        for (let part = Math.floor(from / pieceBytes); part * pieceBytes <= to; part += 1) {
+          const [piece] = await run(sql`SELECT encode(bytes,'base64') FROM _blobs WHERE ${which} AND part=${part}`);
+          if (!piece) throw new Error('a piece of a blob is gone');
+          const begin = part * pieceBytes;
+          yield Buffer.from(piece[0] as string, 'base64').subarray(Math.max(0, from - begin), to - begin + 1);
+        }
+      },
+    };
   }
 
   async keptBefore(account: number, moment: number): Promise<string[]> {

@@ -221,17 +221,7 @@ export class MailWriter {
 
   async #addAttachments(emails: readonly NewEmail[], keys: readonly number[]): Promise<void> {
     const rows = emails.flatMap(({ attachments }, index) =>
-      attachments.map((each) => [
-        this.#account,
-        keys[index],
-        each.filename,
-        each.contentType,
-        each.sniffedType,
-        each.size,
-        each.disposition,
-        each.contentId,
-        each.sha256,
-      ]),
+      attachments.map((each) => attachmentValues(this.#account, keys[index]!, each)),
     );
     await this.#insert('attachments', attachmentColumns, rows);
   }
@@ -393,7 +383,7 @@ const emailFields = [
   ['bodyState', 'text'],
 ] as const satisfies readonly (readonly [keyof NewEmail, Columns[number][1]])[];
 const emailColumns: Columns = [['id', 'bigint'], ['accountId', 'integer'], ['contentId', 'bigint'], ...emailFields];
-const attachmentColumns: Columns = [
+export const attachmentColumns: Columns = [
   ['accountId', 'integer'],
   ['emailId', 'bigint'],
   ['filename', 'text'],
@@ -404,6 +394,21 @@ const attachmentColumns: Columns = [
   ['contentId', 'text'],
   ['sha256', 'text'],
 ];
+
+/** In the order of {@link attachmentColumns}. */
+export function attachmentValues(account: number, email: number, each: NewAttachment): readonly unknown[] {
+  return [
+    account,
+    email,
+    each.filename,
+    each.contentType,
+    each.sniffedType,
+    each.size,
+    each.disposition,
+    each.contentId,
+    each.sha256,
+  ];
+}
 
 function json(text: unknown): unknown {
   return typeof text === 'string' ? JSON.parse(text) : text;

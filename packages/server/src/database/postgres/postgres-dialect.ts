@@ -234,8 +234,9 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
       sql`CREATE INDEX i_replies ON _replies (at)`,
     ],
     _mail_text: [
-      sql`CREATE TABLE _mail_text (id int8 PRIMARY KEY, words tsvector NOT NULL)`,
+      sql`CREATE TABLE _mail_text (id int8 PRIMARY KEY, account int4 NOT NULL, words tsvector NOT NULL)`,
       sql`CREATE INDEX i_mail_text ON _mail_text USING gin (words)`,
+      sql`CREATE INDEX i_mail_text_account ON _mail_text (account,id)`,
       // Ten thousand words whose number is known: what is rarer is looked up, what is common is met on the way.
       sql`ALTER TABLE _mail_text ALTER COLUMN words SET STATISTICS 1000`,
     ],

@@ -27,18 +27,17 @@ const mostPlaces = 200;
 
 /** `tsvector` under GIN. */
 export const postgresWords: WordIndex = {
-  table: '_mail_text',
-  key: 'id',
-  leads: false,
-  insert: (entries) => sql`INSERT INTO _mail_text (id,words) VALUES ${join(entries.map(rowOf), ',')}`,
+  insert: (entries) => sql`INSERT INTO _mail_text (id,account,words) VALUES ${join(entries.map(rowOf), ',')}`,
   remove: (ids) => sql`DELETE FROM _mail_text WHERE id = ANY(${ids})`,
   expression,
-  // Which accounts are meant is left to the rest of the statement: the planner guesses by the words alone how many rows they find.
-  matches: (alias, expression) => sql`${`"${alias}"`}.words @@ ${expression}::tsquery`,
+  // The account stands with the words, so that the newest of a small one are not looked for among all of a big one.
+  found: (email, expression) =>
+    sql`EXISTS (SELECT 1 FROM _mail_text w WHERE w.id=${email}.id AND w.account=${email}."accountId" AND w.words @@ ${expression}::tsquery)`,
+  page: null,
 };
 
 function rowOf(entry: IndexedWords): Sql {
-  return sql`(${value('bigint', entry.id)},${value('text', vectorOf(entry))}::tsvector)`;
+  return sql`(${value('bigint', entry.id)},${value('integer', entry.account)},${value('text', vectorOf(entry))}::tsvector)`;
 }
 
 function vectorOf(entry: IndexedWords): string {

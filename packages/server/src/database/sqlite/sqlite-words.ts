@@ -1,20 +1,22 @@
 import type { IndexedWords, WordColumn, WordIndex, WordTerm } from '../dialect.ts';
-import { join, sql, value } from '../sql.ts';
+import { join, type Param, type Sql, sql, value } from '../sql.ts';
 
 const columns: readonly WordColumn[] = ['subject', 'sender', 'recipients', 'body', 'files'];
 
 /** FTS5. The account is a word too, so that a word which all of a big account's mails have costs a small one nothing. */
 export const sqliteWords: WordIndex = {
-  table: '_mail_text',
-  key: 'rowid',
-  leads: true,
   insert: (entries) =>
     sql`INSERT INTO _mail_text (rowid,account,${columns.join(',')}) VALUES ${join(entries.map(rowOf), ',')}`,
   remove: (ids) => sql`DELETE FROM _mail_text WHERE rowid IN (SELECT value FROM json_each(${ids}))`,
   expression,
-  matches: (_, expression, accounts) =>
-    sql`_mail_text MATCH (SELECT concat('account:(',ifnull(group_concat(concat('"',a,'"'),' OR '),'"0"'),')',${expression}) FROM (SELECT a FROM (${accounts}) LIMIT 10000))`,
+  found: (email, expression, accounts) =>
+    sql`${email}.id IN (SELECT rowid FROM _mail_text WHERE ${matches(expression, accounts)})`,
+  page: { table: sql`_mail_text`, key: sql`_mail_text.rowid`, matches },
 };
+
+function matches(expression: Param, accounts: Sql): Sql {
+  return sql`_mail_text MATCH (SELECT concat('account:(',ifnull(group_concat(concat('"',a,'"'),' OR '),'"0"'),')',${expression}) FROM (SELECT a FROM (${accounts}) LIMIT 10000))`;
+}
 
 function rowOf(entry: IndexedWords): ReturnType<typeof sql> {
   const texts = columns.map((name) => sql`${value('text', entry[name].join(' '))}`);

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { BlobStore, NewBlob } from '../../base/blob-store.ts';
+import type { BlobStore, NewBlob, OpenBlob } from '../../base/blob-store.ts';
 
 const hash = /^[0-9a-f]{64}$/;
 
@@ -32,6 +33,18 @@ export class FileBlobs implements BlobStore {
 
   async get(account: number, sha256: string): Promise<Buffer | null> {
     return readFile(this.#path(account, sha256)).catch(nullIfMissing);
+  }
+
+  async open(account: number, sha256: string): Promise<OpenBlob | null> {
+    const path = this.#path(account, sha256);
+    const found = await stat(path).catch(nullIfMissing);
+    if (!found) return null;
+    return {
+      size: found.size,
+      async *read(start, end): AsyncGenerator<Uint8Array> {
+        if (end >= start) yield* createReadStream(path, { start, end, highWaterMark: 64 * 1024 });
+      },
+    };
   }
 
   async keptBefore(account: number, moment: number): Promise<string[]> {

@@ -1,4 +1,10 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { ApiError } from '../../protocol/api-error.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import type { FileMessage } from '../files/mail-file.ts';
 import { readMbox } from '../files/mbox-reader.ts';
@@ -59,8 +65,26 @@ export async function importMail(
 }
 
 async function* messagesOf({ type, bytes }: Upload): AsyncGenerator<FileMessage> {
-  if (type === 'application/mbox') yield* readMbox(bytes);
-  else yield whole(bytes);
+  if (type !== 'application/mbox') return yield whole(bytes);
+  const folder = await mkdtemp(join(tmpdir(), 'tablinum-import-'));
+  try {
+    const path = join(folder, 'mbox');
+    await pipeline(bytes, bounded, createWriteStream(path, { mode: 0o600 }));
+    yield* readMbox(createReadStream(path));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Received whole before anything of it is stored: an upload that breaks off leaves nothing, and may be as long as the disk allows. */
+async function* bounded(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let size = 0;
+  for await (const piece of bytes) {
+    size += piece.length;
+    if (size > mailLimits.uploadBytes)
+      throw new ApiError('BODY_TOO_LARGE', 'An upload has at most 4 GiB; send the file in pieces.');
+    yield piece;
+  }
 }
 
 function incomingOf({ raw, receivedAt, flags = [] }: FileMessage, mailbox: MailboxPlace): IncomingMail {

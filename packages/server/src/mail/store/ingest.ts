@@ -10,7 +10,7 @@ import type { Database, Transaction } from '../../database/database.ts';
 import { MailWriter, presentEmails } from '../../database/mail/mail-writer.ts';
 import { MailTooLarge, type ParsePool } from '../parse/parse-pool.ts';
 import type { MailAddress } from '../parse/parsed-mail.ts';
-import { groupsOf } from '../threads/conversation-groups.ts';
+import { type Groups, groupsOf } from '../threads/conversation-groups.ts';
 import { conversationSubject } from '../threads/conversation-subject.ts';
 import { looseLinks } from '../threads/loose-links.ts';
 import { threadSigns } from '../threads/thread-signs.ts';
@@ -61,6 +61,33 @@ export class MailIngest {
       this.#parts.logger.warn({ err: error }, 'a message could not be stored');
       return [{ outcome: 'failed', emailId: null, reason: 'The server could not store it; its log says why.' }];
     }
+  }
+
+  /**
+   * Parses a message and keeps its bytes: what {@link storeInside} needs. What is not stored after that is swept.
+   *
+   * @throws MailTooLarge
+   */
+  async prepare(account: MailAccount, incoming: IncomingMail): Promise<ReadMail> {
+    const mail = await this.#parts.parser.parse(incoming.raw);
+    const moment = receivedAt(incoming.receivedAt, mail.sentAt, this.#parts.clock.now());
+    const ready = {
+      incoming,
+      mail,
+      identity: mailIdentity(incoming.raw),
+      signs: threadSigns(mail, moment),
+      receivedAt: moment,
+    };
+    if (this.#closed) throw new Error('the application is being closed');
+    await this.#parts.blobs.put(account.id, blobsOf(ready));
+    return ready;
+  }
+
+  /** Stores a prepared message inside a transaction that has the turn `mail <account>`. Returns its key. */
+  async storeInside(transaction: Transaction, account: MailAccount, ready: ReadMail, by: IngestBy): Promise<number> {
+    const writer = new MailWriter(this.#parts.database, transaction, account.id);
+    const [id] = await this.#storeFresh(transaction, writer, account, [ready], by);
+    return id!;
   }
 
   async #storeAll(account: MailAccount, messages: readonly IncomingMail[], by: IngestBy): Promise<Ingested[]> {
@@ -139,7 +166,7 @@ export class MailIngest {
   ): Promise<number[]> {
     if (fresh.length === 0) return [];
     const { changes, clock } = this.#parts;
-    const { conversations, made } = await joinConversations(writer, account, fresh);
+    const { conversations, made, merges } = await joinConversations(writer, account, fresh);
     const now = clock.now();
     const emails = fresh.map((each, index) => newEmail(each, conversations[index]!, account));
     const ids = await writer.addEmails(emails);
@@ -147,8 +174,8 @@ export class MailIngest {
       ...new Map(fresh.flatMap(({ signs }, index) => signs.keys.map((key) => [key, conversations[index]!] as const))),
     ]);
     await writer.addWords(fresh.map(({ mail }, index) => indexedWords(ids[index]!, account.id, mail)));
-    const touched = [...new Set(conversations)];
-    await addParticipants(writer, fresh, conversations);
+    const touched = [...new Set([...conversations, ...merges.flatMap(({ into, others }) => [into, ...others])])];
+    await addParticipants(writer, fresh, conversations, merges);
     await writer.recount(touched);
     for (const [mailbox, list] of Map.groupBy(emails, (each) => each.mailboxId))
       await writer.countIn(mailbox, list.length, list.filter((each) => !each.read).length);
@@ -187,12 +214,19 @@ function blobsOf({ incoming, mail }: ReadMail): { sha256: string; bytes: Uint8Ar
   return [{ sha256: mail.sha256, bytes: incoming.raw }, ...mail.attachments];
 }
 
+interface Joined {
+  /** For each message. */
+  readonly conversations: readonly number[];
+  readonly made: ReadonlySet<number>;
+  readonly merges: Groups['merges'];
+}
+
 /** Which conversation each message belongs to; those that begin one have it made, and those that turn out to be one are joined. */
 async function joinConversations(
   writer: MailWriter,
   account: MailAccount,
   fresh: readonly ReadMail[],
-): Promise<{ readonly conversations: readonly number[]; readonly made: ReadonlySet<number> }> {
+): Promise<Joined> {
   const known = await writer.threads([...new Set(fresh.flatMap(({ signs }) => signs.keys))]);
   const links = await looseLinks(
     writer,
@@ -210,6 +244,7 @@ async function joinConversations(
   return {
     conversations: places.map((place) => ('first' in place ? idOf.get(place.first)! : place.conversation)),
     made: new Set(ids),
+    merges,
   };
 }
 
@@ -230,22 +265,29 @@ async function placeAgain(
   }
 }
 
-async function addParticipants(
+/** Whoever takes part in a message takes part in its conversation, and in the one that it is joined to. */
+export async function addParticipants(
   writer: MailWriter,
   fresh: readonly ReadMail[],
   conversations: readonly number[],
+  merges: Groups['merges'] = [],
 ): Promise<void> {
-  const present = await writer.participants([...new Set(conversations)]);
+  const ids = [...conversations, ...merges.flatMap(({ into, others }) => [into, ...others])];
+  const present = await writer.participants([...new Set(ids)]);
   const named = new Map<number, Map<string, MailAddress>>();
-  fresh.forEach(({ mail }, index) => {
-    const id = conversations[index]!;
-    const people = named.get(id) ?? new Map((present.get(id) ?? []).map((each) => [each.address.toLowerCase(), each]));
-    for (const each of [...mail.from, ...mail.to, ...mail.cc]) {
-      const address = each.address.toLowerCase();
-      if (address !== '' && !people.has(address) && people.size < mostParticipants) people.set(address, each);
-    }
-    named.set(id, people);
-  });
+  const add = (id: number, people: readonly MailAddress[]): void => {
+    const known = named.get(id) ?? byAddress(present.get(id) ?? []);
+    for (const [address, each] of byAddress(people))
+      if (!known.has(address) && known.size < mostParticipants) known.set(address, each);
+    named.set(id, known);
+  };
+  for (const { into, others } of merges) for (const other of others) add(into, present.get(other) ?? []);
+  for (const [index, { mail }] of fresh.entries()) add(conversations[index]!, [...mail.from, ...mail.to, ...mail.cc]);
   for (const [id, people] of named)
     if (people.size > (present.get(id)?.length ?? 0)) await writer.setParticipants(id, [...people.values()]);
+}
+
+function byAddress(people: readonly MailAddress[]): Map<string, MailAddress> {
+  const written = people.filter(({ address }) => address !== '');
+  return new Map(written.map((each) => [each.address.toLowerCase(), each]));
 }

@@ -1,5 +1,6 @@
-import type { Database } from '../../database/database.ts';
+import type { Database, Transaction } from '../../database/database.ts';
 import { addMailbox, mailboxesOf, type StoredMailbox } from '../../database/mail/account-rows.ts';
+import { ApiError } from '../../protocol/api-error.ts';
 import type { MailboxPlace } from './incoming-mail.ts';
 
 /** Names by which mail programs call the mailboxes that everybody has. */
@@ -7,6 +8,7 @@ const roleNames: Readonly<Record<string, readonly string[]>> = {
   inbox: ['inbox'],
   sent: ['sent', 'sent items', 'sent mail', 'sent messages'],
   drafts: ['drafts', 'draft'],
+  outbox: ['outbox'],
   trash: ['trash', 'deleted items', 'deleted messages', 'bin'],
   junk: ['junk', 'spam', 'junk e-mail', 'junk email', 'bulk mail'],
   archive: ['archive', 'archives'],
@@ -17,6 +19,27 @@ const roleNames: Readonly<Record<string, readonly string[]>> = {
 export function roleOfPath(path: string): string | null {
   const name = path.split(/[/.]/).at(-1)!.trim().toLowerCase();
   return Object.entries(roleNames).find(([, names]) => names.includes(name))?.[0] ?? null;
+}
+
+/** The mailbox that has a role in an account, inside a transaction; made as `path` where there is none. */
+export async function rolePlace(
+  database: Database,
+  transaction: Transaction,
+  account: number,
+  role: string,
+  path: string,
+): Promise<MailboxPlace> {
+  const find = async (): Promise<StoredMailbox | undefined> =>
+    (await mailboxesOf(database, account, transaction)).find((each) => each.role === role);
+  const there = await find();
+  if (there) return placeOf(there);
+  await addMailbox(database, transaction, account, path, role);
+  const made = await find();
+  if (made) return placeOf(made);
+  throw new ApiError(
+    'DEPENDANTS_EXIST',
+    `A mailbox "${path}" is there and has another role; give it the role ${role}.`,
+  );
 }
 
 /** The mailbox of an account by its path or its role; made where there is none. */

@@ -1,18 +1,17 @@
 /** E-mails change their mailbox: by a move, or because somebody destroys them, which puts them into the trash first. */
-import type { Transaction } from '../../database/database.ts';
-import { addMailbox, mailboxesOf } from '../../database/mail/account-rows.ts';
+import { mailboxesOf } from '../../database/mail/account-rows.ts';
 import { type EmailPlace, EmailRows } from '../../database/mail/email-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { requestByKeys } from '../../protocol/request-normaliser.ts';
 import { statesAt, writeHistory } from '../../records/history.ts';
-import { conversationsChanged, MailboxCounts, tell } from '../../records/mail-changes.ts';
+import { conversationsChanged, MailboxCounts, refuseQueued, tell } from '../../records/mail-changes.ts';
 import { missing, requireGrant } from '../../records/read-records.ts';
 import type { RecordContext } from '../../records/record-context.ts';
 import { recordsInSight, sightOf } from '../../records/records-in-sight.ts';
 import { rulesOf } from '../../records/system/rules-of.ts';
 import { destroyRecords } from '../../records/write-records.ts';
 import type { MailboxPlace } from './incoming-mail.ts';
-import { placeOf } from './mailbox-place.ts';
+import { placeOf, rolePlace } from './mailbox-place.ts';
 
 const anyRow = sightOf(null);
 
@@ -46,7 +45,7 @@ export async function destroyEmails(inside: RecordContext, keys: readonly number
   if (gone.length > 0) await destroyRecords(inside, emails, requestByKeys('destroy', gone), null, rulesOf(emails));
   const rest = places.filter(({ id }) => !gone.includes(id));
   for (const [account, list] of Map.groupBy(rest, (each) => each.accountId))
-    await put(inside, list, await trashOf(inside, account));
+    await put(inside, list, await rolePlace(inside.database, inside.inside!, account, 'trash', 'Trash'));
   return places.length;
 }
 
@@ -56,15 +55,31 @@ async function reached(
   keys: readonly number[],
   action: 'update' | 'destroy',
 ): Promise<EmailPlace[]> {
-  const emails = inside.registry.get('emails');
-  const grant = requireGrant(inside, emails, action);
-  const context = { ...inside, grants: `${inside.grants} reached by ${action}` };
-  const found = await recordsInSight(context, emails, { ...grant, may: () => true }, anyRow, keys);
-  if (found.size < keys.length) throw missing(emails, grant);
+  await requireReach(inside, keys, action);
+  await refuseQueued(inside, keys);
   return new EmailRows(inside.database, inside.inside!).places(keys);
 }
 
-async function put(inside: RecordContext, places: readonly EmailPlace[], to: MailboxPlace): Promise<void> {
+/** @throws ApiError 403 or 404 unless a role's grant reaches all of some e-mails. */
+export async function requireReach(
+  context: RecordContext,
+  keys: readonly number[],
+  action: 'update' | 'destroy',
+): Promise<void> {
+  const emails = context.registry.get('emails');
+  const grant = requireGrant(context, emails, action);
+  const named = { ...context, grants: `${context.grants} reached by ${action}` };
+  const found = await recordsInSight(named, emails, { ...grant, may: () => true }, anyRow, keys);
+  if (found.size < keys.length) throw missing(emails, grant);
+}
+
+/** Puts e-mails into a mailbox of their account, whatever the role; those that are there stay. */
+export async function put(
+  inside: RecordContext,
+  places: readonly EmailPlace[],
+  to: MailboxPlace,
+  changed: readonly string[] = [],
+): Promise<void> {
   const transaction = inside.inside!;
   const moved = places.filter(({ mailboxId }) => mailboxId !== to.id);
   if (moved.length === 0) return;
@@ -79,7 +94,7 @@ async function put(inside: RecordContext, places: readonly EmailPlace[], to: Mai
   }
   await rows.move(keys, to.id, to.folder);
   await rows.count(counts.changes);
-  await tell(inside, transaction, 'emails.updated', 'emails', keys, ['mailboxId', 'folder']);
+  await tell(inside, transaction, 'emails.updated', 'emails', keys, ['mailboxId', 'folder', ...changed]);
   await writeHistory({ context: inside, collection: emails }, transaction, 'updated', keys, before);
   await conversationsChanged(inside, transaction, moved);
 }
@@ -97,19 +112,4 @@ async function namedMailbox(
       : (all.find(({ path }) => path === named) ?? all.find((each) => each.role === role));
   if (found) return placeOf(found);
   throw new ApiError('REFERENCE_MISSING', 'mailbox: the account of the e-mail has no such mailbox.');
-}
-
-async function trashOf({ database, inside }: RecordContext, account: number): Promise<MailboxPlace> {
-  const transaction: Transaction = inside!;
-  const find = async (): Promise<MailboxPlace | null> => {
-    const found = (await mailboxesOf(database, account, transaction)).find(({ role }) => role === 'trash');
-    return found ? placeOf(found) : null;
-  };
-  const there = await find();
-  if (there) return there;
-  await addMailbox(database, transaction, account, 'Trash', 'trash');
-  const made = await find();
-  if (!made)
-    throw new ApiError('DEPENDANTS_EXIST', 'A mailbox "Trash" is there and has another role; give it the role trash.');
-  return made;
 }

@@ -66,13 +66,14 @@ export function newEmail(
 }
 
 /**
- * When a message was received, in milliseconds since the epoch. Senders forge dates: one that cannot be is not believed.
+ * When a message was received, in milliseconds since the epoch. Senders forge dates, and files are copied: a moment that cannot be is
+ * not believed.
  *
- * @param given by the account's server.
+ * @param given by the account's server, or by the file that a message lay in.
  */
 export function receivedAt(given: string | null, sentAt: string | null, now: number): number {
-  const moment = Date.parse(given ?? sentAt ?? '');
-  return moment >= firstMail && moment <= now + day ? moment : now;
+  const moments = [given, sentAt].map((each) => Date.parse(each ?? ''));
+  return moments.find((each) => each >= firstMail && each <= now + day) ?? now;
 }
 
 /** What a search finds an e-mail by. */

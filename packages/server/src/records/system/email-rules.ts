@@ -2,7 +2,7 @@ import { EmailRows } from '../../database/mail/email-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import type { Collection } from '../../schema/registry.ts';
-import { conversationsChanged, MailboxCounts } from '../mail-changes.ts';
+import { conversationsChanged, MailboxCounts, refuseQueued } from '../mail-changes.ts';
 import type { RecordContext } from '../record-context.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
 
@@ -22,6 +22,7 @@ export const emailRules: RecordRules = {
     const places = await rows.places(keys);
     const counts = new MailboxCounts();
     if (action === 'destroy') {
+      await refuseQueued({ ...context, inside: transaction }, keys);
       const remove = await rows.forget(keys);
       for (const { mailboxId, read } of places) counts.add(mailboxId, -1, read ? 0 : -1);
       return async () => {

@@ -1,0 +1,199 @@
+/** Statements about messages that are written here: what was written, and how a draft is written anew. */
+import type { Database, Row, Transaction } from '../database.ts';
+import type { IndexedWords } from '../dialect.ts';
+import { reading, writing } from '../identity-store.ts';
+import { insertRows } from '../row-insert.ts';
+import { listValue, type Sql, sql, value } from '../sql.ts';
+import {
+  attachmentColumns,
+  attachmentValues,
+  type MailAddressValue,
+  type NewAttachment,
+  type NewEmail,
+} from './mail-writer.ts';
+
+/** A message of an account as it is now. */
+export interface StoredDraft {
+  readonly id: number;
+  readonly accountId: number;
+  readonly conversationId: number;
+  readonly draft: boolean;
+  /** The record's hidden write counter. */
+  readonly version: number;
+  readonly subject: string;
+  readonly messageId: string | null;
+  readonly sentAt: string | null;
+  readonly from: readonly MailAddressValue[];
+  readonly to: readonly MailAddressValue[];
+  readonly cc: readonly MailAddressValue[];
+  readonly bcc: readonly MailAddressValue[];
+  readonly replyTo: readonly MailAddressValue[];
+  /** Message-IDs without angle brackets. */
+  readonly inReplyTo: readonly string[];
+  readonly references: readonly string[];
+  readonly text: string;
+  readonly html: string | null;
+  /** What was written; null where the message did not begin here. */
+  readonly source: unknown;
+}
+
+/** As whom an account writes. */
+export interface Sender {
+  readonly name: string | null;
+  readonly address: string;
+}
+
+/** @param transaction the one under way, where there is one. */
+export async function readDraft(
+  database: Database,
+  id: number,
+  transaction?: Transaction,
+): Promise<StoredDraft | null> {
+  const run = transaction ? writing(database, transaction) : reading(database);
+  const [row] = await run(
+    sql`SELECT e."accountId",e."conversationId",e.draft,e._v,e.subject,e."messageId",e."sentAt",c.text,c.html,c.source,e."from",e."to",e.cc,c.bcc,c."replyTo",c."inReplyTo",c."references" FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e.id=${value('bigint', id)}`,
+  );
+  if (!row) return null;
+  const [account, conversation, draft, version, subject, messageId, sentAt, text, html, source, ...lists] = row;
+  const [from, to, cc, bcc, replyTo] = lists.slice(0, 5).map((each) => (json(each) ?? []) as MailAddressValue[]);
+  const [inReplyTo, references] = lists.slice(5).map((each) => (json(each) ?? []) as string[]);
+  return {
+    id,
+    accountId: Number(account),
+    conversationId: Number(conversation),
+    draft: Boolean(draft),
+    version: Number(version),
+    subject: (subject ?? '') as string,
+    messageId: messageId as string | null,
+    sentAt: sentAt === null ? null : new Date(sentAt as string).toISOString(),
+    text: (text ?? '') as string,
+    html: html as string | null,
+    source: json(source),
+    from: from!,
+    to: to!,
+    cc: cc!,
+    bcc: bcc!,
+    replyTo: replyTo!,
+    inReplyTo: inReplyTo!,
+    references: references!,
+  };
+}
+
+export async function readSender(database: Database, account: number): Promise<Sender> {
+  const [row] = await reading(database)(sql`SELECT name,address FROM accounts WHERE id=${value('integer', account)}`);
+  return { name: (row?.[0] ?? null) as string | null, address: row?.[1] as string };
+}
+
+/** Where the bytes of files lie that belong to e-mails, by the files' ids. */
+export interface StoredFile extends NewAttachment {
+  readonly id: number;
+  readonly accountId: number;
+}
+
+/** @param of the ids of files, or the e-mail whose files they are. */
+export async function readFiles(
+  database: Database,
+  of: { readonly ids: readonly number[] } | { readonly email: number },
+): Promise<StoredFile[]> {
+  const which =
+    'ids' in of
+      ? database.dialect.isIn(sql`id`, listValue('integer', of.ids))
+      : sql`"emailId"=${value('bigint', of.email)}`;
+  const rows = await reading(database)(
+    sql`SELECT id,"accountId",filename,"contentType","sniffedType",size,disposition,"contentId",sha256 FROM attachments WHERE ${which} ORDER BY id`,
+  );
+  return rows.map(fileOf);
+}
+
+/** Drafts inside a transaction. */
+export class DraftRows {
+  readonly #database: Database;
+  readonly #run: (statement: Sql) => Promise<Row[]>;
+
+  constructor(database: Database, transaction: Transaction) {
+    this.#database = database;
+    this.#run = writing(database, transaction);
+    for (const table of ['emails', 'mailContents', 'attachments', 'conversations']) transaction.touch(table);
+  }
+
+  /** Keeps what was written beside its message. */
+  async setSource(email: number, source: unknown, bcc: unknown): Promise<void> {
+    await this.#run(
+      sql`UPDATE "mailContents" SET source=${value('json', source)},bcc=${value('json', bcc)} WHERE id=(SELECT "contentId" FROM emails WHERE id=${value('bigint', email)})`,
+    );
+  }
+
+  /** A draft as it is written now; its place in lists and its conversation stay. */
+  async rewrite(id: number, email: NewEmail, words: IndexedWords): Promise<void> {
+    const { content } = email;
+    const key = value('bigint', id);
+    await this.#run(
+      sql`UPDATE "mailContents" SET text=${value('text', content.text)},html=${value('text', content.html)},headers=${value('json', content.headers)},"inReplyTo"=${value('json', content.inReplyTo)},"references"=${value('json', content.references)},"rawSha256"=${value('text', content.rawSha256)} WHERE id=(SELECT "contentId" FROM emails WHERE id=${key})`,
+    );
+    await this.#run(
+      sql`UPDATE emails SET identity=${value('text', email.identity)},"subjectKey"=${value('text', email.subjectKey)},orphan=${value('boolean', email.orphan)},"messageId"=${value('text', email.messageId)},subject=${value('text', email.subject)},"from"=${value('json', email.from)},"to"=${value('json', email.to)},cc=${value('json', email.cc)},"sentAt"=${value('datetime', email.sentAt)},snippet=${value('text', email.snippet)},size=${value('integer', email.size)},"hasAttachments"=${value('boolean', email.hasAttachments)},warnings=${value('json', email.warnings)},"bodyState"=${value('text', email.bodyState)},_v=_v+1 WHERE id=${key}`,
+    );
+    await this.#run(this.#database.dialect.words.remove(listValue('bigint', [id])));
+    await this.#run(this.#database.dialect.words.insert([words]));
+  }
+
+  /** The files of a draft; those that it had keep their ids. */
+  async setFiles(account: number, email: number, files: readonly NewAttachment[]): Promise<void> {
+    const rows = await this.#run(
+      sql`SELECT id,"accountId",filename,"contentType","sniffedType",size,disposition,"contentId",sha256 FROM attachments WHERE "emailId"=${value('bigint', email)} ORDER BY id`,
+    );
+    const wanted = [...files];
+    const gone = rows.map(fileOf).filter((each) => {
+      const at = wanted.findIndex((file) => sameFile(file, each));
+      if (at >= 0) wanted.splice(at, 1);
+      return at < 0;
+    });
+    const keys = gone.map(({ id }) => id);
+    if (keys.length > 0)
+      await this.#run(
+        sql`DELETE FROM attachments WHERE ${this.#database.dialect.isIn(sql`id`, listValue('integer', keys))}`,
+      );
+    const fresh = wanted.map((each) => attachmentValues(account, email, each));
+    await insertRows(this.#run, this.#database.dialect, 'attachments', attachmentColumns, fresh);
+  }
+
+  /** The subject of a conversation that is nothing but a draft is the draft's. */
+  async renameConversation(conversation: number, subject: string): Promise<void> {
+    await this.#run(
+      sql`UPDATE conversations SET subject=${value('text', subject)} WHERE id=${value('integer', conversation)} AND messages<=1`,
+    );
+  }
+
+  /** Takes a message away whose words and counts are seen to. */
+  async remove(email: number): Promise<void> {
+    await this.#run(sql`DELETE FROM emails WHERE id=${value('bigint', email)}`);
+  }
+
+  async setDraft(email: number, draft: boolean): Promise<void> {
+    await this.#run(sql`UPDATE emails SET draft=${value('boolean', draft)},_v=_v+1 WHERE id=${value('bigint', email)}`);
+  }
+}
+
+const sameFile = (one: NewAttachment, other: NewAttachment): boolean =>
+  one.sha256 === other.sha256 &&
+  one.filename === other.filename &&
+  one.contentId === other.contentId &&
+  one.contentType === other.contentType;
+
+function fileOf([id, account, filename, contentType, sniffed, size, disposition, contentId, sha256]: Row): StoredFile {
+  return {
+    id: Number(id),
+    accountId: Number(account),
+    filename: filename as string | null,
+    contentType: contentType as string,
+    sniffedType: sniffed as string | null,
+    size: Number(size),
+    disposition: disposition as string,
+    contentId: contentId as string | null,
+    sha256: sha256 as string,
+  };
+}
+
+function json(text: unknown): unknown {
+  return typeof text === 'string' ? JSON.parse(text) : (text ?? null);
+}

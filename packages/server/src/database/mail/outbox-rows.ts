@@ -1,0 +1,57 @@
+/** Messages on their way out: a queue from which whoever delivers takes what is due. */
+import type { Database, Transaction } from '../database.ts';
+import { writing } from '../identity-store.ts';
+import { listValue, sql, value } from '../sql.ts';
+
+/** A message that is to be sent. */
+export interface QueuedMail {
+  readonly account: number;
+  readonly email: number;
+  /** ISO 8601; nobody takes it on before. */
+  readonly sendAt: string;
+  /** Addresses of the envelope; those of Bcc are among the recipients, and in no header. */
+  readonly sender: string;
+  readonly recipients: readonly string[];
+}
+
+export async function queueMail(
+  database: Database,
+  transaction: Transaction,
+  { account, email, sendAt, sender, recipients }: QueuedMail,
+): Promise<void> {
+  transaction.touch('mailOutbox');
+  await writing(
+    database,
+    transaction,
+  )(
+    sql`INSERT INTO "mailOutbox" ("accountId","emailId",status,"sendAt",sender,recipients,attempts) VALUES (${value('integer', account)},${value('bigint', email)},'queued',${value('datetime', sendAt)},${value('text', sender)},${value('json', recipients)},0)`,
+  );
+}
+
+/**
+ * Takes a message out of the queue, if nobody has taken it on.
+ *
+ * @returns whether it was there.
+ */
+export async function unqueueMail(database: Database, transaction: Transaction, email: number): Promise<boolean> {
+  transaction.touch('mailOutbox');
+  const rows = await writing(
+    database,
+    transaction,
+  )(sql`DELETE FROM "mailOutbox" WHERE "emailId"=${value('bigint', email)} AND status='queued' RETURNING id`);
+  return rows.length > 0;
+}
+
+/** Whether one of some e-mails waits to be sent, or is being sent. */
+export async function isAnyQueued(
+  database: Database,
+  transaction: Transaction,
+  emails: readonly unknown[],
+): Promise<boolean> {
+  const which = database.dialect.isIn(sql`"emailId"`, listValue('bigint', emails));
+  const rows = await writing(
+    database,
+    transaction,
+  )(sql`SELECT 1 FROM "mailOutbox" WHERE ${which} AND status IN ('queued','sending') LIMIT 1`);
+  return rows.length > 0;
+}

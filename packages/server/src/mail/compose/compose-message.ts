@@ -1,0 +1,75 @@
+import MailComposer from 'nodemailer/lib/mail-composer';
+import type { Sender } from '../../database/mail/draft-rows.ts';
+import { textOfHtml } from '../html/text-of-html.ts';
+import type { Draft, DraftFile } from './draft.ts';
+
+/** A file with its bytes. */
+export interface LoadedFile extends DraftFile {
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * The bytes of a message, made once: what is stored is what is sent. Bcc stands in no header. Nothing is read from files or
+ * addresses, whatever the message names; addresses are given as objects, so that what stands in them is never taken apart.
+ *
+ * @param now milliseconds since the epoch.
+ */
+export function composeMessage(
+  draft: Draft,
+  sender: Sender,
+  files: readonly LoadedFile[],
+  now: number,
+): Promise<Buffer> {
+  const { html } = draft;
+  const composer = new MailComposer({
+    from: { name: nameOf(sender), address: sender.address },
+    to: draft.to.map(plain),
+    cc: draft.cc.map(plain),
+    subject: draft.subject,
+    text: draft.text ?? (html === null ? '' : plainText(html)),
+    html: html === null ? undefined : withSources(html),
+    messageId: `<${draft.messageId}>`,
+    inReplyTo: draft.inReplyTo === null ? undefined : `<${draft.inReplyTo}>`,
+    references: draft.references.map((id) => `<${id}>`),
+    date: new Date(now),
+    attachments: files.map(fileOf),
+    newline: '\r\n',
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return composer.compile().build();
+}
+
+const plain = ({ name, address }: { name: string; address: string }) => ({ name, address });
+
+/** The name of an account is for people; what would end a header is none of it. */
+function nameOf({ name }: Sender): string {
+  return (name ?? '').replaceAll(/\p{Cc}+/gu, ' ').trim();
+}
+
+function fileOf({ filename, contentType, contentId, bytes }: LoadedFile) {
+  // Messages and parts inside would be written as they are, and could say what they like.
+  const type = /^(?:message|multipart)\//.test(contentType) ? 'application/octet-stream' : contentType;
+  return {
+    filename: filename ?? (false as const),
+    content: Buffer.from(bytes),
+    contentType: type,
+    contentTransferEncoding: 'base64',
+    // Of messages that are passed on it may hold anything.
+    ...(contentId !== null &&
+      /^[\w.@+$=-]{1,200}$/.test(contentId) && { cid: contentId, contentDisposition: 'inline' }),
+  };
+}
+
+/** Beside HTML stands its text, for those who read no other, unless it is so long that making it would hold others up. */
+function plainText(html: string): string | undefined {
+  return html.length > 100_000 ? undefined : textOfHtml(html);
+}
+
+/** Images of a message that was shown, and is written on, have their addresses again. */
+function withSources(html: string): string {
+  return html.replace(
+    /(<img\b[^<>]*?\s)data-(cid|src)="/gi,
+    (_, before: string, kind: string) => `${before}src="${kind.toLowerCase() === 'cid' ? 'cid:' : ''}`,
+  );
+}

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { mailIdentity } from './mail-identity.ts';
+import { receivedAt } from './new-email.ts';
+
+const now = Date.parse('2026-11-21T12:00:00Z');
+
+test.each([
+  ['what the server says', '2026-01-02T03:04:05Z', '2020-01-01T00:00:00Z', '2026-01-02T03:04:05Z'],
+  ['else the Date of the message', null, '2002-08-22T19:30:07Z', '2002-08-22T19:30:07Z'],
+  ['an mbox line without a time is none', '1970-01-01T00:00:00Z', '2002-08-22T19:30:07Z', '2002-08-22T19:30:07Z'],
+  ['a Date to come is forged', null, '2999-01-01T00:00:00Z', '2026-11-21T12:00:00Z'],
+  ['a Date before there was mail is none', null, '1904-01-01T00:00:00Z', '2026-11-21T12:00:00Z'],
+  ['nothing known is now', null, null, '2026-11-21T12:00:00Z'],
+])('received: %s', (_, given, sent, wanted) => {
+  expect(receivedAt(given, sent, now)).toBe(Date.parse(wanted));
+});
+
+test('a message is the same one in any file', () => {
+  const one = Buffer.from('From: a@b.example\r\nSubject: x\r\n\r\nHello\r\n');
+  const same = Buffer.from('From: a@b.example\nStatus: RO\nX-Status: F\nSubject: x\n\nHello\n\n');
+  expect(mailIdentity(same)).toBe(mailIdentity(one));
+  for (const other of ['Subject: y', 'Status: delayed', 'X-Spam: yes'])
+    expect(mailIdentity(Buffer.from(`From: a@b.example\nSubject: x\n${other}\n\nHello\n`))).not.toBe(mailIdentity(one));
+  expect(mailIdentity(Buffer.from('From: a@b.example\nSubject: x\n\nHello\nStatus: RO\n'))).not.toBe(mailIdentity(one));
+});
