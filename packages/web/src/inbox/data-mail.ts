@@ -17,6 +17,12 @@ export function useThread(id: number): UseQueryResult<Thread, Error> {
   return useAsked(['thread', id], (client) => readThread(client, id), { staleTime: 30_000 });
 }
 
+/** The open conversation, as far as it is read. */
+export function useOpenThread(id: number | null): Thread | undefined {
+  return useAsked(['thread', id], (client) => readThread(client, id!), { enabled: id !== null, staleTime: 30_000 })
+    .data;
+}
+
 async function readThread(client: Client, id: number): Promise<Thread> {
   return (await client.call<Thread>('conversations:get', { query: { filterByTk: id } })).data;
 }

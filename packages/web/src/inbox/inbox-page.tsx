@@ -17,7 +17,9 @@ import { Page } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { MailActions } from './actions/mail-actions.ts';
-import { expectThread, useAccounts } from './data-mail.ts';
+import { Composer } from './compose/composer.tsx';
+import type { Beginning } from './compose/draft-session.ts';
+import { expectThread, useAccounts, useOpenThread } from './data-mail.ts';
 import { FolderPane } from './folders/folder-pane.tsx';
 import classes from './inbox-page.module.css';
 import { type InboxSearch, inboxSearch, type Shown } from './inbox-search.ts';
@@ -79,8 +81,26 @@ function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode {
   );
   const mailboxes = accounts.flatMap((each) => each.mailboxes);
   useCampaigns();
+  const [writing, setWriting] = useState<Beginning | null>(null);
+  const stopWriting = (): void => setWriting(null);
+  list.held = writing && 'conversation' in writing ? writing.conversation : null;
+  const lastEmail = useOpenThread(opened)?.emails.findLast(({ draft }) => !draft)?.id;
+  const answer = (kind: 'reply' | 'replyAll' | 'forward'): void => {
+    if (opened !== null && lastEmail !== undefined) setWriting({ kind, email: lastEmail, conversation: opened });
+  };
+  const compose = (): void => {
+    const accountId = shown.account ?? accounts[0]!.id;
+    setWriting({ kind: 'new', accountId });
+  };
+  const writeAgain = (beginning: Beginning): void => {
+    setWriting(beginning);
+    if ('conversation' in beginning) go({ ...shown, c: beginning.conversation });
+  };
+  const composer = writing && (
+    <Composer key={JSON.stringify(writing)} beginning={writing} done={stopWriting} again={writeAgain} />
+  );
+  const inThread = writing !== null && 'conversation' in writing && writing.conversation === opened;
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a link or the back button opens another one
   useEffect(() => {
     if (opened !== null) setCursor(opened);
   }, [opened]);
@@ -182,17 +202,31 @@ function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode {
     '#': () => void trash(),
     Delete: () => void trash(),
     m: move.open,
+    c: compose,
+    r: () => answer('reply'),
+    a: () => answer('replyAll'),
+    f: () => answer('forward'),
     x: select,
     z: () => actions.undo(),
     '/': search,
     '?': help.open,
     Escape: back,
   });
-  const latest = useRef({ archive, trash, toggleRead, toggleStar, search });
-  latest.current = { archive, trash, toggleRead, toggleStar, search };
+  const latest = useRef({ archive, trash, toggleRead, toggleStar, search, answer, compose });
+  latest.current = { archive, trash, toggleRead, toggleStar, search, answer, compose };
   const commands = useMemo((): readonly Command[] => {
     const { commands: says } = t;
     return [
+      { id: 'compose', label: says.compose, icon: 'edit', keys: 'c', run: () => latest.current.compose() },
+      { id: 'reply', label: says.reply, icon: 'reply', keys: 'r', run: () => latest.current.answer('reply') },
+      {
+        id: 'replyAll',
+        label: says.replyAll,
+        icon: 'replyAll',
+        keys: 'a',
+        run: () => latest.current.answer('replyAll'),
+      },
+      { id: 'forward', label: says.forward, icon: 'forward', keys: 'f', run: () => latest.current.answer('forward') },
       { id: 'archive', label: says.archive, icon: 'archive', keys: 'e', run: () => latest.current.archive() },
       { id: 'trash', label: says.trash, icon: 'trash', keys: '#', run: () => void latest.current.trash() },
       { id: 'unread', label: says.unread, icon: 'mail', keys: 'u', run: () => latest.current.toggleRead() },
@@ -225,6 +259,7 @@ function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode {
           narrow={narrow}
           searchField={searchField}
           help={help.open}
+          compose={compose}
         />
       }
     >
@@ -280,12 +315,18 @@ function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode {
                 key={opened}
                 id={opened}
                 actions={actions}
+                writing={inThread}
+                writeOn={(email) => setWriting({ kind: 'draft', email: email.id, conversation: opened })}
+                below={() => inThread && composer}
                 commands={{
                   close: back,
                   archive,
                   trash: () => void trash(),
                   move: move.open,
                   unread: toggleRead,
+                  reply: () => answer('reply'),
+                  replyAll: () => answer('replyAll'),
+                  forward: () => answer('forward'),
                   next: () => step(1),
                   previous: () => step(-1),
                 }}
@@ -296,6 +337,7 @@ function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode {
           </div>
         )}
       </div>
+      {writing !== null && !inThread && <div className={classes.docked}>{composer}</div>}
       <KeyHelp opened={helping} close={help.close} />
       <MovePicker
         opened={moving}

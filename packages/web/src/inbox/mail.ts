@@ -5,7 +5,7 @@ export interface MailAddress {
   readonly address: string;
 }
 
-export type MailboxRole = 'inbox' | 'sent' | 'drafts' | 'trash' | 'junk' | 'archive' | 'all';
+export type MailboxRole = 'inbox' | 'sent' | 'drafts' | 'trash' | 'junk' | 'archive' | 'all' | 'outbox';
 
 export interface Mailbox {
   readonly id: number;
@@ -60,6 +60,7 @@ export interface Email {
   readonly from: readonly MailAddress[] | null;
   readonly to: readonly MailAddress[] | null;
   readonly cc: readonly MailAddress[] | null;
+  readonly bcc?: readonly MailAddress[] | null;
   readonly receivedAt: string | null;
   readonly snippet: string | null;
   readonly read: boolean;

@@ -2,6 +2,7 @@ import { Button, Drawer } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { ReactNode, RefObject } from 'react';
 import { useTexts } from '../ui/i18n/texts.tsx';
+import { Icon } from '../ui/icon.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { FolderPane } from './folders/folder-pane.tsx';
 import type { Shown } from './inbox-search.ts';
@@ -15,10 +16,19 @@ interface PageActionsProps {
   readonly narrow: boolean;
   readonly searchField: RefObject<HTMLInputElement | null>;
   readonly help: () => void;
+  readonly compose: () => void;
 }
 
 /** Beside the title: search, keys; on a phone the folders. */
-export function PageActions({ shown, show, accounts, narrow, searchField, help }: PageActionsProps): ReactNode {
+export function PageActions({
+  shown,
+  show,
+  accounts,
+  narrow,
+  searchField,
+  help,
+  compose,
+}: PageActionsProps): ReactNode {
   const t = useTexts().inbox;
   const [opened, folders] = useDisclosure(false);
   const { q, ...others } = shown;
@@ -46,6 +56,9 @@ export function PageActions({ shown, show, accounts, narrow, searchField, help }
         fieldRef={searchField}
         search={(words) => show({ ...others, ...(words !== '' && { q: words }) })}
       />
+      <Button onClick={compose} leftSection={<Icon name="edit" />}>
+        {t.compose.titles.new}
+      </Button>
       {!narrow && <IconButton icon="info" label={t.commands.help} onClick={help} />}
     </>
   );

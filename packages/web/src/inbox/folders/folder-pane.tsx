@@ -20,8 +20,9 @@ const icons: Readonly<Record<string, IconName>> = {
   junk: 'warning',
   trash: 'trash',
   all: 'mail',
+  outbox: 'clock',
 };
-const order = ['inbox', 'drafts', 'sent', 'archive', 'junk', 'trash', 'all'];
+const order = ['inbox', 'drafts', 'outbox', 'sent', 'archive', 'junk', 'trash', 'all'];
 
 /** What each folder is called in lists: its role, else its path. */
 export function folderOf({ role, path }: Pick<Mailbox, 'role' | 'path'>): string {
@@ -63,7 +64,7 @@ export function FolderPane({ accounts, shown, show }: FolderPaneProps): ReactNod
             <span>{each.name || each.address}</span>
             {each.statusReason && <Icon name="warning" size={13} />}
           </h2>
-          {sorted(each.mailboxes).map((mailbox) => (
+          {sorted(each.mailboxes, accounts.length === 1).map((mailbox) => (
             <Entry
               key={mailbox.id}
               icon={icons[mailbox.role ?? ''] ?? 'folder'}
@@ -108,7 +109,9 @@ function Entry({ icon, label, count = 0, current, go }: EntryProps): ReactNode {
   );
 }
 
-function sorted(mailboxes: readonly Mailbox[]): Mailbox[] {
+/** @param single the inbox of an only account stands above already. */
+function sorted(mailboxes: readonly Mailbox[], single: boolean): Mailbox[] {
   const place = ({ role }: Mailbox): number => (role === null ? order.length : order.indexOf(role));
-  return mailboxes.toSorted((a, b) => place(a) - place(b) || a.path.localeCompare(b.path));
+  const listed = single ? mailboxes.filter(({ role }) => role !== 'inbox') : mailboxes;
+  return listed.toSorted((a, b) => place(a) - place(b) || a.path.localeCompare(b.path));
 }

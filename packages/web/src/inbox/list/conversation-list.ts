@@ -35,6 +35,8 @@ export class ConversationList {
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** Whether the top of the list is in view: then what arrives is shown at once. */
   atTop = true;
+  /** A conversation in which somebody writes: it stays where it is, though drafts make it the latest. */
+  held: number | null = null;
 
   constructor(client: Client, shown: Shown) {
     this.#client = client;
@@ -133,7 +135,7 @@ export class ConversationList {
       const now = found.get(id);
       const before = known.get(id);
       if (!now || this.#hidden.has(id) || !(before || this.#fits(now))) this.#arrived.delete(id);
-      else if (!before || before.lastAt !== now.lastAt) this.#arrived.set(id, now);
+      else if (!before || (before.lastAt !== now.lastAt && id !== this.held)) this.#arrived.set(id, now);
     }
     const stays = (row: Conversation): boolean => !keys.includes(row.id) || found.has(row.id);
     const rows = this.#state.rows.filter(stays).map((row) => found.get(row.id) ?? row);

@@ -1,4 +1,4 @@
-import { Badge, UnstyledButton } from '@mantine/core';
+import { Badge, Button, UnstyledButton } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -16,10 +16,12 @@ interface MessageProps {
   readonly opened: boolean;
   readonly toggle: () => void;
   readonly star: () => void;
+  /** Of a draft. */
+  readonly writeOn?: () => void;
 }
 
 /** One e-mail of a conversation: a line while it is folded, all of it otherwise. */
-export function Message({ email, opened, toggle, star }: MessageProps): ReactNode {
+export function Message({ email, opened, toggle, star, writeOn }: MessageProps): ReactNode {
   const t = useTexts().inbox;
   const sender = email.from?.[0];
   return (
@@ -66,6 +68,11 @@ export function Message({ email, opened, toggle, star }: MessageProps): ReactNod
             <PlainText text={email.text ?? ''} />
           )}
           <AttachmentList attachments={listedOf(email)} />
+          {writeOn && (
+            <Button mt="sm" variant="default" onClick={writeOn} leftSection={<Icon name="edit" />}>
+              {t.compose.goOn}
+            </Button>
+          )}
         </div>
       )}
     </article>

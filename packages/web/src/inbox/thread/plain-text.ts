@@ -6,7 +6,8 @@ export interface SaidText {
   readonly quoted: string | null;
 }
 
-const attribution = /^.{0,200}(wrote|écrit|schrieb|escribió|scrisse|schreef|書きました).{0,20}:\s*$/i;
+/** What stands before a quotation: `Ada wrote:`, in any language. */
+const attribution = /^.{2,200}:\s*$/;
 
 /** The quotation is folded only where nothing is said after it. */
 export function parted(text: string): SaidText {

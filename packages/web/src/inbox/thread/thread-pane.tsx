@@ -1,6 +1,5 @@
 import { Badge, Skeleton } from '@mantine/core';
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
-import { useApplication } from '../../data/application.tsx';
 import { Asked } from '../../data/problem.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
@@ -17,6 +16,9 @@ export interface ThreadCommands {
   readonly trash: () => void;
   readonly move: () => void;
   readonly unread: () => void;
+  readonly reply: () => void;
+  readonly replyAll: () => void;
+  readonly forward: () => void;
   readonly next: () => void;
   readonly previous: () => void;
 }
@@ -25,13 +27,18 @@ interface ThreadPaneProps {
   readonly id: number;
   readonly actions: MailActions;
   readonly commands: ThreadCommands;
-  /** Stands below the messages: answers. */
-  readonly below?: (thread: Thread) => ReactNode;
+  /** What somebody writes here, or the start of it: it stands below the messages. */
+  readonly below: (thread: Thread) => ReactNode;
+  /** Goes on with a draft. */
+  readonly writeOn: (email: Email) => void;
+  /** The draft that is being written: it is no message yet. */
+  readonly writing: boolean;
   readonly paneRef?: RefObject<HTMLElement | null>;
 }
 
 /** A conversation: its e-mails, the oldest first, those that were read folded. Opening it marks it read. */
-export function ThreadPane({ id, actions, commands, below, paneRef }: ThreadPaneProps): ReactNode {
+export function ThreadPane(props: ThreadPaneProps): ReactNode {
+  const { id, commands, paneRef } = props;
   const t = useTexts().inbox;
   const thread = useThread(id);
   return (
@@ -43,12 +50,16 @@ export function ThreadPane({ id, actions, commands, below, paneRef }: ThreadPane
         <IconButton icon="mail" label={t.commands.unread} onClick={commands.unread} />
         <IconButton icon="folder" label={t.commands.move} onClick={commands.move} />
         <span className={classes.space} />
+        <IconButton icon="reply" label={t.commands.reply} onClick={commands.reply} />
+        <IconButton icon="replyAll" label={t.commands.replyAll} onClick={commands.replyAll} />
+        <IconButton icon="forward" label={t.commands.forward} onClick={commands.forward} />
+        <span className={classes.space} />
         <IconButton icon="chevronUp" label={t.commands.previous} onClick={commands.previous} />
         <IconButton icon="chevronDown" label={t.commands.next} onClick={commands.next} />
       </div>
       <div className={classes.scroll}>
         <Asked query={thread} asked={{ resource: 'conversations', action: 'get' }} waiting={<WaitingThread />}>
-          {(shown) => <Messages key={id} thread={shown} actions={actions} below={below} />}
+          {(shown) => <Messages key={id} thread={shown} {...props} />}
         </Asked>
       </div>
     </section>
@@ -59,13 +70,10 @@ function Messages({
   thread,
   actions,
   below,
-}: {
-  thread: Thread;
-  actions: MailActions;
-  below: ThreadPaneProps['below'];
-}): ReactNode {
+  writeOn,
+  writing,
+}: ThreadPaneProps & { readonly thread: Thread }): ReactNode {
   const t = useTexts().inbox;
-  const application = useApplication();
   const [opened, setOpened] = useState(() => openedAtFirst(thread.emails));
   const seen = useRef(false);
   useEffect(() => {
@@ -84,26 +92,33 @@ function Messages({
     setOpened(next);
   };
   return (
-    <div className={classes.thread} data-application={application}>
+    <div className={classes.thread}>
       <h2 className={classes.subject}>{thread.subject || t.noSubject}</h2>
       <div className={classes.facts}>
-        {thread.messages > 1 && <Badge variant="light">{t.messages(thread.messages)}</Badge>}
+        {thread.messages > 1 && (
+          <Badge variant="light" tt="none">
+            {t.messages(thread.messages)}
+          </Badge>
+        )}
         {[...new Set(thread.emails.map(({ folder }) => folder))].filter(Boolean).map((folder) => (
-          <Badge key={folder} variant="light" color="gray">
+          <Badge key={folder} variant="light" color="gray" tt="none">
             {t.folderName(folder!)}
           </Badge>
         ))}
       </div>
-      {thread.emails.map((email) => (
-        <Message
-          key={email.id}
-          email={email}
-          opened={opened.has(email.id)}
-          toggle={() => toggle(email.id)}
-          star={() => void actions.setFlags(thread.id, email.id, { starred: !email.starred })}
-        />
-      ))}
-      {below?.(thread)}
+      {thread.emails
+        .filter(({ draft, folder }) => !(writing && draft && folder === 'drafts'))
+        .map((email) => (
+          <Message
+            key={email.id}
+            email={email}
+            opened={opened.has(email.id)}
+            toggle={() => toggle(email.id)}
+            star={() => void actions.setFlags(thread.id, email.id, { starred: !email.starred })}
+            {...(email.draft && email.folder === 'drafts' && { writeOn: () => writeOn(email) })}
+          />
+        ))}
+      {below(thread)}
     </div>
   );
 }
