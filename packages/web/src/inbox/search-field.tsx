@@ -37,6 +37,7 @@ export function SearchField({ value, search, fieldRef }: SearchFieldProps): Reac
         opened={hinting}
         width="target"
         position="bottom-start"
+        withRoles={false}
         trapFocus={false}
         returnFocus={false}
         shadow="md"

@@ -28,9 +28,12 @@ export function Composer({ beginning, done, again }: ComposerProps): ReactNode {
   const [copies, setCopies] = useState(false);
   const body = useRef<HTMLTextAreaElement>(null);
   const ready = written !== null;
+  const whole = useRef<HTMLElement>(null);
   useEffect(() => void session.begin(), [session]);
   useEffect(() => {
-    if (!ready || beginning.kind === 'new' || beginning.kind === 'forward') return;
+    if (!ready) return;
+    whole.current?.scrollIntoView({ block: 'nearest' });
+    if (beginning.kind === 'new' || beginning.kind === 'forward') return;
     body.current?.focus();
     body.current?.setSelectionRange(0, 0);
   }, [ready, beginning.kind]);
@@ -73,7 +76,7 @@ export function Composer({ beginning, done, again }: ComposerProps): ReactNode {
     onChange: (event: { currentTarget: { value: string } }) => session.write({ [name]: event.currentTarget.value }),
   });
   return (
-    <section className={classes.composer} aria-label={t.titles[beginning.kind]} onKeyDown={pressed}>
+    <section ref={whole} className={classes.composer} aria-label={t.titles[beginning.kind]} onKeyDown={pressed}>
       <header className={classes.head}>
         <h2>{t.titles[beginning.kind]}</h2>
         <span className={classes.state} role="status">

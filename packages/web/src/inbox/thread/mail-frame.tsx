@@ -56,7 +56,7 @@ function fill(frame: HTMLIFrameElement, { content, style }: CleanMail, inDark: b
   wall.content = policy;
   inside.head.replaceChildren(wall);
   const body = inside.createElement('div');
-  body.className = 'm-scope';
+  body.className = 'mail';
   body.append(inside.importNode(content, true));
   inside.body.replaceChildren(body);
   applyLooks(body);
@@ -87,7 +87,7 @@ function ownStyle(inDark: boolean): string {
   return `
     :root { color-scheme: ${inDark ? 'dark' : 'light'}; }
     html, body { margin: 0; padding: 0; background: transparent; overflow-y: hidden; }
-    .m-scope {
+    .mail {
       font: 14px/1.55 Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
       color: ${inDark ? '#dde4e2' : '#1b2422'}; overflow-wrap: anywhere; display: flow-root; overflow-x: auto;
     }
