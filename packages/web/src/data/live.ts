@@ -17,6 +17,9 @@ function connectionOf([application, role]: Scope): Realtime {
   return connection;
 }
 
+/** The network is back, or the machine woke up: nobody waits for the next attempt. */
+for (const name of ['online', 'focus']) addEventListener(name, () => connections.forEach((each) => each.connect()));
+
 /** Calls `heard` for each event of a collection, and `lost` where events went by unheard: then read again. */
 export function useLive(resource: string, heard: (event: Event) => void, lost: () => void): void {
   const [application, role] = useScope();

@@ -36,9 +36,7 @@ export function PageActions({
     <>
       {narrow && (
         <>
-          <Button variant="default" onClick={folders.open}>
-            {t.folders}
-          </Button>
+          <IconButton icon="folder" label={t.folders} onClick={folders.open} />
           <Drawer opened={opened} onClose={folders.close} title={t.folders} size="17rem" position="left">
             <FolderPane
               accounts={accounts}
@@ -56,9 +54,13 @@ export function PageActions({
         fieldRef={searchField}
         search={(words) => show({ ...others, ...(words !== '' && { q: words }) })}
       />
-      <Button onClick={compose} leftSection={<Icon name="edit" />}>
-        {t.compose.titles.new}
-      </Button>
+      {narrow ? (
+        <IconButton icon="edit" variant="filled" color="verdigris" label={t.commands.compose} onClick={compose} />
+      ) : (
+        <Button onClick={compose} leftSection={<Icon name="edit" />}>
+          {t.compose.titles.new}
+        </Button>
+      )}
       {!narrow && <IconButton icon="info" label={t.commands.help} onClick={help} />}
     </>
   );

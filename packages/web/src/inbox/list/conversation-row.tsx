@@ -1,8 +1,6 @@
-import { Checkbox } from '@mantine/core';
 import { type MouseEvent, memo, type ReactNode } from 'react';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { IconButton } from '../../ui/icon-button.tsx';
 import { type Conversation, nameOf } from '../mail.ts';
 import { fullTime, shortTime } from '../times.ts';
 import classes from './conversation-row.module.css';
@@ -19,7 +17,7 @@ interface RowProps {
   readonly star: (row: Conversation) => void;
 }
 
-/** One conversation in two lines: who, when; what about. */
+/** One conversation: who and when, what about. Plain elements: many rows are made while somebody scrolls. */
 export const ConversationRow = memo(function ConversationRow({
   row,
   own,
@@ -47,8 +45,9 @@ export const ConversationRow = memo(function ConversationRow({
       data-selected={selected || undefined}
     >
       <span className={classes.mark}>
-        <Checkbox
-          size="xs"
+        <input
+          type="checkbox"
+          className={classes.box}
           checked={selected}
           aria-label={t.select(subject)}
           onChange={() => {}}
@@ -75,15 +74,16 @@ export const ConversationRow = memo(function ConversationRow({
         <span className={classes.subject}>{subject}</span>
         <span className={classes.snippet}>{row.snippet}</span>
       </a>
-      <IconButton
-        icon="star"
-        size="sm"
-        label={row.starred > 0 ? t.unstar : t.star}
-        pressed={row.starred > 0}
+      <button
+        type="button"
+        aria-label={row.starred > 0 ? t.unstar : t.star}
+        aria-pressed={row.starred > 0}
         className={classes.star}
         onClick={() => star(row)}
         tabIndex={-1}
-      />
+      >
+        <Icon name="star" />
+      </button>
     </div>
   );
 });

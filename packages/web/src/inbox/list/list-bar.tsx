@@ -57,6 +57,7 @@ export function ListBar(props: ListBarProps): ReactNode {
               key={name}
               size="compact-sm"
               radius="xl"
+              fw={500}
               variant={shown[name] ? 'light' : 'subtle'}
               {...(!shown[name] && { color: 'gray' })}
               aria-pressed={!!shown[name]}

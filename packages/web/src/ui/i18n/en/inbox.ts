@@ -151,7 +151,7 @@ export const inbox = {
     saved: 'Draft saved',
     goOn: 'Write on',
   },
-  activity: (name: string) => `Campaign: ${name}`,
+  activity: (name: string) => `Campaign: ${name.replace(/^campaign\./, '')}`,
   warnings: {
     senderNameShowsOtherAddress: 'The sender’s name shows another address than the one that this came from.',
     senderDomainLooksAlike: 'The sender’s domain looks like another one.',
