@@ -3,20 +3,17 @@
  *
  *     npm run bench -- [--engine sqlite|postgres] [--json FILE] [--quick] [--only text]
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { startThrowawayPostgres } from '../scripts/throwaway-postgres.ts';
 import { inBatches } from './api.ts';
 import { type Case, makeCases } from './cases.ts';
 import { cpuMicroseconds, residentMegabytes, type Served, serve } from './child.ts';
 import { type LoadResult, requestText, runLoad } from './load.ts';
+import { type Engine, type Places, places } from './places.ts';
 import { postCount } from './seed-data.ts';
 import { type Prepared, prepare, startServer } from './server-under-test.ts';
-
-type Engine = 'sqlite' | 'postgres';
 
 /** With the processor time that one request took of the server, all its threads together. */
 type Loaded = LoadResult & { readonly cpuMicroseconds: number | null };
@@ -27,13 +24,6 @@ interface Figure {
   readonly yardstick: Loaded;
   readonly ratio: number;
   readonly target: number | null;
-}
-
-interface Places {
-  readonly dataDir: string;
-  readonly serverUrl: string | null;
-  readonly yardstickEnv: Record<string, string>;
-  remove(): Promise<void>;
 }
 
 const { values: options } = parseArgs({
@@ -51,42 +41,6 @@ const firstWarmMilliseconds = options.quick ? 500 : 4000;
 /** Many short turns: the speed of a shared machine wavers within seconds, and a ratio is of neighbours. */
 const rounds = options.quick ? 5 : 11;
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!;
-
-async function places(engine: Engine): Promise<Places | null> {
-  const folder = mkdtempSync(join(tmpdir(), 'tablinum-bench-'));
-  const clean = (): void => rmSync(folder, { recursive: true, force: true });
-  if (engine === 'sqlite') {
-    return {
-      dataDir: join(folder, 'data'),
-      serverUrl: null,
-      yardstickEnv: { YARDSTICK_FILE: join(folder, 'yardstick.db') },
-      remove: async () => clean(),
-    };
-  }
-  const server = await startThrowawayPostgres({ durable: true });
-  if ('skipped' in server) {
-    console.log(`postgres skipped: ${server.skipped}`);
-    return null;
-  }
-  const client = new pg.Client({ connectionString: server.url });
-  await client.connect();
-  for (const name of ['bench_server', 'bench_yardstick']) {
-    await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-    await client.query(`CREATE DATABASE ${name} TEMPLATE template0`);
-  }
-  await client.end();
-  const at = (name: string): string => Object.assign(new URL(server.url), { pathname: `/${name}` }).href;
-  const remove = async (): Promise<void> => {
-    await server.stop();
-    clean();
-  };
-  return {
-    dataDir: join(folder, 'data'),
-    serverUrl: at('bench_server'),
-    yardstickEnv: { YARDSTICK_URL: at('bench_yardstick') },
-    remove,
-  };
-}
 
 /** The cursor of row 80,000: pages of 1,000 to there. A cursor does not depend on the page size. */
 async function cursorAt80000({ api }: Prepared): Promise<string> {

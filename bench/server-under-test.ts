@@ -9,11 +9,15 @@ export interface Prepared {
   readonly reader: string;
 }
 
-const account = { email: 'bench@example.com', password: 'a long bench password' };
+export const account = { email: 'bench@example.com', password: 'a long bench password' };
 const roomy = '100000000/10s';
 
 /** Starts the real server, authentication and limiter in the path. */
-export function startServer(dataDir: string, databaseUrl: string | null): Promise<Served> {
+export function startServer(
+  dataDir: string,
+  databaseUrl: string | null,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Served> {
   const env = {
     DATA_DIR: dataDir,
     APP_KEY: 'bench bench bench bench bench bench bench bench',
@@ -24,6 +28,7 @@ export function startServer(dataDir: string, databaseUrl: string | null): Promis
     RATE_LIMIT_ANONYMOUS: roomy,
     RATE_LIMIT_SIGN_IN: 'off',
     ...(databaseUrl && { DATABASE_URL: databaseUrl }),
+    ...more,
   };
   return serve('../packages/server/src/cli.ts', ['start'], env, '/api/health');
 }

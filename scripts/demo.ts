@@ -81,6 +81,7 @@ The demo runs on ${url}; Ctrl-C ends it and removes its data.
 
   Sign in as     ${email}
   with password  ${password}
+  open           ${url}/
   documentation  ${url}/docs
   a key          ${key} (role shopWindow)
 

@@ -29,11 +29,12 @@ function isFresh(): boolean {
 }
 
 function newest(path: string): number {
-  if (!statSync(path).isDirectory()) return statSync(path).mtimeMs;
+  const own = statSync(path);
+  if (!own.isDirectory()) return own.mtimeMs;
   const times = readdirSync(path, { recursive: true, encoding: 'utf8' }).map(
     (name) => statSync(join(path, name)).mtimeMs,
   );
-  return Math.max(0, ...times);
+  return Math.max(own.mtimeMs, ...times);
 }
 
 /** Beside dist/ first, then in its place: a server that starts meanwhile finds the one or the other. */
@@ -55,7 +56,19 @@ async function pack(path: string): Promise<void> {
   await writeFile(`${path}.gz`, await promisify(gzip)(plain, { level: 9 }));
 }
 
-if (!(process.argv.includes('--if-needed') && isFresh())) {
+/** Without the development packages there is nothing to build with: the server serves what is there, or the API alone. */
+function hasTools(): boolean {
+  try {
+    return Boolean(import.meta.resolve('vite')) && existsSync(fileURLToPath(import.meta.resolve('vite')));
+  } catch {
+    return false;
+  }
+}
+
+const ifNeeded = process.argv.includes('--if-needed');
+if (ifNeeded && !hasTools())
+  process.stdout.write('The web interface is not built anew: its tools are not installed.\n');
+else if (!(ifNeeded && isFresh())) {
   const started = performance.now();
   await build();
   process.stdout.write(`The web interface is built in ${((performance.now() - started) / 1000).toFixed(1)} s.\n`);

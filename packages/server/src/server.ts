@@ -73,6 +73,7 @@ export async function startServer({
       logger: log,
     }),
     allowed: new OutboundAllow(config.mailAllowedPrivateHosts),
+    outbound: outbound.client,
   };
   const common = {
     clock,

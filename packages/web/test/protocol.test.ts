@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { operators } from '../../server/src/protocol/operators.ts';
 import { fieldTypes } from '../../server/src/schema/field-types.ts';
 import { optionsOf, typeGroups } from '../src/admin/collections/field-types.ts';
-import { filterOf, filterOperators, modelOf, operatorsFor } from '../src/admin/records/filter-model.ts';
+import { filterOf, filterOperators, modelOf, operatorsFor } from '../src/admin/filter/filter-model.ts';
 import { readText, textOf } from '../src/admin/records/value-text.ts';
 import { en } from '../src/ui/i18n/en.ts';
 

@@ -18,16 +18,18 @@ export interface Due {
 
 /**
  * What an application has to do without being asked: logins and links that are over are deleted (links along with
- * logins: nothing is opened for them alone), deliveries of webhooks are forgotten after their time.
+ * logins: nothing is opened for them alone), deliveries of webhooks are forgotten after their time, bytes of mail that
+ * nothing refers to are removed.
  *
  * One that has webhooks notes ahead that it is to be opened: should its process be killed, what waits to be sent is
  * sent by the next one.
  */
-export async function housekeep({ database, clock, webhooks }: Application): Promise<Due> {
+export async function housekeep({ database, clock, webhooks, mail }: Application): Promise<Due> {
   const now = clock.now();
   await deleteExpiredTokens(database, isoTime(now));
   const next = await deleteExpiredLogins(database, isoTime(now));
   await webhooks.prune();
+  await mail.sweep(now);
   const logins = next === null ? null : Math.max(Date.parse(next), now + leastMilliseconds);
   if (!webhooks.listening) return { again: logins, wake: logins };
   const again = earlier(logins, now + watchMilliseconds);

@@ -21,7 +21,8 @@ export interface BlobStore {
   open(account: number, sha256: string): Promise<OpenBlob | null>;
   /** The SHA-256 of what was kept before a moment (milliseconds since the epoch): what nothing refers to may go. */
   keptBefore(account: number, moment: number): Promise<string[]>;
-  remove(account: number, sha256s: readonly string[]): Promise<void>;
+  /** Removes what has not been kept again since that moment: somebody may be about to refer to it. */
+  remove(account: number, sha256s: readonly string[], before: number): Promise<void>;
   /** The accounts that have blobs. */
   accounts(): Promise<number[]>;
 }

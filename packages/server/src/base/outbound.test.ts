@@ -184,7 +184,11 @@ describe('names', () => {
       return [asked === 1 ? '127.0.0.1' : '127.0.0.9'];
     };
     const client = new OutboundClient({ allow: ['127.0.0.1'], resolve });
-    expect(await client.post(`http://hooks.example:${port}/`, {}, '{}')).toEqual({ status: 200, text: 'ok' });
+    expect(await client.post(`http://hooks.example:${port}/`, {}, '{}')).toEqual({
+      status: 200,
+      text: 'ok',
+      retryAfter: null,
+    });
     expect({ asked, hosts }).toEqual({ asked: 1, hosts: [`hooks.example:${port}`] });
     await expect(client.post(`http://hooks.example:${port}/`, {}, '{}')).rejects.toMatchObject({ refused: true });
   });

@@ -1,6 +1,6 @@
 /**
- * The one client for requests that others steer: to addresses that people have given. It sends one POST, to an address
- * that it has looked at itself, and reads a little of the reply.
+ * The one client for requests that others steer: to addresses that people have given. It sends one POST, or one GET, to an
+ * address that it has looked at itself, and reads a bounded part of the reply.
  *
  * Refuses other schemes than http and https, credentials in the address, every address that is not a public one unless
  * the operator allows it, and redirects. A name is resolved once, and the connection goes to what was checked: a name
@@ -17,6 +17,15 @@ export interface OutboundReply {
   readonly status: number;
   /** The beginning of the body, at most {@link outboundLimits.replyBytes} of it. */
   readonly text: string;
+  readonly retryAfter: OutboundBytes['retryAfter'];
+}
+
+/** What a request was answered with, or the beginning of it. */
+export interface OutboundBytes {
+  readonly status: number;
+  /** The header `Retry-After` as it stands; null without one. */
+  readonly retryAfter: string | null;
+  readonly bytes: Buffer;
 }
 
 /** Why a request got no answer, in words for whoever gave the address: no address of the inside stands in them. */
@@ -90,6 +99,28 @@ export class OutboundClient {
     body: string,
     signal?: AbortSignal,
   ): Promise<OutboundReply> {
+    const length = String(Buffer.byteLength(body));
+    const sent = { method: 'POST', headers: { ...headers, 'content-length': length }, body } as const;
+    const { bytes, ...reply } = await this.#request(text, sent, outboundLimits.replyBytes, signal);
+    return { ...reply, text: bytes.toString('latin1') }; // a byte is a character: what is kept of a binary reply is bounded too
+  }
+
+  /**
+   * Gets what lies at an address; nothing of whoever asks goes along but the headers that are given.
+   *
+   * @param most bytes that are read; whether there are more is seen by one more than that.
+   * @throws OutboundFailure as {@link post}.
+   */
+  get(
+    text: string,
+    headers: Readonly<Record<string, string>>,
+    most: number,
+    signal?: AbortSignal,
+  ): Promise<OutboundBytes> {
+    return this.#request(text, { method: 'GET', headers, body: null }, most + 1, signal);
+  }
+
+  async #request(text: string, sent: Sent, most: number, signal: AbortSignal | undefined): Promise<OutboundBytes> {
     const problem = this.problemOf(text);
     if (problem) throw new OutboundFailure(problem, true);
     const url = new URL(text);
@@ -97,7 +128,7 @@ export class OutboundClient {
     const ended = signal ? AbortSignal.any([signal, timeout]) : timeout;
     try {
       const addresses = await untilEnded(this.#checked(hostOf(url), ended), ended);
-      return await send(url, addresses, headers, body, ended);
+      return await send(url, addresses, sent, most, ended);
     } catch (error) {
       if (timeout.aborted && !(error instanceof OutboundFailure && error.refused))
         throw new OutboundFailure(`No answer within ${this.#total / 1000} seconds.`);
@@ -131,17 +162,23 @@ export class OutboundClient {
   }
 }
 
+interface Sent {
+  readonly method: 'GET' | 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
 function send(
   url: URL,
   addresses: readonly string[],
-  headers: Readonly<Record<string, string>>,
-  body: string,
+  { method, headers, body }: Sent,
+  most: number,
   signal: AbortSignal,
-): Promise<OutboundReply> {
-  const { promise, resolve, reject } = Promise.withResolvers<OutboundReply>();
+): Promise<OutboundBytes> {
+  const { promise, resolve, reject } = Promise.withResolvers<OutboundBytes>();
   const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
-    method: 'POST',
-    headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
+    method,
+    headers,
     agent: false, // a kept connection would outlive what was checked of it
     lookup: only(addresses),
     maxHeaderSize: outboundLimits.headerBytes,
@@ -159,20 +196,22 @@ function send(
   });
   request.on('response', (response) => {
     const status = response.statusCode ?? 0;
-    let text = '';
+    const pieces: Buffer[] = [];
+    let length = 0;
     const done = (): void => {
-      resolve({ status, text: text.slice(0, outboundLimits.replyBytes) });
+      const retryAfter = response.headers['retry-after'] ?? null;
+      resolve({ status, retryAfter, bytes: Buffer.concat(pieces).subarray(0, most) });
       request.destroy();
     };
-    response.setEncoding('latin1'); // a byte is a character: what is kept of a binary reply is bounded too
-    response.on('data', (chunk: string) => {
-      text += chunk;
-      if (text.length >= outboundLimits.replyBytes) done();
+    response.on('data', (piece: Buffer) => {
+      pieces.push(piece);
+      length += piece.length;
+      if (length >= most) done();
     });
     response.on('end', done);
     response.on('error', reject);
   });
-  request.end(body);
+  request.end(body ?? undefined);
   return promise;
 }
 

@@ -48,6 +48,8 @@ export interface WriteOptions {
   readonly heavy?: boolean;
   readonly patient?: boolean;
   readonly rebuild?: boolean;
+  /** Milliseconds that the statements of heavy work may take together, where writes wait for each other; past them: the fault `timeout`. */
+  readonly within?: number;
   /**
    * Asked when the write's turn has come, where writes wait for each other; throwing refuses it. Engines that are shared
    * hold the version against each statement instead.

@@ -101,7 +101,7 @@ export async function startWebhook(database: Database, transaction: Transaction,
   const head = endOfLog(database);
   transaction.touch('webhooks');
   await run(
-    sql`UPDATE webhooks SET "startsAfter"=${head},"failingSince"=NULL,"pausedAt"=NULL WHERE id=${key} AND ${isEnabled(database)}`,
+    sql`UPDATE webhooks SET "startsAfter"=${head},"failingSince"=NULL,"pausedAt"=NULL,"pausedFor"=NULL WHERE id=${key} AND ${isEnabled(database)}`,
   );
   await run(
     sql`UPDATE _outbox SET position=${head} WHERE NOT EXISTS (SELECT 1 FROM webhooks WHERE ${isEnabled(database)} AND id<>${key})`,
@@ -222,9 +222,23 @@ export async function webhooksWithDue(database: Database, now: string): Promise<
   return rows.map(([id]) => Number(id));
 }
 
-/** When the next delivery of an enabled webhook is due; null: none waits. */
-export async function nextDelivery(database: Database): Promise<string | null> {
-  const next = sql`SELECT min(d."nextAt") AS at FROM "webhookDeliveries" d JOIN webhooks w ON w.id=d."webhookId" WHERE d."nextAt" IS NOT NULL AND ${isEnabled(database, 'w.')}`;
+/** Whether more deliveries of a webhook wait than so many. */
+export async function hasMoreWaiting(database: Database, webhookId: number, most: number): Promise<boolean> {
+  const rows = await reading(database)(
+    sql`SELECT id FROM "webhookDeliveries" WHERE "webhookId"=${value('integer', webhookId)} AND "nextAt" IS NOT NULL LIMIT 1 OFFSET ${most}`,
+  );
+  return rows.length > 0;
+}
+
+/**
+ * When the next delivery of an enabled webhook is due; null: none waits.
+ *
+ * @param besides webhooks that are not looked at.
+ */
+export async function nextDelivery(database: Database, besides: readonly number[] = []): Promise<string | null> {
+  const others =
+    besides.length === 0 ? sql`` : sql` AND NOT ${database.dialect.isIn(sql`w.id`, listValue('integer', besides))}`;
+  const next = sql`SELECT min(d."nextAt") AS at FROM "webhookDeliveries" d JOIN webhooks w ON w.id=d."webhookId" WHERE d."nextAt" IS NOT NULL AND ${isEnabled(database, 'w.')}${others}`;
   const [row] = await reading(database)(sql`SELECT ${database.dialect.scalar('datetime', sql`at`)} FROM (${next}) t`);
   return (row?.[0] ?? null) as string | null;
 }
@@ -237,28 +251,44 @@ export interface Outcome {
   readonly lastError: string | null;
 }
 
-/** Notes how a try ended, and how the webhook fares by it. */
-export function settleDelivery(
-  database: Database,
-  delivery: Pick<StoredDelivery, 'id' | 'webhookId'>,
-  { status, nextAt, lastStatus, lastError }: Outcome,
-  now: string,
-): Promise<void> {
+/** How a try ended. */
+export interface Settled {
+  readonly delivery: Pick<StoredDelivery, 'id' | 'webhookId'>;
+  readonly outcome: Outcome;
+}
+
+/** Notes how tries ended, and how their webhooks fare by it: one statement for all that ended alike. */
+export function settleDeliveries(database: Database, settled: readonly Settled[], now: string): Promise<void> {
   return database.write(async (transaction) => {
     const run = writing(database, transaction);
     transaction.touch('webhookDeliveries');
-    const finishedAt = nextAt === null ? now : null;
-    await run(
-      sql`UPDATE "webhookDeliveries" SET status=${value('text', status)},"nextAt"=${value('datetime', nextAt)},"finishedAt"=${value('datetime', finishedAt)},"lastStatus"=${value('integer', lastStatus)},"lastError"=${value('text', lastError)} WHERE id=${value('bigint', delivery.id)}`,
-    );
-    if (status === 'skipped') return;
-    transaction.touch('webhooks');
-    const failing = status === 'delivered' ? null : now;
-    const before = failing === null ? sql`IS NOT NULL` : sql`IS NULL`;
-    await run(
-      sql`UPDATE webhooks SET "failingSince"=${value('datetime', failing)} WHERE id=${value('integer', delivery.webhookId)} AND "failingSince" ${before}`,
-    );
+    for (const alike of groupsOf(settled, ({ outcome }) => JSON.stringify(outcome))) {
+      const { status, nextAt, lastStatus, lastError } = alike[0]!.outcome;
+      const finishedAt = nextAt === null ? now : null;
+      const ids = listValue(
+        'bigint',
+        alike.map(({ delivery }) => delivery.id),
+      );
+      await run(
+        sql`UPDATE "webhookDeliveries" SET status=${value('text', status)},"nextAt"=${value('datetime', nextAt)},"finishedAt"=${value('datetime', finishedAt)},"lastStatus"=${value('integer', lastStatus)},"lastError"=${value('text', lastError)} WHERE ${database.dialect.isIn(sql`id`, ids)}`,
+      );
+    }
+    const told = settled.filter(({ outcome }) => outcome.status !== 'skipped');
+    // What ended last says how a webhook fares.
+    const last = new Map(told.map(({ delivery, outcome }) => [delivery.webhookId, outcome.status]));
+    for (const [webhookId, status] of last) {
+      transaction.touch('webhooks');
+      const failing = status === 'delivered' ? null : now;
+      const before = failing === null ? sql`IS NOT NULL` : sql`IS NULL`;
+      await run(
+        sql`UPDATE webhooks SET "failingSince"=${value('datetime', failing)} WHERE id=${value('integer', webhookId)} AND "failingSince" ${before}`,
+      );
+    }
   });
+}
+
+function groupsOf<T>(list: readonly T[], key: (each: T) => string): T[][] {
+  return [...Map.groupBy(list, key).values()];
 }
 
 /** Gives back what was taken on and not tried. */
@@ -276,6 +306,7 @@ export function releaseDelivery(database: Database, id: string, now: string): Pr
 /**
  * Pauses a webhook that has failed ever since a moment, or at once.
  *
+ * @param reason what is told of it, a sentence.
  * @returns whether it was enabled, and has failed for so long.
  */
 export async function pauseWebhook(
@@ -284,6 +315,7 @@ export async function pauseWebhook(
   id: number,
   now: string,
   failingSince: string | null,
+  reason: string,
 ): Promise<boolean> {
   const long = failingSince === null ? sql`` : sql` AND "failingSince"<=${value('datetime', failingSince)}`;
   transaction.touch('webhooks');
@@ -291,7 +323,7 @@ export async function pauseWebhook(
     database,
     transaction,
   )(
-    sql`UPDATE webhooks SET enabled=${value('boolean', false)},"pausedAt"=${value('datetime', now)},"updatedAt"=${value('datetime', now)} WHERE id=${value('integer', id)} AND ${isEnabled(database)}${long} RETURNING id`,
+    sql`UPDATE webhooks SET enabled=${value('boolean', false)},"pausedAt"=${value('datetime', now)},"pausedFor"=${value('text', reason)},"updatedAt"=${value('datetime', now)} WHERE id=${value('integer', id)} AND ${isEnabled(database)}${long} RETURNING id`,
   );
   return rows.length > 0;
 }

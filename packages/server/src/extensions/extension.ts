@@ -20,13 +20,17 @@ export function defineExtension(extension: Extension): Extension {
   return extension;
 }
 
+/** What may happen to a record: `restore` takes it out of the trash. */
+export type HookedAction = 'create' | 'update' | 'destroy' | 'restore';
+
 export interface BeforeHook {
   /** A collection, or `*` for all that users have defined; `collections` and `fields` for definitions. */
   readonly collection: string;
-  /** Definitions know these, too. */
-  readonly actions: readonly ('create' | 'update' | 'destroy')[];
+  /** Definitions know these, too, but for `restore`. */
+  readonly actions: readonly HookedAction[];
   /**
-   * Looks at a change. What it returns takes the place of the values; `refuse` refuses the change, any other error and a
+   * Looks at a change. What it returns takes the place of the values, where a request gave them: on destroy, restore, and
+   * for what goes along with another record, only a refusal counts. `refuse` refuses the change, any other error and a
    * hook that takes longer than two seconds do too, as a fault of the extension. It may run more than once for one change.
    */
   run(change: Change): Values | undefined | Promise<Values | undefined>;
@@ -38,10 +42,10 @@ export type Values = Readonly<Record<string, unknown>>;
 export interface Change {
   readonly application: string;
   readonly collection: string;
-  readonly action: 'create' | 'update' | 'destroy';
+  readonly action: HookedAction;
   /** Of the record, or the name of a definition; null where it is not there yet, or several are named. */
   readonly key: unknown;
-  /** As the request gives them, before they are checked; empty on destroy and for definitions. */
+  /** As the request gives them, before they are checked; empty on destroy, restore and for definitions. */
   readonly values: Values;
   readonly caller: ExtensionCaller | null;
   readonly requestId: string | null;
@@ -98,6 +102,8 @@ export interface ActionCall {
   readonly body: unknown;
   readonly requestId: string;
   readonly signal: AbortSignal;
+  /** A trial (`dryRun=true`, actions that write): what `records` does is taken back; leave out what reaches further. */
+  readonly dryRun: boolean;
   /** Records as the caller may read and write them; parameters as in a read by POST. */
   readonly records: CallerRecords;
   refuse(message: string, details?: Readonly<Record<string, string>>): never;

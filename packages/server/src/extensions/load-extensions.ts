@@ -19,7 +19,7 @@ export class ExtensionError extends Error {
 
 const moduleName = '@tablinum/server/extension';
 const actionForm = /^[A-Za-z][A-Za-z0-9_]{0,59}:[A-Za-z][A-Za-z0-9_]{0,59}$/;
-const changes = new Set(['create', 'update', 'destroy']);
+const changes = new Set(['create', 'update', 'destroy', 'restore']);
 let findsModule = false;
 
 /**

@@ -46,9 +46,17 @@ async function runBatch(call: Call): Promise<Answer> {
   if (call.caller.type === 'anonymous') throw tokenMissing();
   const parameters = knownParameters(call, []);
   const parsed = parseBatch(call.body);
+  const { application, caller, limits: rates } = call;
+  rates.charge(application.name, caller.type, caller.credentialId!, parsed.length - 1);
   const bodies = parsed.flatMap((operation) => bodyOf(context, operation) ?? []);
   const ready = await withSecretsOfAll(context, bodies);
-  const manner = { dryRun: isTrial(parameters), heavy: true, joined: true, turn: turnsOf(context, parsed) };
+  const manner = {
+    dryRun: isTrial(parameters),
+    heavy: true,
+    joined: true,
+    within: limits.batchMilliseconds,
+    turn: turnsOf(context, parsed),
+  };
   return performWrite(call, ready, manner, (inside) => runAll(call, inside, parsed));
 }
 
@@ -64,7 +72,7 @@ async function runAll(call: Call, inside: RecordContext, parsed: readonly Operat
     if (bytes > limits.batchBytes)
       throw new ApiError('LIMIT_EXCEEDED', 'The results of a batch are over 64 MiB; ask for less at once.');
     if (performance.now() > end && index < parsed.length - 1)
-      throw new ApiError('QUERY_TIMEOUT', 'The batch took longer than 10 seconds and was ended; nothing was written.', {
+      throw new ApiError('QUERY_TIMEOUT', 'The batch took longer than 5 seconds and was ended; nothing was written.', {
         retryAfter: 1,
       });
   }

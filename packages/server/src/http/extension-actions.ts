@@ -1,4 +1,5 @@
 import type { Logger } from '../base/logger.ts';
+import type { Transaction } from '../database/database.ts';
 import type { ActionCall, CallerRecords, Extension, ExtensionAction, Values } from '../extensions/extension.ts';
 import { ExtensionError } from '../extensions/load-extensions.ts';
 import { refuse, timed } from '../extensions/timed.ts';
@@ -11,9 +12,11 @@ import { getRecord, listRecords } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { withSecretsOf } from '../records/secrets.ts';
 import { rulesOf } from '../records/system/rules-of.ts';
+import { tried } from '../records/trial.ts';
 import { destroyRecords } from '../records/write-records.ts';
 import type { Collection } from '../schema/registry.ts';
-import type { Answer, Call, SystemAction } from './call.ts';
+import { type Answer, type Call, contextOf, type SystemAction } from './call.ts';
+import { isTrial } from './known-parameters.ts';
 
 const actionMilliseconds = 10_000;
 
@@ -49,36 +52,81 @@ async function run(extension: string, action: ExtensionAction, call: Call, logge
     !application.recordContext(caller, requestId).grantOf(permission.resource, permission.action)
   )
     throw denied(permission.resource, permission.action);
-  const data = await timed(extension, actionMilliseconds, logger, async (signal) => {
-    const given: ActionCall = {
-      application: application.name,
-      caller: { role: caller.role, user: caller.user },
-      parameters: call.parameters(),
-      body,
-      requestId,
-      signal,
-      records: recordsOf(call),
-      refuse,
-    };
-    return JSON.stringify((await action.run(given)) ?? null);
-  });
-  return { data };
+  const parameters = call.parameters();
+  const dryRun = !action.reads && isTrial(parameters);
+  const answered = (records: (signal: AbortSignal) => CallerRecords): Promise<string> =>
+    timed(extension, actionMilliseconds, logger, async (signal) => {
+      const given: ActionCall = {
+        application: application.name,
+        caller: { role: caller.role, user: caller.user },
+        parameters,
+        body,
+        requestId,
+        signal,
+        dryRun,
+        records: records(signal),
+        refuse,
+      };
+      return JSON.stringify((await action.run(given)) ?? null);
+    });
+  if (!dryRun) return { data: await answered(() => recordsOf(call, null)) };
+  const data = await application.current(() => tried(contextOf(call), (inside) => trial(call, inside, answered)));
+  return { data, meta: { dryRun: true } };
 }
 
-/** Records under the grants of whoever calls. Each operation is a whole one: what it did stays if a later one fails. */
-function recordsOf({ application, caller, requestId, zone }: Call): CallerRecords {
+/** All that an action does in one transaction, which is taken back. One operation that is refused refuses the trial. */
+async function trial(
+  call: Call,
+  inside: RecordContext,
+  answered: (records: (signal: AbortSignal) => CallerRecords) => Promise<string>,
+): Promise<string> {
+  const failures: unknown[] = [];
+  const data = await answered((signal) => {
+    const { inside: transaction } = inside;
+    // An action that goes on after its time must not write when the transaction is over.
+    const bounded: Transaction = {
+      run: async (statement) => {
+        if (signal.aborted) throw new Error('the trial is over');
+        return transaction!.run(statement);
+      },
+      touch: (table) => transaction!.touch(table),
+      afterDurable: (work) => transaction!.afterDurable(work),
+    };
+    return recordsOf(call, { context: { ...inside, inside: bounded }, failures });
+  });
+  if (failures.length > 0) throw failures[0];
+  return data;
+}
+
+interface Trial {
+  readonly context: RecordContext;
+  /** What its operations were refused with. */
+  readonly failures: unknown[];
+}
+
+/**
+ * Records under the grants of whoever calls. Each operation is a whole one: what it did stays if a later one fails.
+ *
+ * @param trial where all of them share a transaction that is taken back.
+ */
+function recordsOf({ application, caller, requestId, zone }: Call, trial: Trial | null): CallerRecords {
   const asked = (action: NormalisedAction, parameters: Values): AskedRecordRequest =>
     normaliseRequest(action, parameters, false);
   const on = async <T>(
     name: string,
     work: (context: RecordContext, collection: Collection) => Promise<{ readonly data: string }>,
   ): Promise<T> => {
-    const { data } = await application.current(() => {
-      const context = application.recordContext(caller, requestId, zone);
+    const run = async (context: RecordContext): Promise<{ readonly data: string }> => {
       const collection = context.registry.find(name);
       if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${name.slice(0, 60)}".`);
       return work(context, collection);
-    });
+    };
+    if (trial) {
+      const part = run(trial.context);
+      part.catch((error: unknown) => trial.failures.push(error));
+      return JSON.parse((await part).data) as T;
+    }
+    const { data } = await application.current(() => run(application.recordContext(caller, requestId, zone)));
     return JSON.parse(data) as T;
   };
   return {

@@ -43,6 +43,12 @@ export class FixedWindow {
     return window && window.points >= this.limit.points ? Math.max(0, window.ends - this.#now()) : 0;
   }
 
+  /** Takes points whether or not they are left: what is over is missing until the window ends. */
+  charge(key: string, points: number): void {
+    const window = this.#windows.get(key);
+    if (window) window.points += points;
+  }
+
   giveBack(key: string): void {
     const window = this.#windows.get(key);
     if (window && window.points > 0) window.points -= 1;

@@ -13,6 +13,7 @@ import { mediaTypeUnsupported } from './error-reply.ts';
 import { isTrial, knownParameters } from './known-parameters.ts';
 import { composeActions } from './mail-compose.ts';
 import { runExport } from './mail-export.ts';
+import { runGetImage } from './mail-image.ts';
 import { runGetAttachment, runGetConversation, runGetEmail, runGetRaw } from './mail-reads.ts';
 import { bodyOf, refuseFiltered } from './mail-request.ts';
 import { performWrite } from './perform-write.ts';
@@ -21,6 +22,7 @@ import { performWrite } from './perform-write.ts';
 export const mailActions: Readonly<Record<string, SystemAction>> = {
   'emails:get': { reads: true, run: runGetEmail },
   'emails:raw': { reads: true, run: runGetRaw },
+  'emails:image': { reads: true, run: runGetImage },
   'emails:export': { reads: true, run: runExport },
   'conversations:get': { reads: true, run: runGetConversation },
   'attachments:get': { reads: true, run: runGetAttachment },

@@ -49,6 +49,8 @@ interface Beginning {
 
 async function runSaveDraft(call: Call): Promise<Answer> {
   const context = contextOf(call);
+  // Whoever may do neither is told so before anything that was sent is looked at.
+  if (!context.grantOf('emails', 'update')) requireWriter(context, 'create');
   requireWriter(context, namesDraft(call) ? 'update' : 'create');
   const { dryRun, filterByTk } = knownParameters(call, ['filterByTk']);
   const { account, id, ...rest } = bodyOf(call, ['account', 'id', ...writtenNames]);

@@ -2,6 +2,7 @@
 import { decide } from '../access/grants.ts';
 import { rawOf } from '../database/mail/email-rows.ts';
 import { cleanFilename } from '../mail/parse/attachment-name.ts';
+import { rasterTypes } from '../mail/remote-images.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import { relatedAccess } from '../query/filter-plan.ts';
@@ -14,6 +15,7 @@ type Shown = Record<string, unknown>;
 
 /** An e-mail with text, safe HTML, headers and attachments, as far as the role may read them. */
 export async function runGetEmail(call: Call): Promise<Answer> {
+  requireGet(call, 'emails');
   const { raw } = call.parameters();
   if (call.route.plain && raw !== undefined && raw !== 'false' && raw !== '0') return runGetRaw(call);
   const answer = await getWith(call, 'emails', ['content', 'attachments']);
@@ -65,9 +67,9 @@ async function bytesOf(
 
 /** The message as it came, for a role that may read all of it. */
 export async function runGetRaw(call: Call): Promise<Answer> {
-  const { raw: _, ...rest } = call.parameters();
   const context = contextOf(call);
   requireWhole(context, 'get');
+  const { raw: _, ...rest } = call.parameters();
   const { data } = await getRecord(context, context.registry.get('emails'), normaliseRequest('get', rest, true));
   const { id, subject } = JSON.parse(data) as { id: number; subject: string | null };
   const stored = await rawOf(context.database, Number(id));
@@ -98,7 +100,7 @@ export function requireWhole(context: RecordContext, action: 'get' | 'list'): vo
 /** Types that a browser shows without running anything, where the bytes are what they say. */
 function shownAs(sniffed: unknown): string | null {
   if (sniffed === 'text/plain') return 'text/plain; charset=utf-8';
-  const shown = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf'];
+  const shown = [...rasterTypes, 'application/pdf'];
   return shown.includes(sniffed as string) ? (sniffed as string) : null;
 }
 

@@ -46,6 +46,8 @@ export interface Manner {
   /** Many rows: runs off the event loop. */
   readonly heavy?: boolean;
   readonly turn?: string | readonly string[];
+  /** Milliseconds for all its statements together. */
+  readonly within?: number;
 }
 
 /** Runs a write and keeps its reply in one transaction. @throws ApiError 400 for callers without a credential. */

@@ -1,8 +1,10 @@
 import type { Config, RateLimit } from '../base/config.ts';
 import { LruMap } from '../base/lru-map.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { limits } from '../protocol/limits.ts';
 import { FixedWindow } from './fixed-window.ts';
 import { networkOf } from './network.ts';
+import { OpenConnections } from './open-connections.ts';
 
 /** A sign-in under way: its point is taken before the password is looked at, so that parallel guesses count too. */
 export interface Attempt {
@@ -21,8 +23,15 @@ export class RateLimits {
   readonly #anonymous: FixedWindow | null;
   readonly #signIn: FixedWindow | null;
   readonly #known = new LruMap<true>(knownPairs);
+  /** Sockets and streams of events. */
+  readonly connections: OpenConnections;
+  /** Requests that wait for events. */
+  readonly waiters = new OpenConnections(limits.waiters, 'waiting requests');
 
-  constructor(config: Pick<Config, 'rateLimitCredential' | 'rateLimitAnonymous' | 'rateLimitSignIn'>) {
+  constructor(
+    config: Pick<Config, 'rateLimitCredential' | 'rateLimitAnonymous' | 'rateLimitSignIn' | 'realtimeSockets'>,
+  ) {
+    this.connections = new OpenConnections(config.realtimeSockets, 'open connections');
     this.#credential = windows(config.rateLimitCredential);
     this.#anonymous = windows(config.rateLimitAnonymous);
     this.#signIn = windows(config.rateLimitSignIn);
@@ -31,6 +40,11 @@ export class RateLimits {
   /** @throws ApiError 429 when the bucket is empty. */
   credential(application: string, type: string, id: number): void {
     if (this.#credential) take(this.#credential, `${application} ${type} ${id}`, 'credential');
+  }
+
+  /** What a request turns out to be beyond the one point that let it in. */
+  charge(application: string, type: string, id: number, points: number): void {
+    this.#credential?.charge(`${application} ${type} ${id}`, points);
   }
 
   anonymous(address: string): void {

@@ -33,7 +33,8 @@ const slowMilliseconds = 5000;
 export class RealtimeSocket implements Wire {
   readonly #socket: WebSocket;
   readonly #context: SocketContext;
-  readonly #patience: NodeJS.Timeout;
+  /** Until somebody has said who they are. */
+  #patience: NodeJS.Timeout | null;
   #connection: Connection | null = null;
   #application = '';
   #waiting = 0;
@@ -50,7 +51,7 @@ export class RealtimeSocket implements Wire {
     });
     socket.on('error', () => {}); // the close that follows says it all
     socket.once('close', () => {
-      clearTimeout(this.#patience);
+      this.#endPatience();
       this.#connection?.end(null);
     });
   }
@@ -148,13 +149,18 @@ export class RealtimeSocket implements Wire {
       const { limits, take } = this.#context;
       limits.credential(lease.application.name, caller.type, caller.credentialId!);
       take(`${lease.application.name} ${caller.type} ${caller.credentialId}`);
-      clearTimeout(this.#patience);
+      this.#endPatience();
       this.#application = lease.application.name;
       this.#send({ type: 'authenticated' });
       this.#connection = new Connection(lease.again(), this, caller, { token, role });
     } finally {
       lease.release();
     }
+  }
+
+  #endPatience(): void {
+    if (this.#patience) clearTimeout(this.#patience);
+    this.#patience = null;
   }
 
   async #proven({ application }: Lease, token: string, role: string | undefined): Promise<Caller> {

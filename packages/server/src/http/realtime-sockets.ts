@@ -3,13 +3,13 @@
  * said on one is realtime-socket.ts.
  */
 import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Applications } from '../applications/applications.ts';
 import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/logger.ts';
-import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import type { RateLimits } from './rate-limits.ts';
 import { closeCodes, RealtimeSocket } from './realtime-socket.ts';
@@ -22,8 +22,10 @@ export interface SocketParts {
 }
 
 interface Upgrade {
-  readonly socket: Duplex;
+  readonly socket: Socket;
   readonly head: Buffer;
+  /** What refuses it; an accepted one lets go of it, and with it of the whole request. */
+  readonly response: ServerResponse;
 }
 
 const beatMilliseconds = 30_000;
@@ -46,8 +48,6 @@ export class RealtimeSockets {
   readonly #limits: RateLimits;
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: limits.messageBytes, perMessageDeflate: false });
   readonly #open = new Set<RealtimeSocket>();
-  /** Open ones by the credential that they were opened with. */
-  readonly #ofCredential = new Map<string, number>();
   readonly #beat: NodeJS.Timeout;
 
   constructor(parts: SocketParts, rateLimits: RateLimits) {
@@ -60,11 +60,11 @@ export class RealtimeSockets {
 
   /** Lets the router see an upgrade as the request that it is, so that refusals have the common shape. */
   asRequest(request: IncomingMessage, socket: Duplex, head: Buffer, fastify: FastifyInstance): void {
-    upgrades.set(request, { socket, head });
     socket.on('error', () => socket.destroy());
     const response = new ServerResponse(request);
+    upgrades.set(request, { socket: socket as Socket, head, response });
     response.shouldKeepAlive = false;
-    response.assignSocket(socket as Parameters<ServerResponse['assignSocket']>[0]);
+    response.assignSocket(socket as Socket);
     response.on('finish', () => socket.end());
     fastify.routing(request, response);
   }
@@ -72,11 +72,11 @@ export class RealtimeSockets {
   /** @throws ApiError 429 for too many of one address, 503 for too many at all. */
   accept(request: IncomingMessage, address: string): void {
     this.#limits.anonymous(address);
-    if (this.#open.size >= this.#parts.config.realtimeSockets)
-      throw new ApiError('BUSY', 'The server has as many open connections as it may have; try again.', {
-        retryAfter: 10,
-      });
-    const { socket, head } = upgrades.get(request)!;
+    const { socket, head, response } = upgrades.get(request)!;
+    if (socket.destroyed) return; // it has gone meanwhile, and is told of no close any more
+    const leave = this.#limits.connections.enter();
+    response.detachSocket(socket);
+    socket.once('close', leave);
     this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#begin(webSocket, request, address));
   }
 
@@ -89,18 +89,18 @@ export class RealtimeSockets {
 
   #begin(webSocket: WebSocket, request: IncomingMessage, address: string): void {
     const { applications, logger } = this.#parts;
-    const held: string[] = [];
+    const held: (() => void)[] = [];
     const socket = new RealtimeSocket(webSocket, {
       applications,
       logger,
       address,
       limits: this.#limits,
-      take: (credential) => held.push(this.#take(credential)),
+      take: (credential) => held.push(this.#limits.connections.share(credential)),
     });
     this.#open.add(socket);
     webSocket.once('close', () => {
       this.#open.delete(socket);
-      for (const credential of held) this.#giveBack(credential);
+      for (const giveBack of held) giveBack();
     });
     if (!this.#isAllowed(request)) webSocket.close(closeCodes.origin, 'This page may not connect.');
   }
@@ -114,22 +114,5 @@ export class RealtimeSockets {
     if (!URL.canParse(origin)) return false;
     const own = new URL(origin);
     return own.host === host || (publicUrl !== null && own.origin === new URL(publicUrl).origin);
-  }
-
-  /** @throws ApiError 503 where one credential has its share. */
-  #take(credential: string): string {
-    const taken = this.#ofCredential.get(credential) ?? 0;
-    if (taken >= this.#parts.config.realtimeSockets / 10)
-      throw new ApiError('BUSY', 'The credential has as many open connections as it may have; close some.', {
-        retryAfter: 10,
-      });
-    this.#ofCredential.set(credential, taken + 1);
-    return credential;
-  }
-
-  #giveBack(credential: string): void {
-    const taken = this.#ofCredential.get(credential)! - 1;
-    if (taken === 0) this.#ofCredential.delete(credential);
-    else this.#ofCredential.set(credential, taken);
   }
 }

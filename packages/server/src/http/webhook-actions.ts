@@ -54,7 +54,7 @@ async function runReplay(call: Call): Promise<Answer> {
   const now = clock.now();
   const times = { now: isoTime(now), giveUp: isoTime(now + day) };
   const count = await database.write((transaction) => replayDeliveries(database, transaction, id, ids, times));
-  application.webhooks.wake();
+  application.webhooks.reload();
   return { data: String(count), act: { target: String(id) } };
 }
 

@@ -1,7 +1,10 @@
 /** Mail of one application: what brings messages in, where their bytes lie, and how the secrets of accounts are kept. */
 import type { BlobStore } from '../base/blob-store.ts';
 import type { MailSecrets } from '../base/mail-secrets.ts';
+import type { OutboundClient } from '../base/outbound.ts';
 import { hostProblem, type OutboundAllow } from '../base/outbound-address.ts';
+import { sweepBlobs, unreferredMilliseconds } from './blobs/sweep-blobs.ts';
+import { RemoteImages } from './remote-images.ts';
 import { type IngestParts, MailIngest } from './store/ingest.ts';
 
 /** What the mail of every application of a server shares. */
@@ -10,6 +13,8 @@ export interface MailMeans {
   readonly secrets: MailSecrets;
   /** Mail servers inside the network that accounts may name. */
   readonly allowed: OutboundAllow;
+  /** Gets images of other places. */
+  readonly outbound: Pick<OutboundClient, 'get'>;
 }
 
 export interface MailStoreParts extends Omit<IngestParts, 'parser'> {
@@ -20,12 +25,15 @@ export interface MailStoreParts extends Omit<IngestParts, 'parser'> {
 export class MailStore {
   readonly ingest: MailIngest;
   readonly blobs: BlobStore;
+  readonly images: RemoteImages;
   readonly #parts: MailStoreParts;
+  #sweptAt = 0;
 
   constructor(parts: MailStoreParts) {
     this.#parts = parts;
     this.ingest = new MailIngest({ ...parts, parser: parts.means.parser });
     this.blobs = parts.blobs;
+    this.images = new RemoteImages(parts.means.outbound);
   }
 
   /** What is wrong with the host of a mail server; null: nothing. */
@@ -41,6 +49,13 @@ export class MailStore {
   /** A secret of an account; null where it was sealed under a key that is gone. */
   open(sealed: string, record: number, field: string): string | null {
     return this.#parts.means.secrets.open(sealed, { application: this.#parts.application, record, field });
+  }
+
+  /** Removes bytes that nothing refers to any more, once a day. @param now milliseconds since the epoch. */
+  async sweep(now: number): Promise<void> {
+    if (now - this.#sweptAt < unreferredMilliseconds) return;
+    this.#sweptAt = now;
+    await sweepBlobs(this.#parts.database, this.#parts.blobs, now);
   }
 
   /** Nothing is stored any more. */

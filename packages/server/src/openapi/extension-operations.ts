@@ -1,5 +1,7 @@
 import type { ExtensionAction } from '../extensions/extension.ts';
 import { body, reply } from './operation.ts';
+import { parameterRef } from './parameters.ts';
+import { schemaRef } from './record-schemas.ts';
 import type { Subject } from './subject.ts';
 import { everybody, granted, type WrittenOperation } from './written-operation.ts';
 
@@ -15,8 +17,10 @@ function addedOperation({ action, summary, reads, permission }: ExtensionAction)
     summary,
     method: reads ? 'get' : 'post',
     may: permission === 'public' ? everybody : granted([permission.resource, permission.action]),
-    ...(!reads && { body: body({}, false) }),
-    success: reply('What the extension answers.', {}),
+    ...(!reads && { body: body({}, false), parameters: [parameterRef('dryRun')] }),
+    success: reads
+      ? reply('What the extension answers.', {})
+      : reply('What the extension answers.', {}, schemaRef('WriteMeta')),
     ...(permission === 'public' && { open: true }),
   };
 }

@@ -1,4 +1,5 @@
 /** Mail, beside the generated actions. */
+import { rasterTypes } from '../mail/remote-images.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { composeOperations, composeSchemas } from './mail-compose-operations.ts';
 import { body, reply } from './operation.ts';
@@ -49,6 +50,7 @@ const bytes = Object.fromEntries(
     'text/plain',
   ].map((type) => [type, { schema: binary }]),
 );
+const images = Object.fromEntries(rasterTypes.map((type) => [type, { schema: binary }]));
 const rawMessage = (description: string): JsonSchema => ({
   description,
   headers: tag,
@@ -78,6 +80,24 @@ export const mailOperations: readonly WrittenOperation[] = [
     also: {
       206: rawMessage('The bytes of a range.'),
       416: rawMessage('The range is beyond the bytes.'),
+    },
+  },
+  {
+    action: 'emails:image',
+    method: 'get',
+    summary: 'An image of another place that an e-mail shows',
+    description:
+      'Fetched by the server, so that the sender learns neither address nor browser of the reader; asked for when the reader wants to see images. The e-mail names it by `data-src`.',
+    may: granted(['emails', 'get']),
+    parameters: [
+      numbered('e-mail', 1),
+      { name: 'url', in: 'query', required: true, description: 'As `data-src` has it.', schema: text },
+    ],
+    success: { description: 'The image.', headers: tag, content: images },
+    notModified: true,
+    also: {
+      206: { description: 'The bytes of a range.', content: images },
+      416: { description: 'The range is beyond the bytes.', content: images },
     },
   },
   {

@@ -37,6 +37,7 @@ const narrower: Readonly<Record<string, Readonly<Record<string, SystemField>>>> 
     filter: { shown: { type: ['object', 'null'] } },
     failingSince: { given: null },
     pausedAt: { given: null },
+    pausedFor: { given: null },
     deliveries: { given: null },
     roleOf: { given: null },
   },

@@ -88,6 +88,10 @@ export const errorCatalogue = {
   ROUTE_UNKNOWN: entry('Not Found', 'No such route, resource or action.'),
   COLLECTION_UNKNOWN: entry('Not Found', 'No collection of that name.'),
   RECORD_UNKNOWN: entry('Not Found', 'No record with that key, or none that matches.'),
+  IMAGE_UNAVAILABLE: entry(
+    'Not Found',
+    'An image of another place that a message shows cannot be had from there, or is none.',
+  ),
   APPLICATION_UNKNOWN: entry('Not Found', 'X-App names no application.'),
   METHOD_NOT_ALLOWED: entry(
     'Method Not Allowed',

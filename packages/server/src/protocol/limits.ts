@@ -18,6 +18,10 @@ export const limits = {
   sortTerms: 16,
   recordsByFilter: 10_000,
   recordsInReply: 1000,
+  /** Records that go along when others are destroyed. */
+  recordsAlong: 100_000,
+  /** So many of them at most while the event loop waits. */
+  recordsAlongAtOnce: 1000,
   queryMilliseconds: 5000,
   /** Records of one piece of a stream: more of them leave the collector more to hold. */
   streamChunk: 100,
@@ -26,6 +30,10 @@ export const limits = {
   /** Events that a reply or a socket's turn carries, and those that a reply looks at before it says where to go on. */
   eventsPage: 1000,
   eventsScanned: 5000,
+  /** Characters of a record that an event or a message carries; a longer one is read by its key. */
+  recordInEvent: 256 * 1024,
+  /** Characters of records that listeners of one page of events share; those for whom there is no room read for themselves. */
+  recordsInPage: 64 * 1024 * 1024,
   waitSeconds: 30,
   /** Requests that wait for events at once. */
   waiters: 1000,
@@ -33,14 +41,15 @@ export const limits = {
   /** A message of a socket: a filter and what is around it. */
   messageBytes: 80 * 1024,
   subscriptions: 100,
-  /** Records that a subscription knows its reader to have. */
+  /** Records that a subscription knows its reader to have, and those of all subscriptions of a connection. */
   knownRecords: 10_000,
+  knownRecordsInAll: 50_000,
   /** Members of a query, and rows of its result. */
   queryMeasures: 20,
   queryDimensions: 10,
   /** Operations of a batch, how long all of them may take, and the JSON text of their results and of what they refer to. */
   batchOperations: 200,
-  batchMilliseconds: 10_000,
+  batchMilliseconds: 5000,
   batchBytes: 64 * 1024 * 1024,
   referredBytes: 10 * 1024 * 1024,
   /** How long replies are kept for repeated requests, how long a reply may be, and how many an application keeps. */

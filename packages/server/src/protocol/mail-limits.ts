@@ -17,6 +17,9 @@ export const mailLimits = {
   addresses: 2000,
   snippetLength: 200,
   filenameLength: 255,
+  /** Bytes of an image of another place that is shown, and how many are fetched at once for one application. */
+  remoteImageBytes: 5 * 1024 * 1024,
+  remoteImages: 8,
   /** Words and code units of a search. */
   searchWords: 32,
   searchLength: 1000,

@@ -113,6 +113,8 @@ export interface PageShape {
   readonly cursorNulls: CursorNulls | null;
   /** As one text where that is possible, or as rows; `keys`: as text, of objects that show the sort's keys by their place. */
   readonly content: 'text' | 'rows' | 'keys';
+  /** Characters of a record's text past which null stands in its place, so that it is never taken into memory; rows only. */
+  readonly longest?: number;
 }
 
 export function planList(
@@ -135,11 +137,12 @@ export function planList(
     ...(shownKeys ? [] : segments.keys.map(({ key, value }) => dialect.scalar(key.field.type.storage!, value))),
     ...(request.versions ? [counterOf(collection)] : []),
   ];
-  const object = bare
+  const whole = bare
     ? dialect.object(
         segments.keys.map(({ key, value }, place) => dialect.member(String(place), key.field.type.storage!, value)),
       )
     : compileObject(selection, collection.table, dialect, segments.aliases);
+  const object = shape.longest === undefined ? whole : unlessLonger(whole, shape.longest);
   const columns = join([sql`${object} AS j`, ...extra], ',');
   const plain = shape.hasOffset || keyed !== null || request.trash !== 'without';
   const source = plain ? null : pageSourceOf(condition, keys, collection, dialect);
@@ -162,6 +165,10 @@ export function planList(
     tables: [...tablesOf(condition, new Set([collection.table]))],
     lead: dialect.shared ? 2 : 0,
   };
+}
+
+function unlessLonger(object: Sql, longest: number): Sql {
+  return sql`(SELECT CASE WHEN length(CAST(b.t AS text))>${longest} THEN NULL ELSE b.t END FROM (SELECT ${object} AS t) b)`;
 }
 
 /** The object keeps the action's own field mask, whatever grant the rows come from. */

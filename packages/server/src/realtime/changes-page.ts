@@ -5,7 +5,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { denied } from '../query/read-access.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import { lookAt, type Scope } from './event-sight.ts';
+import { lookAt, type Scope, SharedLooks } from './event-sight.ts';
 import { type FeedReader, feedOf } from './feed.ts';
 
 /** A page of the log as it was asked for. */
@@ -115,7 +115,7 @@ class Reading {
 
   /** @returns whether events are left that have no place on the page. */
   async #tell(context: RecordContext, events: readonly LoggedEvent[], texts: string[]): Promise<boolean> {
-    const sightings = await lookAt(context, events, scopeOf(this.#asked), new Map());
+    const sightings = await lookAt(context, events, scopeOf(this.#asked), new SharedLooks());
     for (const { event, inScope, text } of sightings) {
       if (!inScope) continue;
       if (texts.length === this.#asked.pageSize) return true;

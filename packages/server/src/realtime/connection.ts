@@ -87,7 +87,7 @@ export class Connection implements FeedReader {
       throw new ApiError('LIMIT_EXCEEDED', `One connection has at most ${limits.subscriptions} subscriptions.`);
     const { application } = this.#lease;
     const opened = await application.current(() =>
-      Subscription.open(application, this.#feed, this.#context(), asked, this.#listener(id)),
+      Subscription.open(application, this.#feed, this.#context(), asked, new Teller(id, this, this.#wire)),
     );
     if (this.#ended) return;
     this.#subscriptions.set(id, opened.subscription);
@@ -122,7 +122,7 @@ export class Connection implements FeedReader {
     this.#version = version;
     for (const [id, subscription] of [...this.#subscriptions])
       await subscription.look(this.#context()).catch((error: unknown) => {
-        if (error instanceof ApiError) this.#fail(id, error);
+        if (error instanceof ApiError) this.fail(id, error);
       });
   }
 
@@ -147,24 +147,18 @@ export class Connection implements FeedReader {
     return this.#lease.application.recordContext(this.#caller, null);
   }
 
-  #fail(id: string, error: ApiError): void {
+  /** Ends a subscription for good. */
+  fail(id: string, error: ApiError): void {
     if (this.unsubscribe(id)) this.#wire.refused(id, error);
   }
 
-  #listener(id: string): Listener {
-    const wire = this.#wire;
-    return {
-      event: (cursor, text) => wire.event(id, cursor, text),
-      resync: (cursor) => wire.resync(id, cursor),
-      failed: (error) => this.#fail(id, error),
-      room: () => this.#room(),
-      get full() {
-        return wire.buffered > fullBytes;
-      },
-    };
+  /** Each subscription's part of what a connection may hold in memory. */
+  get mostKnown(): number {
+    return Math.min(limits.knownRecords, Math.floor(limits.knownRecordsInAll / this.#subscriptions.size));
   }
 
-  async #room(): Promise<boolean> {
+  /** Resolves when there is room for more; with false where there is nobody to tell any more. */
+  async room(): Promise<boolean> {
     if (this.#wire.buffered <= fullBytes) return !this.#ended;
     let least = this.#wire.buffered;
     let moved = performance.now();
@@ -176,5 +170,42 @@ export class Connection implements FeedReader {
       } else if (performance.now() - moved > patienceMilliseconds) this.end('slow');
     }
     return !this.#ended;
+  }
+}
+
+/** What one subscription tells, under its name. */
+class Teller implements Listener {
+  readonly #id: string;
+  readonly #connection: Connection;
+  readonly #wire: Wire;
+
+  constructor(id: string, connection: Connection, wire: Wire) {
+    this.#id = id;
+    this.#connection = connection;
+    this.#wire = wire;
+  }
+
+  get mostKnown(): number {
+    return this.#connection.mostKnown;
+  }
+
+  get full(): boolean {
+    return this.#wire.buffered > fullBytes;
+  }
+
+  event(cursor: string, text: string): void {
+    this.#wire.event(this.#id, cursor, text);
+  }
+
+  resync(cursor: string): void {
+    this.#wire.resync(this.#id, cursor);
+  }
+
+  failed(error: ApiError): void {
+    this.#connection.fail(this.#id, error);
+  }
+
+  room(): Promise<boolean> {
+    return this.#connection.room();
   }
 }

@@ -3,7 +3,9 @@
  * whether it is seen and the text that tells of it. An event of a record is seen as a get of the record would be: under
  * the row filter and the field list of that grant. For a page that takes one statement for each collection in it.
  */
+import { FifoLock } from '../base/fifo-lock.ts';
 import type { ChangeLog, LoggedEvent } from '../changes/change-log.ts';
+import { limits } from '../protocol/limits.ts';
 import type { Grant } from '../query/grant.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { keyOf } from '../records/record-key.ts';
@@ -32,12 +34,37 @@ export interface Sighting {
   /** Whether rows are told apart at all: then it matters what was told before. */
   readonly tracked: boolean;
   readonly cursor: string;
+  /** Tells records apart; one text for all who are told. */
+  readonly key: string;
   /** The event as JSON text. */
   readonly text: string;
 }
 
 /** Looks that callers with the same rights share, for one page. */
-export type SharedLooks = Map<string, Promise<readonly Sighting[]>>;
+export class SharedLooks {
+  readonly #looks = new Map<string, Promise<readonly Sighting[]>>();
+  #length = 0;
+
+  /** Whether there is room for another look that carries records. */
+  hasRoom(key: string): boolean {
+    return this.#length < limits.recordsInPage || this.#looks.has(key);
+  }
+
+  /** The look of that key, made where it is not there yet; one that fails is forgotten, so that whoever asks again looks anew. */
+  of(key: string, make: () => Promise<readonly Sighting[]>): Promise<readonly Sighting[]> {
+    const present = this.#looks.get(key);
+    if (present) return present;
+    const look = make();
+    this.#looks.set(key, look);
+    look.then(
+      (sightings) => {
+        for (const { text } of sightings) this.#length += text.length;
+      },
+      () => this.#looks.delete(key),
+    );
+    return look;
+  }
+}
 
 const anyRow = sightOf(null);
 const anyRowTrashed = sightOf(null, { trashed: true });
@@ -49,21 +76,16 @@ export function lookAt(
   scope: Scope,
   shared: SharedLooks,
 ): Promise<readonly Sighting[]> {
-  // Variables of filters stand for the user.
-  const key = JSON.stringify([
-    context.caller.role,
-    context.caller.user?.['id'] ?? null,
-    scope.resource,
-    scope.filterKey,
-    scope.values !== null,
-  ]);
-  let look = shared.get(key);
-  if (!look) {
-    look = lookAnew(context, page, scope);
-    shared.set(key, look);
-    look.catch(() => shared.delete(key)); // whoever asks again looks anew
-  }
-  return look;
+  const look = (): Promise<readonly Sighting[]> => lookAnew(context, page, scope);
+  // Pages of records come one after the other: each may be large.
+  return shared.of(lookKey(context, scope), scope.values === null ? look : () => withRecords.run(look));
+}
+
+const withRecords = new FifoLock();
+
+/** What a look depends on. Variables of filters stand for the user. */
+export function lookKey({ caller }: RecordContext, { resource, filterKey, values }: Scope): string {
+  return JSON.stringify([caller.role, caller.user?.['id'] ?? null, resource, filterKey, values !== null]);
 }
 
 async function lookAnew(
@@ -88,7 +110,7 @@ interface ResourceLook {
   /** Keys of records that the caller may get; null: any. */
   readonly permitted: ReadonlySet<string> | null;
   /** Records that are in scope, with what is shown of them; null: any. */
-  readonly inScope: ReadonlyMap<string, string> | null;
+  readonly inScope: ReadonlyMap<string, string | null> | null;
 }
 
 async function lookAtResource(
@@ -142,16 +164,22 @@ function sightingOf(log: ChangeLog, event: LoggedEvent, look: ResourceLook, scop
     changed: event.changed.filter((name) => mayKnow(name, collection, grant)),
     ...(event.payload !== undefined && { payload: event.payload }),
   };
-  const record = scope.values && collection && !destroyed ? (look.inScope?.get(tk) ?? 'null') : null;
+  const record = scope.values && collection && !destroyed ? recordText(look.inScope?.get(tk)) : null;
   const text = JSON.stringify(told);
   return {
     event,
     cursor,
+    key: `${event.resource} ${tk}`,
     permitted,
     inScope: permitted && (destroyed || matches),
     tracked: look.permitted !== null || scope.matching !== null,
-    text: record === null ? text : `${text.slice(0, -1)},"record":${record}}`,
+    text: record === null ? text : `${text.slice(0, -1)},${record}}`,
   };
+}
+
+/** @param text null for a record that is too long to be carried, undefined for one that is not there. */
+function recordText(text: string | null | undefined): string {
+  return text === null ? '"recordTooLarge":true' : `"record":${text ?? 'null'}`;
 }
 
 /** A field that is gone tells nothing to a role that does not see all. */

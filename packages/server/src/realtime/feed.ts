@@ -9,7 +9,7 @@
 import type { Application } from '../applications/application.ts';
 import type { LoggedEvent } from '../changes/change-log.ts';
 import { beginning } from '../changes/cursor.ts';
-import type { SharedLooks } from './event-sight.ts';
+import { SharedLooks } from './event-sight.ts';
 
 /** Events that are handed on together. */
 export interface FeedPage {
@@ -120,7 +120,7 @@ export class Feed {
     const last = events.at(-1);
     if (!last) return false;
     this.#position = last.position;
-    const page = { events, looks: new Map() };
+    const page = { events, looks: new SharedLooks() };
     await Promise.all([...this.#readers].map((reader) => reader.take(page)));
     return events.length === pageEvents;
   }

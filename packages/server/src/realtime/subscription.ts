@@ -4,11 +4,10 @@ import type { Application } from '../applications/application.ts';
 import type { LoggedEvent } from '../changes/change-log.ts';
 import { beginning, isAfter } from '../changes/cursor.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import { limits } from '../protocol/limits.ts';
 import { denied } from '../query/read-access.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { checkSight, sightOf } from '../records/records-in-sight.ts';
-import { leftText, lookAt, type Scope, type SharedLooks, type Sighting } from './event-sight.ts';
+import { leftText, lookAt, lookKey, type Scope, SharedLooks, type Sighting } from './event-sight.ts';
 import type { Feed, FeedPage } from './feed.ts';
 
 /** What somebody asks to be told of, checked in form alone. */
@@ -24,6 +23,8 @@ export interface AskedSubscription {
 export interface Listener {
   event(cursor: string, text: string): void;
   resync(cursor: string): void;
+  /** How many records a subscription may know the reader to have. */
+  readonly mostKnown: number;
   /** Whether the reader has so much to take up that it gets no more for now. */
   readonly full: boolean;
   /** Resolves when there is room for more; with false where the reader makes no way and is given up. */
@@ -32,8 +33,9 @@ export interface Listener {
   failed(error: ApiError): void;
 }
 
-/** Events that are told between two looks at whether the reader keeps up. */
+/** Events, or characters of them, that are told between two looks at whether the reader keeps up. */
 const turnEvents = 50;
+const turnLength = 64 * 1024;
 const catchUpEvents = 200;
 const feedMilliseconds = 5;
 /** After a failure of the store. */
@@ -112,8 +114,9 @@ export class Subscription {
     const { position: last } = events.at(-1)!;
     if (!isAfter(last, this.#position)) return;
     try {
+      const hasRoom = this.#scope.values === null || looks.hasRoom(lookKey(context(), this.#scope));
       // All look at the same page, so that what one found holds for the others.
-      if (!(await this.#tell(events, context, looks))) void this.#catchUp(context);
+      if (!hasRoom || !(await this.#tell(events, context, looks))) void this.#catchUp(context);
     } catch (error) {
       if (!this.#isOver(error)) void this.#catchUp(context);
     }
@@ -141,7 +144,7 @@ export class Subscription {
       try {
         if (!(await this.#listener.room())) return;
         const events = await changes.read(this.#position, catchUpEvents);
-        if (events.length > 0) await this.#tell(events, context, new Map());
+        if (events.length > 0) await this.#tell(events, context, new SharedLooks());
         else await this.#join();
       } catch (error) {
         if (this.#isOver(error)) return;
@@ -170,6 +173,7 @@ export class Subscription {
     const sightings = await this.#application.current(() => lookAt(context(), page, this.#scope, looks));
     const { position: last } = page.at(-1)!;
     let told = 0;
+    let length = 0;
     for (const sighting of sightings) {
       const { event } = sighting;
       if (this.#ended) return true;
@@ -177,8 +181,11 @@ export class Subscription {
       const text = this.#textOf(sighting);
       if (text !== null) this.#listener.event(sighting.cursor, text);
       this.#position = event.position;
-      if (text !== null) told += 1;
-      if (text !== null && told % turnEvents === 0 && this.#listener.full) return false;
+      if (text === null) continue;
+      told += 1;
+      length += text.length;
+      if ((told % turnEvents === 0 || length > turnLength) && this.#listener.full) return false;
+      if (length > turnLength) length = 0;
     }
     this.#position = last;
     return !this.#listener.full;
@@ -186,9 +193,8 @@ export class Subscription {
 
   /** The message of an event to this reader, or null. */
   #textOf(sighting: Sighting): string | null {
-    const { event, inScope, permitted, tracked, text } = sighting;
+    const { event, key, inScope, permitted, tracked, text } = sighting;
     if (!tracked || event.tk === null) return inScope ? text : null;
-    const key = `${event.resource} ${event.tk}`;
     const known = this.#known.get(key);
     if (event.name.endsWith('.destroyed')) {
       this.#known.delete(key);
@@ -206,7 +212,7 @@ export class Subscription {
 
   /** Past the bound the reader is told to begin anew: it could miss that a record has left. */
   #note(key: string, inScope: boolean): void {
-    if (this.#known.size >= limits.knownRecords && !this.#known.has(key)) {
+    if (this.#known.size >= this.#listener.mostKnown && !this.#known.has(key)) {
       this.#known.clear();
       void this.#application.changes.headCursor().then((cursor) => this.#ended || this.#listener.resync(cursor));
     }

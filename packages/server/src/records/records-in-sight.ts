@@ -1,4 +1,5 @@
 import { bind } from '../database/database.ts';
+import { limits } from '../protocol/limits.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import type { Grant } from '../query/grant.ts';
@@ -32,8 +33,8 @@ export function sightOf(filter: unknown, { shows = false, trashed = false } = {}
 }
 
 /**
- * Those of some records that a get of the caller would find, by key, with the JSON text of what it would show. One
- * statement, whatever the number of keys.
+ * Those of some records that a get of the caller would find, by key, with the JSON text of what it would show; null where
+ * that is longer than {@link limits.recordInEvent}. One statement, whatever the number of keys.
  *
  * @param keys canonical, at most {@link mostKeysInSight}.
  * @param grant of the caller on `get`.
@@ -45,13 +46,13 @@ export async function recordsInSight(
   grant: Grant,
   { request }: Sight,
   keys: readonly unknown[],
-): Promise<Map<string, string>> {
+): Promise<Map<string, string | null>> {
   if (keys.length === 0) return new Map();
   const plan = planOf(context, collection, grant, request);
   const environment = environmentFor(context, request, { key: keys });
   const [rows] = await run(context, [bind(context.database.dialect, plan.page, environment)]);
   return new Map(
-    presentRows(rows!, plan).map((row) => [String(row[plan.lead + 1]), row[plan.lead] as string] as const),
+    presentRows(rows!, plan).map((row) => [String(row[plan.lead + 1]), row[plan.lead] as string | null] as const),
   );
 }
 
@@ -66,7 +67,13 @@ function planOf(
   grant: Grant,
   request: AskedRecordRequest,
 ): ReturnType<typeof planList> {
-  const shape = { size: mostKeysInSight, content: 'rows', hasOffset: false, cursorNulls: null } as const;
+  const shape = {
+    size: mostKeysInSight,
+    content: 'rows',
+    hasOffset: false,
+    cursorNulls: null,
+    longest: limits.recordInEvent,
+  } as const;
   return keptPlan(context, `${collection.name}:${request.shape}`, () =>
     planList(
       { ...request, fields: request.fields && [collection.primaryKey.name] },

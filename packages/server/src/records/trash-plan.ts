@@ -1,6 +1,6 @@
 import { type BoundStatement, fixed } from '../database/database.ts';
 import type { Dialect } from '../database/dialect.ts';
-import { identifier, listValue, type Sql, sql, value } from '../database/sql.ts';
+import { identifier, join, listValue, type Sql, sql, value } from '../database/sql.ts';
 import { type Collection, type Field, fieldOf } from '../schema/registry.ts';
 
 /** Marks the children of destroyed records as gone along with them, or takes back that mark. Rows of: key. */
@@ -35,6 +35,39 @@ export function planChildren(
   return fixed(
     dialect,
     sql`SELECT 1 FROM ${identifier(child.table)} WHERE ${named(field, values, dialect)}${live} LIMIT 1`,
+  );
+}
+
+/** Children by a foreign key. Rows of: key, 1 unless it is in the trash. */
+export function planNamed(
+  child: Collection,
+  field: Field,
+  values: readonly unknown[],
+  most: number,
+  dialect: Dialect,
+): BoundStatement {
+  const key = dialect.scalar(child.primaryKey.type.storage!, column(child.primaryKey));
+  const live = child.trash ? sql`CASE WHEN ${column(child.trash.deletedAt)} IS NULL THEN 1 ELSE 0 END` : sql`1`;
+  return fixed(
+    dialect,
+    sql`SELECT ${key},${live} FROM ${identifier(child.table)} WHERE ${named(field, values, dialect)} LIMIT ${most}`,
+  );
+}
+
+/** Writes the same values into the children with these keys. @param values canonical, by field name. */
+export function planLoosen(
+  child: Collection,
+  keys: readonly unknown[],
+  values: Readonly<Record<string, unknown>>,
+  dialect: Dialect,
+): BoundStatement {
+  const sets = Object.entries(values).map(([name, canonical]) => {
+    const field = fieldOf(child, name);
+    return sql`${column(field)}=${value(field.type.storage!, canonical)}`;
+  });
+  return fixed(
+    dialect,
+    sql`UPDATE ${identifier(child.table)} SET ${join([...sets, sql`_v=_v+1`], ',')} WHERE ${named(child.primaryKey, keys, dialect)}`,
   );
 }
 

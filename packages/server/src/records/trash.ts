@@ -6,11 +6,13 @@ import { isoTime } from '../base/clock.ts';
 import { bind, type Row, type Transaction } from '../database/database.ts';
 import { actorOf } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import { type Collection, columnsOf, type Field, type Registry } from '../schema/registry.ts';
+import type { Collection, Field } from '../schema/registry.ts';
+import { askAbout, requireFew, transactBounded } from './dependants.ts';
 import { keysOf, writeHistory } from './history.ts';
 import { keptPlan, planContext, type RecordContext } from './record-context.ts';
 import { compareKeys } from './record-key.ts';
-import { planChildren, planMark, planReferenced } from './trash-plan.ts';
+import { mayKnow, namesOf, type Parents, type Reference, referencesTo } from './references.ts';
+import { planChildren, planMark } from './trash-plan.ts';
 import { planUpdate } from './write-plan.ts';
 import type { Match } from './write-records.ts';
 import {
@@ -23,20 +25,7 @@ import {
   inOrder,
   lookedAt,
   type Target,
-  transact,
 } from './write-steps.ts';
-
-/** A foreign key that names records of a collection. */
-interface Reference {
-  readonly child: Collection;
-  readonly field: Field;
-}
-
-/** Records whose children follow them. */
-interface Parents {
-  readonly collection: Collection;
-  readonly keys: readonly unknown[];
-}
 
 /** @throws ApiError 404 for collections that are not paranoid. */
 export function requireTrash(collection: Collection): void {
@@ -47,21 +36,27 @@ export function requireTrash(collection: Collection): void {
 /** Marks records as destroyed, and what a cascade takes along. */
 export function trashAll(target: Target, key: unknown, match: Match): Promise<Row[]> {
   const deletedAt = isoTime(target.context.clock.now());
-  return mark(target, key, match, deletedAt, async (transaction, rows) => {
+  return mark(target, key, match, deletedAt, async (transaction, most, rows) => {
     await finish(target, transaction, 'destroyed', rows, []);
     await writeHistory(target, transaction, 'destroyed', keysOf(rows), null);
-    await takeAlong(target.context, transaction, { collection: target.collection, keys: keysOf(rows) }, deletedAt);
+    await takeAlong(
+      target.context,
+      transaction,
+      { collection: target.collection, keys: keysOf(rows) },
+      deletedAt,
+      most,
+    );
     return [...rows];
   });
 }
 
 /** Takes records out of the trash, and what went there along with them. */
 export function restoreAll(target: Target, key: unknown, match: Match): Promise<Row[]> {
-  return mark(target, key, match, null, async (transaction, written, look) => {
+  return mark(target, key, match, null, async (transaction, most, written, look) => {
     const rows = await look(written);
     await finish(target, transaction, 'restored', rows, []);
     await writeHistory(target, transaction, 'restored', keysOf(rows), null);
-    await takeAlong(target.context, transaction, { collection: target.collection, keys: keysOf(rows) }, null);
+    await takeAlong(target.context, transaction, { collection: target.collection, keys: keysOf(rows) }, null, most);
     return rows;
   });
 }
@@ -73,6 +68,7 @@ function mark(
   deletedAt: string | null,
   then: (
     transaction: Transaction,
+    most: number,
     rows: readonly Row[],
     look: (rows: readonly Row[]) => Promise<Row[]>,
   ) => Promise<Row[]>,
@@ -86,7 +82,7 @@ function mark(
   const record = { deletedAt, deletedWith: null };
   const environment = environmentOf(target, { key, record, counter: counter ?? 0, event: eventOf(target, []) });
   const single = key !== undefined && !Array.isArray(key);
-  const work = async (transaction: Transaction): Promise<Row[]> => {
+  return transactBounded(target, !single, async (transaction, most) => {
     transaction.touch('*'); // records of other tables may go along
     if (deletedAt !== null) await guardRules(target, transaction, 'destroy', environment, null);
     if (!single) await checkReach(target, transaction, environment);
@@ -95,9 +91,8 @@ function mark(
       environment,
     );
     await explainNothing(target, transaction, environment, written.length, counter);
-    return then(transaction, written, (rows) => lookedAt(target, plan, rows, transaction));
-  };
-  return transact(target, work, !single);
+    return then(transaction, most, written, (rows) => lookedAt(target, plan, rows, transaction));
+  });
 }
 
 /**
@@ -111,17 +106,23 @@ async function takeAlong(
   transaction: Transaction,
   first: Parents,
   deletedAt: string | null,
+  most: number,
 ): Promise<void> {
+  let along = 0;
   const waiting = [first];
   for (let parents = waiting.shift(); parents; parents = waiting.shift()) {
     if (parents.keys.length === 0) continue;
-    for (const { child, field } of referencesTo(parents.collection, context.registry)) {
+    for (const reference of referencesTo(parents.collection, context.registry)) {
+      const { child, field, link } = reference;
       const { onDelete } = field.references!;
-      if (onDelete === 'setNull') continue;
-      const values = await referenced(context, transaction, parents, field);
+      if (link || onDelete === 'setNull') continue;
+      const values = await namesOf(context, transaction, parents, field);
       if (onDelete === 'cascade' && child.trash) {
-        waiting.push(await follow(context, transaction, child, field, values, deletedAt));
-      } else if (deletedAt !== null) await refuseChildren(context, transaction, child, field, values);
+        const children = await follow(context, transaction, child, field, values, deletedAt);
+        along += children.keys.length;
+        requireFew(context, along, most, reference);
+        waiting.push(children);
+      } else if (deletedAt !== null) await refuseChildren(context, transaction, reference, values);
     }
   }
 }
@@ -137,6 +138,7 @@ async function follow(
   const { database, changes, caller, requestId, clock } = context;
   const rows = await transaction.run(planMark(child, field, values, deletedAt, database.dialect));
   const keys = rows.map((row) => row[0]).sort(compareKeys);
+  await askAbout(context, child, deletedAt === null ? 'restore' : 'destroy', keys, {});
   const verb = deletedAt === null ? 'restored' : 'destroyed';
   const event = {
     name: `${child.name}.${verb}`,
@@ -153,55 +155,16 @@ async function follow(
 }
 
 async function refuseChildren(
-  { database }: RecordContext,
+  context: RecordContext,
   transaction: Transaction,
-  child: Collection,
-  field: Field,
+  reference: Reference,
   values: readonly unknown[],
 ): Promise<void> {
-  const rows = await transaction.run(planChildren(child, field, values, database.dialect));
-  if (rows.length > 0)
-    throw new ApiError(
-      'DEPENDANTS_EXIST',
-      `Records of ${child.name} depend on it by "${field.name}"; remove or change them first.`,
-    );
-}
-
-/** The values by which children name these parents. */
-async function referenced(
-  { database }: RecordContext,
-  transaction: Transaction,
-  { collection, keys }: Parents,
-  { references }: Field,
-): Promise<readonly unknown[]> {
-  if (references!.field === collection.primaryKey.name) return keys;
-  const rows = await transaction.run(planReferenced(collection, references!.field, keys, database.dialect));
-  return rows.map((row) => row[0]).filter((value) => value !== null);
-}
-
-const references = new WeakMap<Registry, ReadonlyMap<string, readonly Reference[]>>();
-
-/** Foreign keys that name records of a collection, without those of joins. */
-function referencesTo({ name }: Collection, registry: Registry): readonly Reference[] {
-  let kept = references.get(registry);
-  if (!kept) {
-    kept = allReferences(registry);
-    references.set(registry, kept);
-  }
-  return kept.get(name) ?? [];
-}
-
-function allReferences(registry: Registry): Map<string, Reference[]> {
-  const links = new Set<string>();
-  for (const { fields } of registry.all())
-    for (const { relation } of fields) {
-      const through = relation?.through;
-      if (through)
-        for (const name of [through.sourceField, through.targetField]) links.add(`${through.collection}.${name}`);
-    }
-  const all = registry
-    .all()
-    .flatMap((child) => columnsOf(child).map((field) => ({ child, field })))
-    .filter(({ child, field }) => field.references && !links.has(`${child.name}.${field.name}`));
-  return Map.groupBy(all, ({ field }) => field.references!.collection);
+  const { child, field } = reference;
+  const rows = await transaction.run(planChildren(child, field, values, context.database.dialect));
+  if (rows.length === 0) return;
+  const who = mayKnow(context, reference)
+    ? `Records of ${child.name} depend on it by "${field.name}"`
+    : 'Other records depend on it';
+  throw new ApiError('DEPENDANTS_EXIST', `${who}; remove or change them first.`);
 }

@@ -3,11 +3,13 @@
  * Refused means unchanged: whatever is refused inside the transaction takes all of it back.
  */
 import { bind, DatabaseFault, type Row } from '../database/database.ts';
+import type { HookedAction } from '../extensions/extension.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import type { Collection } from '../schema/registry.ts';
+import { hasDependants, takeDependants, transactBounded } from './dependants.ts';
 import { keysOf, statesBefore, writeHistory } from './history.ts';
 import { insertAll } from './insert-records.ts';
 import { requireGrant } from './read-records.ts';
@@ -135,6 +137,8 @@ export async function restoreRecords(
   request: AskedRecordRequest,
   match: Match,
 ): Promise<WriteResult> {
+  if (isAsked(context, collection))
+    return together(context, (inside) => restoreRecords(inside, collection, request, match));
   const target: Target = {
     context,
     collection,
@@ -144,6 +148,7 @@ export async function restoreRecords(
   };
   requireTrash(collection);
   const key = requireTarget(target, 'restore', match);
+  await hooked(target, 'restore', key, {});
   const rows = await writing(target, [], () => restoreAll(target, key, match));
   return changedRecords(rows, key, collection);
 }
@@ -166,7 +171,7 @@ function isAsked({ hooks, inside }: RecordContext, { name, system }: Collection)
 
 async function hooked(
   { context, collection }: Target,
-  action: 'create' | 'update' | 'destroy',
+  action: HookedAction,
   key: unknown,
   values: Body,
 ): Promise<Body> {
@@ -265,29 +270,28 @@ async function destroyAll(target: Target, key: unknown, match: Match): Promise<R
   );
   const environment = environmentOf(target, { key, counter: counter ?? 0, event: eventOf(target, []) });
   const single = key !== undefined && !Array.isArray(key);
-  if (plan.alone && single && !target.rules && !context.inside && !context.hooks && !collection.options.logging) {
+  const plain = !target.rules && !context.inside && !context.hooks && !collection.options.logging;
+  if (plan.alone && single && plain && !hasDependants(collection, context.registry)) {
     const rows = await alone(target, plan.alone, environment, true);
     if (rows.length > 0) return rows;
   }
-  return transact(
-    target,
-    async (transaction) => {
-      transaction.touch('*'); // records of other tables may fall or lose their link with it
-      const afterwards = await guardRules(target, transaction, 'destroy', environment, null);
-      if (!single) await checkReach(target, transaction, environment);
-      const before = await statesBefore(target, transaction, environment);
-      const rows = inOrder(
-        await transaction.run(bind(context.database.dialect, plan.statement, environment)),
-        environment,
-      );
-      await explainNothing(target, transaction, environment, rows.length, counter);
-      await finish(target, transaction, 'destroyed', rows, []);
-      await writeHistory(target, transaction, 'destroyed', keysOf(rows), before);
-      await afterwards?.();
-      return rows;
-    },
-    !single,
-  );
+  return transactBounded(target, !single, async (transaction, most) => {
+    transaction.touch('*'); // records of other tables may fall or lose their link with it
+    const afterwards = await guardRules(target, transaction, 'destroy', environment, null);
+    if (!single) await checkReach(target, transaction, environment);
+    const before = await statesBefore(target, transaction, environment);
+    const tellOfOthers = await takeDependants(target, transaction, environment, most);
+    const rows = inOrder(
+      await transaction.run(bind(context.database.dialect, plan.statement, environment)),
+      environment,
+    );
+    await explainNothing(target, transaction, environment, rows.length, counter);
+    await finish(target, transaction, 'destroyed', rows, []);
+    await writeHistory(target, transaction, 'destroyed', keysOf(rows), before);
+    await tellOfOthers();
+    await afterwards?.();
+    return rows;
+  });
 }
 
 function shown(row: Row, collection: Collection): string {

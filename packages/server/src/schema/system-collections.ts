@@ -150,6 +150,7 @@ export const systemCollections: readonly SystemCollection[] = [
       { name: 'enabled', type: 'boolean', defaultValue: true, allowNull: false },
       { name: 'failingSince', type: 'datetime' },
       { name: 'pausedAt', type: 'datetime' },
+      { name: 'pausedFor', type: 'string', maxLength: 200 },
       { name: 'secret', type: 'string', maxLength: 500, hidden: true },
       { name: 'startsAfter', type: 'string', maxLength: 60, hidden: true },
     ],

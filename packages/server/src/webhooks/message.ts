@@ -1,14 +1,12 @@
 /** What a webhook is sent: what its role may read of the record now, under the webhook's own filter. */
 import { type Published, type StoredDelivery, type StoredWebhook, wasToldOf } from '../database/webhook-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { limits } from '../protocol/limits.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import type { Grant } from '../query/grant.ts';
 import { getRecord } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import type { Collection } from '../schema/registry.ts';
-
-/** Larger records stay where they are: the message says so, and the receiver reads them by their key. */
-export const recordLength = 256 * 1024;
 
 /** A message, or why there is none. */
 export type Message = { readonly body: string } | { readonly skipped: string };
@@ -85,7 +83,7 @@ async function recordOf(
     const filter = webhook.filter === null ? {} : { filter: webhook.filter };
     const request = normaliseRequest('get', { filterByTk: tk, ...filter }, false);
     const { data } = await getRecord(context, collection, request);
-    return { text: data.length > recordLength ? '"recordTooLarge":true' : `"record":${data}` };
+    return { text: data.length > limits.recordInEvent ? '"recordTooLarge":true' : `"record":${data}` };
   } catch (error) {
     if (!(error instanceof ApiError) || error.retryAfter !== undefined) throw error;
     return { skipped: `The role does not see the record, or the filter does not match: ${error.message}` };

@@ -5,6 +5,7 @@ import { matchesEvent } from '../changes/event-pattern.ts';
 import type { Database } from '../database/database.ts';
 import {
   enabledWebhooks,
+  hasMoreWaiting,
   type NewDelivery,
   outboxPosition,
   queueDeliveries,
@@ -13,6 +14,10 @@ import {
 import { day } from './retry.ts';
 import { makeMessageId } from './signature.ts';
 
+/** What may wait of one webhook. A receiver that falls further behind gets no more: its webhook is paused. */
+export const mostWaiting = 100_000;
+/** So many are noted between two looks at how many wait. */
+const uncounted = 1000;
 const eventsAtOnce = 500;
 /** Events that nobody wants move the stored position on this seldom. */
 const eventsUnnoted = 5000;
@@ -23,13 +28,18 @@ export class Outbox {
   readonly #database: Database;
   readonly #changes: ChangeLog;
   readonly #clock: Clock;
+  readonly #overfull: (webhookId: number) => Promise<void>;
+  /** Deliveries noted by webhook since it was last counted how many wait. */
+  readonly #noted = new Map<number, number>();
   /** The stored position, and how far this process has looked beyond it without finding anything to note. */
   #stored: string | null = null;
   #scanned: string | null = null;
   #unnoted = 0;
   #notedAt = 0;
 
-  constructor(database: Database, changes: ChangeLog, clock: Clock) {
+  /** @param overfull is called where more than {@link mostWaiting} deliveries of a webhook wait. */
+  constructor(database: Database, changes: ChangeLog, clock: Clock, overfull: (webhookId: number) => Promise<void>) {
+    this.#overfull = overfull;
     this.#database = database;
     this.#changes = changes;
     this.#clock = clock;
@@ -72,7 +82,18 @@ export class Outbox {
       this.#scanned = to;
       return 0;
     }
-    return (await this.#move(to, deliveries)) ? deliveries.length : 0;
+    if (!(await this.#move(to, deliveries))) return 0;
+    await this.#count(deliveries);
+    return deliveries.length;
+  }
+
+  /** Now and then: counting what waits is a look at all of it. */
+  async #count(deliveries: readonly NewDelivery[]): Promise<void> {
+    for (const [id, { length }] of Map.groupBy(deliveries, (each) => each.webhookId)) {
+      const noted = (this.#noted.get(id) ?? uncounted) + length;
+      this.#noted.set(id, noted < uncounted ? noted : 0);
+      if (noted >= uncounted && (await hasMoreWaiting(this.#database, id, mostWaiting))) await this.#overfull(id);
+    }
   }
 
   /** @returns false where another process has looked through it meanwhile. */

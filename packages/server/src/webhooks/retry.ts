@@ -15,3 +15,14 @@ const jitter = 0.2;
 export function waitAfter(attempts: number, random = Math.random()): number {
   return Math.round(Math.min(longest, first * factor ** (attempts - 1)) * (1 + jitter * random));
 }
+
+/**
+ * What a receiver asks for by `Retry-After`, in milliseconds: seconds, or a moment (RFC 9110, 10.2.3). Six hours at most.
+ *
+ * @returns null where it asks for nothing that can be understood, or for what is over.
+ */
+export function askedWait(header: string | null, now: number): number | null {
+  if (header === null) return null;
+  const wait = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
+  return Number.isNaN(wait) || wait <= 0 ? null : Math.min(wait, longest);
+}

@@ -22,13 +22,13 @@ import {
   releaseDelivery,
   type StoredDelivery,
   type StoredWebhook,
-  settleDelivery,
   webhooksWithDue,
 } from '../database/webhook-rows.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { messageOf, testMessage } from './message.ts';
-import { Outbox } from './outbox.ts';
-import { day, waitAfter } from './retry.ts';
+import { mostWaiting, Outbox } from './outbox.ts';
+import { askedWait, day, waitAfter } from './retry.ts';
+import { Settling } from './settling.ts';
 import { makeMessageId, signedHeaders } from './signature.ts';
 
 /** What all applications of a server send through. */
@@ -62,6 +62,8 @@ const gatherMilliseconds = 20;
 /** A try lasts ten seconds at most; then there is time to note how it ended. */
 const leaseMilliseconds = 60_000;
 const atOnce = 4;
+/** Taken on for each of them: as many as can be tried, one after the other, before the lease ends. */
+const perLane = 5;
 const longestWaitMilliseconds = 30_000;
 /** How soon, and for how long, a log is looked at again whose newest events may not be readable yet. */
 const againMilliseconds = 200;
@@ -71,10 +73,20 @@ const sharedWaitMilliseconds = 2000;
 const keptMilliseconds = 7 * day;
 const errorLength = 500;
 const gone = 410;
+const tooMany = 429;
+const unavailable = 503;
+
+/** What became of one try; `error` is null exactly if the receiver said that it has the message. */
+interface Sent {
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly retryAfter: string | null;
+}
 
 export class Webhooks {
   readonly #parts: WebhooksParts;
   readonly #outbox: Outbox;
+  readonly #settling: Settling;
   readonly #ending = new AbortController();
   readonly #sending = new Set<Promise<void>>();
   #unsubscribe: (() => void) | null = null;
@@ -86,10 +98,15 @@ export class Webhooks {
   #running: Promise<void> | null = null;
   #again = false;
   #restlessUntil = 0;
+  /** Until when receivers have asked to be left alone, by webhook; what asks again after a restart is told again. */
+  readonly #held = new Map<number, number>();
 
   constructor(parts: WebhooksParts) {
     this.#parts = parts;
-    this.#outbox = new Outbox(parts.database, parts.changes, parts.clock);
+    this.#settling = new Settling(parts.database, parts.clock);
+    const overfull = (id: number): Promise<void> =>
+      this.#pause(id, null, `More than ${mostWaiting} messages waited; the receiver is too slow.`);
+    this.#outbox = new Outbox(parts.database, parts.changes, parts.clock, overfull);
   }
 
   /** Whether there are webhooks to be told of events. */
@@ -119,9 +136,10 @@ export class Webhooks {
     this.wake();
   }
 
-  /** Webhooks may have come or gone. */
+  /** Webhooks may have come or gone, or somebody wants them looked at anew. */
   reload(): void {
     this.#listening = null;
+    this.#held.clear();
     this.wake();
   }
 
@@ -145,14 +163,18 @@ export class Webhooks {
     if (this.#timer) clearTimeout(this.#timer);
     if (this.#watch) clearInterval(this.#watch);
     await this.#running;
-    await Promise.allSettled(this.#sending);
+    // What was sent is noted yet: that joins the set meanwhile.
+    while (this.#sending.size > 0) await Promise.allSettled(this.#sending);
   }
 
   /** When the next delivery is due, in milliseconds since the epoch; null: none waits. */
   async nextDue(): Promise<number | null> {
     if (this.#listening === false) return null;
-    const next = await nextDelivery(this.#parts.database);
-    return next === null ? null : Date.parse(next);
+    const now = this.#parts.clock.now();
+    for (const [id, until] of this.#held) if (until <= now) this.#held.delete(id);
+    const next = await nextDelivery(this.#parts.database, [...this.#held.keys()]);
+    const times = [...this.#held.values(), ...(next === null ? [] : [Date.parse(next)])];
+    return times.length === 0 ? null : Math.min(...times);
   }
 
   /** Forgets what was finished long ago. */
@@ -207,26 +229,55 @@ export class Webhooks {
     const { database, clock, outbound } = this.#parts;
     const now = clock.now();
     const due = new Set(await webhooksWithDue(database, isoTime(now)));
-    const lanes = new Map<number, number>();
-    const waiting = webhooks.filter(({ id }) => due.has(id));
+    const lanes = new Map<StoredWebhook, number>();
+    const waiting = webhooks.filter(({ id }) => due.has(id) && (this.#held.get(id) ?? 0) <= now);
     for (const webhook of waiting) {
       const got = outbound.lanes.take(laneOf(webhook), atOnce);
-      if (got > 0) lanes.set(webhook.id, got);
+      if (got > 0) lanes.set(webhook, got);
     }
     if (lanes.size === 0) return waiting.length > 0;
-    const byId = new Map(waiting.map((webhook) => [webhook.id, webhook]));
     let claimed: StoredDelivery[] = [];
     try {
-      claimed = await claimDeliveries(database, lanes, isoTime(now), isoTime(now + leaseMilliseconds));
+      const most = new Map([...lanes].map(([{ id }, got]) => [id, got * perLane]));
+      claimed = await claimDeliveries(database, most, isoTime(now), isoTime(now + leaseMilliseconds));
     } finally {
-      for (const [id, count] of lanes) {
-        const unused = count - claimed.filter((each) => each.webhookId === id).length;
-        if (unused > 0) outbound.lanes.release(laneOf(byId.get(id)!), unused);
-      }
+      const byWebhook = Map.groupBy(claimed, ({ webhookId }) => webhookId);
+      for (const [webhook, got] of lanes) this.#deliver(webhook, byWebhook.get(webhook.id) ?? [], got);
     }
-    for (const each of claimed) this.#deliver(byId.get(each.webhookId)!, each);
     return lanes.size < waiting.length;
   }
+
+  /** Sends what was taken on, in its order, on so many lanes; each is given back when nothing is left for it. */
+  #deliver(webhook: StoredWebhook, deliveries: StoredDelivery[], lanes: number): void {
+    for (let lane = 0; lane < lanes; lane += 1) {
+      if (deliveries.length === 0) this.#parts.outbound.lanes.release(laneOf(webhook));
+      else this.#keep(this.#sendAll(webhook, deliveries));
+    }
+  }
+
+  async #sendAll(webhook: StoredWebhook, deliveries: StoredDelivery[]): Promise<void> {
+    try {
+      for (let next = deliveries.shift(); next; next = deliveries.shift()) {
+        const outcome = await this.#triedAs(webhook, next).catch(this.#unnoted(webhook));
+        if (outcome) this.#keep(this.#note(webhook, next, outcome).catch(this.#unnoted(webhook)));
+      }
+    } finally {
+      this.#parts.outbound.lanes.release(laneOf(webhook));
+      this.wake(0);
+    }
+  }
+
+  /** Waited for by {@link Webhooks.close}. */
+  #keep(work: Promise<void>): void {
+    const sending = work.finally(() => this.#sending.delete(sending));
+    this.#sending.add(sending);
+  }
+
+  readonly #unnoted =
+    ({ id }: StoredWebhook) =>
+    (error: unknown): undefined => {
+      this.#parts.logger.warn({ err: error, webhook: id }, 'a delivery could not be noted');
+    };
 
   async #waitForNext(full: boolean): Promise<void> {
     const { database, clock } = this.#parts;
@@ -238,45 +289,48 @@ export class Webhooks {
     if (database.dialect.shared && performance.now() < this.#restlessUntil) this.wake(againMilliseconds);
   }
 
-  #deliver(webhook: StoredWebhook, delivery: StoredDelivery): void {
-    const sending = this.#tried(webhook, delivery)
-      .catch((error: unknown) =>
-        this.#parts.logger.warn({ err: error, webhook: webhook.id }, 'a delivery could not be noted'),
-      )
-      .finally(() => {
-        this.#sending.delete(sending);
-        this.#parts.outbound.lanes.release(laneOf(webhook));
-        this.wake(0);
-      });
-    this.#sending.add(sending);
+  /** As the webhook is now: since the delivery was taken on it may have been changed. */
+  async #triedAs(claimed: StoredWebhook, delivery: StoredDelivery): Promise<Outcome | null> {
+    const webhook = await findWebhook(this.#parts.database, claimed.id);
+    const isSame = webhook?.enabled && laneOf(webhook) === laneOf(claimed);
+    return isSame ? this.#tried(webhook, delivery) : this.#giveBack(delivery);
   }
 
-  async #tried(webhook: StoredWebhook, delivery: StoredDelivery): Promise<void> {
-    const { application, database, clock } = this.#parts;
-    if (this.#ending.signal.aborted) return releaseDelivery(database, delivery.id, isoTime(clock.now()));
+  async #giveBack({ id }: StoredDelivery): Promise<null> {
+    await releaseDelivery(this.#parts.database, id, isoTime(this.#parts.clock.now()));
+    return null;
+  }
+
+  /** @returns what became of it; null where it was given back, to be tried later. */
+  async #tried(webhook: StoredWebhook, delivery: StoredDelivery): Promise<Outcome | null> {
+    const { application, clock } = this.#parts;
+    const isHeld = (this.#held.get(webhook.id) ?? 0) > clock.now();
+    if (isHeld || this.#ending.signal.aborted) return this.#giveBack(delivery);
     const message = await this.#parts.as(webhook.role, (context) => messageOf(context, application, webhook, delivery));
-    const note = (outcome: Outcome): Promise<void> => settleDelivery(database, delivery, outcome, isoTime(clock.now()));
-    if ('skipped' in message)
-      return note({ status: 'skipped', nextAt: null, lastStatus: null, lastError: message.skipped });
-    const { status, error } = await this.#send(webhook, delivery.messageId, message.body);
-    if (error === null) return note({ status: 'delivered', nextAt: null, lastStatus: status, lastError: null });
-    if (status === null && this.#ending.signal.aborted)
-      return releaseDelivery(database, delivery.id, isoTime(clock.now()));
-    await note(failed(delivery, status, error, clock.now()));
-    await this.#pauseHopeless(webhook, status);
+    if ('skipped' in message) return { status: 'skipped', nextAt: null, lastStatus: null, lastError: message.skipped };
+    const { status, error, retryAfter } = await this.#send(webhook, delivery.messageId, message.body);
+    if (error === null) return { status: 'delivered', nextAt: null, lastStatus: status, lastError: null };
+    if (status === null && this.#ending.signal.aborted) return this.#giveBack(delivery);
+    const asked = status === tooMany || status === unavailable ? askedWait(retryAfter, clock.now()) : null;
+    if (asked !== null) this.#held.set(webhook.id, Math.max(this.#held.get(webhook.id) ?? 0, clock.now() + asked));
+    return failed(delivery, status, error, asked ?? 0, clock.now());
   }
 
-  /** One try; `error` is null exactly if the receiver said that it has the message. */
-  async #send(
-    webhook: StoredWebhook,
-    messageId: string,
-    body: string,
-  ): Promise<{ readonly status: number | null; readonly error: string | null }> {
+  async #note(webhook: StoredWebhook, delivery: StoredDelivery, outcome: Outcome): Promise<void> {
+    await this.#settling.note(delivery, outcome);
+    if (outcome.lastError !== null && outcome.status !== 'skipped')
+      await this.#pauseHopeless(webhook, outcome.lastStatus);
+    this.wake(0);
+  }
+
+  /** One try. */
+  async #send(webhook: StoredWebhook, messageId: string, body: string): Promise<Sent> {
     const { sealer, outbound, clock } = this.#parts;
     const secret = webhook.secret === null ? null : sealer.open(webhook.secret);
     if (secret === null)
       return {
         status: null,
+        retryAfter: null,
         error: 'The secret cannot be read since APP_KEY has changed: give the webhook a new one.',
       };
     const headers = {
@@ -286,39 +340,51 @@ export class Webhooks {
     };
     try {
       const reply = await outbound.client.post(webhook.url, headers, body, this.#ending.signal);
-      return { status: reply.status, error: problemOf(reply) };
+      return { status: reply.status, error: problemOf(reply), retryAfter: reply.retryAfter };
     } catch (error) {
-      if (error instanceof OutboundFailure) return { status: null, error: error.message };
+      if (error instanceof OutboundFailure) return { status: null, error: error.message, retryAfter: null };
       throw error;
     }
   }
 
   /** A receiver that is gone, or has failed for a day, is not called any more until somebody enables it again. */
   async #pauseHopeless(webhook: StoredWebhook, status: number | null): Promise<void> {
+    if (status === gone) return this.#pause(webhook.id, null, 'The receiver answered 410: it is gone.');
+    const failingSince = isoTime(this.#parts.clock.now() - day);
+    return this.#pause(webhook.id, failingSince, 'The receiver has failed for a day.');
+  }
+
+  /** Pauses a webhook and tells of it, if it is enabled and, where a moment is given, has failed ever since. */
+  async #pause(id: number, failingSince: string | null, reason: string): Promise<void> {
     const { database, changes, clock } = this.#parts;
-    const now = clock.now();
-    const at = isoTime(now);
-    const failingSince = status === gone ? null : isoTime(now - day);
+    const at = isoTime(clock.now());
     const paused = await database.write(async (transaction) => {
-      if (!(await pauseWebhook(database, transaction, webhook.id, at, failingSince))) return false;
+      if (!(await pauseWebhook(database, transaction, id, at, failingSince, reason))) return false;
       const event = {
         name: 'webhooks.updated',
         resource: 'webhooks',
-        tks: [String(webhook.id)],
+        tks: [String(id)],
         actor: null,
         requestId: null,
-        changed: ['enabled', 'pausedAt'],
+        changed: ['enabled', 'pausedAt', 'pausedFor'],
         by: null,
       };
       await changes.append(transaction, event, at);
       return true;
     });
-    if (paused) this.#parts.logger.warn({ webhook: webhook.id }, 'a webhook was paused: its receiver fails');
+    if (paused) this.#parts.logger.warn({ webhook: id, reason }, 'a webhook was paused');
   }
 }
 
-function failed({ attempts, giveUpAt }: StoredDelivery, status: number | null, error: string, now: number): Outcome {
-  const next = now + waitAfter(attempts);
+/** @param asked for how long the receiver wants to be left alone, in milliseconds. */
+function failed(
+  { attempts, giveUpAt }: StoredDelivery,
+  status: number | null,
+  error: string,
+  asked: number,
+  now: number,
+): Outcome {
+  const next = now + Math.max(waitAfter(attempts), asked);
   const isLast = status === gone || next > Date.parse(giveUpAt);
   return {
     status: isLast ? 'dead' : 'pending',

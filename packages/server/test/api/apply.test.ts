@@ -73,7 +73,7 @@ const refusals: readonly Scenario[] = [
   {
     name: 'a new collection whose name is reserved is 422',
     request: apply,
-    body: [{ name: 'mailboxes' }],
+    body: [{ name: 'mailCampaigns' }],
     expect: invalid({ '[0].name': expect.any(String) }),
   },
   {

@@ -379,6 +379,25 @@ describeEngines('batch', (engine) => {
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
   });
 
+  test('its statements together hold the line of writes no longer than they may', async () => {
+    const { database } = server.running.applications.main;
+    if (database.dialect.shared) return expect(database.dialect.name).toBe('postgres');
+    const count = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<300000) SELECT count(*) FROM n';
+    const begun = performance.now();
+    const long = database.write(
+      async (transaction) => {
+        await transaction.run({ text: 'DELETE FROM _events', values: [] });
+        for (let turn = 0; turn < 1000; turn += 1) await transaction.run({ text: count, values: [] });
+      },
+      { heavy: true, within: 300 },
+    );
+    await expect(long).rejects.toMatchObject({ kind: 'timeout' });
+    expect(performance.now() - begun).toBeLessThan(3000);
+    await server.data('POST /api/tags:create', { body: { label: 'and the line goes on' } });
+    expect(await server.lastCursor()).not.toBeNull();
+    expect((await server.data('GET /api/changes:list?pageSize=2')).length).toBe(2);
+  });
+
   test('another application is out of reach', async () => {
     await server.data('POST /api/applications:create', { body: { name: 'other' } });
     const reply = await server.call('POST /api/batch', {
@@ -388,5 +407,25 @@ describeEngines('batch', (engine) => {
     });
     expect(reply.status).toBe(403);
     expect(reply.body.code).toBe('APPLICATION_MISMATCH');
+  });
+});
+
+describeEngines('the limit of requests', (engine) => {
+  test('a batch takes a point for each operation', async () => {
+    const server = await TestServer.start(engine, { env: { RATE_LIMIT_CREDENTIAL: '20/600s' } });
+    await server.data('POST /api/auth:check'); // the document that replies are held against is asked for, too
+    const lists = (count: number): object =>
+      batch(...Array.from({ length: count }, () => ({ op: 'list', resource: 'roles' })));
+    const ask = (body: object): Promise<number> =>
+      fetch(`${server.running.url}/api/batch`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${server.tokens.get('admin')}` },
+        body: JSON.stringify(body),
+      }).then(({ status }) => status);
+    const operations = (count: number): object => (lists(count) as { body: object }).body;
+    // While a point is left it is let in, however many it takes: else a small limit would admit none.
+    expect(await ask(operations(200))).toBe(200);
+    expect(await ask(operations(1))).toBe(429);
+    await server.stop();
   });
 });

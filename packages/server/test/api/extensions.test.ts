@@ -16,13 +16,17 @@ const example = /```ts\n(.*?)```/s.exec(page)![1]!;
 const misbehaving = `
 import { defineExtension } from '@tablinum/server/extension';
 export const happened: unknown[] = [];
+export const asked: unknown[] = [];
+export const blocked = new Set<string>();
 export default defineExtension({
   name: 'misbehaving',
   before: [
     {
       collection: '*',
-      actions: ['create', 'update', 'destroy'],
-      async run({ values, action, key, caller, application }) {
+      actions: ['create', 'update', 'destroy', 'restore'],
+      async run({ values, action, key, caller, application, collection, refuse }) {
+        asked.push([collection, action, key, values]);
+        if (blocked.has([collection, action, key].join(' '))) refuse('Not this one.');
         if (values.note === 'throws') throw new Error('the secret of the extension');
         if (values.note === 'hangs') await new Promise(() => {});
         if (values.note === 'nonsense') return 5;
@@ -57,6 +61,20 @@ export default defineExtension({
       permission: { resource: 'orders', action: 'create' },
       async run({ records, body }) {
         return records.create('orders', body);
+      },
+    },
+    {
+      action: 'orders:twice',
+      summary: 'Two orders, and how many there are',
+      reads: false,
+      permission: { resource: 'orders', action: 'create' },
+      async run({ records, body, dryRun, parameters }) {
+        const { pieces, swallow, late } = body;
+        const first = await records.create('orders', { pieces: 1, note: 'twice' });
+        const second = await records.create('orders', { pieces }).catch((error) => { if (!swallow) throw error; return null; });
+        const seen = await records.list('orders', { filter: { note: 'twice' } });
+        if (late) setTimeout(() => void records.create('orders', { note: 'late' }).catch(() => {}), 50);
+        return { dryRun, seen: seen.length, second: second?.pieces ?? null };
       },
     },
     { action: 'weather:today', summary: 'The weather', reads: true, permission: 'public', run: ({ caller, parameters }) => ({ sunny: true, caller: caller.role, parameters }) },
@@ -216,6 +234,31 @@ const scenarios: readonly Scenario[] = [
     body: { pieces: 200 },
     expect: { status: 422, body: { code: 'EXTENSION_REFUSED' } },
   },
+  {
+    name: 'a trial of it writes nothing, and sees what it would have written',
+    request: 'POST /api/orders:twice?dryRun=true',
+    body: { pieces: 3 },
+    expect: { status: 200, body: { data: { dryRun: true, seen: 1, second: 3 }, meta: { dryRun: true } } },
+  },
+  {
+    name: 'a trial in which something is refused is refused',
+    request: 'POST /api/orders:twice?dryRun=true',
+    body: { pieces: 300, swallow: true },
+    expect: { status: 422, body: { code: 'EXTENSION_REFUSED' } },
+  },
+  {
+    name: 'a trial that is none',
+    request: 'POST /api/orders:twice?dryRun=maybe',
+    body: {},
+    expect: { status: 400, body: { code: 'PARAMETER_INVALID' } },
+  },
+  {
+    name: 'not tried by who may not',
+    request: 'POST /api/orders:twice?dryRun=true',
+    as: 'viewer',
+    body: { pieces: 3 },
+    expect: { status: 403 },
+  },
   { name: 'a write is not answered to GET', request: 'GET /api/orders:book', expect: { status: 405 } },
   {
     name: 'a public action',
@@ -247,8 +290,16 @@ afterAll(() => {
 });
 
 const installed = folder({ 'orders.ts': example, 'other.ts': misbehaving, 'types.d.ts': 'nonsense', 'notes.md': '' });
+/** What the misbehaving extension exports for the tests. */
+interface Told {
+  readonly happened: HappenedEvent[];
+  readonly asked: unknown[][];
+  /** Changes that it refuses, as `<collection> <action> <key>`. */
+  readonly blocked: Set<string>;
+}
+
 /** What the extension was told: its module is the one that the server has loaded. */
-const { happened }: { happened: HappenedEvent[] } = await import(pathToFileURL(join(installed, 'other.ts')).href);
+const { happened, asked, blocked }: Told = await import(pathToFileURL(join(installed, 'other.ts')).href);
 /** Until it was told of just these events since `happened` was emptied. */
 const toldOf = (...names: string[]): Promise<void> =>
   expect.poll(() => happened.map(({ name }) => name)).toEqual(names);
@@ -333,6 +384,64 @@ describeEngines('extensions', (engine) => {
     happened.length = 0;
     await server.data(`POST /api/kept:revert?filterByTk=${id}&entry=${second.id}`);
     await toldOf('kept.updated');
+  });
+
+  test('what a trial begins too late is not written', async () => {
+    const before = (await server.data('GET /api/orders:list?pageSize=1000')).length;
+    await server.data('POST /api/orders:twice?dryRun=true', { body: { pieces: 1, late: true } });
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(await server.data('GET /api/orders:list?pageSize=1000')).toHaveLength(before);
+    // and the line of writes goes on
+    await server.data('POST /api/orders:create', { body: { pieces: 1 } });
+  });
+
+  test('hooks are asked about what is restored and moved, and about all that goes along', async () => {
+    const belongs = (target: string, onDelete: string): object => ({ name: 'of', type: 'belongsTo', target, onDelete });
+    await server.data('POST /api/collections:apply', {
+      body: [
+        { name: 'roots', fields: [{ name: 'sort', type: 'sort' }] },
+        { name: 'twigs', fields: [belongs('roots', 'cascade')] },
+        { name: 'leaves', fields: [belongs('twigs', 'cascade')] },
+        { name: 'birds', fields: [belongs('twigs', 'setNull')] },
+        { name: 'bins', fields: [], options: { paranoid: true } },
+        { name: 'papers', fields: [belongs('bins', 'cascade')], options: { paranoid: true } },
+      ],
+    });
+    await server.data('POST /api/roots:create', { body: [{}, {}] });
+    await server.data('POST /api/twigs:create', { body: [{ ofId: 1 }, { ofId: 1 }] });
+    await server.data('POST /api/leaves:create', { body: { ofId: 2 } });
+    await server.data('POST /api/birds:create', { body: { ofId: 2 } });
+    await server.data('POST /api/bins:create', { body: {} });
+    await server.data('POST /api/papers:create', { body: { ofId: 1 } });
+    const refused = async (what: string, request: string): Promise<void> => {
+      blocked.add(what);
+      await server.play({ name: what, request, expect: { status: 422, body: { code: 'EXTENSION_REFUSED' } } });
+      blocked.clear();
+    };
+    const done = async (request: string): Promise<unknown[][]> => {
+      asked.length = 0;
+      await server.data(request);
+      return [...asked];
+    };
+    await refused('roots update 1', 'POST /api/roots:move?sourceId=1&targetId=2');
+    expect(await done('POST /api/roots:move?sourceId=1&targetId=2')).toEqual([['roots', 'update', 1, { sort: 2 }]]);
+    for (const what of ['roots destroy 1', 'twigs destroy 2', 'leaves destroy 1', 'birds update 1'])
+      await refused(what, 'POST /api/roots:destroy?filterByTk=1');
+    expect(await done('POST /api/roots:destroy?filterByTk=1')).toEqual([
+      ['roots', 'destroy', 1, {}],
+      ['twigs', 'destroy', 1, {}],
+      ['twigs', 'destroy', 2, {}],
+      ['leaves', 'destroy', 1, {}],
+      ['birds', 'update', 1, { ofId: null }],
+    ]);
+    await refused('papers destroy 1', 'POST /api/bins:destroy?filterByTk=1');
+    expect(await done('POST /api/bins:destroy?filterByTk=1')).toHaveLength(2);
+    for (const what of ['bins restore 1', 'papers restore 1'])
+      await refused(what, 'POST /api/bins:restore?filterByTk=1');
+    expect(await done('POST /api/bins:restore?filterByTk=1')).toEqual([
+      ['bins', 'restore', 1, {}],
+      ['papers', 'restore', 1, {}],
+    ]);
   });
 
   test('what is published is told too, with its payload', async () => {

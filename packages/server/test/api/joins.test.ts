@@ -141,7 +141,7 @@ const scenarios: readonly Scenario[] = [
   {
     name: 'a record that goes takes its links along',
     request: 'POST /api/notes:destroy?filterByTk=2',
-    expect: { status: 200, events: ['notes.destroyed'] },
+    expect: { status: 200, events: ['notes.destroyed', 'notesTags.destroyed'] },
   },
   {
     name: 'and only those',

@@ -1,10 +1,11 @@
-import { request } from 'node:http';
+import { createServer, type IncomingHttpHeaders, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readMbox } from '../../src/mail/files/mbox-reader.ts';
 import { describeEngines } from '../support/engines.ts';
 import { openMailWorld, upload } from '../support/mail-world.ts';
 import { rawMail } from '../support/raw-mail.ts';
-import type { TestServer } from '../support/scenario.ts';
+import type { Reply, TestServer } from '../support/scenario.ts';
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -222,5 +223,78 @@ describeEngines('bytes of mail', (engine) => {
         expect: { status: 403, body: { code: 'FIELD_DENIED' } },
       });
     expect((await server.call(`GET /api/emails/${emails[0]!.id}`, { as: 'cy' })).status).toBe(200);
+  });
+});
+
+describeEngines('images of other places', (engine) => {
+  let server: TestServer;
+  let elsewhere: Server;
+  let base: string;
+  let id: number;
+  const asked: { url: string; headers: IncomingHttpHeaders }[] = [];
+  beforeAll(async () => {
+    elsewhere = createServer(({ url = '', headers }, response) => {
+      asked.push({ url, headers });
+      if (url.startsWith('/moved')) response.writeHead(302, { location: `${base}/a.png` }).end();
+      else if (url.startsWith('/page')) response.writeHead(200, { 'content-type': 'image/png' }).end('<html></html>');
+      else if (url.startsWith('/endless')) {
+        response.writeHead(200, { 'content-type': 'image/png' }).write(png);
+        const more = setInterval(() => response.write(Buffer.alloc(1024 * 1024)), 1);
+        response.on('close', () => clearInterval(more));
+      } else response.writeHead(200, { 'content-type': 'text/html', 'set-cookie': 'a=b' }).end(png);
+    });
+    await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
+    base = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
+    server = await openMailWorld(engine, { OUTBOUND_ALLOW: '127.0.0.1' });
+    const paths = ['/a.png?x=1&y=2', '/moved', '/page', '/endless'].map((path) => `${base}${path}`);
+    const images = [...paths, 'http://10.0.0.1/inside.png', 'http://localhost/inside.png'];
+    const html = images.map((url) => `<img src="${url.replaceAll('&', '&amp;')}">`).join('');
+    await upload(server, 'ann', 1, rawMail({ subject: 'Pictures', html }));
+    [{ id }] = await server.data('GET /api/emails', { as: 'ann' });
+  });
+  afterAll(async () => {
+    elsewhere.closeAllConnections();
+    elsewhere.close();
+    await server.stop();
+  });
+  const image = (url: string, as = 'ann'): Promise<Reply> =>
+    server.call(`GET /api/emails:image?filterByTk=${id}&url=${encodeURIComponent(url)}`, { as });
+
+  test('nothing is loaded until somebody asks', async () => {
+    const { html } = await server.data(`GET /api/emails/${id}`, { as: 'ann' });
+    expect(html).not.toMatch(/\ssrc=/);
+    expect(asked).toEqual([]);
+  });
+
+  test('what is one comes as what its bytes are, and says nothing of the reader', async () => {
+    const { status, headers } = await image(`${base}/a.png?x=1&y=2`);
+    expect([status, headers.get('content-type')]).toEqual([200, 'image/png']);
+    expect(headers.get('content-security-policy')).toBe("sandbox; default-src 'none'");
+    expect(headers.get('set-cookie')).toBeNull();
+    expect(asked.map(({ url }) => url)).toEqual(['/a.png?x=1&y=2']);
+    expect(Object.keys(asked[0]!.headers).sort()).toEqual(['accept', 'connection', 'host', 'user-agent']);
+  });
+
+  test.each([
+    ['a page that says it is one', '/page'],
+    ['a redirect', '/moved'],
+    ['one without end', '/endless'],
+    ['one that the message does not show', '/b.png'],
+    ['one that the message shows under a longer address', '/a.png'],
+  ])('%s is 404', async (_, path) => {
+    const reply = await image(base + path);
+    expect([reply.status, reply.body.code]).toEqual([404, 'IMAGE_UNAVAILABLE']);
+  });
+
+  test('addresses inside the network are not asked, and all failures look alike', async () => {
+    const replies = [await image('http://10.0.0.1/inside.png'), await image('http://localhost/inside.png')];
+    for (const { status, body } of replies) expect([status, body.message]).toEqual([404, 'The image cannot be had.']);
+  });
+
+  test("through somebody else's message nothing is fetched", async () => {
+    const before = asked.length;
+    for (const as of ['bob', 'admin']) expect((await image(`${base}/a.png?x=1&y=2`, as)).status).toBe(403);
+    expect((await image(`${base}/a.png?x=1&y=2`, 'nobody')).status).toBe(401);
+    expect(asked).toHaveLength(before);
   });
 });

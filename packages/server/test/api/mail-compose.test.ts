@@ -186,6 +186,22 @@ describeEngines('writing mail', (engine) => {
     });
   });
 
+  test('of many at once who save or send one draft, nobody undoes the other, and it is sent once', async () => {
+    const { id } = (await save({ account: 1, to: 'cora@example.net', text: 'start' })).body.data;
+    const saves = await Promise.all(['a', 'b', 'c', 'd'].map((text) => save({ id, text })));
+    const done = saves.filter(({ status }) => status === 200);
+    expect(done.length).toBeGreaterThan(0);
+    for (const { status } of saves) expect([200, 412]).toContain(status);
+    expect(done.map(({ body }) => body.data.text.trim())).toContain((await get(id)).text.trim());
+    const before = (await queue()).length;
+    const send = (): Promise<Reply> => server.call('POST /api/emails:send', { as: 'ann', body: { id } });
+    const sends = await Promise.all([send(), send(), send()]);
+    expect(sends.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(await queue()).toHaveLength(before + 1);
+    const { body } = sends.find(({ status }) => status === 200)!;
+    await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id: body.data.id } });
+  });
+
   test('what is sent later waits until then', async () => {
     const sendAt = new Date(Date.now() + 3_600_000).toISOString();
     const body = { account: 1, to: 'cora@example.net', text: 'Later.', sendAt };
@@ -247,6 +263,23 @@ describeEngines('writing mail', (engine) => {
     expect(mine.attachments[0].sha256).toBe(ofIt.sha256);
     expect(mine.text).toContain('Forwarded message');
     await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id } });
+  });
+
+  test('files of every kind keep their bytes, so that a draft that is sent has them', async () => {
+    const kinds = ['text/plain', 'text/html', 'text/calendar', 'message/rfc822', 'multipart/mixed', 'image/svg+xml'];
+    const content = Buffer.from('Subject: x\r\n\nBEGIN\rend').toString('base64');
+    const attachments = kinds.flatMap((contentType, index) => [
+      { filename: `${index}.a`, contentType, content },
+      { contentType, content, contentId: `c${index}` },
+    ]);
+    const { id, attachments: kept } = (
+      await save({ account: 1, to: 'cora@example.net', attachments, html: '<p>x</p>' })
+    ).body.data;
+    expect(kept).toHaveLength(attachments.length);
+    expect(new Set(kept.map((each: { sha256: string }) => each.sha256)).size).toBe(1);
+    const sent = await server.data('POST /api/emails:send', { as: 'ann', body: { id } });
+    expect((await get(sent.id)).attachments).toHaveLength(attachments.length);
+    await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id: sent.id } });
   });
 
   test('a file of any size is added as it is', async () => {
@@ -374,7 +407,8 @@ describeEngines('writing mail', (engine) => {
       expect: { status: 400, body: { code: 'REFERENCE_MISSING' } },
     });
     expect((await server.call('POST /api/emails', { as: 'nobody', body: { account: 1 } })).status).toBe(401);
-    expect((await server.call('GET /api/changes:list?resource=emails', { as: 'bob' })).body.data).toEqual([]);
+    expect(await server.data('GET /api/changes:list?resource=emails', { as: 'bob' })).toEqual([]);
+    expect(await server.data('GET /api/changes:list?resource=emails', { as: 'ann' })).not.toEqual([]);
   });
 
   test('plain style saves a draft', async () => {

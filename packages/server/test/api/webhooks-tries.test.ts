@@ -8,7 +8,7 @@ describeEngines('webhooks', (engine) => {
   const shop = WebhookShop.forSuite(engine);
 
   describe('tried again', () => {
-    test('after ten seconds, then ever later, with the same id; after a day it is givenSecret up, and the webhook paused', async () => {
+    test('after ten seconds, then ever later, with the same id; after a day it is given up, and the webhook paused', async () => {
       const { id } = await shop.hook('/broken', { events: ['others.created'] });
       shop.receiver.behaviour = fails;
       await shop.server.data('POST /api/others:create', { body: { total: 1 } });
@@ -38,7 +38,7 @@ describeEngines('webhooks', (engine) => {
         .poll(() => shop.server.data(`GET /api/webhooks:get/${id}`))
         .toMatchObject({ enabled: false, pausedAt: expect.any(String) });
 
-      // Enabled again, what was givenSecret up is sent when it is asked for.
+      // Enabled again, what was given up is sent when it is asked for.
       shop.receiver.behaviour = accepts;
       await shop.server.data(`POST /api/webhooks:update?filterByTk=${id}`, { body: { enabled: true } });
       const dead = (await shop.deliveries(id)).filter((each) => each.status === 'dead');

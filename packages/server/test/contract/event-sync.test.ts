@@ -4,10 +4,11 @@ import type { Json } from '../support/json.ts';
 import { ServerChild } from '../support/server-child.ts';
 import { SocketClient } from '../support/socket-client.ts';
 
-const rounds = 3;
-/** `EVENT_SYNC_WRITES=3000 vitest run event-sync` does as many. */
-const writesWanted = Number(process.env['EVENT_SYNC_WRITES'] ?? 450);
+/** `EVENT_SYNC_WRITES=10000 EVENT_SYNC_KILLS=20 vitest run event-sync` does as many. */
+const writesWanted = Number(process.env['EVENT_SYNC_WRITES'] ?? 300);
+const rounds = Number(process.env['EVENT_SYNC_KILLS'] ?? 2);
 const writers = 4;
+const timeout = 60_000 + writesWanted * 40 + rounds * 5000;
 
 /** A copy of a collection that lives on events alone once it is made. */
 class Copy {
@@ -21,8 +22,12 @@ class Copy {
     this.#filter = filter;
   }
 
-  /** Subscribes; the first time it also reads what is there, afterwards it goes on from its last event. */
-  async connect(server: ServerChild): Promise<void> {
+  /**
+   * Subscribes; the first time it also reads what is there, afterwards it goes on from its last event.
+   *
+   * @returns whether it was told to begin anew, which it then does.
+   */
+  async connect(server: ServerChild): Promise<boolean> {
     this.#client = await SocketClient.connect(server.url);
     this.#client.send({ type: 'authenticate', token: server.token });
     this.#taken = 0;
@@ -32,13 +37,14 @@ class Copy {
       ...(this.#cursor !== null && { since: this.#cursor }),
     });
     expect(type).toBe('subscribed');
-    if (this.#cursor !== null) return;
+    const anew = this.#cursor !== null && cursor !== this.#cursor;
+    if (this.#cursor !== null && !anew) return false;
+    if (anew) expect(await this.#client.next((message) => message.type === 'resync')).toMatchObject({ cursor });
+    this.#taken = this.#client.heard.length;
     this.#cursor = cursor;
-    for (const record of await server.data('things:list', {
-      pageSize: 1000,
-      ...(this.#filter && { filter: this.#filter }),
-    }))
-      this.records.set(String(record.id), record);
+    this.records.clear();
+    for (const record of await tableOf(server, this.#filter)) this.records.set(String(record.id), record);
+    return anew;
   }
 
   /** Applies what was heard; @returns whether the event of a record was among it. */
@@ -69,69 +75,109 @@ class Copy {
   }
 }
 
+/** All records, page by page. */
+async function tableOf(server: ServerChild, filter?: object): Promise<Json[]> {
+  const table: Json[] = [];
+  for (let page = 1; ; page += 1) {
+    const records = await server.data('things:list', { pageSize: 1000, page, ...(filter && { filter }) });
+    table.push(...records);
+    if (records.length < 1000) return table;
+  }
+}
+
+/** Writes at random until the server is gone. @param wrote is called for each one that was done. */
+async function writeOn(server: ServerChild, wrote: () => void): Promise<void> {
+  let highest = 50;
+  for (;;) {
+    const draw = Math.random();
+    const target = 1 + Math.floor(Math.random() * highest);
+    const body = { n: Math.floor(Math.random() * 1000), on: Math.random() < 0.5 };
+    let done: Json;
+    if (draw < 0.35) {
+      done = await server.data('things:create', body);
+      highest = Math.max(highest, done?.id ?? 0);
+    } else if (draw < 0.75) done = await server.data(`things:update?filterByTk=${target}`, body);
+    else if (draw < 0.8) done = await server.data(`things:update?filterByTk=${target}`, { madeOfId: target - 1 });
+    else if (draw < 0.9) done = await server.data(`things:destroy?filterByTk=${target}`);
+    else done = await server.data('things:create', [body, { ...body, ownerId: target }, body]);
+    if (done === null && !(await reached(server))) return;
+    wrote();
+  }
+}
+
 describeEngines('a copy that lives on events', (engine) => {
   let store: Store;
+  let server: ServerChild;
+  const copies = [new Copy(), new Copy({ on: true })];
   beforeAll(async () => {
     store = await engine.store();
-  });
-  afterAll(() => store.remove());
-
-  test('equals the table after random writes, kills and reconnects', { timeout: 240_000 }, async () => {
-    let server = await ServerChild.start(store);
+    server = await ServerChild.start(store);
     await server.data('collections:create', {
       name: 'things',
       fields: [
         { name: 'n', type: 'integer' },
         { name: 'on', type: 'boolean' },
+        { name: 'owner', type: 'belongsTo', target: 'things', onDelete: 'cascade' },
+        { name: 'madeOf', type: 'belongsTo', target: 'things' },
       ],
     });
-    await server.data(
-      'things:create',
-      Array.from({ length: 50 }, (_, n) => ({ n, on: n % 2 === 0 })),
-    );
-    const copies = [new Copy(), new Copy({ on: true })];
+    const first = Array.from({ length: 50 }, (_, n) => ({ n, on: n % 2 === 0 }));
+    await server.data('things:create', first);
+  });
+  afterAll(async () => {
+    await server.kill();
+    await store.remove();
+  });
+
+  const connect = async (): Promise<boolean[]> => {
+    const anew: boolean[] = [];
+    for (const copy of copies) anew.push(await copy.connect(server));
+    return anew;
+  };
+
+  /** Writes under way when the server is killed; the copies keep what they have heard. */
+  const round = async (count: number): Promise<void> => {
     let writes = 0;
-    const write = async (to: ServerChild): Promise<void> => {
-      let highest = 50;
-      for (;;) {
-        const draw = Math.random();
-        const target = 1 + Math.floor(Math.random() * highest);
-        const body = { n: Math.floor(Math.random() * 1000), on: Math.random() < 0.5 };
-        let done: Json;
-        if (draw < 0.4) {
-          done = await to.data('things:create', body);
-          highest = Math.max(highest, done?.id ?? 0);
-        } else if (draw < 0.8) done = await to.data(`things:update?filterByTk=${target}`, body);
-        else if (draw < 0.9) done = await to.data(`things:destroy?filterByTk=${target}`);
-        else done = await to.data('things:create', [body, body, body]);
-        if (done === null && !(await reached(to))) return;
-        writes += 1;
-      }
-    };
-    for (let round = 0; round < rounds; round += 1) {
-      for (const copy of copies) await copy.connect(server);
-      const writing = Array.from({ length: writers }, () => write(server));
-      while (writes < ((round + 1) * writesWanted) / rounds) await new Promise((resolve) => setTimeout(resolve, 20));
-      await server.kill();
-      await Promise.all([...writing, ...copies.map((copy) => copy.drop())]);
-      server = await ServerChild.start(store);
-    }
-    for (const copy of copies) await copy.connect(server);
+    const writing = Array.from({ length: writers }, () => writeOn(server, () => (writes += 1)));
+    while (writes < count) await new Promise((resolve) => setTimeout(resolve, 20));
+    await server.kill();
+    await Promise.all([...writing, ...copies.map((copy) => copy.drop())]);
+  };
+
+  const compare = async (): Promise<void> => {
     const last = await server.data('things:create', { n: -1, on: true });
     for (const [index, copy] of copies.entries()) {
       await copy.until(String(last.id));
-      const filter = index === 0 ? {} : { filter: { on: true } };
-      const table: Json[] = [];
-      for (let page = 1; ; page += 1) {
-        const records = await server.data('things:list', { pageSize: 1000, page, ...filter });
-        table.push(...records);
-        if (records.length < 1000) break;
-      }
+      const table = await tableOf(server, index === 0 ? undefined : { on: true });
       const held = [...copy.records.values()].sort((one, other) => one.id - other.id);
       expect(held).toEqual(table);
       expect(held.length).toBeGreaterThan(20);
     }
+  };
+
+  test('equals the table after random writes, kills and reconnects', { timeout }, async () => {
+    for (let kills = 0; kills < rounds; kills += 1) {
+      expect(await connect()).toEqual([false, false]);
+      await round(writesWanted / rounds);
+      server = await ServerChild.start(store);
+    }
+    expect(await connect()).toEqual([false, false]);
+    await compare();
+  });
+
+  test('is told to begin anew after a restored backup, and equals the table again', { timeout: 60_000 }, async () => {
     await server.kill();
+    await Promise.all(copies.map((copy) => copy.drop()));
+    const putBack = await store.copy();
+    server = await ServerChild.start(store);
+    expect(await connect()).toEqual([false, false]);
+    await round(30);
+    await putBack();
+    server = await ServerChild.start(store);
+    // What the copies were told of last is not there any more, and other writes stand in its place.
+    for (let n = 0; n < 40; n += 1) await server.data('things:create', { n, on: true });
+    expect(await connect()).toEqual([true, true]);
+    await compare();
   });
 });
 

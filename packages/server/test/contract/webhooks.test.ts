@@ -179,3 +179,27 @@ describeEngines('a store from before there were webhooks', (engine) => {
     await receiver.stop();
   });
 });
+
+/** `WEBHOOK_MESSAGES=10000 vitest run contract/webhooks` measures as many. */
+const messages = Number(process.env['WEBHOOK_MESSAGES'] ?? 500);
+
+describeEngines('many messages', (engine) => {
+  test('reach one receiver', { timeout: 30_000 + messages * 20 }, async () => {
+    const receiver = await Receiver.start();
+    const server = await TestServer.start(engine, { env });
+    await server.data('POST /api/collections:create', { body: orders });
+    await hook(server, receiver);
+    const begun = performance.now();
+    for (let from = 0; from < messages; from += 500)
+      await server.data('POST /api/orders:create', { body: Array.from({ length: 500 }, (_, n) => ({ n: from + n })) });
+    const all = (): boolean => receiver.received.length >= messages;
+    await expect.poll(all, { timeout: 20_000 + messages * 20, interval: 20 }).toBe(true);
+    const seconds = (performance.now() - begun) / 1000;
+    process.stdout.write(
+      `${engine.name}: ${Math.round(receiver.received.length / seconds)} messages/s to one receiver\n`,
+    );
+    expect(new Set(told(receiver)).size).toBe(receiver.received.length);
+    await server.stop();
+    await receiver.stop();
+  });
+});

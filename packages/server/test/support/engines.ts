@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -7,6 +7,8 @@ import { describe, inject } from 'vitest';
 export interface Store {
   readonly dataDir: string;
   readonly databaseUrl: string | null;
+  /** Keeps a copy of what is there, while no server runs; returns what puts it in the place of what there is then. */
+  copy(): Promise<() => Promise<void>>;
   remove(): Promise<void>;
 }
 
@@ -16,7 +18,7 @@ export interface Engine {
   store(): Promise<Store>;
 }
 
-export const sqlite: Engine = { name: 'sqlite', store: async () => folderStore(null, async () => {}) };
+export const sqlite: Engine = { name: 'sqlite', store: async () => folderStore(null, noDatabase) };
 export const postgres: Engine = { name: 'postgres', store: postgresStore };
 
 /** The contract suite: the same body on both engines. */
@@ -32,13 +34,31 @@ export function nodesOf({ name }: Engine, store: Store): Engine {
   return { name, store: async () => ({ ...store, remove: async () => {} }) };
 }
 
-function folderStore(databaseUrl: string | null, drop: () => Promise<void>): Store {
+/** What a store does with its database besides its folder. */
+interface DatabaseSide {
+  copy(): Promise<() => Promise<void>>;
+  drop(): Promise<void>;
+}
+
+const noDatabase: DatabaseSide = { copy: async () => async () => {}, drop: async () => {} };
+
+function folderStore(databaseUrl: string | null, database: DatabaseSide): Store {
   const dataDir = mkdtempSync(join(tmpdir(), 'tablinum-test-'));
-  const remove = async (): Promise<void> => {
-    await drop();
-    rmSync(dataDir, { recursive: true, force: true });
+  const copyDir = `${dataDir}-copy`;
+  const copy = async (): Promise<() => Promise<void>> => {
+    cpSync(dataDir, copyDir, { recursive: true });
+    const putBack = await database.copy();
+    return async () => {
+      rmSync(dataDir, { recursive: true });
+      renameSync(copyDir, dataDir);
+      await putBack();
+    };
   };
-  return { dataDir, databaseUrl, remove };
+  const remove = async (): Promise<void> => {
+    await database.drop();
+    for (const each of [dataDir, copyDir]) rmSync(each, { recursive: true, force: true });
+  };
+  return { dataDir, databaseUrl, copy, remove };
 }
 
 async function postgresStore(): Promise<Store> {
@@ -46,7 +66,17 @@ async function postgresStore(): Promise<Store> {
   const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`;
   await administer(url, `CREATE DATABASE ${name} TEMPLATE template0`);
   const own = Object.assign(new URL(url), { pathname: `/${name}` }).href;
-  return folderStore(own, () => administer(url, `DROP DATABASE ${name} WITH (FORCE)`));
+  const drop = (): Promise<void> => administer(url, `DROP DATABASE ${name} WITH (FORCE)`);
+  const copy = async (): Promise<() => Promise<void>> => {
+    // Connections of a server that was killed may still be there.
+    await administer(url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname='${name}'`);
+    await administer(url, `CREATE DATABASE ${name}_copy TEMPLATE ${name}`);
+    return async () => {
+      await drop();
+      await administer(url, `ALTER DATABASE ${name}_copy RENAME TO ${name}`);
+    };
+  };
+  return folderStore(own, { copy, drop });
 }
 
 async function administer(url: string, statement: string): Promise<void> {

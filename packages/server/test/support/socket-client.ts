@@ -2,7 +2,7 @@ import { WebSocket } from 'ws';
 import type { Json } from './json.ts';
 import type { TestServer } from './scenario.ts';
 
-const patienceMilliseconds = 15_000;
+const patienceMilliseconds = 40_000;
 
 /** A client of `/api/realtime` that keeps what it hears. */
 export class SocketClient {

@@ -17,7 +17,8 @@ export function Navigation({ search }: { search: () => void }): ReactNode {
   const { data: check } = useCheck();
   const path = useRouterState({ select: (state) => state.location.pathname });
   const base = `/a/${application}/`;
-  const shown = sections.filter((section) => !section.shown || (check && section.shown(check)));
+  const { data: schema } = useSchema();
+  const shown = sections.filter((section) => !section.shown || (check && schema && section.shown(check, schema)));
   return (
     <nav className={classes.navigation} aria-label={t.navigation}>
       <UnstyledButton className={classes.search} onClick={search}>
@@ -26,8 +27,9 @@ export function Navigation({ search }: { search: () => void }): ReactNode {
         <Keys of="mod+K" />
       </UnstyledButton>
       <ScrollArea className={classes.list} type="auto" scrollbarSize={8}>
-        {shown.map(({ id, icon, path: to }) => (
+        {shown.map(({ id, icon, path: to, group }, index) => (
           <div key={id}>
+            {group && shown[index - 1]?.group !== group && <p className={classes.group}>{t.sections[group]}</p>}
             <NavLink
               component={Link}
               to={base + to}

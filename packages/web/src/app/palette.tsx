@@ -128,8 +128,8 @@ function useEntries(): readonly Entry[] {
   return useMemo(() => {
     const base = `/a/${application}`;
     const go = (path: string) => (): void => void navigate({ to: base + path });
-    const pages = sections
-      .filter((section) => !section.shown || (check && section.shown(check)))
+    const pages: Entry[] = sections
+      .filter((section) => !section.shown || (check && schema && section.shown(check, schema)))
       .map(({ id, icon, path }) => ({
         group: t.palette.go,
         label: t.sections[id],
@@ -137,6 +137,7 @@ function useEntries(): readonly Entry[] {
         icon,
         run: go(`/${path}`),
       }));
+    pages.push({ group: t.palette.go, label: t.yourAccount, also: 'account', icon: 'user', run: go('/account') });
     const collections = (schema?.collections ?? []).map((each) => ({
       group: t.palette.collections,
       label: titleOf(each),

@@ -1,5 +1,6 @@
 /** What the navigation of the shell lists, in its order. */
 import type { Check } from '@tablinum/client';
+import type { Schema } from '../data/schema.ts';
 import type { Texts } from '../ui/i18n/texts.tsx';
 import type { IconName } from '../ui/icon.tsx';
 
@@ -10,13 +11,33 @@ export interface Section {
   readonly path: string;
   /** The second key after `g`. */
   readonly key: string;
+  /** The heading that it stands under, with the ones beside it. */
+  readonly group?: keyof Texts['shell']['sections'];
   /** Whether the navigation shows it; a page itself says where a role may not go. */
-  readonly shown?: (check: Check) => boolean;
+  readonly shown?: (check: Check, schema: Schema) => boolean;
 }
+
+const lists =
+  (resource: string): NonNullable<Section['shown']> =>
+  (_, schema) =>
+    schema.may(resource, 'list');
 
 export const sections: readonly Section[] = [
   { id: 'inbox', icon: 'inbox', path: 'inbox', key: 'i' },
   { id: 'data', icon: 'table', path: 'data', key: 'd' },
   { id: 'diagram', icon: 'diagram', path: 'diagram', key: 'm' },
-  { id: 'docs', icon: 'book', path: 'docs', key: 'p' },
+  { id: 'roles', icon: 'shield', path: 'access/roles', key: 'r', group: 'access', shown: lists('roles') },
+  { id: 'users', icon: 'users', path: 'access/users', key: 'u', group: 'access', shown: lists('users') },
+  { id: 'keys', icon: 'key', path: 'access/keys', key: 'k', group: 'access' },
+  { id: 'webhooks', icon: 'webhook', path: 'access/webhooks', key: 'w', group: 'access', shown: lists('webhooks') },
+  {
+    id: 'applications',
+    icon: 'apps',
+    path: 'access/applications',
+    key: 'o',
+    group: 'access',
+    shown: ({ application, roles }) => application === 'main' && roles.includes('admin'),
+  },
+  { id: 'audit', icon: 'history', path: 'access/audit', key: 'j', group: 'access', shown: lists('audit') },
+  { id: 'docs', icon: 'book', path: 'docs', key: 'p', group: 'developers' },
 ];

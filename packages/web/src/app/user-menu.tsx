@@ -1,4 +1,5 @@
 import { Menu, UnstyledButton, useMantineColorScheme } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { clientOf, useApplication } from '../data/application.tsx';
 import { queryClient, useCheck } from '../data/queries.ts';
@@ -17,6 +18,7 @@ const schemes = [
 export function UserMenu({ compact = false }: { compact?: boolean }): ReactNode {
   const t = useTexts().shell;
   const application = useApplication();
+  const navigate = useNavigate();
   const { data: check } = useCheck();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const name = check?.nickname || check?.email || '…';
@@ -42,6 +44,12 @@ export function UserMenu({ compact = false }: { compact?: boolean }): ReactNode 
       </Menu.Target>
       <Menu.Dropdown>
         {check && <Menu.Label>{check.email ?? name}</Menu.Label>}
+        <Menu.Item
+          leftSection={<Icon name="user" size={14} />}
+          onClick={() => void navigate({ to: '/a/$app/account', params: { app: application } })}
+        >
+          {t.yourAccount}
+        </Menu.Item>
         {check && check.roles.length > 1 && (
           <>
             {check.roles.map((role) => (

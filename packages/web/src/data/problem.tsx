@@ -3,11 +3,11 @@ import { Alert, Code, Stack, Text } from '@mantine/core';
 import { Failure } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { type ReactNode, useCallback } from 'react';
-import { Icon } from '../ui/icon.tsx';
 import { useTexts } from '../ui/i18n/texts.tsx';
+import { Icon } from '../ui/icon.tsx';
 import { Countdown, Empty, RetryButton, Waiting } from '../ui/states.tsx';
-import { WhyDenied } from './why-denied.tsx';
 import { useCheck } from './queries.ts';
+import { WhyDenied } from './why-denied.tsx';
 
 /** The sentence of a failure. */
 export function messageOf(error: unknown): string {

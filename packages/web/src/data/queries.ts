@@ -12,7 +12,14 @@ export type Scope = readonly [application: string, role: string | null];
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: (error, query) => leaveIfOver(error, String(query.queryKey[0])) }),
   defaultOptions: {
-    queries: { retry: false, networkMode: 'always', staleTime: 10_000, refetchOnWindowFocus: true },
+    // A part of the page that comes later does not ask again at once what was just refused: 429 names its wait.
+    queries: {
+      retry: false,
+      retryOnMount: false,
+      networkMode: 'always',
+      staleTime: 10_000,
+      refetchOnWindowFocus: true,
+    },
     mutations: { retry: false, networkMode: 'always' },
   },
 });
@@ -22,13 +29,26 @@ export function leaveIfOver(error: unknown, application: string): void {
   if (error instanceof Failure && error.status === 401) session.forget(application, true);
 }
 
+/** What was refused to a former login is asked again under the next one. */
+export function forgetFailures(application: string): void {
+  queryClient.removeQueries({
+    predicate: ({ queryKey, state }) => queryKey[0] === application && state.status === 'error',
+  });
+}
+
 /** The first members of the keys of queries under the present application and role. */
 export function useScope(): Scope {
   const application = useApplication();
   return [application, useChosenRole(application)];
 }
 
-/** Asks, keeps by application, role and `key`, and asks again when one of them changes. */
+const unending = new AbortController().signal;
+
+/**
+ * Asks, keeps by application, role and `key`, and asks again when one of them changes.
+ *
+ * @param ask one that takes the signal is broken off when nobody shows what it asks for; what the shell needs is not.
+ */
 export function useAsked<T>(
   key: readonly unknown[],
   ask: (client: ReturnType<typeof clientOf>, signal: AbortSignal) => Promise<T>,
@@ -38,7 +58,8 @@ export function useAsked<T>(
   const { keepPrevious, ...options } = more;
   return useQuery({
     queryKey: [...scope, ...key],
-    queryFn: ({ signal }) => ask(clientOf(scope[0]), signal),
+    // Reading the signal makes a query end with its last reader: only those that hear it do.
+    queryFn: (context) => ask(clientOf(scope[0]), ask.length > 1 ? context.signal : unending),
     ...options,
     ...(keepPrevious && { placeholderData: (previous: T | undefined) => previous as never }),
   });
@@ -46,7 +67,7 @@ export function useAsked<T>(
 
 /** Who is signed in, with which role. */
 export function useCheck(): UseQueryResult<Check, Error> {
-  return useAsked(['check'], (client, signal) => client.auth.check(signal), { staleTime: 60_000 });
+  return useAsked(['check'], (client) => client.auth.check(), { staleTime: 60_000 });
 }
 
 /** The applications of this server; they are managed in main, so others know none. */
@@ -57,7 +78,8 @@ export function useApplications(enabled: boolean): UseQueryResult<readonly Appli
 /** Forgets what is kept under a key, in every role. */
 export async function forget(application: string, ...key: readonly unknown[]): Promise<void> {
   await queryClient.invalidateQueries({
-    predicate: ({ queryKey: [name, , ...rest] }) => name === application && key.every((part, index) => rest[index] === part),
+    predicate: ({ queryKey: [name, , ...rest] }) =>
+      name === application && key.every((part, index) => rest[index] === part),
   });
 }
 

@@ -75,7 +75,8 @@ function typeOf(schema: ValueSchema): Pick<Field, 'type' | 'target' | 'enum' | '
   const type = [schema.type ?? []].flat().find((each) => each !== 'null');
   const choices = schema.enum?.filter((each) => typeof each === 'string') as string[] | undefined;
   if (type === 'string' && choices) return { type: 'select', enum: choices };
-  if (type === 'string') return { type: formats[schema.format ?? ''] ?? (schema.pattern?.includes('\\d') ? 'decimal' : 'string') };
+  if (type === 'string')
+    return { type: formats[schema.format ?? ''] ?? (schema.pattern?.includes('\\d') ? 'decimal' : 'string') };
   if (type === 'array') return { type: 'array' };
   const plain: Readonly<Record<string, string>> = { integer: 'integer', number: 'double', boolean: 'boolean' };
   return { type: plain[type ?? ''] ?? 'json' };

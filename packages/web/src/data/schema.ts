@@ -4,8 +4,8 @@
  */
 import { type Client, type Collection, Failure } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
-import { collectionsOfDocument, type DocumentPart } from './schema-of-document.ts';
 import { useAsked } from './queries.ts';
+import { collectionsOfDocument, type DocumentPart } from './schema-of-document.ts';
 
 export interface Schema {
   readonly collections: readonly Collection[];

@@ -2,6 +2,7 @@
 import { Button, Code, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useTexts } from '../ui/i18n/texts.tsx';
+import { TextLink } from '../ui/links.tsx';
 import { clientOf, useApplication } from './application.tsx';
 import { useAsked, useCheck } from './queries.ts';
 
@@ -12,7 +13,7 @@ interface Explanation {
 }
 
 export function WhyDenied({ resource, action }: { resource: string; action: string }): ReactNode {
-  const { why } = useTexts().common.problem;
+  const { why, rules } = useTexts().common.problem;
   const [open, setOpen] = useState(false);
   const application = useApplication();
   const { data: check } = useCheck();
@@ -37,6 +38,16 @@ export function WhyDenied({ resource, action }: { resource: string; action: stri
     <Stack gap={4} align="center">
       <Text size="sm">{explained.data?.reason ?? explained.error?.message}</Text>
       {explained.data?.permission && <Code>permissions/{explained.data.permission.id}</Code>}
+      {check && (
+        <TextLink
+          to="/a/$app/access/roles/$role"
+          params={{ app: application, role: check.currentRole }}
+          search={{ resource, action }}
+          size="sm"
+        >
+          {rules}
+        </TextLink>
+      )}
     </Stack>
   );
 }

@@ -20,7 +20,7 @@ interface ListTableProps<T> {
 
 export function ListTable<T>({ label, rows, columns, keyOf }: ListTableProps<T>): ReactNode {
   return (
-    <ScrollArea type="auto" viewportProps={{ tabIndex: 0, role: 'group', 'aria-label': label }}>
+    <ScrollArea type="auto" offsetScrollbars="x" viewportProps={{ tabIndex: 0, role: 'group', 'aria-label': label }}>
       <Table highlightOnHover verticalSpacing={7} horizontalSpacing="sm" aria-label={label}>
         <Table.Thead>
           <Table.Tr>

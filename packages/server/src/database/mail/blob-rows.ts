@@ -77,14 +77,14 @@ export class DatabaseBlobs implements BlobStore {
     return rows.map(([name]) => name as string);
   }
 
-  async remove(account: number, sha256s: readonly string[]): Promise<void> {
+  async remove(account: number, sha256s: readonly string[], before: number): Promise<void> {
+    const which = sql`account=${value('integer', account)} AND sha256 = ANY(${listValue('text', sha256s)})`;
+    const isOld = sql`part=0 AND at<${value('datetime', isoTime(before))}`;
     await this.#database.write(async (transaction) => {
       await writing(
         this.#database,
         transaction,
-      )(
-        sql`DELETE FROM _blobs WHERE account=${value('integer', account)} AND sha256 = ANY(${listValue('text', sha256s)})`,
-      );
+      )(sql`DELETE FROM _blobs WHERE ${which} AND sha256 IN (SELECT sha256 FROM _blobs WHERE ${which} AND ${isOld})`);
     });
   }
 

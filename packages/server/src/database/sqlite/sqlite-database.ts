@@ -118,6 +118,7 @@ export class SqliteDatabase implements Database {
     return new ThreadTransaction(
       this.#heavyWriter,
       options.patient ? Number.POSITIVE_INFINITY : limits.queryMilliseconds,
+      options.within,
     );
   }
 
@@ -279,34 +280,46 @@ class LoopTransaction extends BaseTransaction {
 class ThreadTransaction extends BaseTransaction {
   readonly #thread: WorkerThreads;
   readonly #milliseconds: number;
+  readonly #within: number;
+  #ends = Number.POSITIVE_INFINITY;
   #open = false;
 
-  /** @param milliseconds after which a statement is ended. */
-  constructor(thread: WorkerThreads, milliseconds: number) {
+  /**
+   * @param milliseconds after which a statement is ended.
+   * @param within after which the transaction is.
+   */
+  constructor(thread: WorkerThreads, milliseconds: number, within = Number.POSITIVE_INFINITY) {
     super();
     this.#thread = thread;
     this.#milliseconds = milliseconds;
+    this.#within = within;
   }
 
   async run(statement: BoundStatement): Promise<Row[]> {
+    const left = this.#ends - performance.now();
+    if (left <= 0) throw new DatabaseFault('timeout', 'the transaction took too long');
+    return this.#send(statement, Math.min(this.#milliseconds, left));
+  }
+
+  async #send(statement: BoundStatement, milliseconds: number): Promise<Row[]> {
     this.statements += 100;
-    const task = { kind: 'run', statement, milliseconds: this.#milliseconds } as const;
-    const [rows] = await this.#thread.run(task, this.#milliseconds);
+    const [rows] = await this.#thread.run({ kind: 'run', statement, milliseconds }, milliseconds);
     return rows!;
   }
 
   async begin(): Promise<void> {
-    await this.run(begin);
+    await this.#send(begin, this.#milliseconds);
+    this.#ends = performance.now() + this.#within;
     this.#open = true;
   }
 
   async commit(): Promise<void> {
-    await this.run(commit);
+    await this.#send(commit, this.#milliseconds);
     this.#open = false;
   }
 
   async rollback(): Promise<void> {
-    if (this.#open) await this.run(rollback).catch(() => {});
+    if (this.#open) await this.#send(rollback, this.#milliseconds).catch(() => {});
     this.#open = false;
   }
 }

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { BlobStore, NewBlob, OpenBlob } from '../../base/blob-store.ts';
+import { FifoLock } from '../../base/fifo-lock.ts';
 
 const hash = /^[0-9a-f]{64}$/;
 
@@ -12,6 +13,8 @@ const hash = /^[0-9a-f]{64}$/;
  */
 export class FileBlobs implements BlobStore {
   readonly #folder: string;
+  /** Whether a file is there is settled for whoever keeps it again before it may be removed, or after. */
+  readonly #turn = new FifoLock();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -23,7 +26,7 @@ export class FileBlobs implements BlobStore {
       [...new Map(blobs.map((each) => [each.sha256, each])).values()].map(async ({ sha256, bytes }) => {
         const path = this.#path(account, sha256);
         folders.add(dirname(path));
-        if (await touched(path)) return;
+        if (await this.#turn.run(() => touched(path))) return;
         await makeFolder(dirname(path));
         await written(path, bytes);
       }),
@@ -58,8 +61,14 @@ export class FileBlobs implements BlobStore {
     return old;
   }
 
-  async remove(account: number, sha256s: readonly string[]): Promise<void> {
-    for (const name of sha256s) await rm(join(this.#folder, String(account), name.slice(0, 2), name), { force: true });
+  async remove(account: number, names: readonly string[], before: number): Promise<void> {
+    for (const name of names) {
+      const path = join(this.#folder, String(account), name.slice(0, 2), name);
+      await this.#turn.run(async () => {
+        const found = await stat(path).catch(nullIfMissing);
+        if (found && found.mtimeMs < before) await rm(path);
+      });
+    }
   }
 
   async accounts(): Promise<number[]> {

@@ -1,7 +1,7 @@
 /** Answers and what is passed on: to whom, under which subject, as part of which thread, with what was said before. */
 import type { StoredDraft } from '../../database/mail/draft-rows.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
-import { escapeText } from '../html/sanitise-html.ts';
+import { escapeText } from '../html/escape-text.ts';
 import { cappedReferences } from '../parse/message-ids.ts';
 import type { MailAddress } from '../parse/parsed-mail.ts';
 import { baseSubject, isReply } from '../threads/base-subject.ts';
@@ -73,7 +73,8 @@ function subjectOf(subject: string, kind: AnswerKind): string {
 /** The subject from where its base begins, in its own letters; where these differ from the base's, as it is. */
 function withoutPrefix(subject: string): string {
   const base = baseSubject(subject);
-  const at = base === '' ? -1 : subject.toLowerCase().lastIndexOf(base);
+  const lower = subject.toLowerCase();
+  const at = base === '' || lower.length !== subject.length ? -1 : lower.lastIndexOf(base);
   return at < 0 ? subject : subject.slice(at, at + base.length);
 }
 

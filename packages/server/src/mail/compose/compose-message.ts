@@ -1,6 +1,5 @@
 import MailComposer from 'nodemailer/lib/mail-composer';
 import type { Sender } from '../../database/mail/draft-rows.ts';
-import { textOfHtml } from '../html/text-of-html.ts';
 import type { Draft, DraftFile } from './draft.ts';
 
 /** A file with its bytes. */
@@ -14,7 +13,7 @@ export interface LoadedFile extends DraftFile {
  *
  * @param now milliseconds since the epoch.
  */
-export function composeMessage(
+export async function composeMessage(
   draft: Draft,
   sender: Sender,
   files: readonly LoadedFile[],
@@ -26,7 +25,7 @@ export function composeMessage(
     to: draft.to.map(plain),
     cc: draft.cc.map(plain),
     subject: draft.subject,
-    text: draft.text ?? (html === null ? '' : plainText(html)),
+    text: draft.text ?? (html === null ? '' : await plainText(html)),
     html: html === null ? undefined : withSources(html),
     messageId: `<${draft.messageId}>`,
     inReplyTo: draft.inReplyTo === null ? undefined : `<${draft.inReplyTo}>`,
@@ -48,6 +47,8 @@ function nameOf({ name }: Sender): string {
 }
 
 function fileOf({ filename, contentType, contentId, bytes }: LoadedFile) {
+  // Of messages that are passed on it may hold anything; what is no image would become part of the text.
+  const isShown = contentId !== null && contentType.startsWith('image/') && /^[\w.@+$=-]{1,200}$/.test(contentId);
   // Messages and parts inside would be written as they are, and could say what they like.
   const type = /^(?:message|multipart)\//.test(contentType) ? 'application/octet-stream' : contentType;
   return {
@@ -55,15 +56,15 @@ function fileOf({ filename, contentType, contentId, bytes }: LoadedFile) {
     content: Buffer.from(bytes),
     contentType: type,
     contentTransferEncoding: 'base64',
-    // Of messages that are passed on it may hold anything.
-    ...(contentId !== null &&
-      /^[\w.@+$=-]{1,200}$/.test(contentId) && { cid: contentId, contentDisposition: 'inline' }),
+    ...(isShown && { cid: contentId, contentDisposition: 'inline' }),
   };
 }
 
 /** Beside HTML stands its text, for those who read no other, unless it is so long that making it would hold others up. */
-function plainText(html: string): string | undefined {
-  return html.length > 100_000 ? undefined : textOfHtml(html);
+async function plainText(html: string): Promise<string | undefined> {
+  if (html.length > 100_000) return undefined;
+  const { textOfHtml } = await import('../html/text-of-html.ts'); // large, and wanted for few messages
+  return textOfHtml(html);
 }
 
 /** Images of a message that was shown, and is written on, have their addresses again. */

@@ -85,10 +85,6 @@ export function sanitiseHtml(written: string, room: HtmlRoom = new HtmlRoom()): 
   };
 }
 
-/** Text as HTML shows it. */
-export const escapeText = (text: string): string =>
-  text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
-
 /**
  * Looks through HTML once: where it has to be cut, and the texts of its style elements. Wherever a browser would see one of those more or less
  * does not matter, since all of it is sanitised.

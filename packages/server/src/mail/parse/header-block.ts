@@ -1,4 +1,5 @@
-import libmime from 'libmime';
+import { createRequire } from 'node:module';
+import type Libmime from 'libmime';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { cleanLine } from './clean-text.ts';
 
@@ -89,10 +90,15 @@ function decodeBytes(bytes: Uint8Array): string {
   }
 }
 
+const load = createRequire(import.meta.url);
+/** Loaded by the first encoded word: its tables of characters are large. */
+let libmime: typeof Libmime | null = null;
+
 /** RFC 2047; what cannot be decoded stays as it is. */
 export function decodeWords(value: string): string {
   if (!value.includes('=?')) return value;
   try {
+    libmime ??= load('libmime') as typeof Libmime;
     return cleanLine(libmime.decodeWords(value));
   } catch {
     return value;

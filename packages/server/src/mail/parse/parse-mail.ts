@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { mailLimits } from '../../protocol/mail-limits.ts';
-import { escapeText, HtmlRoom, type SafeHtml, sanitiseHtml } from '../html/sanitise-html.ts';
+import { escapeText } from '../html/escape-text.ts';
+import { HtmlRoom, type SafeHtml, sanitiseHtml } from '../html/sanitise-html.ts';
 import { textOfHtml } from '../html/text-of-html.ts';
 import { cleanText, shortened } from './clean-text.ts';
 import { readEnvelope } from './envelope.ts';
@@ -9,6 +9,7 @@ import { BodyFault, readBody, type TextPart } from './mail-body.ts';
 import { findWarnings } from './mail-warnings.ts';
 import type { ParsedMail } from './parsed-mail.ts';
 import { snippetOf } from './snippet.ts';
+import { identityOf, unparsable } from './unparsable-mail.ts';
 
 /**
  * All that is stored of a raw message. Runs in a thread of `ParsePool`: hostile messages take time and memory.
@@ -41,26 +42,6 @@ export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
   } catch (error) {
     return unparsable(raw, error instanceof BodyFault ? error.message : 'It is not what a message looks like.');
   }
-}
-
-/** What is kept of a message that nobody can read: envelope and identity. @param why a sentence for the reader. */
-export function unparsable(raw: Uint8Array, why: string): ParsedMail {
-  const envelope = readEnvelope(readHeaders(raw).headers);
-  const text = `This message could not be read. ${why}`;
-  return {
-    ...envelope,
-    ...identityOf(raw),
-    snippet: snippetOf(text),
-    text,
-    html: null,
-    attachments: [],
-    warnings: findWarnings(envelope, false),
-    bodyState: 'unparsable',
-  };
-}
-
-function identityOf(raw: Uint8Array): Pick<ParsedMail, 'sha256' | 'size'> {
-  return { sha256: createHash('sha256').update(raw).digest('hex'), size: raw.length };
 }
 
 /** A part of the message with what it looks like as HTML. */

@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import { mailLimits } from '../../protocol/mail-limits.ts';
-import { unparsable } from './parse-mail.ts';
 import type { ParserAnswer } from './parse-worker.ts';
 import type { ParsedMail } from './parsed-mail.ts';
 import { limitProcessorTime } from './processor-limit.ts';
+import { unparsable } from './unparsable-mail.ts';
 
 export interface ParsePoolOptions {
   /** Messages at once. */

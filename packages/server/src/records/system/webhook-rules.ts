@@ -20,7 +20,7 @@ import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
 import { roleName } from './role-names.ts';
 
 /** Told by the server; passed over, so that a record that was read can be sent back whole. */
-const told = new Set(['failingSince', 'pausedAt', 'deliveries']);
+const told = new Set(['failingSince', 'pausedAt', 'pausedFor', 'deliveries']);
 const mostEvents = 50;
 
 /**

@@ -319,7 +319,7 @@ function EditFields({ collection, schema, read, reload }: RecordBodyProps): Reac
   const outdated = dirty && read.etag !== base.etag;
   useLive(collection.name, ({ tk }) => sameKey(tk, key) && reload(), reload);
   useBlocker({
-    shouldBlockFn: () => dirty && !globalThis.confirm(t.unsaved),
+    shouldBlockFn: async () => !(await confirm({ title: t.unsaved, text: t.unsavedText, act: t.discard })),
     enableBeforeUnload: dirty,
     disabled: !dirty,
   });

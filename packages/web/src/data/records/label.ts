@@ -6,7 +6,9 @@ const texts = new Set(['string', 'text', 'email', 'phone', 'url']);
 /** The field that names a record to people: one that is called so, else the first text, else the key. */
 export function labelField(collection: Collection): Field {
   const { fields } = collection;
-  const named = telling.map((name) => fields.find((field) => field.name === name && texts.has(field.type))).find(Boolean);
+  const named = telling
+    .map((name) => fields.find((field) => field.name === name && texts.has(field.type)))
+    .find(Boolean);
   return named ?? fields.find((field) => texts.has(field.type) && !field.readOnly) ?? keyField(collection);
 }
 
@@ -18,7 +20,9 @@ export function keyField({ fields }: Collection): Field {
 export function labelOf(collection: Collection | null | undefined, record: RecordValues): string {
   if (!collection) return String(record['title'] ?? record['name'] ?? record['id'] ?? '');
   const text = record[labelField(collection).name];
-  return text === null || text === undefined || text === '' ? `#${String(record[keyField(collection).name])}` : String(text);
+  return text === null || text === undefined || text === ''
+    ? `#${String(record[keyField(collection).name])}`
+    : String(text);
 }
 
 /** Whether two keys name the same record: a key in an address is text. */

@@ -105,8 +105,8 @@ export class RowWindow {
 
   /** A record is there that was not: one that was gone comes back to its place, any other is told of. */
   noteAdded(key: Key): void {
-    if (this.#find(key)) return this.refresh(key);
-    this.#become({ added: this.#state.added + 1 });
+    if (this.#find(key)) this.refresh(key);
+    else this.#become({ added: this.#state.added + 1 });
   }
 
   /** The rows of the list that are there. */

@@ -40,6 +40,7 @@ export const common = {
     deniedTitle: 'Your role does not allow this',
     denied: (role: string) => `You act as ${role}. Ask an administrator, or switch to another role.`,
     why: 'Why?',
+    rules: 'The rules of this role',
     busyTitle: 'Too many requests',
     busy: (seconds: number) => `Trying again in ${seconds} s.`,
     notFoundTitle: 'There is nothing here',

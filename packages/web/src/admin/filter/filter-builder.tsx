@@ -18,7 +18,8 @@ import { type Schema, titleOf, useSchema } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
-import { inputOf } from './field-input.tsx';
+import { inputOf } from '../records/field-input.tsx';
+import { textOf } from '../records/value-text.ts';
 import {
   type Condition,
   type FilterModel,
@@ -28,7 +29,6 @@ import {
   operatorsFor,
   relativePeriods,
 } from './filter-model.ts';
-import { textOf } from './value-text.ts';
 
 interface FilterBuilderProps {
   readonly collection: Collection;
@@ -36,72 +36,132 @@ interface FilterBuilderProps {
   readonly apply: (filter: Filter | undefined) => void;
 }
 
-/** Conditions on fields, also behind to-one relations; what they cannot say is written as the API's own JSON. */
+/** The filter of a list: applied by its button. */
 export function FilterBuilder({ collection, filter, apply }: FilterBuilderProps): ReactNode {
   const t = useTexts().data.records.filterBuilder;
-  const { data: schema } = useSchema();
-  const [model, setModel] = useState(() => modelOf(filter));
-  const [json, setJson] = useState(model ? null : JSON.stringify(filter, null, 2));
-  const paths = filterPaths(collection, schema);
-  const fieldAt = (path: string): Field | null => paths.get(path) ?? null;
+  const draft = useFilterDraft(collection, filter);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const asked = json === null ? (filterOf(model!, fieldAt) ?? {}) : parsed(json);
-    if (asked !== null) apply(Object.keys(asked).length === 0 ? undefined : asked);
+    const asked = draft.read();
+    if (asked !== null) apply(asked);
   };
   const clear = (): void => {
-    setModel({ match: '$and', conditions: [] });
-    setJson(null);
+    draft.clear();
     apply(undefined);
   };
   return (
     <form onSubmit={submit} aria-label={t.title}>
       <Stack gap="sm">
-        {json !== null ? (
-          <>
-            {modelOf(filter) === null && <Alert variant="light">{t.tooRich}</Alert>}
-            <JsonInput
-              label={t.json}
-              description={t.jsonHint}
-              value={json}
-              onChange={setJson}
-              autosize
-              minRows={5}
-              formatOnBlur
-              error={parsed(json) === null}
-            />
-          </>
-        ) : (
-          <Conditions model={model!} change={setModel} paths={paths} fieldAt={fieldAt} />
-        )}
-        <Group justify="space-between">
-          <Anchor component="button" type="button" size="sm" onClick={() => toggleJson()}>
-            {json === null ? t.json : t.conditions}
-          </Anchor>
+        <FilterEditor draft={draft}>
           <Group gap="xs">
             <Button variant="default" onClick={clear}>
               {t.clear}
             </Button>
             <Button type="submit">{t.apply}</Button>
           </Group>
-        </Group>
+        </FilterEditor>
       </Stack>
     </form>
   );
-
-  function toggleJson(): void {
-    if (json === null) {
-      setJson(JSON.stringify(filterOf(model!, fieldAt) ?? {}, null, 2));
-      return;
-    }
-    const read = parsed(json);
-    const next = read && modelOf(Object.keys(read).length === 0 ? undefined : read);
-    if (next) {
-      setModel(next);
-      setJson(null);
-    }
-  }
 }
+
+/** A filter while it is written. */
+export interface FilterDraft {
+  readonly model: FilterModel | null;
+  readonly setModel: (model: FilterModel) => void;
+  /** The text of the API's own form; null while it is written as conditions. */
+  readonly json: string | null;
+  readonly setJson: (json: string) => void;
+  readonly toggle: () => void;
+  /** What was given is more than a list of conditions. */
+  readonly tooRich: boolean;
+  readonly paths: ReadonlyMap<string, Field>;
+  readonly fieldAt: (path: string) => Field | null;
+  /** The filter; undefined for none, null where the JSON is none. */
+  readonly read: () => Filter | undefined | null;
+  readonly clear: () => void;
+}
+
+/** What stands for a collection while there is none: no field to choose. */
+export const noCollection: Collection = { name: '', title: null, description: null, fields: [], options: {} };
+
+export function useFilterDraft(collection: Collection, filter: Filter | undefined): FilterDraft {
+  const { data: schema } = useSchema();
+  const [model, setModel] = useState(() => modelOf(filter));
+  const [json, setJson] = useState(model ? null : JSON.stringify(filter, null, 2));
+  const paths = filterPaths(collection, schema);
+  const fieldAt = (path: string): Field | null => paths.get(path) ?? null;
+  const conditions = (): Filter => filterOf(model!, fieldAt) ?? {};
+  const read = (): Filter | undefined | null => {
+    const asked = json === null ? conditions() : parsed(json);
+    return asked !== null && Object.keys(asked).length === 0 ? undefined : asked;
+  };
+  const clear = (): void => {
+    setModel({ match: '$and', conditions: [] });
+    setJson(null);
+  };
+  const toggle = (): void => {
+    const asked = json === null ? null : read();
+    const next = asked === null ? null : modelOf(asked);
+    if (json === null) setJson(JSON.stringify(conditions(), null, 2));
+    if (!next) return;
+    setModel(next);
+    setJson(null);
+  };
+  return { model, setModel, json, setJson, toggle, tooRich: modelOf(filter) === null, paths, fieldAt, read, clear };
+}
+
+interface FilterEditorProps {
+  readonly draft: FilterDraft;
+  /** Variables such as `{{$user.id}}` that a value may be; none unless told. */
+  readonly variables?: readonly string[];
+  /** What is said of no conditions. */
+  readonly none?: string;
+  /** Buttons beside the switch between conditions and JSON. */
+  readonly children?: ReactNode;
+}
+
+/** Conditions on fields, also behind relations; what they cannot say is written as the API's own JSON. */
+export function FilterEditor({ draft, variables, none, children }: FilterEditorProps): ReactNode {
+  const t = useTexts().data.records.filterBuilder;
+  const { json } = draft;
+  return (
+    <>
+      {json !== null ? (
+        <>
+          {draft.tooRich && <Alert variant="light">{t.tooRich}</Alert>}
+          <JsonInput
+            label={t.json}
+            description={t.jsonHint}
+            value={json}
+            onChange={draft.setJson}
+            autosize
+            minRows={5}
+            formatOnBlur
+            error={parsed(json) === null}
+          />
+        </>
+      ) : (
+        <Conditions
+          model={draft.model!}
+          change={draft.setModel}
+          paths={draft.paths}
+          fieldAt={draft.fieldAt}
+          variables={variables ?? noVariables}
+          none={none ?? t.none}
+        />
+      )}
+      <Group justify="space-between">
+        <Anchor component="button" type="button" size="sm" onClick={draft.toggle}>
+          {json === null ? t.json : t.conditions}
+        </Anchor>
+        {children}
+      </Group>
+    </>
+  );
+}
+
+const noVariables: readonly string[] = [];
 
 function parsed(text: string): Filter | null {
   try {
@@ -128,9 +188,11 @@ interface ConditionsProps {
   readonly change: (model: FilterModel) => void;
   readonly paths: ReadonlyMap<string, Field>;
   readonly fieldAt: (path: string) => Field | null;
+  readonly variables: readonly string[];
+  readonly none: string;
 }
 
-function Conditions({ model, change, paths, fieldAt }: ConditionsProps): ReactNode {
+function Conditions({ model, change, paths, fieldAt, variables, none }: ConditionsProps): ReactNode {
   const t = useTexts().data.records.filterBuilder;
   const set = (index: number, condition: Condition): void =>
     change({ ...model, conditions: model.conditions.with(index, condition) });
@@ -153,7 +215,7 @@ function Conditions({ model, change, paths, fieldAt }: ConditionsProps): ReactNo
           ]}
         />
       )}
-      {model.conditions.length === 0 && <Text c="dimmed">{t.none}</Text>}
+      {model.conditions.length === 0 && <Text c="dimmed">{none}</Text>}
       {model.conditions.map((condition, index) => (
         <ConditionRow
           // biome-ignore lint/suspicious/noArrayIndexKey: a condition has no other name than its place
@@ -163,6 +225,7 @@ function Conditions({ model, change, paths, fieldAt }: ConditionsProps): ReactNo
           remove={() => change({ ...model, conditions: model.conditions.toSpliced(index, 1) })}
           paths={paths}
           field={fieldAt(condition.path)}
+          variables={variables}
         />
       ))}
       <Group>
@@ -180,9 +243,10 @@ interface ConditionRowProps {
   readonly remove: () => void;
   readonly paths: ReadonlyMap<string, Field>;
   readonly field: Field | null;
+  readonly variables: readonly string[];
 }
 
-function ConditionRow({ condition, change, remove, paths, field }: ConditionRowProps): ReactNode {
+function ConditionRow({ condition, change, remove, paths, field, variables }: ConditionRowProps): ReactNode {
   const { filterBuilder: t, operators } = useTexts().data.records;
   const fit = field ? operatorsFor(field) : [condition.operator];
   const choose = (path: string): void => {
@@ -217,22 +281,21 @@ function ConditionRow({ condition, change, remove, paths, field }: ConditionRowP
           allowDeselect={false}
           comboboxProps={{ withinPortal: false }}
         />
-        {field && <Operand field={field} condition={condition} change={change} />}
+        {field && <Operand field={field} condition={condition} change={change} variables={variables} />}
       </SimpleGrid>
       <IconButton icon="x" label={t.remove} onClick={remove} />
     </Group>
   );
 }
 
-function Operand({
-  field,
-  condition,
-  change,
-}: {
-  field: Field;
-  condition: Condition;
-  change: (condition: Condition) => void;
-}): ReactNode {
+interface OperandProps {
+  readonly field: Field;
+  readonly condition: Condition;
+  readonly change: (condition: Condition) => void;
+  readonly variables: readonly string[];
+}
+
+function Operand({ field, condition, change, variables }: OperandProps): ReactNode {
   const t = useTexts().data.records;
   const kind = filterOperators[condition.operator]?.[1] ?? 'one';
   const set = (text: string): void => change({ ...condition, text });
@@ -244,6 +307,16 @@ function Operand({
         description={t.filterBuilder.periodHint}
         inputWrapperOrder={['input', 'description']}
         data={[...relativePeriods]}
+        value={condition.text}
+        onChange={set}
+        comboboxProps={{ withinPortal: false }}
+      />
+    );
+  if (kind === 'one' && variables.length > 0)
+    return (
+      <Autocomplete
+        aria-label={t.filterBuilder.value}
+        data={[...(field.enum ?? []), ...variables]}
         value={condition.text}
         onChange={set}
         comboboxProps={{ withinPortal: false }}

@@ -1,6 +1,6 @@
 /** The filter of a grid: conditions, all or any of which hold. What it cannot show is kept as JSON. */
 import type { Field, Filter } from '@tablinum/client';
-import { readText } from './value-text.ts';
+import { readText } from '../records/value-text.ts';
 
 export type OperandKind = 'one' | 'list' | 'pair' | 'none' | 'period' | 'periods';
 type Family = 'scalar' | 'text' | 'any' | 'boolean' | 'relation' | 'date' | 'array';
@@ -67,6 +67,9 @@ export const relativePeriods = [
   'nextYear',
 ] as const;
 
+/** A whole value that stands for one of the caller's, such as `{{$user.id}}`; of every type. */
+const variable = /^\{\{.*\}\}$/s;
+
 export interface Condition {
   /** A field, or a field behind relations: `artist.name`. */
   readonly path: string;
@@ -115,6 +118,7 @@ function operandOf(field: Field, operator: string, text: string): { value: unkno
   if (kind === 'none') return { value: true };
   if (text.trim() === '') return null;
   if (kind === 'period') return { value: periodOf(text.trim()) };
+  if (kind === 'one' && variable.test(text.trim())) return { value: text.trim() };
   const parts = text
     .split(kind === 'one' ? /$^/ : /[\n,]/)
     .map((each) => each.trim())

@@ -1,0 +1,30 @@
+/** Listeners in a process of their own: `{port, token, count}` on standard input; then lines of what they have heard. */
+import { WebSocket } from 'ws';
+
+const [port, token, count] = process.argv.slice(2) as [string, string, string];
+let heard = 0;
+
+/** Counts messages by their beginning alone: a client that reads them all would be what is measured. */
+function listener(): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/api/realtime`, { perMessageDeflate: false });
+    socket.on('error', reject);
+    socket.on('open', () => socket.send(JSON.stringify({ type: 'authenticate', token })));
+    socket.on('message', (data: Buffer) => {
+      const type = data.toString('latin1', 9, 12);
+      if (type === 'eve') heard += 1;
+      else if (type === 'aut') socket.send(JSON.stringify({ type: 'subscribe', id: 'a', resource: 'things' }));
+      else if (type === 'sub') resolve();
+    });
+  });
+}
+
+for (let open = 0; open < Number(count); open += 50)
+  await Promise.all(Array.from({ length: Math.min(50, Number(count) - open) }, listener));
+process.stdout.write('ready\n');
+let told = -1;
+setInterval(() => {
+  if (heard === told) return;
+  told = heard;
+  process.stdout.write(`${heard}\n`);
+}, 5);

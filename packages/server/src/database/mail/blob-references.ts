@@ -1,0 +1,27 @@
+/** Which blobs of an account something refers to. */
+import type { Database } from '../database.ts';
+import { reading } from '../identity-store.ts';
+import { identifier, listValue, type Sql, sql, value } from '../sql.ts';
+
+/** Of some blobs those that are the raw form of an e-mail, or attached to one. */
+export async function referredBlobs(
+  database: Database,
+  account: number,
+  sha256s: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const of = sql`"accountId"=${value('integer', account)}`;
+  const names = listValue('text', sha256s);
+  const isNamed = (column: string): Sql => database.dialect.isIn(sql`${identifier(column)}`, names);
+  const rows = await reading(database)(
+    sql`SELECT sha256 FROM attachments WHERE ${of} AND ${isNamed('sha256')} UNION SELECT "rawSha256" FROM "mailContents" WHERE ${of} AND ${isNamed('rawSha256')}`,
+  );
+  return new Set(rows.map(([name]) => name as string));
+}
+
+/** Texts that tell what messages written here go on from: files stand in them by their SHA-256. */
+export async function sourcesOf(database: Database, account: number): Promise<string[]> {
+  const rows = await reading(database)(
+    sql`SELECT source FROM "mailContents" WHERE "accountId"=${value('integer', account)} AND source IS NOT NULL`,
+  );
+  return rows.map(([source]) => (typeof source === 'string' ? source : JSON.stringify(source)));
+}

@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import { mostWaiting } from '../../src/webhooks/outbox.ts';
+import { describeEngines } from '../support/engines.ts';
+import { hour } from '../support/moving-clock.ts';
+import { accepts } from '../support/receiver.ts';
+import { WebhookShop } from '../support/webhook-shop.ts';
+
+describeEngines('messages that wait', (engine) => {
+  const shop = WebhookShop.forSuite(engine);
+
+  test('a webhook that is changed while messages are under way is sent to as it is then', async () => {
+    const { id } = await shop.hook('/before', { events: ['others.created'] });
+    let first = true;
+    shop.receiver.behaviour = (response, { path }) => {
+      if (path !== '/before' || !first) return accepts(response, undefined!);
+      first = false;
+      setTimeout(() => accepts(response, undefined!), 400);
+      void shop.server.data(`POST /api/webhooks:update?filterByTk=${id}`, {
+        body: { url: shop.receiver.url('/after') },
+      });
+    };
+    await shop.server.data('POST /api/others:create', { body: Array.from({ length: 40 }, (_, total) => ({ total })) });
+    await shop.settled(id, 'delivered', 40);
+    const to = (path: string): number => shop.receiver.received.filter((each) => each.path === path).length;
+    expect(to('/before') + to('/after')).toBe(40);
+    expect(to('/before')).toBeLessThan(20);
+    shop.receiver.behaviour = accepts;
+    await shop.server.data(`POST /api/webhooks:update?filterByTk=${id}`, { body: { enabled: false } });
+    await shop.remove(id);
+  });
+
+  test.each([429, 503])(
+    'not before the time that a receiver asks for with %i, for any of its messages',
+    async (status) => {
+      const path = `/busy-${status}`;
+      const { id } = await shop.hook(path, { events: ['others.created'] });
+      shop.receiver.behaviour = (response) => response.writeHead(status, { 'retry-after': '3600' }).end();
+      await shop.server.data('POST /api/others:create', { body: { total: 1 } });
+      const [delivery] = await shop.noted(id, 1);
+      expect(Date.parse(delivery.nextAt) - shop.clock.now()).toBeGreaterThan(3_590_000);
+      await shop.server.data('POST /api/others:create', { body: [{ total: 2 }, { total: 3 }] });
+      await shop.settled(id, 'pending', 3);
+      shop.clock.advance(hour / 2);
+      shop.wake();
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      expect((await shop.receiver.messages(path, 1)).length).toBe(1);
+      shop.receiver.behaviour = accepts;
+      shop.clock.advance(hour / 2 + 1000);
+      shop.wake();
+      await shop.settled(id, 'delivered', 3);
+      await shop.remove(id);
+    },
+  );
+
+  test('at once where somebody asks for it', async () => {
+    const { id } = await shop.hook('/asked', { events: ['others.created'] });
+    shop.receiver.behaviour = (response) => response.writeHead(503, { 'retry-after': '3600' }).end();
+    await shop.server.data('POST /api/others:create', { body: [{ total: 1 }] });
+    await shop.noted(id, 1);
+    shop.receiver.behaviour = accepts;
+    await shop.server.data('POST /api/others:create', { body: { total: 2 } });
+    await shop.server.data(`POST /api/webhooks:replay?filterByTk=${id}`);
+    await shop.settled(id, 'delivered');
+    await shop.remove(id);
+  });
+
+  test('a receiver that falls too far behind gets no more: its webhook is paused', { timeout: 60_000 }, async () => {
+    const { id } = await shop.hook('/behind', { events: ['others.created'] });
+    const { database } = shop.server.running.applications.main;
+    const far = database.dialect.shared ? "'2100-01-01T00:00:00Z'" : "'2100-01-01T00:00:00.000Z'";
+    const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<${mostWaiting})`;
+    const text = `INSERT INTO "webhookDeliveries" ("webhookId","messageId",event,resource,tk,at,changed,status,attempts,"nextAt","giveUpAt") ${numbers} SELECT ${id},'m','others.created','others','1',${far},'[]','pending',0,${far},${far} FROM n`;
+    await database.write((transaction) => transaction.run({ text, values: [] }), { heavy: true, patient: true });
+    await shop.server.data('POST /api/others:create', { body: { total: 1 } });
+    await expect
+      .poll(() => shop.server.data(`GET /api/webhooks:get/${id}`))
+      .toMatchObject({
+        enabled: false,
+        pausedAt: expect.any(String),
+        pausedFor: expect.stringContaining('100000 messages waited'),
+      });
+    await shop.server.data('POST /api/others:create', { body: { total: 2 } });
+    const [rows] = await database.read([
+      { text: `SELECT count(*) FROM "webhookDeliveries" WHERE "webhookId"=${id}`, values: [] },
+    ]);
+    expect(Number(rows![0]![0])).toBe(mostWaiting + 1);
+    await shop.server.data(`POST /api/webhooks:update?filterByTk=${id}`, { body: { enabled: true } });
+    expect(await shop.server.data(`GET /api/webhooks:get/${id}`)).toMatchObject({ enabled: true, pausedFor: null });
+    await shop.remove(id);
+  });
+});

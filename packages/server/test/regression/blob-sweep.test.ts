@@ -1,0 +1,59 @@
+import { hash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { unreferredMilliseconds } from '../../src/mail/blobs/sweep-blobs.ts';
+import { describeEngines } from '../support/engines.ts';
+import { openMailWorld, upload } from '../support/mail-world.ts';
+import { rawMail } from '../support/raw-mail.ts';
+
+const attached = (id: string, content: string): string =>
+  rawMail({ subject: id, id: `${id}@example.net`, attachments: [{ name: 'a.txt', type: 'text/plain', content }] });
+
+describeEngines('bytes that nothing refers to', (engine) => {
+  test('are removed after a day; all others stay', async () => {
+    const server = await openMailWorld(engine);
+    const { blobs } = server.running.applications.main.mail;
+    let days = 0;
+    const sweep = (): Promise<void> => {
+      days += 2;
+      return server.running.applications.main.mail.sweep(Date.now() + days * unreferredMilliseconds);
+    };
+    const [one, shared] = ['only here', 'in both'].map((text) => hash('sha256', text));
+    await upload(server, 'ann', 1, attached('first', 'only here'));
+    await upload(server, 'ann', 1, attached('second', 'in both'));
+    await upload(server, 'ann', 1, attached('third', 'in both'));
+    const draft = {
+      account: 1,
+      subject: 'Draft',
+      attachments: [{ filename: 'd.txt', content: Buffer.from('drafted').toString('base64') }],
+    };
+    await server.data('POST /api/emails:saveDraft', { as: 'ann', body: draft });
+    const stray = Buffer.from('an import that was cut short');
+    await blobs.put(1, [{ sha256: hash('sha256', stray), bytes: stray }]);
+    const before = await blobs.keptBefore(1, Date.now() + 1000);
+
+    await server.running.applications.main.mail.sweep(Date.now()); // nothing is a day old
+    expect(await blobs.keptBefore(1, Date.now() + 1000)).toHaveLength(before.length);
+    await sweep();
+    expect(await blobs.get(1, hash('sha256', stray))).toBeNull();
+    expect(await blobs.keptBefore(1, Date.now() + 1000)).toHaveLength(before.length - 1);
+
+    const listed: { id: number; subject: string }[] = await server.data('GET /api/emails', { as: 'ann' });
+    const idOf = (subject: string): number => listed.find((each) => each.subject === subject)!.id;
+    for (const subject of ['first', 'second'])
+      for (let time = 0; time < 2; time += 1) await server.call(`DELETE /api/emails/${idOf(subject)}`, { as: 'ann' });
+    await sweep();
+    expect(await blobs.get(1, one!)).toBeNull();
+    expect(String(await blobs.get(1, shared!))).toBe('in both');
+    expect(String(await blobs.get(1, hash('sha256', 'drafted')))).toBe('drafted');
+
+    // What is kept again just now is about to be referred to.
+    await blobs.put(1, [{ sha256: hash('sha256', stray), bytes: stray }]);
+    await blobs.remove(1, [hash('sha256', stray)], Date.now() - 1000);
+    expect(await blobs.get(1, hash('sha256', stray))).toEqual(stray);
+
+    await server.data('POST /api/accounts:destroy?filterByTk=1', { as: 'ann' });
+    await sweep();
+    expect(await blobs.keptBefore(1, Date.now() + 1000)).toEqual([]);
+    await server.stop();
+  });
+});

@@ -1,0 +1,27 @@
+import { Badge, Group } from '@mantine/core';
+import type { ReactNode } from 'react';
+
+type Tone = 'good' | 'bad' | 'careful' | 'plain';
+const colors: Readonly<Record<Tone, string>> = { good: 'green', bad: 'red', careful: 'yellow', plain: 'gray' };
+
+/** A state in a word; the colour says the same again. */
+export function StateBadge({ tone, children }: { tone: Tone; children: ReactNode }): ReactNode {
+  return (
+    <Badge variant="light" color={colors[tone]} tt="none" fw={500} size="md">
+      {children}
+    </Badge>
+  );
+}
+
+/** Names side by side. */
+export function NameBadges({ names }: { names: readonly string[] }): ReactNode {
+  return (
+    <Group gap={4}>
+      {names.map((name) => (
+        <Badge key={name} variant="default" tt="none" fw={500} size="md">
+          {name}
+        </Badge>
+      ))}
+    </Group>
+  );
+}

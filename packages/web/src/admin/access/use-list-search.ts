@@ -1,0 +1,14 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
+
+/** The search of the page's address, and a step to another; a step that names no page goes to the first. */
+export function useListSearch<T extends { readonly page?: number }>(): readonly [T, (change: Partial<T>) => void] {
+  const known: unknown = useSearch({ strict: false });
+  const search = known as T;
+  const navigate = useNavigate();
+  const go = (change: Partial<T>): void => {
+    const next = Object.entries({ ...search, page: undefined, ...change });
+    const kept = Object.fromEntries(next.filter(([, value]) => value !== undefined && value !== '' && value !== 0));
+    void navigate({ to: '.', search: kept as never, replace: true });
+  };
+  return [search, go];
+}

@@ -1,0 +1,48 @@
+/** What the list of applications and the page of one share. */
+
+import type { Application } from '@tablinum/client';
+import { useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useApplication } from '../../data/application.tsx';
+import { session } from '../../data/session.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { ButtonLink } from '../../ui/links.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { StateBadge } from '../access/badges.tsx';
+import { useAct } from '../access/use-write.ts';
+
+export const mainName = 'main';
+
+export function ApplicationStatus({ status }: Pick<Application, 'status'>): ReactNode {
+  const { statuses } = useTexts().access.applications;
+  const tone = ({ running: 'good', stopped: 'plain', starting: 'careful', failed: 'bad' } as const)[status];
+  return <StateBadge tone={tone}>{statuses[status] ?? status}</StateBadge>;
+}
+
+/** Leads into another application, with a login of its own that the server gives an administrator of main. */
+export function useEnter(): (name: string) => Promise<void> {
+  const navigate = useNavigate();
+  const here = useApplication();
+  return useAct<string | null, string>({
+    write: async (client, name) =>
+      session.token(name) === null ? (await client.applications().enter(name)).token : null,
+    changes: [],
+    done: async (token, name) => {
+      if (token !== null) session.signedIn(name, token, session.stays(here));
+      await navigate({ to: '/a/$app/data', params: { app: name } });
+    },
+  });
+}
+
+/** Elsewhere than in main there is nothing to manage. */
+export function InMainOnly({ children }: { children: ReactNode }): ReactNode {
+  const t = useTexts().access.applications;
+  if (useApplication() === mainName) return children;
+  return (
+    <Empty icon="apps" title={t.mainOnly}>
+      <ButtonLink to="/a/$app/access/applications" params={{ app: mainName }} variant="default">
+        {t.toMain}
+      </ButtonLink>
+    </Empty>
+  );
+}

@@ -1,0 +1,160 @@
+import { Button, Group, Modal, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import type { Application } from '@tablinum/client';
+import { useNavigate } from '@tanstack/react-router';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { useApplication } from '../../data/application.tsx';
+import { Asked, FormProblem } from '../../data/problem.tsx';
+import { useAsked } from '../../data/queries.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { TextLink } from '../../ui/links.tsx';
+import { ListTable } from '../../ui/list-table.tsx';
+import { Moment } from '../../ui/moment.tsx';
+import { Page } from '../../ui/page.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import { detailsOf, orNull, useWrite } from '../access/use-write.ts';
+import { ApplicationStatus, InMainOnly, mainName, useEnter } from './application-parts.tsx';
+
+/** The applications of this server, managed in main. */
+export function ApplicationsPage(): ReactNode {
+  const t = useTexts().access.applications;
+  const inMain = useApplication() === mainName;
+  const [creating, setCreating] = useState(false);
+  const applications = useAsked(['applications', 'page'], (client) => client.applications().list(), {
+    enabled: inMain,
+  });
+  const create = inMain && (
+    <Button leftSection={<Icon name="plus" />} onClick={() => setCreating(true)}>
+      {t.create}
+    </Button>
+  );
+  return (
+    <Page title={t.title} description={t.description} actions={create}>
+      <InMainOnly>
+        <Asked query={applications} asked={{ resource: 'applications', action: 'list' }}>
+          {(data) => <ApplicationTable applications={data} />}
+        </Asked>
+        <Modal opened={creating} onClose={() => setCreating(false)} title={t.create}>
+          <NewApplication cancel={() => setCreating(false)} />
+        </Modal>
+      </InMainOnly>
+    </Page>
+  );
+}
+
+function ApplicationTable({ applications }: { applications: readonly Application[] }): ReactNode {
+  const t = useTexts();
+  const words = t.access.applications;
+  const app = useApplication();
+  const enter = useEnter();
+  return (
+    <ListTable
+      label={words.title}
+      rows={applications}
+      keyOf={(each) => each.name}
+      columns={[
+        {
+          title: words.name,
+          show: (each) => (
+            <TextLink to="/a/$app/access/applications/$application" params={{ app, application: each.name }} fw={500}>
+              {each.displayName || each.name}
+            </TextLink>
+          ),
+        },
+        {
+          title: 'X-App',
+          show: (each) => <span className="code">{each.name}</span>,
+        },
+        {
+          title: t.common.description,
+          show: (each) => (
+            <Text size="sm" c="dimmed">
+              {each.description}
+            </Text>
+          ),
+        },
+        { title: words.status, show: (each) => <ApplicationStatus status={each.status} /> },
+        { title: words.created, show: (each) => <Moment at={each.createdAt} /> },
+        {
+          title: '',
+          show: (each) =>
+            each.name !== mainName &&
+            each.status !== 'stopped' && (
+              <Button size="compact-sm" variant="default" onClick={() => void enter(each.name)}>
+                {words.enter}
+                <span className="visually-hidden"> {each.name}</span>
+              </Button>
+            ),
+        },
+      ]}
+    />
+  );
+}
+
+function NewApplication({ cancel }: { cancel: () => void }): ReactNode {
+  const t = useTexts();
+  const words = t.access.applications;
+  const app = useApplication();
+  const navigate = useNavigate();
+  const [values, setValues] = useState({ name: '', displayName: '', description: '', autoStart: false });
+  const create = useWrite({
+    write: (client) => {
+      const { name, displayName, description, autoStart } = values;
+      const body = { name, displayName: orNull(displayName), description: orNull(description), options: { autoStart } };
+      return client.post<Application>('applications:create', body);
+    },
+    changes: ['applications'],
+    done: async ({ name }) => {
+      toast(words.createdToast(name));
+      await navigate({ to: '/a/$app/access/applications/$application', params: { app, application: name } });
+    },
+  });
+  const problems = detailsOf(create.error);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        <TextInput
+          label={words.name}
+          description={words.nameHint}
+          value={values.name}
+          onChange={(event) => setValues({ ...values, name: event.currentTarget.value })}
+          error={problems['name']}
+          required
+          data-autofocus
+        />
+        <TextInput
+          label={words.displayName}
+          value={values.displayName}
+          onChange={(event) => setValues({ ...values, displayName: event.currentTarget.value })}
+          error={problems['displayName']}
+        />
+        <Textarea
+          label={t.common.description}
+          value={values.description}
+          onChange={(event) => setValues({ ...values, description: event.currentTarget.value })}
+          autosize
+          minRows={2}
+        />
+        <Switch
+          label={words.autoStart}
+          description={words.autoStartHint}
+          checked={values.autoStart}
+          onChange={(event) => setValues({ ...values, autoStart: event.currentTarget.checked })}
+        />
+        <FormProblem error={create.error} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={cancel}>
+            {t.common.cancel}
+          </Button>
+          <Button type="submit" loading={create.isPending}>
+            {t.common.create}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,153 @@
+import { Button, Group, Modal, Select, Stack, TextInput } from '@mantine/core';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { useApplication } from '../../data/application.tsx';
+import { Asked, FormProblem } from '../../data/problem.tsx';
+import { useAsked, useCheck } from '../../data/queries.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { TextLink } from '../../ui/links.tsx';
+import { ListTable } from '../../ui/list-table.tsx';
+import { Moment } from '../../ui/moment.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { useRoles } from '../access/access-queries.ts';
+import { detailsOf, orNull, useWrite } from '../access/use-write.ts';
+import type { ApiKey, MadeKey } from '../access/wire.ts';
+import { KeyStateBadge, Lifetime, lifetimes, TokenDialog } from './key-parts.tsx';
+
+/** The keys of programs, and the way to a new one, whose token is told once. */
+export function KeysPage(): ReactNode {
+  const t = useTexts().access.keys;
+  const [creating, setCreating] = useState(false);
+  const [made, setMade] = useState<MadeKey | null>(null);
+  const keys = useAsked(
+    ['apiKeys', 'list'],
+    async (client, signal) =>
+      (await client.records<ApiKey>('apiKeys').list({ pageSize: 1000, sort: ['-id'] }, { signal })).data,
+  );
+  const create = (
+    <Button leftSection={<Icon name="plus" />} onClick={() => setCreating(true)}>
+      {t.create}
+    </Button>
+  );
+  return (
+    <Page title={t.title} description={t.description} actions={create}>
+      <Asked query={keys} asked={{ resource: 'apiKeys', action: 'list' }}>
+        {(data) =>
+          data.length === 0 ? (
+            <Empty icon="key" title={t.emptyTitle} text={t.emptyText}>
+              {create}
+            </Empty>
+          ) : (
+            <KeyTable keys={data} />
+          )
+        }
+      </Asked>
+      <Modal opened={creating} onClose={() => setCreating(false)} title={t.create}>
+        <NewKey
+          cancel={() => setCreating(false)}
+          done={(key) => {
+            setCreating(false);
+            setMade(key);
+          }}
+        />
+      </Modal>
+      <TokenDialog made={made} done={() => setMade(null)} />
+    </Page>
+  );
+}
+
+function KeyTable({ keys }: { keys: readonly ApiKey[] }): ReactNode {
+  const { keys: t, never } = useTexts().access;
+  const app = useApplication();
+  return (
+    <ListTable
+      label={t.title}
+      rows={keys}
+      keyOf={(key) => key.id}
+      columns={[
+        {
+          title: t.name,
+          show: (key) => (
+            <TextLink to="/a/$app/access/keys/$key" params={{ app, key: String(key.id) }} fw={500}>
+              {key.name ?? t.unnamed(key.id)}
+            </TextLink>
+          ),
+        },
+        {
+          title: t.role,
+          show: (key) => (
+            <TextLink to="/a/$app/access/roles/$role" params={{ app, role: key.role }} size="sm">
+              {key.role}
+            </TextLink>
+          ),
+        },
+        { title: t.state, show: (key) => <KeyStateBadge apiKey={key} /> },
+        { title: t.expires, show: (key) => <Moment at={key.expiresAt} none={never} /> },
+        { title: t.lastUsed, show: (key) => <Moment at={key.lastUsedAt} none={t.neverUsed} /> },
+      ]}
+    />
+  );
+}
+
+function NewKey({ cancel, done }: { cancel: () => void; done: (key: MadeKey) => void }): ReactNode {
+  const t = useTexts();
+  const words = t.access.keys;
+  const { data: check } = useCheck();
+  const { data: roles } = useRoles();
+  const [values, setValues] = useState({ name: '', role: '', expiresIn: '30d' });
+  const create = useWrite({
+    write: (client) => {
+      const { name, role, expiresIn } = values;
+      return client.post<MadeKey>('apiKeys:create', { name: orNull(name), role: { name: role }, expiresIn });
+    },
+    changes: ['apiKeys'],
+    done,
+  });
+  const problems = detailsOf(create.error);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate();
+  };
+  const offered = check?.currentRole === 'admin' && roles ? roles.map((role) => role.name) : (check?.roles ?? []);
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        <TextInput
+          label={words.name}
+          description={words.nameHint}
+          value={values.name}
+          onChange={(event) => setValues({ ...values, name: event.currentTarget.value })}
+          error={problems['name']}
+          data-autofocus
+        />
+        <Select
+          label={words.role}
+          data={[...offered]}
+          value={values.role || null}
+          onChange={(role) => setValues({ ...values, role: role ?? '' })}
+          error={problems['role']}
+          searchable
+          required
+        />
+        <Lifetime
+          label={words.expiresIn}
+          description={words.expiresInHint}
+          data={lifetimes}
+          value={values.expiresIn}
+          change={(expiresIn) => setValues({ ...values, expiresIn })}
+          error={problems['expiresIn']}
+        />
+        <FormProblem error={create.error} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={cancel}>
+            {t.common.cancel}
+          </Button>
+          <Button type="submit" loading={create.isPending} disabled={values.role === ''}>
+            {t.common.create}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,179 @@
+import { Alert, Button, Group, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import { Failure } from '@tablinum/client';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { useApplication } from '../../data/application.tsx';
+import { Asked, FormProblem } from '../../data/problem.tsx';
+import { useAsked } from '../../data/queries.ts';
+import { confirm } from '../../ui/confirm.tsx';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { TextLink } from '../../ui/links.tsx';
+import { Page } from '../../ui/page.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import { NameBadges } from '../access/badges.tsx';
+import { DestroySection } from '../access/destroy-section.tsx';
+import { Section } from '../access/section.tsx';
+import { detailsOf, orNull, useWrite } from '../access/use-write.ts';
+import type { RoleWithPermissions } from '../access/wire.ts';
+import { Explain } from './explain.tsx';
+import { Matrix } from './matrix.tsx';
+
+const publicRole = 'public';
+
+interface Shown {
+  readonly role: RoleWithPermissions;
+  readonly open: RoleWithPermissions['permissions'];
+}
+
+/** One role: its words, its rules, and why it may do what. */
+export function RolePage(): ReactNode {
+  const t = useTexts().access.roles;
+  const app = useApplication();
+  const { role: name = '' } = useParams({ strict: false });
+  const shown = useAsked(['roles', 'one', name], async (client, signal): Promise<Shown> => {
+    const roles = client.records<RoleWithPermissions>('roles');
+    const role = await roles.get(name, { appends: ['permissions'] }, { signal });
+    if (name === publicRole) return { role, open: [] };
+    return { role, open: (await roles.get(publicRole, { appends: ['permissions'] }, { signal })).permissions };
+  });
+  const above = (
+    <TextLink to="/a/$app/access/roles" params={{ app }}>
+      {t.all}
+    </TextLink>
+  );
+  return (
+    <Page title={shown.data?.role.title || name} above={above} description={shown.data?.role.description}>
+      <Asked query={shown} asked={{ resource: 'roles', action: 'get' }}>
+        {(data) => <RoleContent key={data.role.name} {...data} />}
+      </Asked>
+    </Page>
+  );
+}
+
+function RoleContent({ role, open }: Shown): ReactNode {
+  const t = useTexts().access;
+  return (
+    <Stack gap="xl">
+      <Section title={t.matrix.title} text={role.name === 'admin' ? undefined : t.matrix.precedence}>
+        {role.name === publicRole && (
+          <Alert color="yellow" variant="light" mb="sm" icon={<Icon name="warning" />}>
+            {t.matrix.publicNote}
+          </Alert>
+        )}
+        {role.name === 'admin' ? <Text>{t.matrix.adminMayAll}</Text> : <Matrix role={role} open={open} />}
+      </Section>
+      <Explain role={role.name} />
+      <Details role={role} />
+      {!role.builtIn && <Destroy role={role} />}
+    </Stack>
+  );
+}
+
+function Details({ role }: { role: RoleWithPermissions }): ReactNode {
+  const t = useTexts();
+  const { title, description, allowConfigure, default: byDefault } = role;
+  const [values, setValues] = useState({
+    title: title ?? '',
+    description: description ?? '',
+    allowConfigure,
+    default: byDefault,
+  });
+  const save = useWrite({
+    write: (client) =>
+      client.records('roles').update(role.name, {
+        title: orNull(values.title),
+        description: orNull(values.description),
+        default: values.default,
+        ...(!role.builtIn && { allowConfigure: values.allowConfigure }),
+      }),
+    changes: ['roles'],
+    done: () => toast(t.access.saved),
+  });
+  const problems = detailsOf(save.error);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    save.mutate();
+  };
+  return (
+    <Section title={t.access.roles.details}>
+      <form onSubmit={submit}>
+        <Stack gap="sm" maw={520}>
+          {role.builtIn && <NameBadges names={[t.access.roles.builtIn]} />}
+          <TextInput
+            label={t.access.roles.roleTitle}
+            value={values.title}
+            onChange={(event) => setValues({ ...values, title: event.currentTarget.value })}
+            error={problems['title']}
+          />
+          <Textarea
+            label={t.common.description}
+            value={values.description}
+            onChange={(event) => setValues({ ...values, description: event.currentTarget.value })}
+            autosize
+            minRows={2}
+          />
+          <Switch
+            label={t.access.roles.configure}
+            description={t.access.roles.configureHint}
+            checked={values.allowConfigure}
+            onChange={(event) => setValues({ ...values, allowConfigure: event.currentTarget.checked })}
+            disabled={role.builtIn}
+          />
+          <Switch
+            label={t.access.roles.byDefault}
+            description={t.access.roles.byDefaultHint}
+            checked={values.default}
+            onChange={(event) => setValues({ ...values, default: event.currentTarget.checked })}
+            error={problems['default']}
+          />
+          <FormProblem error={save.error} />
+          <Group>
+            <Button type="submit" variant="default" loading={save.isPending}>
+              {t.common.save}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Section>
+  );
+}
+
+function Destroy({ role }: { role: RoleWithPermissions }): ReactNode {
+  const t = useTexts();
+  const app = useApplication();
+  const navigate = useNavigate();
+  const destroy = useWrite({
+    write: (client) => client.records('roles').destroy(role.name),
+    changes: ['roles'],
+    done: async () => {
+      toast(t.access.roles.destroyed(role.name));
+      await navigate({ to: '/a/$app/access/roles', params: { app } });
+    },
+  });
+  const ask = async (): Promise<void> => {
+    const { destroyTitle, destroyText } = t.access.roles;
+    const sure = { title: destroyTitle(role.name), text: destroyText, act: t.common.destroy, danger: true };
+    if (await confirm(sure)) destroy.mutate();
+  };
+  const held = destroy.error instanceof Failure && destroy.error.status === 409;
+  return (
+    <DestroySection text={t.access.roles.dangerText} act={t.common.destroy} destroy={() => void ask()}>
+      {held ? (
+        <Alert color="yellow" variant="light" role="alert" icon={<Icon name="warning" />} title={t.access.roles.held}>
+          <Text size="sm">{destroy.error?.message}</Text>
+          <Group mt="xs">
+            <TextLink to="/a/$app/access/users" params={{ app }} search={{ role: role.name }}>
+              {t.access.roles.holders}
+            </TextLink>
+            <TextLink to="/a/$app/access/keys" params={{ app }}>
+              {t.access.roles.holdersKeys}
+            </TextLink>
+          </Group>
+        </Alert>
+      ) : (
+        <FormProblem error={destroy.error} />
+      )}
+    </DestroySection>
+  );
+}

@@ -1,0 +1,132 @@
+import { Button, Group, Modal, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { useApplication } from '../../data/application.tsx';
+import { Asked, FormProblem } from '../../data/problem.tsx';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { TextLink } from '../../ui/links.tsx';
+import { ListTable } from '../../ui/list-table.tsx';
+import { Page } from '../../ui/page.tsx';
+import { useRoles } from '../access/access-queries.ts';
+import { NameBadges } from '../access/badges.tsx';
+import { detailsOf, orNull, useWrite } from '../access/use-write.ts';
+import type { Role } from '../access/wire.ts';
+
+/** Every role, and the way to a new one. */
+export function RolesPage(): ReactNode {
+  const t = useTexts().access.roles;
+  const roles = useRoles();
+  const [creating, setCreating] = useState(false);
+  const create = (
+    <Button leftSection={<Icon name="plus" />} onClick={() => setCreating(true)}>
+      {t.create}
+    </Button>
+  );
+  return (
+    <Page title={t.title} description={t.description} actions={create}>
+      <Asked query={roles} asked={{ resource: 'roles', action: 'list' }}>
+        {(data) => <RoleTable roles={data} />}
+      </Asked>
+      <Modal opened={creating} onClose={() => setCreating(false)} title={t.create}>
+        <NewRole cancel={() => setCreating(false)} />
+      </Modal>
+    </Page>
+  );
+}
+
+function RoleTable({ roles }: { roles: readonly Role[] }): ReactNode {
+  const t = useTexts();
+  const app = useApplication();
+  const { badges, builtIn } = t.access.roles;
+  const badgesOf = (role: Role): string[] => [
+    ...(role.allowConfigure ? [badges.configure] : []),
+    ...(role.default ? [badges.default] : []),
+    ...(role.builtIn ? [builtIn] : []),
+  ];
+  return (
+    <ListTable
+      label={t.access.roles.title}
+      rows={roles}
+      keyOf={(role) => role.name}
+      columns={[
+        {
+          title: t.common.name,
+          width: '22%',
+          show: (role) => (
+            <TextLink to="/a/$app/access/roles/$role" params={{ app, role: role.name }} fw={500}>
+              {role.name}
+            </TextLink>
+          ),
+        },
+        { title: t.access.roles.roleTitle, show: (role) => role.title },
+        {
+          title: t.common.description,
+          show: (role) => (
+            <Text size="sm" c="dimmed">
+              {role.description}
+            </Text>
+          ),
+        },
+        { title: '', show: (role) => <NameBadges names={badgesOf(role)} /> },
+      ]}
+    />
+  );
+}
+
+function NewRole({ cancel }: { cancel: () => void }): ReactNode {
+  const t = useTexts();
+  const app = useApplication();
+  const navigate = useNavigate();
+  const [values, setValues] = useState({ name: '', title: '', description: '' });
+  const create = useWrite({
+    write: (client) =>
+      client
+        .records<Role>('roles')
+        .create({ name: values.name, title: orNull(values.title), description: orNull(values.description) }),
+    changes: ['roles'],
+    done: ({ name }) => navigate({ to: '/a/$app/access/roles/$role', params: { app, role: name } }),
+  });
+  const problems = detailsOf(create.error);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        <TextInput
+          label={t.access.roles.name}
+          description={t.access.roles.nameHint}
+          value={values.name}
+          onChange={(event) => setValues({ ...values, name: event.currentTarget.value })}
+          error={problems['name']}
+          required
+          data-autofocus
+        />
+        <TextInput
+          label={t.access.roles.roleTitle}
+          value={values.title}
+          onChange={(event) => setValues({ ...values, title: event.currentTarget.value })}
+          error={problems['title']}
+        />
+        <Textarea
+          label={t.common.description}
+          value={values.description}
+          onChange={(event) => setValues({ ...values, description: event.currentTarget.value })}
+          autosize
+          minRows={2}
+        />
+        <FormProblem error={create.error} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={cancel}>
+            {t.common.cancel}
+          </Button>
+          <Button type="submit" loading={create.isPending}>
+            {t.common.create}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,218 @@
+/** One rule of a role: its actions, the records and the fields that they reach. Saved as one permission. */
+import { Alert, Button, Checkbox, Group, MultiSelect, SegmentedControl, Stack, Text, Title } from '@mantine/core';
+import type { Collection, Filter } from '@tablinum/client';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { FormProblem } from '../../data/problem.tsx';
+import { titleOf } from '../../data/schema.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import { useWrite } from '../access/use-write.ts';
+import type { Permission } from '../access/wire.ts';
+import { FilterEditor, noCollection, useFilterDraft } from '../filter/filter-builder.tsx';
+import { presets, recordActions } from './actions.ts';
+import { decidedFor, type Resource, type Ruled, ruleOf } from './decision.ts';
+import { saveRule } from './save-rule.ts';
+
+/** Whole values of a filter that stand for something of the caller or the moment. */
+const variables = ['{{$user.id}}', '{{$user.email}}', '{{$user.username}}', '{{$role}}', '{{$now}}'];
+
+type FieldMode = 'all' | 'only' | 'except';
+
+interface RuleFormProps {
+  readonly ruled: Ruled;
+  readonly role: string;
+  readonly resource: Resource;
+  /** The cell that was opened. */
+  readonly action: string;
+  /** Null for all collections, and for words that are none. */
+  readonly collection: Collection | null;
+  readonly done: () => void;
+}
+
+export function RuleForm({ ruled, role, resource, action, collection, done }: RuleFormProps): ReactNode {
+  const t = useTexts();
+  const present = ruleOf(ruled.own, resource.name, action);
+  const [actions, setActions] = useState<readonly string[]>(present?.actions ?? firstActions(resource, action));
+  const [fields, setFields] = useState(() => fieldChoice(present));
+  const filter = useFilterDraft(collection ?? noCollection, present?.filter ?? undefined);
+  const [problem, setProblem] = useState<string | null>(null);
+  const save = useWrite<void, Filter | null>({
+    write: (client, rows) =>
+      saveRule(
+        client,
+        { role, resource: resource.name, actions, filter: rows, ...fieldLists(fields) },
+        present,
+        ruled.own,
+      ),
+    changes: ['roles', 'why'],
+    done: () => {
+      toast(t.access.saved);
+      done();
+    },
+  });
+  const remove = useWrite({
+    write: (client) => client.records('permissions').destroy(present!.id),
+    changes: ['roles', 'why'],
+    done: () => {
+      toast(t.access.rule.removed);
+      done();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const rows = collection ? filter.read() : undefined;
+    const wrong = actions.length === 0 ? t.access.rule.noActions : rows === null ? t.access.rule.badFilter : null;
+    setProblem(wrong);
+    if (wrong === null) save.mutate(rows ?? null);
+  };
+  const inherited = decidedFor(
+    { ...ruled, own: ruled.own.filter((each) => each.id !== present?.id) },
+    resource,
+    action,
+  );
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="lg">
+        <Actions actions={actions} change={setActions} resource={resource} />
+        {collection ? (
+          <>
+            <Stack gap="xs" component="section">
+              <Title order={3}>{t.access.rule.rows}</Title>
+              <Text size="sm" c="dimmed">
+                {t.access.rule.rowsHint}
+              </Text>
+              <FilterEditor draft={filter} variables={variables} none={t.access.rule.rowsAll} />
+            </Stack>
+            <Fields choice={fields} change={setFields} collection={collection} />
+          </>
+        ) : (
+          <Text size="sm" c="dimmed">
+            {resource.kind === 'all' ? t.access.rule.wideOnly : t.access.rule.noRecords}
+          </Text>
+        )}
+        {resource.kind !== 'all' && (
+          <Text size="sm" c="dimmed">
+            {t.access.rule.inherited(t.access.matrix.state[inherited.by])}
+          </Text>
+        )}
+        {problem && (
+          <Alert color="red" variant="light" role="alert">
+            {problem}
+          </Alert>
+        )}
+        <FormProblem error={save.error ?? remove.error} />
+        <Group justify="space-between">
+          {present ? (
+            <Button variant="light" color="red" onClick={() => remove.mutate()} loading={remove.isPending}>
+              {t.access.rule.remove}
+            </Button>
+          ) : (
+            <span />
+          )}
+          <Group gap="xs">
+            <Button variant="default" onClick={done}>
+              {t.common.cancel}
+            </Button>
+            <Button type="submit" loading={save.isPending}>
+              {t.access.rule.save}
+            </Button>
+          </Group>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+/** A list without its records, or the other way round, is seldom meant. */
+function firstActions({ kind }: Resource, action: string): readonly string[] {
+  if (kind === 'word') return ['publish'];
+  return action === 'list' || action === 'get' ? presets.read : [action];
+}
+
+interface ActionsProps {
+  readonly actions: readonly string[];
+  readonly change: (actions: readonly string[]) => void;
+  readonly resource: Resource;
+}
+
+function Actions({ actions, change, resource }: ActionsProps): ReactNode {
+  const { rule: t, actionNames } = useTexts().access;
+  const offered = resource.kind === 'word' ? ['publish'] : [...new Set([...recordActions, ...actions])];
+  return (
+    <Checkbox.Group
+      label={t.actions}
+      description={t.actionsHint}
+      value={[...actions]}
+      onChange={(next) => change(offered.filter((each) => next.includes(each)))}
+    >
+      <Group mt="xs" gap="md">
+        {offered.map((each) => (
+          <Checkbox key={each} value={each} label={actionNames[each] ?? each} />
+        ))}
+      </Group>
+      {resource.kind !== 'word' && (
+        <Group mt="xs" gap="xs">
+          {Object.entries(presets).map(([name, preset]) => (
+            <Button key={name} size="compact-xs" variant="default" onClick={() => change(preset)}>
+              {t.presets[name as keyof typeof presets]}
+            </Button>
+          ))}
+        </Group>
+      )}
+    </Checkbox.Group>
+  );
+}
+
+interface FieldChoice {
+  readonly mode: FieldMode;
+  readonly names: readonly string[];
+}
+
+function fieldChoice(rule: Permission | null): FieldChoice {
+  if (rule?.fields) return { mode: 'only', names: rule.fields };
+  if (rule?.exceptFields) return { mode: 'except', names: rule.exceptFields };
+  return { mode: 'all', names: [] };
+}
+
+function fieldLists({ mode, names }: FieldChoice): Pick<Permission, 'fields' | 'exceptFields'> {
+  return { fields: mode === 'only' ? names : null, exceptFields: mode === 'except' ? names : null };
+}
+
+interface FieldsProps {
+  readonly choice: FieldChoice;
+  readonly change: (choice: FieldChoice) => void;
+  readonly collection: Collection;
+}
+
+function Fields({ choice, change, collection }: FieldsProps): ReactNode {
+  const t = useTexts().access.rule;
+  const offered = collection.fields.filter((field) => field.type !== 'password');
+  return (
+    <Stack gap="xs" component="section">
+      <Title order={3}>{t.fields}</Title>
+      <div>
+        <SegmentedControl
+          aria-label={t.fields}
+          value={choice.mode}
+          onChange={(mode) => change({ ...choice, mode: mode as FieldMode })}
+          data={[
+            { value: 'all', label: t.fieldsAll },
+            { value: 'only', label: t.fieldsOnly },
+            { value: 'except', label: t.fieldsExcept },
+          ]}
+        />
+      </div>
+      {choice.mode !== 'all' && (
+        <MultiSelect
+          label={t.fieldsPick}
+          description={t.fieldsPickHint}
+          data={offered.map((field) => ({ value: field.name, label: titleOf(field) }))}
+          value={[...choice.names]}
+          onChange={(names) => change({ ...choice, names })}
+          searchable
+          hidePickedOptions
+        />
+      )}
+    </Stack>
+  );
+}

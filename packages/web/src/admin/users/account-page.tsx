@@ -1,0 +1,212 @@
+/** What concerns the one who is signed in: who that is, the password, and where else. */
+import { Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import type { Check, Session } from '@tablinum/client';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { Asked, FormProblem } from '../../data/problem.tsx';
+import { useAsked, useCheck } from '../../data/queries.ts';
+import { useSchema } from '../../data/schema.ts';
+import { Facts } from '../../ui/facts.tsx';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { ListTable } from '../../ui/list-table.tsx';
+import { Moment } from '../../ui/moment.tsx';
+import { Page } from '../../ui/page.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import { NameBadges, StateBadge } from '../access/badges.tsx';
+import { Section } from '../access/section.tsx';
+import { detailsOf, orNull, useAct, useWrite } from '../access/use-write.ts';
+
+export function AccountPage(): ReactNode {
+  const t = useTexts().access.account;
+  const check = useCheck();
+  return (
+    <Page title={t.title}>
+      <Asked query={check}>
+        {(data) => (
+          <Stack gap="xl">
+            <Profile check={data} />
+            <Password />
+            <Sessions />
+          </Stack>
+        )}
+      </Asked>
+    </Page>
+  );
+}
+
+function Profile({ check }: { check: Check }): ReactNode {
+  const t = useTexts();
+  const words = t.access.account;
+  const { data: schema } = useSchema();
+  const [nickname, setNickname] = useState(check.nickname ?? '');
+  const save = useWrite({
+    write: (client) => client.records('users').update(check.id!, { nickname: orNull(nickname) }),
+    changes: ['check', 'users'],
+    done: () => toast(t.access.saved),
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    save.mutate();
+  };
+  const facts = [
+    ...(check.id === null ? [] : [[words.id, check.id] as const]),
+    [t.access.users.email, check.email ?? '–'] as const,
+    [words.roles, <NameBadges key="roles" names={check.roles} />] as const,
+    [words.role, check.currentRole] as const,
+  ];
+  return (
+    <Section title={words.profile} text={words.profileFixed}>
+      <Stack maw={520}>
+        <Facts facts={facts} />
+        {check.id !== null && schema?.may('users', 'update') && (
+          <form onSubmit={submit}>
+            <Stack gap="sm">
+              <TextInput
+                label={t.access.users.nickname}
+                description={words.nicknameHint}
+                value={nickname}
+                onChange={(event) => setNickname(event.currentTarget.value)}
+                error={detailsOf(save.error)['nickname']}
+                autoComplete="nickname"
+              />
+              <FormProblem error={save.error} />
+              <Group>
+                <Button type="submit" variant="default" loading={save.isPending}>
+                  {t.common.save}
+                </Button>
+              </Group>
+            </Stack>
+          </form>
+        )}
+      </Stack>
+    </Section>
+  );
+}
+
+const blank = { old: '', fresh: '', again: '' };
+
+function Password(): ReactNode {
+  const t = useTexts().access.account;
+  const [given, setGiven] = useState(blank);
+  const change = useWrite({
+    write: (client) => client.auth.changePassword({ oldPassword: given.old, newPassword: given.fresh }),
+    changes: ['sessions'],
+    done: () => {
+      setGiven(blank);
+      toast(t.changed);
+    },
+  });
+  const differ = given.again !== '' && given.again !== given.fresh;
+  const problems = detailsOf(change.error);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (given.again === given.fresh) change.mutate();
+  };
+  return (
+    <Section title={t.password}>
+      <form onSubmit={submit}>
+        <Stack gap="sm" maw={520}>
+          <PasswordInput
+            label={t.old}
+            value={given.old}
+            onChange={(event) => setGiven({ ...given, old: event.currentTarget.value })}
+            error={problems['oldPassword']}
+            autoComplete="current-password"
+            required
+          />
+          <PasswordInput
+            label={t.fresh}
+            value={given.fresh}
+            onChange={(event) => setGiven({ ...given, fresh: event.currentTarget.value })}
+            error={problems['newPassword']}
+            autoComplete="new-password"
+            required
+          />
+          <PasswordInput
+            label={t.again}
+            value={given.again}
+            onChange={(event) => setGiven({ ...given, again: event.currentTarget.value })}
+            error={differ ? t.differ : undefined}
+            autoComplete="new-password"
+            required
+          />
+          <FormProblem error={change.error} />
+          <Group>
+            <Button type="submit" variant="default" loading={change.isPending}>
+              {t.change}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Section>
+  );
+}
+
+function Sessions(): ReactNode {
+  const t = useTexts().access.account;
+  const sessions = useAsked(['sessions'], (client) => client.auth.sessions());
+  const endOthers = useAct({
+    write: (client) => client.auth.endOtherSessions(),
+    changes: ['sessions'],
+    done: (count) => toast(t.othersEnded(count)),
+  });
+  const several = (sessions.data?.length ?? 0) > 1;
+  const actions = several && (
+    <Button variant="light" color="red" onClick={() => void endOthers()}>
+      {t.endOthers}
+    </Button>
+  );
+  return (
+    <Section title={t.sessions} text={t.sessionsText} actions={actions}>
+      <Asked query={sessions}>
+        {(data) => (
+          <>
+            <SessionTable sessions={data} />
+            {!several && (
+              <Text size="sm" c="dimmed" mt="xs">
+                {t.alone}
+              </Text>
+            )}
+          </>
+        )}
+      </Asked>
+    </Section>
+  );
+}
+
+function SessionTable({ sessions }: { sessions: readonly Session[] }): ReactNode {
+  const { account: t, keys, never } = useTexts().access;
+  const end = useAct<unknown, number>({
+    write: (client, id) => client.auth.endSession(id),
+    changes: ['sessions'],
+    done: () => toast(t.ended),
+  });
+  return (
+    <ListTable
+      label={t.sessions}
+      rows={sessions}
+      keyOf={(session) => session.id}
+      columns={[
+        { title: t.begun, show: (session) => <Moment at={session.createdAt} /> },
+        { title: t.used, show: (session) => <Moment at={session.lastUsedAt} none={keys.neverUsed} /> },
+        { title: t.ends, show: (session) => <Moment at={session.expiresAt} none={never} /> },
+        {
+          title: '',
+          width: 120,
+          show: (session) =>
+            session.current ? (
+              <StateBadge tone="good">{t.current}</StateBadge>
+            ) : (
+              <Button
+                size="compact-sm"
+                variant="default"
+                aria-label={t.endLabel(session.id)}
+                onClick={() => void end(session.id)}
+              >
+                {t.end}
+              </Button>
+            ),
+        },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,36 @@
+import type { RecordValues } from '@tablinum/client';
+import { useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useApplication } from '../../data/application.tsx';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { TextLink } from '../../ui/links.tsx';
+import { Page } from '../../ui/page.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import { useWrite } from '../access/use-write.ts';
+import type { User } from '../access/wire.ts';
+import { UserForm } from './user-form.tsx';
+import { userName } from './users-page.tsx';
+
+export function NewUserPage(): ReactNode {
+  const t = useTexts().access.users;
+  const app = useApplication();
+  const navigate = useNavigate();
+  const create = useWrite<User, RecordValues>({
+    write: (client, values) => client.records<User>('users').create(values),
+    changes: ['users'],
+    done: async (user) => {
+      toast(t.createdToast(userName(user)));
+      await navigate({ to: '/a/$app/access/users/$user', params: { app, user: String(user.id) } });
+    },
+  });
+  const above = (
+    <TextLink to="/a/$app/access/users" params={{ app }}>
+      {t.all}
+    </TextLink>
+  );
+  return (
+    <Page title={t.create} above={above}>
+      <UserForm user={null} save={create.mutate} saving={create.isPending} error={create.error} />
+    </Page>
+  );
+}

@@ -1,0 +1,123 @@
+/** Who a user is, and how the user signs in. */
+import { Button, Group, MultiSelect, PasswordInput, Select, Stack, TextInput } from '@mantine/core';
+import type { RecordValues } from '@tablinum/client';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { FormProblem } from '../../data/problem.tsx';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useRoles } from '../access/access-queries.ts';
+import { detailsOf, orNull } from '../access/use-write.ts';
+import type { User } from '../access/wire.ts';
+
+interface UserFormProps {
+  /** Null for a new one. */
+  readonly user: User | null;
+  readonly save: (values: RecordValues) => void;
+  readonly saving: boolean;
+  readonly error: unknown;
+}
+
+export function UserForm({ user, save, saving, error }: UserFormProps): ReactNode {
+  const t = useTexts();
+  const words = t.access.users;
+  const { data: known } = useRoles();
+  const [values, setValues] = useState(() => draftOf(user));
+  const problems = detailsOf(error);
+  const roles = [...new Set([...(known ?? []).map((role) => role.name), ...values.roles])].filter(
+    (name) => name !== 'public',
+  );
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    save(valuesOf(values, user));
+    setValues({ ...values, password: '' });
+  };
+  const text = (name: 'email' | 'username' | 'nickname') => ({
+    label: words[name],
+    value: values[name],
+    onChange: (event: { currentTarget: { value: string } }) =>
+      setValues({ ...values, [name]: event.currentTarget.value }),
+    error: problems[name],
+    autoComplete: 'off',
+  });
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm" maw={520}>
+        <TextInput {...text('email')} type="email" />
+        <TextInput {...text('nickname')} />
+        <TextInput {...text('username')} description={words.usernameHint} />
+        <PasswordInput
+          label={words.password}
+          description={user ? words.passwordChange : words.passwordNew}
+          value={values.password}
+          onChange={(event) => setValues({ ...values, password: event.currentTarget.value })}
+          error={problems['password']}
+          autoComplete="new-password"
+        />
+        <MultiSelect
+          label={words.roles}
+          description={values.roles.length === 0 ? words.noRoles : undefined}
+          data={roles}
+          value={[...values.roles]}
+          onChange={(next) => setValues({ ...values, roles: next })}
+          error={problems['roles']}
+          searchable
+        />
+        {values.roles.length > 1 && (
+          <Select
+            label={words.defaultRole}
+            description={words.defaultRoleHint}
+            data={[...values.roles]}
+            value={values.defaultRole}
+            onChange={(defaultRole) => setValues({ ...values, defaultRole })}
+            error={problems['defaultRole']}
+            clearable
+          />
+        )}
+        <FormProblem error={error} />
+        <Group>
+          <Button type="submit" loading={saving}>
+            {user ? t.common.save : t.common.create}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+interface Draft {
+  readonly email: string;
+  readonly username: string;
+  readonly nickname: string;
+  readonly password: string;
+  readonly roles: readonly string[];
+  readonly defaultRole: string | null;
+}
+
+function draftOf(user: User | null): Draft {
+  return {
+    email: user?.email ?? '',
+    username: user?.username ?? '',
+    nickname: user?.nickname ?? '',
+    password: '',
+    roles: (user?.roles ?? []).map((role) => role.name),
+    defaultRole: user?.defaultRole ?? null,
+  };
+}
+
+/** What is to be written; of a present user only what differs, since a new e-mail ends links that are on their way. */
+function valuesOf(draft: Draft, user: User | null): RecordValues {
+  const { password, roles, defaultRole } = draft;
+  const given = {
+    email: orNull(draft.email),
+    username: orNull(draft.username),
+    nickname: orNull(draft.nickname),
+    defaultRole: defaultRole !== null && roles.includes(defaultRole) ? defaultRole : null,
+  };
+  const secret = password === '' ? {} : { password };
+  const named = roles.length === 0 && user === null ? {} : { roles }; // a new one gets the default roles
+  if (!user)
+    return { ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)), ...named, ...secret };
+  const differing = Object.entries(given).filter(([name, value]) => user[name as keyof typeof given] !== value);
+  const before = (user.roles ?? []).map((role) => role.name);
+  const same = before.length === roles.length && before.every((name) => roles.includes(name));
+  return { ...Object.fromEntries(differing), ...(!same && named), ...secret };
+}

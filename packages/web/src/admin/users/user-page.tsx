@@ -1,0 +1,134 @@
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import type { RecordValues } from '@tablinum/client';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useApplication } from '../../data/application.tsx';
+import { Asked, FormProblem } from '../../data/problem.tsx';
+import { useAsked } from '../../data/queries.ts';
+import { confirm } from '../../ui/confirm.tsx';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { TextLink } from '../../ui/links.tsx';
+import { Page } from '../../ui/page.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import { DestroySection } from '../access/destroy-section.tsx';
+import { Section } from '../access/section.tsx';
+import { useAct, useWrite } from '../access/use-write.ts';
+import type { User } from '../access/wire.ts';
+import { UserForm } from './user-form.tsx';
+import { userName } from './users-page.tsx';
+
+export function UserPage(): ReactNode {
+  const t = useTexts().access.users;
+  const app = useApplication();
+  const { user: key = '' } = useParams({ strict: false });
+  const user = useAsked(['users', 'one', key], (client, signal) =>
+    client.records<User>('users').get(key, { appends: ['roles'] }, { signal }),
+  );
+  const above = (
+    <TextLink to="/a/$app/access/users" params={{ app }}>
+      {t.all}
+    </TextLink>
+  );
+  return (
+    <Page title={user.data ? userName(user.data) : key} above={above}>
+      <Asked query={user} asked={{ resource: 'users', action: 'get' }}>
+        {(data) => <UserContent key={`${data.id}`} user={data} />}
+      </Asked>
+    </Page>
+  );
+}
+
+function UserContent({ user }: { user: User }): ReactNode {
+  const t = useTexts().access;
+  const save = useWrite<unknown, RecordValues>({
+    write: (client, values) => client.records('users').update(user.id, values),
+    changes: ['users', 'check'],
+    done: () => toast(t.saved),
+  });
+  return (
+    <Stack gap="xl">
+      {user.status === 'suspended' && (
+        <Alert color="red" variant="light" icon={<Icon name="lock" />}>
+          {t.users.suspendedNote}
+        </Alert>
+      )}
+      <Section title={t.users.details}>
+        <UserForm user={user} save={save.mutate} saving={save.isPending} error={save.error} />
+      </Section>
+      <SignIn user={user} />
+      <Destroy user={user} />
+    </Stack>
+  );
+}
+
+function SignIn({ user }: { user: User }): ReactNode {
+  const t = useTexts().access.users;
+  const name = userName(user);
+  const setStatus = useAct<unknown, User['status']>({
+    write: (client, status) => client.records('users').update(user.id, { status }),
+    changes: ['users'],
+    done: (_, status) => toast(status === 'suspended' ? t.suspended(name) : t.activated(name)),
+  });
+  const reset = useAct({
+    write: (client) => client.auth.lostPassword(user.email ?? ''),
+    changes: [],
+    done: () => toast(t.resetSent),
+  });
+  const suspend = async (): Promise<void> => {
+    const sure = { title: t.suspendTitle(name), text: t.suspendText, act: t.suspend, danger: true };
+    if (await confirm(sure)) await setStatus('suspended');
+  };
+  return (
+    <Section title={t.signIn}>
+      <Group gap="xs">
+        {user.status === 'active' ? (
+          <Button variant="light" color="red" leftSection={<Icon name="lock" />} onClick={() => void suspend()}>
+            {t.suspend}
+          </Button>
+        ) : (
+          <Button variant="default" leftSection={<Icon name="check" />} onClick={() => void setStatus('active')}>
+            {t.activate}
+          </Button>
+        )}
+        <Button
+          variant="default"
+          leftSection={<Icon name="send" />}
+          disabled={user.email === null}
+          onClick={() => void reset()}
+        >
+          {t.reset}
+        </Button>
+      </Group>
+      {user.email === null && (
+        <Text size="sm" c="dimmed" mt="xs">
+          {t.resetNeedsEmail}
+        </Text>
+      )}
+    </Section>
+  );
+}
+
+function Destroy({ user }: { user: User }): ReactNode {
+  const t = useTexts();
+  const app = useApplication();
+  const navigate = useNavigate();
+  const { destroyTitle, destroyText, destroyed, dangerText } = t.access.users;
+  const destroy = useWrite({
+    write: (client) => client.records('users').destroy(user.id),
+    changes: ['users'],
+    done: async () => {
+      toast(destroyed(userName(user)));
+      await navigate({ to: '/a/$app/access/users', params: { app } });
+    },
+  });
+  const ask = async (): Promise<void> => {
+    const sure = { title: destroyTitle(userName(user)), text: destroyText, act: t.common.destroy, danger: true };
+    if (await confirm(sure)) destroy.mutate();
+  };
+  return (
+    <DestroySection text={dangerText} act={t.common.destroy} destroy={() => void ask()}>
+      <FormProblem error={destroy.error} />
+    </DestroySection>
+  );
+}

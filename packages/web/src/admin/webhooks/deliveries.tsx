@@ -1,0 +1,123 @@
+/** What a webhook has sent, the newest first, and whether it arrived. */
+import { Button, Select, Stack, Text } from '@mantine/core';
+import type { ListMeta } from '@tablinum/client';
+import type { ReactNode } from 'react';
+import { Asked } from '../../data/problem.tsx';
+import { useAsked } from '../../data/queries.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { ListTable } from '../../ui/list-table.tsx';
+import { Moment } from '../../ui/moment.tsx';
+import { Pager } from '../../ui/pager.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import { StateBadge } from '../access/badges.tsx';
+import type { DeliveriesSearch } from '../access/list-search.ts';
+import { Section } from '../access/section.tsx';
+import { useListSearch } from '../access/use-list-search.ts';
+import { useAct } from '../access/use-write.ts';
+import type { Delivery } from '../access/wire.ts';
+
+const pageSize = 20;
+const tones = { pending: 'careful', delivered: 'good', skipped: 'plain', dead: 'bad' } as const;
+
+export function Deliveries({ webhookId }: { webhookId: number }): ReactNode {
+  const t = useTexts().access.webhooks;
+  const [{ status, page = 1 }, go] = useListSearch<DeliveriesSearch>();
+  const deliveries = useAsked(
+    ['deliveries', webhookId, status, page],
+    (client, signal) => {
+      const filter = status ? { status } : undefined;
+      const query = { sort: '-id', page, pageSize, filter };
+      return client.call<Delivery[], ListMeta>(`webhooks/${webhookId}/deliveries:list`, { query, signal });
+    },
+    { refetchInterval: 4000, keepPrevious: true },
+  );
+  const replay = useAct<number, readonly Delivery['id'][] | null>({
+    write: (client, ids) =>
+      client.post<number>('webhooks:replay', ids ? { deliveries: ids } : undefined, { filterByTk: webhookId }),
+    changes: ['deliveries', 'webhooks'],
+    done: (count) => toast(t.replayed(count)),
+  });
+  const actions = (
+    <>
+      <Select
+        aria-label={t.delivery.status}
+        placeholder={t.anyStatus}
+        data={Object.entries(t.statuses).map(([value, label]) => ({ value, label }))}
+        value={status ?? null}
+        onChange={(next) => go({ status: next ?? '' })}
+        clearable
+        w={150}
+      />
+      <Button variant="default" onClick={() => void replay(null)}>
+        {t.replayDead}
+      </Button>
+    </>
+  );
+  return (
+    <Section title={t.deliveries} actions={actions}>
+      <Asked query={deliveries} asked={{ resource: 'webhookDeliveries', action: 'list' }}>
+        {({ data, meta }) =>
+          data.length === 0 ? (
+            <Text c="dimmed">{t.deliveriesEmpty}</Text>
+          ) : (
+            <Stack gap="xs">
+              <DeliveryTable deliveries={data} replay={(id) => void replay([id])} />
+              <Pager
+                page={meta.page ?? 1}
+                totalPage={meta.totalPage ?? 1}
+                count={meta.count ?? data.length}
+                go={(next) => go({ page: next })}
+              />
+            </Stack>
+          )
+        }
+      </Asked>
+    </Section>
+  );
+}
+
+interface DeliveryTableProps {
+  readonly deliveries: readonly Delivery[];
+  readonly replay: (id: Delivery['id']) => void;
+}
+
+function DeliveryTable({ deliveries, replay }: DeliveryTableProps): ReactNode {
+  const { delivery: t, statuses, deliveries: label } = useTexts().access.webhooks;
+  return (
+    <ListTable
+      label={label}
+      rows={deliveries}
+      keyOf={(each) => each.id}
+      columns={[
+        { title: t.event, show: (each) => <span className="code">{each.event}</span> },
+        { title: t.record, show: (each) => each.tk },
+        { title: t.at, show: (each) => <Moment at={each.at} /> },
+        {
+          title: t.status,
+          show: (each) => (
+            <StateBadge tone={tones[each.status] ?? 'plain'}>{statuses[each.status] ?? each.status}</StateBadge>
+          ),
+        },
+        { title: t.attempts, number: true, show: (each) => each.attempts },
+        {
+          title: t.answer,
+          show: (each) => (
+            <Text size="sm">
+              {each.lastStatus} {each.lastError}
+            </Text>
+          ),
+        },
+        { title: t.next, show: (each) => <Moment at={each.status === 'pending' ? each.nextAt : null} /> },
+        {
+          title: '',
+          show: (each) =>
+            each.status !== 'pending' && (
+              <Button size="compact-sm" variant="default" onClick={() => replay(each.id)}>
+                {t.replay}
+              </Button>
+            ),
+        },
+      ]}
+    />
+  );
+}

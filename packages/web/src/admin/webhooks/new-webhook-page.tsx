@@ -1,0 +1,45 @@
+import { useNavigate } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { useApplication } from '../../data/application.tsx';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { TextLink } from '../../ui/links.tsx';
+import { Page } from '../../ui/page.tsx';
+import { ToldOnce } from '../access/told-once.tsx';
+import { useWrite } from '../access/use-write.ts';
+import type { Webhook } from '../access/wire.ts';
+import { WebhookForm, type WebhookValues } from './webhook-form.tsx';
+
+export function NewWebhookPage(): ReactNode {
+  const t = useTexts().access.webhooks;
+  const app = useApplication();
+  const navigate = useNavigate();
+  const [made, setMade] = useState<Webhook | null>(null);
+  const create = useWrite<Webhook, WebhookValues>({
+    write: (client, values) => client.post<Webhook>('webhooks:create', values),
+    changes: ['webhooks'],
+    done: setMade,
+  });
+  const told = (): void => {
+    const webhook = String(made?.id);
+    setMade(null);
+    void navigate({ to: '/a/$app/access/webhooks/$webhook', params: { app, webhook } });
+  };
+  const above = (
+    <TextLink to="/a/$app/access/webhooks" params={{ app }}>
+      {t.all}
+    </TextLink>
+  );
+  return (
+    <Page title={t.create} above={above}>
+      <WebhookForm webhook={null} save={create.mutate} saving={create.isPending} error={create.error} />
+      <ToldOnce
+        title={t.secretTitle}
+        text={t.secretText}
+        label={t.secret}
+        secret={made?.secret ?? null}
+        doneLabel={t.secretDone}
+        done={told}
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,112 @@
+/** Where a webhook sends to, what, and as whom. */
+import { Button, Group, Select, Stack, TagsInput, Text, TextInput, Title } from '@mantine/core';
+import type { Collection, Filter } from '@tablinum/client';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { FormProblem } from '../../data/problem.tsx';
+import { useCheck } from '../../data/queries.ts';
+import { useSchema } from '../../data/schema.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useRoles } from '../access/access-queries.ts';
+import { detailsOf } from '../access/use-write.ts';
+import type { Webhook } from '../access/wire.ts';
+import { FilterEditor, noCollection, useFilterDraft } from '../filter/filter-builder.tsx';
+
+const verbs = ['*', 'created', 'updated', 'destroyed', 'restored'];
+
+export interface WebhookValues {
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly role: string;
+  readonly filter: Filter | null;
+}
+
+interface WebhookFormProps {
+  /** Null for a new one. */
+  readonly webhook: Webhook | null;
+  readonly save: (values: WebhookValues) => void;
+  readonly saving: boolean;
+  readonly error: unknown;
+}
+
+export function WebhookForm({ webhook, save, saving, error }: WebhookFormProps): ReactNode {
+  const t = useTexts();
+  const words = t.access.webhooks;
+  const { data: schema } = useSchema();
+  const { data: roles } = useRoles();
+  const { data: check } = useCheck();
+  const [values, setValues] = useState({
+    url: webhook?.url ?? '',
+    events: webhook?.events ?? [],
+    role: webhook?.role ?? check?.currentRole ?? '',
+  });
+  const collection = collectionOf(values.events, schema?.byName);
+  const filter = useFilterDraft(collection ?? noCollection, webhook?.filter ?? undefined);
+  const problems = detailsOf(error);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const rows = collection ? filter.read() : undefined;
+    if (rows !== null) save({ ...values, filter: rows ?? null });
+  };
+  const offered = (schema?.collections ?? []).flatMap(({ name }) => verbs.map((verb) => `${name}.${verb}`));
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm" maw={640}>
+        <TextInput
+          label={words.url}
+          description={words.urlHint}
+          type="url"
+          value={values.url}
+          onChange={(event) => setValues({ ...values, url: event.currentTarget.value })}
+          error={problems['url']}
+          required
+        />
+        <TagsInput
+          label={words.events}
+          description={words.eventsHint}
+          data={['*', ...offered]}
+          value={[...values.events]}
+          onChange={(events) => setValues({ ...values, events })}
+          error={problems['events']}
+          limit={20}
+          required
+        />
+        <Select
+          label={words.role}
+          description={words.roleHint}
+          data={roles ? roles.map((role) => role.name) : [...(check?.roles ?? [])]}
+          value={values.role || null}
+          onChange={(role) => setValues({ ...values, role: role ?? '' })}
+          error={problems['role']}
+          searchable
+          required
+        />
+        <Stack gap="xs" component="section">
+          <Title order={3}>{words.filter}</Title>
+          {collection ? (
+            <FilterEditor draft={filter} none={words.filterAll} />
+          ) : (
+            <Text size="sm" c="dimmed">
+              {words.filterOne}
+            </Text>
+          )}
+        </Stack>
+        <FormProblem error={error} />
+        <Group>
+          <Button type="submit" loading={saving}>
+            {webhook ? t.common.save : t.common.create}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+/** The one collection whose events are meant, or null. */
+function collectionOf(
+  events: readonly string[],
+  byName: ReadonlyMap<string, Collection> | undefined,
+): Collection | null {
+  const names = new Set(events.map((each) => each.split('.')[0]!));
+  const [only] = names.size === 1 ? names : [];
+  return (only !== undefined && byName?.get(only)) || null;
+}

@@ -1,0 +1,138 @@
+import { Alert, Button, Stack } from '@mantine/core';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { useApplication } from '../../data/application.tsx';
+import { Asked } from '../../data/problem.tsx';
+import { useAsked } from '../../data/queries.ts';
+import { confirm } from '../../ui/confirm.tsx';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { TextLink } from '../../ui/links.tsx';
+import { momentText } from '../../ui/moment.tsx';
+import { Page } from '../../ui/page.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import { DestroySection } from '../access/destroy-section.tsx';
+import { Section } from '../access/section.tsx';
+import { useAct, useWrite } from '../access/use-write.ts';
+import type { Webhook } from '../access/wire.ts';
+import { Deliveries } from './deliveries.tsx';
+import { WebhookForm, type WebhookValues } from './webhook-form.tsx';
+import { WebhookStateBadge, webhookState } from './webhook-state.tsx';
+
+interface TestResult {
+  readonly delivered: boolean;
+  readonly status: number | null;
+  readonly error: string | null;
+}
+
+/** One webhook: whether it arrives, what was sent, where to. */
+export function WebhookPage(): ReactNode {
+  const t = useTexts().access.webhooks;
+  const app = useApplication();
+  const { webhook: id = '' } = useParams({ strict: false });
+  const webhook = useAsked(
+    ['webhooks', 'one', id],
+    (client, signal) => client.records<Webhook>('webhooks').get(id, {}, { signal }),
+    { refetchInterval: 10_000 },
+  );
+  const above = (
+    <TextLink to="/a/$app/access/webhooks" params={{ app }}>
+      {t.all}
+    </TextLink>
+  );
+  const { data } = webhook;
+  return (
+    <Page
+      title={data?.url ?? id}
+      above={above}
+      description={data && <WebhookStateBadge webhook={data} />}
+      actions={data && <Actions webhook={data} />}
+    >
+      <Asked query={webhook} asked={{ resource: 'webhooks', action: 'get' }}>
+        {(shown) => <Content key={shown.id} webhook={shown} />}
+      </Asked>
+    </Page>
+  );
+}
+
+function Actions({ webhook }: { webhook: Webhook }): ReactNode {
+  const t = useTexts().access.webhooks;
+  const sends = webhook.enabled && webhook.pausedAt === null;
+  const [testing, setTesting] = useState(false);
+  const test = useAct({
+    write: (client) => client.post<TestResult>('webhooks:test', undefined, { filterByTk: webhook.id }),
+    changes: ['deliveries'],
+    done: ({ delivered, status, error }) =>
+      delivered ? toast(t.testDone(status)) : toast(t.testFailed(error ?? String(status)), { failed: true }),
+  });
+  const turn = useAct<unknown, boolean>({
+    write: (client, enabled) => client.records('webhooks').update(webhook.id, { enabled }),
+    changes: ['webhooks'],
+    done: (_, enabled) => toast(enabled ? t.enabledToast : t.disabledToast),
+  });
+  const run = async (): Promise<void> => {
+    setTesting(true);
+    await test();
+    setTesting(false);
+  };
+  return (
+    <>
+      <Button variant="default" onClick={() => void turn(!sends)}>
+        {sends ? t.disable : t.enable}
+      </Button>
+      <Button leftSection={<Icon name="send" />} loading={testing} onClick={() => void run()}>
+        {t.test}
+      </Button>
+    </>
+  );
+}
+
+function Content({ webhook }: { webhook: Webhook }): ReactNode {
+  const t = useTexts().access;
+  const save = useWrite<unknown, WebhookValues>({
+    write: (client, values) => client.records('webhooks').update(webhook.id, values),
+    changes: ['webhooks'],
+    done: () => toast(t.saved),
+  });
+  return (
+    <Stack gap="xl">
+      <Trouble webhook={webhook} />
+      <Deliveries webhookId={webhook.id} />
+      <Section title={t.webhooks.details}>
+        <WebhookForm webhook={webhook} save={save.mutate} saving={save.isPending} error={save.error} />
+      </Section>
+      <Destroy webhook={webhook} />
+    </Stack>
+  );
+}
+
+function Trouble({ webhook }: { webhook: Webhook }): ReactNode {
+  const t = useTexts().access.webhooks;
+  const state = webhookState(webhook);
+  if (state !== 'paused' && state !== 'failing') return null;
+  const since = webhook.failingSince === null ? '' : momentText(webhook.failingSince);
+  return (
+    <Alert color={state === 'paused' ? 'red' : 'yellow'} variant="light" icon={<Icon name="warning" />}>
+      {state === 'paused' ? t.paused(momentText(webhook.pausedAt!), since) : t.failing(since)}
+    </Alert>
+  );
+}
+
+function Destroy({ webhook }: { webhook: Webhook }): ReactNode {
+  const t = useTexts();
+  const { destroyTitle, destroyText, destroyed } = t.access.webhooks;
+  const app = useApplication();
+  const navigate = useNavigate();
+  const destroy = useAct({
+    write: (client) => client.records('webhooks').destroy(webhook.id),
+    changes: ['webhooks'],
+    done: async () => {
+      toast(destroyed);
+      await navigate({ to: '/a/$app/access/webhooks', params: { app } });
+    },
+  });
+  const ask = async (): Promise<void> => {
+    if (await confirm({ title: destroyTitle, text: destroyText, act: t.common.destroy, danger: true })) await destroy();
+  };
+  return <DestroySection text={destroyText} act={t.common.destroy} destroy={() => void ask()} />;
+}

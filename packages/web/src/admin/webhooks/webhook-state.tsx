@@ -1,0 +1,20 @@
+import type { ReactNode } from 'react';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { StateBadge } from '../access/badges.tsx';
+import type { Webhook } from '../access/wire.ts';
+
+export type WebhookState = 'on' | 'off' | 'paused' | 'failing';
+
+export function webhookState({ enabled, pausedAt, failingSince }: Webhook): WebhookState {
+  if (pausedAt !== null) return 'paused';
+  if (!enabled) return 'off';
+  return failingSince === null ? 'on' : 'failing';
+}
+
+const tones = { on: 'good', off: 'plain', paused: 'bad', failing: 'careful' } as const;
+
+export function WebhookStateBadge({ webhook }: { webhook: Webhook }): ReactNode {
+  const { states } = useTexts().access.webhooks;
+  const state = webhookState(webhook);
+  return <StateBadge tone={tones[state]}>{states[state]}</StateBadge>;
+}

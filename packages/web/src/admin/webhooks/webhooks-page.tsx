@@ -1,0 +1,70 @@
+import { Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useApplication } from '../../data/application.tsx';
+import { Asked } from '../../data/problem.tsx';
+import { useAsked } from '../../data/queries.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { ButtonLink, TextLink } from '../../ui/links.tsx';
+import { ListTable } from '../../ui/list-table.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { NameBadges } from '../access/badges.tsx';
+import type { Webhook } from '../access/wire.ts';
+import { WebhookStateBadge } from './webhook-state.tsx';
+
+/** Who is told when something happens. */
+export function WebhooksPage(): ReactNode {
+  const t = useTexts().access.webhooks;
+  const app = useApplication();
+  const webhooks = useAsked(
+    ['webhooks', 'list'],
+    async (client, signal) =>
+      (await client.records<Webhook>('webhooks').list({ pageSize: 1000, sort: ['id'] }, { signal })).data,
+  );
+  const create = (
+    <ButtonLink to="/a/$app/access/webhooks/new" params={{ app }} leftSection={<Icon name="plus" />}>
+      {t.create}
+    </ButtonLink>
+  );
+  return (
+    <Page title={t.title} description={t.description} actions={create}>
+      <Asked query={webhooks} asked={{ resource: 'webhooks', action: 'list' }}>
+        {(data) =>
+          data.length === 0 ? (
+            <Empty icon="webhook" title={t.emptyTitle} text={t.emptyText}>
+              {create}
+            </Empty>
+          ) : (
+            <WebhookTable webhooks={data} />
+          )
+        }
+      </Asked>
+    </Page>
+  );
+}
+
+function WebhookTable({ webhooks }: { webhooks: readonly Webhook[] }): ReactNode {
+  const t = useTexts().access.webhooks;
+  const app = useApplication();
+  return (
+    <ListTable
+      label={t.title}
+      rows={webhooks}
+      keyOf={(each) => each.id}
+      columns={[
+        {
+          title: t.url,
+          show: (each) => (
+            <TextLink to="/a/$app/access/webhooks/$webhook" params={{ app, webhook: String(each.id) }} fw={500}>
+              {each.url}
+            </TextLink>
+          ),
+        },
+        { title: t.events, show: (each) => <NameBadges names={each.events} /> },
+        { title: t.role, show: (each) => <Text size="sm">{each.role}</Text> },
+        { title: t.state, show: (each) => <WebhookStateBadge webhook={each} /> },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,78 @@
+/** The rules of roles as the pages reckon with them, against what the server says. */
+import { expect, test } from 'vitest';
+import { grantableActions as serverActions } from '../../server/src/protocol/actions.ts';
+import { auditSearch } from '../src/admin/access/list-search.ts';
+import type { Permission } from '../src/admin/access/wire.ts';
+import { auditFilter } from '../src/admin/audit/audit-filter.ts';
+import { keyState } from '../src/admin/keys/key-state.ts';
+import { grantableActions, presets } from '../src/admin/roles/actions.ts';
+import { decidedFor, type Resource, type Ruled } from '../src/admin/roles/decision.ts';
+import { ruleOperations } from '../src/admin/roles/save-rule.ts';
+import { en } from '../src/ui/i18n/en.ts';
+
+const rule = (id: number, resource: string, ...actions: string[]): Permission => ({
+  id,
+  role: 'r',
+  resource,
+  actions,
+  filter: null,
+  fields: null,
+  exceptFields: null,
+});
+const posts: Resource = { name: 'posts', kind: 'defined' };
+const users: Resource = { name: 'users', kind: 'system' };
+
+test('the matrix offers what the server grants, and has words for it', () => {
+  expect([...grantableActions].sort()).toEqual([...serverActions].sort());
+  for (const action of [...serverActions, '*']) expect(en.access.actionNames[action], action).toBeTruthy();
+  for (const preset of Object.values(presets)) for (const action of preset) expect(serverActions).toContain(action);
+});
+
+test.each<[string, Partial<Ruled>, Resource, string, string, number | null]>([
+  ['nothing grants', {}, posts, 'list', 'nothing', null],
+  ['the named resource goes first', { own: [rule(1, '*', 'list'), rule(2, 'posts', 'list')] }, posts, 'list', 'own', 2],
+  ['the named action goes first', { own: [rule(1, 'posts', '*'), rule(2, 'posts', 'list')] }, posts, 'list', 'own', 2],
+  ['every action', { own: [rule(1, 'posts', '*')] }, posts, 'get', 'own', 1],
+  ['an absent action falls back', { own: [rule(1, '*', 'get'), rule(2, 'posts', 'list')] }, posts, 'get', 'all', 1],
+  ['* never means the server’s own', { own: [rule(1, '*', 'list')] }, users, 'list', 'nothing', null],
+  ['public comes last', { own: [rule(1, '*', 'list')], open: [rule(2, 'posts', 'list')] }, posts, 'list', 'all', 1],
+  ['public opens', { open: [rule(2, '*', 'list')] }, posts, 'list', 'public', 2],
+  ['configuring opens the server’s own', { role: { allowConfigure: true } }, users, 'list', 'configure', null],
+  ['configuring opens no data', { role: { allowConfigure: true } }, posts, 'list', 'nothing', null],
+])('%s', (_, given, resource, action, by, id) => {
+  const ruled = { role: { allowConfigure: false }, own: [], open: [], ...given };
+  const decided = decidedFor(ruled, resource, action);
+  expect([decided.by, decided.permission?.id ?? null]).toEqual([by, id]);
+});
+
+test('a rule takes actions over before it is saved, so that none is decided twice at any moment', () => {
+  const rules = [rule(1, 'posts', 'list', 'get'), rule(2, 'posts', 'update'), rule(3, 'other', 'list')];
+  const values = { role: 'r', resource: 'posts', filter: null, fields: null, exceptFields: null };
+  expect(ruleOperations({ ...values, actions: ['get', 'update'] }, null, rules)).toEqual([
+    { op: 'update', resource: 'permissions', filterByTk: 1, values: { actions: ['list'] } },
+    { op: 'destroy', resource: 'permissions', filterByTk: 2 },
+    { op: 'create', resource: 'permissions', values: { ...values, actions: ['get', 'update'] } },
+  ]);
+  expect(ruleOperations({ ...values, actions: ['list'] }, rules[0]!, rules)).toEqual([
+    { op: 'update', resource: 'permissions', filterByTk: 1, values: { ...values, actions: ['list'] } },
+  ]);
+});
+
+test('addresses keep what is known, and days are those of the reader', () => {
+  expect(auditSearch({ action: 'users:', page: '2', entry: 'x', more: 1, outcome: '' })).toEqual({
+    action: 'users:',
+    page: 2,
+  });
+  expect(auditFilter({})).toBeUndefined();
+  expect(auditFilter({ outcome: 'refused', to: '2026-02-28' })).toEqual({
+    $and: [{ outcome: 'refused' }, { at: { $lt: new Date(2026, 2, 1).toISOString() } }],
+  });
+});
+
+test('a key that ends within a week says so', () => {
+  const now = Date.parse('2026-11-21T00:00:00Z');
+  expect(keyState({ expiresAt: null }, now)).toBe('active');
+  expect(keyState({ expiresAt: '2026-12-21T00:00:00Z' }, now)).toBe('active');
+  expect(keyState({ expiresAt: '2026-11-22T00:00:00Z' }, now)).toBe('soon');
+  expect(keyState({ expiresAt: '2026-11-21T00:00:00Z' }, now)).toBe('over');
+});
