@@ -13,8 +13,8 @@ import { startServer } from '../packages/server/src/server.ts';
 
 const mails = Number(process.env['MAILS'] ?? 100_000);
 const account = { account: 'root@example.com', password: 'correct horse battery' };
-/** Messages of one upload. */
-const portion = 5000;
+/** Messages of one upload: a request must be sent within a minute. */
+const portion = 1000;
 
 spawnSync(process.execPath, [fileURLToPath(new URL('../packages/web/build.ts', import.meta.url)), '--if-needed']);
 const folder = mkdtempSync(join(tmpdir(), 'tablinum-inbox-bench-'));

@@ -18,7 +18,11 @@ function connectionOf([application, role]: Scope): Realtime {
 }
 
 /** The network is back, or the machine woke up: nobody waits for the next attempt. */
-for (const name of ['online', 'focus']) addEventListener(name, () => connections.forEach((each) => each.connect()));
+function reconnect(): void {
+  for (const connection of connections.values()) connection.connect();
+}
+addEventListener('online', reconnect);
+addEventListener('focus', reconnect);
 
 /** Calls `heard` for each event of a collection, and `lost` where events went by unheard: then read again. */
 export function useLive(resource: string, heard: (event: Event) => void, lost: () => void): void {

@@ -1,6 +1,7 @@
 import { Button, Drawer } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { ReactNode, RefObject } from 'react';
+import { useSchema } from '../data/schema.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
@@ -31,6 +32,7 @@ export function PageActions({
 }: PageActionsProps): ReactNode {
   const t = useTexts().inbox;
   const [opened, folders] = useDisclosure(false);
+  const mayWrite = useSchema().data?.may('emails', 'create') ?? true;
   const { q, ...others } = shown;
   return (
     <>
@@ -54,9 +56,10 @@ export function PageActions({
         fieldRef={searchField}
         search={(words) => show({ ...others, ...(words !== '' && { q: words }) })}
       />
-      {narrow ? (
+      {mayWrite && narrow && (
         <IconButton icon="edit" variant="filled" color="verdigris" label={t.commands.compose} onClick={compose} />
-      ) : (
+      )}
+      {mayWrite && !narrow && (
         <Button onClick={compose} leftSection={<Icon name="edit" />}>
           {t.compose.titles.new}
         </Button>

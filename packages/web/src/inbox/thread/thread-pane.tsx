@@ -1,6 +1,7 @@
 import { Badge, Skeleton } from '@mantine/core';
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
 import { Asked } from '../../data/problem.tsx';
+import { useSchema } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import type { MailActions } from '../actions/mail-actions.ts';
@@ -36,7 +37,7 @@ interface ThreadPaneProps {
   readonly paneRef?: RefObject<HTMLElement | null>;
 }
 
-/** A conversation: its e-mails, the oldest first, those that were read folded. Opening it marks it read. */
+/** A conversation: its e-mails, the oldest first, those that were read folded. Opening it marks it read, where the role may. */
 export function ThreadPane(props: ThreadPaneProps): ReactNode {
   const { id, commands, paneRef } = props;
   const t = useTexts().inbox;
@@ -75,12 +76,13 @@ function Messages({
 }: ThreadPaneProps & { readonly thread: Thread }): ReactNode {
   const t = useTexts().inbox;
   const [opened, setOpened] = useState(() => openedAtFirst(thread.emails));
+  const mayMark = useSchema().data?.may('emails', 'update') ?? false;
   const seen = useRef(false);
   useEffect(() => {
-    if (seen.current) return;
+    if (seen.current || !mayMark) return;
     seen.current = true;
     if (thread.emails.some((each) => !each.read)) void actions.setRead([thread], true);
-  }, [thread, actions]);
+  }, [thread, actions, mayMark]);
   // What arrives while it is read stands open.
   const last = thread.emails.at(-1)?.id;
   useEffect(() => {
