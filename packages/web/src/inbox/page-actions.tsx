@@ -32,7 +32,7 @@ export function PageActions({
 }: PageActionsProps): ReactNode {
   const t = useTexts().inbox;
   const [opened, folders] = useDisclosure(false);
-  const mayWrite = useSchema().data?.may('emails', 'create') ?? true;
+  const mayWrite = useSchema().data?.may('emails', 'saveDraft') ?? true;
   const { q, ...others } = shown;
   return (
     <>

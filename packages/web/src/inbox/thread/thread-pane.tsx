@@ -76,7 +76,7 @@ function Messages({
 }: ThreadPaneProps & { readonly thread: Thread }): ReactNode {
   const t = useTexts().inbox;
   const [opened, setOpened] = useState(() => openedAtFirst(thread.emails));
-  const mayMark = useSchema().data?.may('emails', 'update') ?? false;
+  const mayMark = useSchema().data?.may('emails', 'batchUpdate') ?? false;
   const seen = useRef(false);
   useEffect(() => {
     if (seen.current || !mayMark) return;
