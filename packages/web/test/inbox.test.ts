@@ -266,6 +266,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await page.locator('[data-current][data-unread]').waitFor();
       await page.keyboard.press('?');
       await page.getByRole('dialog').waitFor();
+      await page.waitForTimeout(400); // it fades in
       await expectAccessible(page, 'keys');
       await page.keyboard.press('Escape');
       await page.keyboard.press('Control+k');
@@ -296,6 +297,36 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await phone.page.context().close();
     });
 
+    once('a file is looked at, and a list that is slow or refused says so', long, async () => {
+      const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+      const attachments = [{ name: 'tonearm.png', type: 'image/png', content: Buffer.from(png, 'base64') }];
+      await arrive({
+        subject: 'A picture',
+        from: 'New <new@example.net>',
+        id: 'p1@example.net',
+        text: 'See',
+        attachments,
+      });
+      await page.goto(at());
+      await row('A picture').click();
+      await page.getByRole('button', { name: 'Look at tonearm.png' }).click();
+      await page.getByRole('dialog').getByRole('img', { name: 'tonearm.png' }).waitFor();
+      await page.keyboard.press('Escape');
+      const list = '**/api/conversations:list*';
+      const body = { error: 'Too Many Requests', code: 'RATE_LIMITED', message: 'Wait 5 seconds.', retryAfter: 5 };
+      await page.route(list, (route) =>
+        route.fulfill({ status: 429, contentType: 'application/json', body: JSON.stringify(body) }),
+      );
+      const folders = page.getByRole('navigation', { name: 'Folders' });
+      await folders.getByRole('button', { name: 'Sent' }).click();
+      await text(/Trying again in \d s/).waitFor();
+      await page.unroute(list);
+      await page.route(list, () => {});
+      await folders.getByRole('button', { name: 'All mail' }).click();
+      await page.getByRole('status', { name: 'Loading…' }).waitFor();
+      await page.unroute(list);
+    });
+
     once('who has no account is told how to come by one', long, async () => {
       const other = await openPage(browser, server.running.url);
       await other.page.goto(at());
@@ -308,7 +339,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
     test('nothing of it broke the page’s policy, or called anybody else', () => {
       // The last two: the policy of a mail's frame at work, against the test and its watching script.
       const expected =
-        /status of (400|403)|ERR_INTERNET_DISCONNECTED|two\.gif|Blocked script execution in 'about:blank'/;
+        /status of (400|403|429)|ERR_INTERNET_DISCONNECTED|two\.gif|Blocked script execution in 'about:blank'/;
       expect({ ...misdeeds, errors: misdeeds.errors.filter((each) => !expected.test(each)) }).toEqual({
         violations: [],
         errors: [],
