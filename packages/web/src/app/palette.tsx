@@ -6,6 +6,7 @@ import { useApplication } from '../data/application.tsx';
 import { useCheck } from '../data/queries.ts';
 import { titleOf, useSchema } from '../data/schema.ts';
 import { session } from '../data/session.ts';
+import { useOffered } from '../ui/commands.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
 import classes from './palette.module.css';
@@ -123,6 +124,7 @@ function useEntries(): readonly Entry[] {
   const { data: check } = useCheck();
   const { data: schema } = useSchema();
   const { setColorScheme } = useMantineColorScheme();
+  const offered = useOffered();
   return useMemo(() => {
     const base = `/a/${application}`;
     const go = (path: string) => (): void => void navigate({ to: base + path });
@@ -158,6 +160,13 @@ function useEntries(): readonly Entry[] {
         icon: 'shield',
         run: () => session.actAs(application, role),
       });
-    return [...pages, ...collections, ...commands];
-  }, [t, application, navigate, check, schema, setColorScheme]);
+    const ofPage = offered.map(({ id, label, icon, keys, run }) => ({
+      group: keys ?? t.palette.commands,
+      label,
+      also: id,
+      icon,
+      run,
+    }));
+    return [...ofPage, ...pages, ...collections, ...commands];
+  }, [t, application, navigate, check, schema, setColorScheme, offered]);
 }

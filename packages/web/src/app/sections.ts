@@ -23,6 +23,7 @@ const lists =
     schema.may(resource, 'list');
 
 export const sections: readonly Section[] = [
+  { id: 'inbox', icon: 'inbox', path: 'inbox', key: 'i' },
   { id: 'data', icon: 'table', path: 'data', key: 'd' },
   { id: 'diagram', icon: 'diagram', path: 'diagram', key: 'm' },
   { id: 'roles', icon: 'shield', path: 'access/roles', key: 'r', group: 'access', shown: lists('roles') },

@@ -17,6 +17,13 @@ function connectionOf([application, role]: Scope): Realtime {
   return connection;
 }
 
+/** The network is back, or the machine woke up: nobody waits for the next attempt. */
+function reconnect(): void {
+  for (const connection of connections.values()) connection.connect();
+}
+addEventListener('online', reconnect);
+addEventListener('focus', reconnect);
+
 /** Calls `heard` for each event of a collection, and `lost` where events went by unheard: then read again. */
 export function useLive(resource: string, heard: (event: Event) => void, lost: () => void): void {
   const [application, role] = useScope();

@@ -8,6 +8,7 @@ interface IconButtonProps extends Omit<ActionIconProps, 'children'> {
   readonly label: string;
   readonly onClick?: MouseEventHandler<HTMLButtonElement>;
   readonly pressed?: boolean;
+  readonly tabIndex?: number;
   readonly ref?: Ref<HTMLButtonElement>;
 }
 

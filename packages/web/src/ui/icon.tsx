@@ -51,6 +51,10 @@ const paths = {
   expand: 'M14 4h6v6M20 4l-6.500 6.500M10 20H4v-6M4 20l6.500-6.500',
   send: 'M21 3L10 14M21 3l-7 18-4-7-7-4z',
   reply: 'M10 6L4 12l6 6M4 12h10a6 6 0 0 1 6 6v1',
+  mail: 'M4 6h16v12H4zM4 7l8 6 8-6',
+  folder: 'M4 6h5l2 2.500h9V19H4z',
+  replyAll: 'M12 7l-5 5 5 5M7 7l-5 5 5 5M7 12h8a6 6 0 0 1 6 6v0',
+  forward: 'M14 6l6 6-6 6M20 12H10a6 6 0 0 0-6 6v1',
   archive: 'M4 4h16v5H4zM5.500 9v11h13V9M10 13h4',
   star: 'M12 4l2.500 5.200 5.500.8-4 4 1 5.700-5-2.700-5 2.700 1-5.700-4-4 5.500-.8z',
   paperclip:

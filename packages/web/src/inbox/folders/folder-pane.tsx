@@ -1,0 +1,117 @@
+import { UnstyledButton } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon, type IconName } from '../../ui/icon.tsx';
+import type { Shown } from '../inbox-search.ts';
+import type { Account, Mailbox } from '../mail.ts';
+import classes from './folder-pane.module.css';
+
+interface FolderPaneProps {
+  readonly accounts: readonly Account[];
+  readonly shown: Shown;
+  readonly show: (shown: Shown) => void;
+}
+
+const icons: Readonly<Record<string, IconName>> = {
+  inbox: 'inbox',
+  sent: 'send',
+  drafts: 'edit',
+  archive: 'archive',
+  junk: 'warning',
+  trash: 'trash',
+  all: 'mail',
+  outbox: 'clock',
+};
+const order = ['inbox', 'drafts', 'outbox', 'sent', 'archive', 'junk', 'trash', 'all'];
+
+/** What each folder is called in lists: its role, else its path. */
+export function folderOf({ role, path }: Pick<Mailbox, 'role' | 'path'>): string {
+  return role ?? path;
+}
+
+/** Views over all mail, and the mailboxes of each account. */
+export function FolderPane({ accounts, shown, show }: FolderPaneProps): ReactNode {
+  const t = useTexts().inbox;
+  const { account, folder = 'inbox', starred } = shown;
+  const inEverything = account === undefined;
+  const unread = accounts
+    .flatMap(({ mailboxes }) => mailboxes.filter(({ role }) => role === 'inbox'))
+    .reduce((sum, each) => sum + each.unread, 0);
+  return (
+    <nav className={classes.pane} aria-label={t.folders}>
+      <Entry
+        icon="inbox"
+        label={accounts.length > 1 ? t.views.allInboxes : t.views.inbox}
+        count={unread}
+        current={inEverything && folder === 'inbox' && !starred}
+        go={() => show({})}
+      />
+      <Entry
+        icon="star"
+        label={t.views.starred}
+        current={inEverything && folder === 'any' && !!starred}
+        go={() => show({ folder: 'any', starred: true })}
+      />
+      <Entry
+        icon="mail"
+        label={t.views.all}
+        current={inEverything && folder === 'any' && !starred}
+        go={() => show({ folder: 'any' })}
+      />
+      {accounts.map((each) => (
+        <div key={each.id} className={classes.account}>
+          <h2 className={classes.address} title={each.statusReason ?? each.address}>
+            <span>{each.name || each.address}</span>
+            {each.statusReason && <Icon name="warning" size={13} />}
+          </h2>
+          {sorted(each.mailboxes, accounts.length === 1).map((mailbox) => (
+            <Entry
+              key={mailbox.id}
+              icon={icons[mailbox.role ?? ''] ?? 'folder'}
+              label={t.folderName(folderOf(mailbox))}
+              count={mailbox.role === 'trash' ? 0 : mailbox.unread}
+              current={account === each.id && folder === folderOf(mailbox)}
+              go={() => show({ account: each.id, folder: folderOf(mailbox) })}
+            />
+          ))}
+        </div>
+      ))}
+    </nav>
+  );
+}
+
+interface EntryProps {
+  readonly icon: IconName;
+  readonly label: string;
+  readonly count?: number;
+  readonly current: boolean;
+  readonly go: () => void;
+}
+
+function Entry({ icon, label, count = 0, current, go }: EntryProps): ReactNode {
+  const t = useTexts().inbox;
+  return (
+    <UnstyledButton
+      className={classes.entry}
+      data-current={current || undefined}
+      aria-current={current || undefined}
+      onClick={go}
+    >
+      <Icon name={icon} />
+      <span className={classes.name}>{label}</span>
+      {count > 0 && (
+        <span className={classes.count}>
+          <span aria-hidden="true">{count}</span>
+          <span className="visually-hidden">{t.unreadCount(count)}</span>
+        </span>
+      )}
+    </UnstyledButton>
+  );
+}
+
+/** @param single the inbox of an only account stands above already. */
+function sorted(mailboxes: readonly Mailbox[], single: boolean): Mailbox[] {
+  const place = ({ role }: Mailbox): number => (role === null ? order.length : order.indexOf(role));
+  const listed = single ? mailboxes.filter(({ role }) => role !== 'inbox') : mailboxes;
+  return listed.toSorted((a, b) => place(a) - place(b) || a.path.localeCompare(b.path));
+}

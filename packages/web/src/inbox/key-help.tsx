@@ -1,0 +1,27 @@
+import { Modal } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useTexts } from '../ui/i18n/texts.tsx';
+import { Keys } from '../ui/keys.tsx';
+import classes from './key-help.module.css';
+
+/** All keys of the inbox. */
+export function KeyHelp({ opened, close }: { opened: boolean; close: () => void }): ReactNode {
+  const { keyHelp } = useTexts().inbox;
+  return (
+    <Modal opened={opened} onClose={close} title={keyHelp.title} size="md">
+      <dl className={classes.keys}>
+        {keyHelp.keys.map(([keys, meaning]) => (
+          <div key={meaning}>
+            <dt>{meaning}</dt>
+            <dd>
+              {keys.split(' ').map((key) => (
+                <Keys key={key} of={key} />
+              ))}
+              <span className="visually-hidden">{keys}</span>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Modal>
+  );
+}

@@ -1,0 +1,98 @@
+import { type MouseEvent, memo, type ReactNode } from 'react';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { type Conversation, nameOf } from '../mail.ts';
+import { fullTime, shortTime } from '../times.ts';
+import classes from './conversation-row.module.css';
+
+interface RowProps {
+  readonly row: Conversation;
+  /** The address of the account, which is not named among those who take part. */
+  readonly own: string;
+  readonly href: string;
+  readonly current: boolean;
+  readonly selected: boolean;
+  readonly open: (id: number) => void;
+  readonly select: (id: number, range: boolean) => void;
+  readonly star: (row: Conversation) => void;
+}
+
+/** One conversation: who and when, what about. Plain elements: many rows are made while somebody scrolls. */
+export const ConversationRow = memo(function ConversationRow({
+  row,
+  own,
+  href,
+  current,
+  selected,
+  open,
+  select,
+  star,
+}: RowProps): ReactNode {
+  const t = useTexts().inbox;
+  const who = whoOf(row, own) || t.nobody;
+  const subject = row.subject || t.noSubject;
+  const followed = (event: MouseEvent): void => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    open(row.id);
+  };
+  return (
+    <div
+      className={classes.row}
+      data-conversation={row.id}
+      data-unread={row.unread > 0 || undefined}
+      data-current={current || undefined}
+      data-selected={selected || undefined}
+    >
+      <span className={classes.mark}>
+        <input
+          type="checkbox"
+          className={classes.box}
+          checked={selected}
+          aria-label={t.select(subject)}
+          onChange={() => {}}
+          onClick={(event) => select(row.id, event.shiftKey)}
+          tabIndex={-1}
+        />
+      </span>
+      <a
+        className={classes.link}
+        href={href}
+        onClick={followed}
+        tabIndex={current ? 0 : -1}
+        aria-current={current || undefined}
+      >
+        <span className={classes.line}>
+          {row.unread > 0 && <span className="visually-hidden">{t.unread}</span>}
+          <span className={classes.who}>{who}</span>
+          {row.messages > 1 && <span className={classes.count}>{row.messages}</span>}
+          {row.attachments > 0 && <Icon name="paperclip" size={13} />}
+          <time className={classes.time} dateTime={row.lastAt ?? undefined} title={fullTime(row.lastAt)}>
+            {shortTime(row.lastAt)}
+          </time>
+        </span>
+        <span className={classes.subject}>{subject}</span>
+        <span className={classes.snippet}>{row.snippet}</span>
+      </a>
+      <button
+        type="button"
+        aria-label={row.starred > 0 ? t.unstar : t.star}
+        aria-pressed={row.starred > 0}
+        className={classes.star}
+        onClick={() => star(row)}
+        tabIndex={-1}
+      >
+        <Icon name="star" />
+      </button>
+    </div>
+  );
+});
+
+/** First names of several, the whole name of one. */
+function whoOf({ participants }: Conversation, own: string): string {
+  const all = participants ?? [];
+  const others = all.filter(({ address }) => address.toLowerCase() !== own.toLowerCase());
+  const shown = others.length > 0 ? others : all;
+  if (shown.length === 1) return nameOf(shown[0]);
+  return shown.map((each) => nameOf(each).split(/[\s@]/)[0]).join(', ');
+}

@@ -1,0 +1,73 @@
+import { Button, Checkbox } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { IconButton } from '../../ui/icon-button.tsx';
+import type { Shown } from '../inbox-search.ts';
+import type { Selection } from '../use-selection.ts';
+import classes from './list-bar.module.css';
+
+interface ListBarProps {
+  readonly selection: Selection;
+  readonly loaded: number;
+  readonly shown: Shown;
+  readonly show: (shown: Shown) => void;
+  readonly archive: () => void;
+  readonly trash: () => void;
+  readonly move: () => void;
+  readonly read: () => void;
+  readonly unread: () => void;
+  readonly star: () => void;
+}
+
+/** Above the list: its filters, or what can be done with those that are selected. */
+export function ListBar(props: ListBarProps): ReactNode {
+  const t = useTexts().inbox;
+  const { selection, loaded, shown, show } = props;
+  const { ids } = selection;
+  const toggle = (name: 'unread' | 'starred'): void => {
+    const { [name]: on, ...others } = shown;
+    show(on ? others : { ...others, [name]: true });
+  };
+  return (
+    <div className={classes.bar} data-selecting={ids.size > 0 || undefined}>
+      <Checkbox
+        size="xs"
+        aria-label={ids.size > 0 ? t.clearSelection : t.selectAll}
+        checked={ids.size > 0 && ids.size === loaded}
+        indeterminate={ids.size > 0 && ids.size < loaded}
+        onChange={() => (ids.size > 0 ? selection.clear() : selection.all())}
+        disabled={loaded === 0}
+      />
+      {ids.size > 0 ? (
+        <>
+          <span className={classes.count}>{t.selected(ids.size)}</span>
+          <span className={classes.space} />
+          <IconButton icon="archive" size="md" label={t.commands.archive} onClick={props.archive} />
+          <IconButton icon="trash" size="md" label={t.commands.trash} onClick={props.trash} />
+          <IconButton icon="folder" size="md" label={t.commands.move} onClick={props.move} />
+          <IconButton icon="eye" size="md" label={t.commands.read} onClick={props.read} />
+          <IconButton icon="mail" size="md" label={t.commands.unread} onClick={props.unread} />
+          <IconButton icon="star" size="md" label={t.commands.star} onClick={props.star} />
+        </>
+      ) : (
+        <>
+          <span className={classes.space} />
+          {(['unread', 'starred'] as const).map((name) => (
+            <Button
+              key={name}
+              size="compact-sm"
+              radius="xl"
+              fw={500}
+              variant={shown[name] ? 'light' : 'subtle'}
+              {...(!shown[name] && { color: 'gray' })}
+              aria-pressed={!!shown[name]}
+              onClick={() => toggle(name)}
+            >
+              {t[name]}
+            </Button>
+          ))}
+        </>
+      )}
+    </div>
+  );
+}

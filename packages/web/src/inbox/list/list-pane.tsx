@@ -1,0 +1,123 @@
+import { Button } from '@mantine/core';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type ReactNode, useEffect, useRef } from 'react';
+import { Problem } from '../../data/problem.tsx';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { Empty, Waiting } from '../../ui/states.tsx';
+import type { Conversation } from '../mail.ts';
+import type { ConversationList, ListState } from './conversation-list.ts';
+import { ConversationRow } from './conversation-row.tsx';
+import classes from './list-pane.module.css';
+
+interface ListPaneProps {
+  readonly list: ConversationList;
+  readonly state: ListState;
+  readonly ownOf: (row: Conversation) => string;
+  readonly hrefOf: (id: number) => string;
+  readonly cursor: number | null;
+  readonly selected: ReadonlySet<number>;
+  readonly open: (id: number) => void;
+  readonly select: (id: number, range: boolean) => void;
+  readonly star: (row: Conversation) => void;
+  /** In the place of rows where there are none. */
+  readonly empty: { readonly title: string; readonly text: string; readonly step?: ReactNode };
+}
+
+const rowHeight = 76;
+
+/** The conversations, as many as somebody scrolls to; only those in view are drawn. */
+export function ListPane(props: ListPaneProps): ReactNode {
+  const { list, state, cursor, empty } = props;
+  const t = useTexts().inbox;
+  const scroller = useRef<HTMLDivElement>(null);
+  const { rows } = state;
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    getItemKey: (index) => rows[index]!.id,
+    overscan: 8,
+  });
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (state.read && state.more && last >= rows.length - 20) void list.readOn();
+  }, [list, state.read, state.more, rows.length, last]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what arrives moves rows, and not the reader
+  useEffect(() => {
+    const index = rows.findIndex(({ id }) => id === cursor);
+    if (index >= 0) virtual.scrollToIndex(index, { align: 'auto' });
+  }, [cursor]);
+  const scrolled = (): void => {
+    list.atTop = (scroller.current?.scrollTop ?? 0) < rowHeight / 2;
+  };
+  const show = (): void => {
+    list.show();
+    scroller.current?.scrollTo({ top: 0 });
+  };
+  if (!state.read)
+    return (
+      <div className={classes.scroll}>
+        {state.error ? (
+          <Problem
+            error={state.error}
+            retry={() => void list.readOn()}
+            asked={{ resource: 'conversations', action: 'list' }}
+          />
+        ) : (
+          <div className={classes.waiting}>
+            <Waiting rows={12} />
+          </div>
+        )}
+      </div>
+    );
+  return (
+    <div className={classes.holder}>
+      {state.arrived > 0 && (
+        <Button
+          className={classes.arrived}
+          size="compact-sm"
+          radius="xl"
+          onClick={show}
+          leftSection={<Icon name="arrowUp" size={14} />}
+        >
+          {t.arrived(state.arrived)}
+        </Button>
+      )}
+      <div ref={scroller} className={classes.scroll} onScroll={scrolled} data-list>
+        {rows.length === 0 && (
+          <Empty icon="inbox" title={empty.title} text={empty.text}>
+            {empty.step}
+          </Empty>
+        )}
+        <ul className={classes.rows} style={{ height: virtual.getTotalSize() }} aria-label={t.conversations}>
+          {items.map(({ index, key, start }) => {
+            const row = rows[index]!;
+            return (
+              <li
+                key={key}
+                className={classes.item}
+                style={{ height: rowHeight, transform: `translateY(${start}px)` }}
+                aria-setsize={state.more ? -1 : rows.length}
+                aria-posinset={index + 1}
+              >
+                <ConversationRow
+                  row={row}
+                  own={props.ownOf(row)}
+                  href={props.hrefOf(row.id)}
+                  current={row.id === cursor}
+                  selected={props.selected.has(row.id)}
+                  open={props.open}
+                  select={props.select}
+                  star={props.star}
+                />
+              </li>
+            );
+          })}
+        </ul>
+        {state.error && <Problem error={state.error} retry={() => void list.readOn()} />}
+      </div>
+    </div>
+  );
+}

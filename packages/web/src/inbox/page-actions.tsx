@@ -1,0 +1,70 @@
+import { Button, Drawer } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import type { ReactNode, RefObject } from 'react';
+import { useSchema } from '../data/schema.ts';
+import { useTexts } from '../ui/i18n/texts.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { IconButton } from '../ui/icon-button.tsx';
+import { FolderPane } from './folders/folder-pane.tsx';
+import type { Shown } from './inbox-search.ts';
+import type { Account } from './mail.ts';
+import { SearchField } from './search-field.tsx';
+
+interface PageActionsProps {
+  readonly shown: Shown;
+  readonly show: (shown: Shown) => void;
+  readonly accounts: readonly Account[];
+  readonly narrow: boolean;
+  readonly searchField: RefObject<HTMLInputElement | null>;
+  readonly help: () => void;
+  readonly compose: () => void;
+}
+
+/** Beside the title: search, keys; on a phone the folders. */
+export function PageActions({
+  shown,
+  show,
+  accounts,
+  narrow,
+  searchField,
+  help,
+  compose,
+}: PageActionsProps): ReactNode {
+  const t = useTexts().inbox;
+  const [opened, folders] = useDisclosure(false);
+  const mayWrite = useSchema().data?.may('emails', 'saveDraft') ?? true;
+  const { q, ...others } = shown;
+  return (
+    <>
+      {narrow && (
+        <>
+          <IconButton icon="folder" label={t.folders} onClick={folders.open} />
+          <Drawer opened={opened} onClose={folders.close} title={t.folders} size="17rem" position="left">
+            <FolderPane
+              accounts={accounts}
+              shown={shown}
+              show={(next) => {
+                folders.close();
+                show(next);
+              }}
+            />
+          </Drawer>
+        </>
+      )}
+      <SearchField
+        value={q ?? ''}
+        fieldRef={searchField}
+        search={(words) => show({ ...others, ...(words !== '' && { q: words }) })}
+      />
+      {mayWrite && narrow && (
+        <IconButton icon="edit" variant="filled" color="verdigris" label={t.commands.compose} onClick={compose} />
+      )}
+      {mayWrite && !narrow && (
+        <Button onClick={compose} leftSection={<Icon name="edit" />}>
+          {t.compose.titles.new}
+        </Button>
+      )}
+      {!narrow && <IconButton icon="info" label={t.commands.help} onClick={help} />}
+    </>
+  );
+}

@@ -1,0 +1,127 @@
+/**
+ * A mail's HTML in a frame of its own: no scripts, no forms, and a policy that loads nothing but what is in the page
+ * already. The page fills it and measures it from outside.
+ */
+import { useComputedColorScheme } from '@mantine/core';
+import { type ReactNode, useEffect, useMemo, useRef } from 'react';
+import { clientOf, useApplication } from '../../data/application.tsx';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import type { Attachment } from '../mail.ts';
+import classes from './mail-frame.module.css';
+import { applyLooks, type CleanMail, cleanMail } from './purify.ts';
+
+interface MailFrameProps {
+  readonly html: string;
+  readonly attachments: readonly Attachment[];
+}
+
+export function MailFrame({ html, attachments }: MailFrameProps): ReactNode {
+  const t = useTexts().inbox;
+  const frame = useRef<HTMLIFrameElement>(null);
+  const application = useApplication();
+  const dark = useComputedColorScheme('light') === 'dark';
+  const clean = useMemo(() => cleanMail(html), [html]);
+  useEffect(() => {
+    const element = frame.current;
+    if (!element?.contentDocument) return;
+    const stopMeasuring = fill(element, clean, dark && !clean.coloured);
+    const stopImages = showParts(element.contentDocument, attachments, application);
+    return () => {
+      stopMeasuring();
+      stopImages();
+    };
+  }, [clean, dark, attachments, application]);
+  return (
+    <>
+      {clean.hasRemoteImages && <p className={classes.note}>{t.remoteImages}</p>}
+      <iframe
+        ref={frame}
+        className={classes.frame}
+        title={t.messageText}
+        sandbox="allow-same-origin allow-popups allow-popups-to-escape-sandbox"
+        referrerPolicy="no-referrer"
+        data-paper={(dark && clean.coloured) || undefined}
+      />
+    </>
+  );
+}
+
+const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src blob: data:";
+
+/** @returns what ends it. */
+function fill(frame: HTMLIFrameElement, { content, style }: CleanMail, inDark: boolean): () => void {
+  const inside = frame.contentDocument!;
+  const wall = inside.createElement('meta');
+  wall.httpEquiv = 'Content-Security-Policy';
+  wall.content = policy;
+  inside.head.replaceChildren(wall);
+  const body = inside.createElement('div');
+  body.className = 'mail';
+  body.append(inside.importNode(content, true));
+  inside.body.replaceChildren(body);
+  applyLooks(body);
+  inside.adoptedStyleSheets = [sheetIn(frame, ownStyle(inDark)), sheetIn(frame, style)];
+  // What is typed inside is meant for the page.
+  inside.onkeydown = (event) => {
+    const { key, code, shiftKey, ctrlKey, metaKey, altKey } = event;
+    frame.dispatchEvent(new KeyboardEvent('keydown', { key, code, shiftKey, ctrlKey, metaKey, altKey, bubbles: true }));
+  };
+  const measure = (): void => {
+    frame.style.height = `${Math.ceil(body.getBoundingClientRect().height) + 2}px`;
+  };
+  measure();
+  const observer = new ResizeObserver(measure);
+  observer.observe(body);
+  return () => observer.disconnect();
+}
+
+/** A sheet may only be adopted by the document in whose world it was made. */
+function sheetIn(frame: HTMLIFrameElement, rules: string): CSSStyleSheet {
+  const world = frame.contentWindow as Window & typeof globalThis;
+  const sheet = new world.CSSStyleSheet();
+  sheet.replaceSync(rules);
+  return sheet;
+}
+
+function ownStyle(inDark: boolean): string {
+  return `
+    :root { color-scheme: ${inDark ? 'dark' : 'light'}; }
+    html, body { margin: 0; padding: 0; background: transparent; overflow-y: hidden; }
+    .mail {
+      font: 14px/1.55 Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
+      color: ${inDark ? '#dde4e2' : '#1b2422'}; overflow-wrap: anywhere; display: flow-root; overflow-x: auto;
+    }
+    a { color: ${inDark ? '#82d1c7' : '#0d6b63'}; }
+    img { max-width: 100%; height: auto; }
+    img:not([src]) { display: none; }
+    table { max-width: 100%; }
+    pre { white-space: pre-wrap; }
+    blockquote { margin: 8px 0 0; padding-left: 12px; border-left: 2px solid ${inDark ? '#46534f' : '#d5dcda'}; }
+    summary { cursor: pointer; width: max-content; list-style: none; padding: 0 8px; border-radius: 8px; line-height: 16px;
+      background: ${inDark ? '#28322f' : '#e5eae8'}; margin: 8px 0; font-size: 10px; }
+  `;
+}
+
+/** Images that came along: their bytes are asked for with the user's login. @returns what lets them go. */
+function showParts(inside: Document, attachments: readonly Attachment[], application: string): () => void {
+  const addresses: string[] = [];
+  let over = false;
+  const show = async (image: HTMLImageElement): Promise<void> => {
+    const part = attachments.find(({ contentId }) => bare(contentId) === bare(image.dataset['cid'] ?? null));
+    if (!part?.sniffedType?.startsWith('image/')) return;
+    const bytes = await (await clientOf(application).send(`attachments/${part.id}`)).blob();
+    if (over) return;
+    const address = URL.createObjectURL(new Blob([bytes], { type: part.sniffedType }));
+    addresses.push(address);
+    image.src = address;
+  };
+  for (const image of inside.querySelectorAll<HTMLImageElement>('img[data-cid]')) show(image).catch(() => {});
+  return () => {
+    over = true;
+    for (const address of addresses) URL.revokeObjectURL(address);
+  };
+}
+
+function bare(contentId: string | null): string | null {
+  return contentId?.replace(/^<|>$/g, '') ?? null;
+}

@@ -1,0 +1,144 @@
+import { Badge, Skeleton } from '@mantine/core';
+import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
+import { Asked } from '../../data/problem.tsx';
+import { useSchema } from '../../data/schema.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { IconButton } from '../../ui/icon-button.tsx';
+import type { MailActions } from '../actions/mail-actions.ts';
+import { useThread } from '../data-mail.ts';
+import type { Email, Thread } from '../mail.ts';
+import { Message } from './message.tsx';
+import classes from './thread-pane.module.css';
+
+/** What the buttons above a conversation do; the keys do the same. */
+export interface ThreadCommands {
+  readonly close: () => void;
+  readonly archive: () => void;
+  readonly trash: () => void;
+  readonly move: () => void;
+  readonly unread: () => void;
+  readonly reply: () => void;
+  readonly replyAll: () => void;
+  readonly forward: () => void;
+  readonly next: () => void;
+  readonly previous: () => void;
+}
+
+interface ThreadPaneProps {
+  readonly id: number;
+  readonly actions: MailActions;
+  readonly commands: ThreadCommands;
+  /** What somebody writes here, or the start of it: it stands below the messages. */
+  readonly below: (thread: Thread) => ReactNode;
+  /** Goes on with a draft. */
+  readonly writeOn: (email: Email) => void;
+  /** The draft that is being written: it is no message yet. */
+  readonly writing: boolean;
+  readonly paneRef?: RefObject<HTMLElement | null>;
+}
+
+/** A conversation: its e-mails, the oldest first, those that were read folded. Opening it marks it read, where the role may. */
+export function ThreadPane(props: ThreadPaneProps): ReactNode {
+  const { id, commands, paneRef } = props;
+  const t = useTexts().inbox;
+  const thread = useThread(id);
+  return (
+    <section className={classes.pane} aria-label={t.thread} ref={paneRef} tabIndex={-1}>
+      <div className={classes.bar}>
+        <IconButton icon="chevronLeft" label={t.commands.close} onClick={commands.close} className={classes.close} />
+        <IconButton icon="archive" label={t.commands.archive} onClick={commands.archive} />
+        <IconButton icon="trash" label={t.commands.trash} onClick={commands.trash} />
+        <IconButton icon="mail" label={t.commands.unread} onClick={commands.unread} />
+        <IconButton icon="folder" label={t.commands.move} onClick={commands.move} />
+        <span className={classes.space} />
+        <IconButton icon="reply" label={t.commands.reply} onClick={commands.reply} />
+        <IconButton icon="replyAll" label={t.commands.replyAll} onClick={commands.replyAll} />
+        <IconButton icon="forward" label={t.commands.forward} onClick={commands.forward} />
+        <span className={classes.space} />
+        <IconButton icon="chevronUp" label={t.commands.previous} onClick={commands.previous} />
+        <IconButton icon="chevronDown" label={t.commands.next} onClick={commands.next} />
+      </div>
+      <div className={classes.scroll}>
+        <Asked query={thread} asked={{ resource: 'conversations', action: 'get' }} waiting={<WaitingThread />}>
+          {(shown) => <Messages key={id} thread={shown} {...props} />}
+        </Asked>
+      </div>
+    </section>
+  );
+}
+
+function Messages({
+  thread,
+  actions,
+  below,
+  writeOn,
+  writing,
+}: ThreadPaneProps & { readonly thread: Thread }): ReactNode {
+  const t = useTexts().inbox;
+  const [opened, setOpened] = useState(() => openedAtFirst(thread.emails));
+  const mayMark = useSchema().data?.may('emails', 'batchUpdate') ?? false;
+  const seen = useRef(false);
+  useEffect(() => {
+    if (seen.current || !mayMark) return;
+    seen.current = true;
+    if (thread.emails.some((each) => !each.read)) void actions.setRead([thread], true);
+  }, [thread, actions, mayMark]);
+  // What arrives while it is read stands open.
+  const last = thread.emails.at(-1)?.id;
+  useEffect(() => {
+    if (last !== undefined) setOpened((before) => new Set(before).add(last));
+  }, [last]);
+  const toggle = (id: number): void => {
+    const next = new Set(opened);
+    if (!next.delete(id)) next.add(id);
+    setOpened(next);
+  };
+  return (
+    <div className={classes.thread}>
+      <h2 className={classes.subject}>{thread.subject || t.noSubject}</h2>
+      <div className={classes.facts}>
+        {thread.messages > 1 && (
+          <Badge variant="light" tt="none">
+            {t.messages(thread.messages)}
+          </Badge>
+        )}
+        {[...new Set(thread.emails.map(({ folder }) => folder))].filter(Boolean).map((folder) => (
+          <Badge key={folder} variant="light" color="gray" tt="none">
+            {t.folderName(folder!)}
+          </Badge>
+        ))}
+      </div>
+      {thread.emails
+        .filter(({ draft, folder }) => !(writing && draft && folder === 'drafts'))
+        .map((email) => (
+          <Message
+            key={email.id}
+            email={email}
+            opened={opened.has(email.id)}
+            toggle={() => toggle(email.id)}
+            star={() => void actions.setFlags(thread.id, email.id, { starred: !email.starred })}
+            {...(email.draft && email.folder === 'drafts' && { writeOn: () => writeOn(email) })}
+          />
+        ))}
+      {below(thread)}
+    </div>
+  );
+}
+
+/** The last one, and all that nobody has read. */
+function openedAtFirst(emails: readonly Email[]): ReadonlySet<number> {
+  return new Set(emails.filter(({ read }, index) => !read || index === emails.length - 1).map(({ id }) => id));
+}
+
+function WaitingThread(): ReactNode {
+  const { loading } = useTexts().common;
+  return (
+    <output className={classes.thread} aria-label={loading}>
+      <Skeleton height={22} width="60%" mb="lg" />
+      <Skeleton height={36} width="40%" mb="sm" />
+      <Skeleton height={14} width="90%" mb="xs" />
+      <Skeleton height={14} width="82%" mb="xs" />
+      <Skeleton height={14} width="86%" />
+    </output>
+  );
+}

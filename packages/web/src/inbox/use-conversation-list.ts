@@ -1,0 +1,48 @@
+import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
+import { clientOf } from '../data/application.tsx';
+import { useLive } from '../data/live.ts';
+import { forget, leaveIfOver, useScope } from '../data/queries.ts';
+import { forgetThread } from './data-mail.ts';
+import type { Shown } from './inbox-search.ts';
+import { ConversationList, type ListState } from './list/conversation-list.ts';
+
+/** Counts of folders are asked for again at most so often, in milliseconds. */
+const countsPause = 800;
+
+/** The list for what is shown, kept up to date by events; after a sleep from where it stood. */
+export function useConversationList(shown: Shown): { readonly list: ConversationList; readonly state: ListState } {
+  const [application, role] = useScope();
+  const key = JSON.stringify(shown);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another role asks anew
+  const list = useMemo(
+    () => new ConversationList(clientOf(application), JSON.parse(key) as Shown),
+    [application, role, key],
+  );
+  const state = useSyncExternalStore(list.subscribe, list.snapshot);
+  useEffect(() => void list.readOn(), [list]);
+  useEffect(() => {
+    if (state.error) leaveIfOver(state.error, application);
+  }, [state.error, application]);
+  const counts = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const countAgain = (): void => {
+    counts.current ??= setTimeout(() => {
+      counts.current = undefined;
+      void forget(application, 'mail-accounts');
+    }, countsPause);
+  };
+  const lost = (): void => {
+    void list.reload();
+    void forget(application, 'thread');
+    countAgain();
+  };
+  useLive(
+    'conversations',
+    ({ tk }) => {
+      list.heard(Number(tk));
+      forgetThread(application, Number(tk));
+      countAgain();
+    },
+    lost,
+  );
+  return { list, state };
+}

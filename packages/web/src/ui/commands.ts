@@ -1,0 +1,38 @@
+/** What the page that is open can do, so that the palette offers it too. */
+import { useEffect, useSyncExternalStore } from 'react';
+import type { IconName } from './icon.tsx';
+
+export interface Command {
+  readonly id: string;
+  readonly label: string;
+  readonly icon: IconName;
+  /** The key that does the same, as people see it. */
+  readonly keys?: string;
+  readonly run: () => void;
+}
+
+let offered: readonly Command[] = [];
+const listeners = new Set<() => void>();
+
+function change(next: readonly Command[]): void {
+  offered = next;
+  for (const listener of listeners) listener();
+}
+
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+/** The commands of the page that is open. */
+export function useOffered(): readonly Command[] {
+  return useSyncExternalStore(subscribe, () => offered);
+}
+
+/** Offers commands while the page stands. The list must keep its identity while it says the same. */
+export function useCommands(commands: readonly Command[]): void {
+  useEffect(() => {
+    change(commands);
+    return () => change([]);
+  }, [commands]);
+}

@@ -1,0 +1,350 @@
+/** The inbox: mail is brought in, read, sorted out, searched and answered; what happens elsewhere shows by itself. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Browser, Page, Request } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { demoMail } from '../../server/src/mail/demo/demo-mail.ts';
+import { writeMbox } from '../../server/src/mail/files/mbox-writer.ts';
+import { findChromium, type Misdeeds, openBrowser } from '../../server/test/support/browser.ts';
+import { describeEngines, sqlite } from '../../server/test/support/engines.ts';
+import { openMailWorld, upload } from '../../server/test/support/mail-world.ts';
+import { rawMail } from '../../server/test/support/raw-mail.ts';
+import type { TestServer } from '../../server/test/support/scenario.ts';
+import { built, expectAccessible, openPage, signIn } from './support/site.ts';
+
+const chromium = findChromium();
+const long = { timeout: 60_000 };
+
+const letter = `<style>.big { color: #aa0000 }</style><p class="big" style="background:#fff">Spring sale</p>
+<img src="https://pixels.example/one.gif"><script>document.title = 'taken'</script><blockquote>What was said before</blockquote>`;
+
+describe.skipIf(chromium === null)('an inbox', () => {
+  describeEngines('of a shop', (engine) => {
+    let server: TestServer;
+    let browser: Browser;
+    let page: Page;
+    let misdeeds: Misdeeds;
+    /** What a browser does is the same above each engine. */
+    const once = test.skipIf(engine !== sqlite);
+    const at = (search = ''): string => `${server.running.url}/a/main/inbox${search}`;
+    const text = (words: string | RegExp) => page.getByText(words).first();
+    const row = (words: string | RegExp) => page.locator('[data-conversation]').filter({ hasText: words });
+    const rows = () => page.locator('[data-conversation]');
+    const emailOf = async (subject: string) =>
+      (await server.data(`GET /api/emails?search=subject:"${subject}"&folder=inbox`, { as: 'ann' }))[0];
+    const scrollTo = (top: number) => page.evaluate(`document.querySelector('[data-list]').scrollTop = ${top}`);
+    /** Something about the frame of the mail that is shown. */
+    const inFrame = (script: string) =>
+      page.evaluate(`(() => { const frame = document.querySelector('iframe'); ${script} })()`);
+    const arrive = (mail: Parameters<typeof rawMail>[0]) => upload(server, 'ann', 1, rawMail(mail));
+
+    beforeAll(async () => {
+      built();
+      server = await openMailWorld(engine);
+      const mails = demoMail({
+        seed: 7,
+        count: 150,
+        until: new Date('2026-11-01T12:00:00Z'),
+        inbox: { name: 'Shop', address: 'shop@example.com' },
+      });
+      for (const box of ['INBOX', 'Sent']) {
+        const those = mails.filter(({ mailbox }) => mailbox === box);
+        await upload(server, 'ann', 1, writeMbox(those), 'application/mbox', `&mailbox=${box}`);
+      }
+      await arrive({
+        subject: 'Spring sale',
+        from: 'Offers <offers@shop.example>',
+        id: 's1@shop.example',
+        html: letter,
+      });
+      await arrive({
+        subject: 'Broken turntable',
+        from: 'Cora Lind <cora@example.net>',
+        id: 't1@example.net',
+        text: 'The tonearm is loose.\n\nOn Monday Shop wrote:\n> Enjoy the record.',
+      });
+      await server.data('POST /api/permissions:create', {
+        body: { role: 'editor', resource: 'campaign', actions: ['publish', 'get', 'list'] },
+      });
+      browser = await openBrowser(chromium!);
+      ({ page, misdeeds } = await openPage(browser, server.running.url));
+    }, 90_000);
+    afterAll(async () => {
+      await browser?.close();
+      await server?.stop();
+    });
+
+    test('the list has the newest first, and goes on as somebody scrolls', long, async () => {
+      await page.goto(at());
+      await signIn(page, 'ann@example.com', 'correct horse');
+      await rows().first().waitFor();
+      await expectAccessible(page, 'inbox');
+      const times = await page.evaluate(
+        "[...document.querySelectorAll('[data-conversation] time')].map((each) => each.dateTime)",
+      );
+      expect(times).toEqual([...(times as string[])].sort().reverse());
+      for (let n = 0; n < 12; n += 1) {
+        await scrollTo(100_000);
+        await page.waitForTimeout(60);
+      }
+      const asked = 'GET /api/conversations?folder=inbox&pageSize=1&count=exact';
+      const { count } = (await server.call(asked, { as: 'ann' })).body.meta;
+      await page.locator(`li[aria-posinset="${count}"]`).waitFor();
+      await scrollTo(0);
+    });
+
+    test('opening one marks it read; what it quotes is folded', long, async () => {
+      await row('Broken turntable').click();
+      await text('The tonearm is loose.').waitFor();
+      expect(await page.getByText('Enjoy the record.').count()).toBe(0);
+      await page.getByRole('button', { name: 'Quoted text' }).click();
+      await text('Enjoy the record.').waitFor();
+      await expect.poll(async () => (await emailOf('Broken turntable')).read).toBe(true);
+      await expectAccessible(page, 'thread');
+    });
+
+    test('HTML of strangers runs nothing and loads nothing', long, async () => {
+      await row('Spring sale').click();
+      const frame = page.frameLocator('iframe[title="Text of the message"]');
+      await frame.getByText('Spring sale').waitFor();
+      const look = 'return frame.contentWindow.getComputedStyle(frame.contentDocument.querySelector("p")).color;';
+      expect(await inFrame(look)).toBe('rgb(170, 0, 0)');
+      expect(await page.locator('iframe').getAttribute('sandbox')).not.toContain('allow-scripts');
+      await text(/Images of other servers are not loaded/).waitFor();
+      expect(await frame.getByText('What was said before').isVisible()).toBe(false);
+      expect(await page.title()).not.toBe('taken');
+      await expectAccessible(page, 'HTML mail');
+      expect(misdeeds.foreign).toEqual([]);
+      // The wall itself: even what got past both cleanings would load nothing, neither elsewhere nor here.
+      let hits = 0;
+      const elsewhere = createServer((_request, response) => {
+        hits += 1;
+        response.end();
+      });
+      await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
+      const pixel = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/two.gif`;
+      const blocked: Promise<Request> = page.waitForEvent('requestfailed');
+      await inFrame(`frame.contentDocument.querySelector('img').src = '${pixel}';`);
+      expect((await blocked).failure()?.errorText).toBe('csp');
+      elsewhere.close();
+      expect(hits).toBe(0);
+      misdeeds.foreign.length = 0;
+      await page.keyboard.press('Escape');
+    });
+
+    test('stars, and the filters of what is unread or starred', long, async () => {
+      await row('Broken turntable').getByRole('button', { name: 'Star' }).click();
+      await expect.poll(async () => (await emailOf('Broken turntable')).starred).toBe(true);
+      await page.getByRole('button', { name: 'Starred' }).last().click();
+      await row('Broken turntable').waitFor();
+      expect(page.url()).toContain('starred=true');
+      await expect.poll(() => row('Spring sale').count()).toBe(0);
+      await page.getByRole('button', { name: 'Starred' }).last().click();
+      await page.getByRole('button', { name: 'Unread', exact: true }).click();
+      await expect.poll(() => row('Broken turntable').count()).toBe(0);
+      await page.getByRole('button', { name: 'Unread', exact: true }).click();
+      await row('Broken turntable').waitFor();
+    });
+
+    once('a star that is refused is put right, and said', long, async () => {
+      await page.route('**/api/emails:batchUpdate*', (route) =>
+        route.fulfill({
+          status: 403,
+          contentType: 'application/json',
+          body: JSON.stringify({ error: 'No permissions', code: 'NO_PERMISSION', message: 'Not with this role.' }),
+        }),
+      );
+      await row('Spring sale').getByRole('button', { name: 'Star' }).click();
+      await text('Not with this role.').waitFor();
+      await row('Spring sale').locator('button[aria-pressed=false]').waitFor({ state: 'attached' });
+      await page.unroute('**/api/emails:batchUpdate*');
+      await page.getByRole('button', { name: 'Dismiss' }).last().click();
+    });
+
+    once('search takes operators, and says what it cannot read', long, async () => {
+      await page.keyboard.press('/');
+      await page.keyboard.type('from:cora tonearm');
+      await expectAccessible(page, 'search');
+      await page.keyboard.press('Enter');
+      await expect.poll(() => rows().count()).toBe(1);
+      await row('Broken turntable').waitFor();
+      await page.keyboard.press('/');
+      await page.keyboard.press('ControlOrMeta+A');
+      await page.keyboard.type('is:happy');
+      await page.keyboard.press('Enter');
+      await text(/is:happy/).waitFor();
+      await page.getByRole('button', { name: 'Clear the search' }).click();
+      await row('Spring sale').waitFor();
+    });
+
+    test('an answer is saved by itself, sent into the outbox, and called back', long, async () => {
+      await row('Broken turntable').click();
+      await text('The tonearm is loose.').waitFor();
+      await page.keyboard.press('r');
+      await page.getByRole('textbox', { name: 'Text' }).waitFor();
+      await page.keyboard.type('We send you a new one.');
+      await text('Draft saved').waitFor();
+      await expectAccessible(page, 'reply');
+      const [draft] = await server.data('GET /api/emails?folder=drafts', { as: 'ann' });
+      expect(draft).toMatchObject({ subject: 'Re: Broken turntable', to: [{ address: 'cora@example.net' }] });
+      await page.keyboard.press('ControlOrMeta+Enter');
+      await text('Waits in the outbox.').waitFor();
+      expect(await server.data('GET /api/emails?folder=outbox', { as: 'ann' })).toHaveLength(1);
+      await page.getByRole('button', { name: 'Call back' }).click();
+      await page.getByRole('textbox', { name: 'Text' }).waitFor();
+      await expect(page.getByRole('textbox', { name: 'Text' }).inputValue()).resolves.toContain(
+        'We send you a new one.',
+      );
+      await page.getByRole('button', { name: 'Discard the draft' }).click();
+      await expect.poll(async () => (await server.data('GET /api/emails?folder=drafts', { as: 'ann' })).length).toBe(0);
+      expect(await server.data('GET /api/emails?folder=outbox', { as: 'ann' })).toEqual([]);
+    });
+
+    test('what is archived or deleted is gone at once, and comes back', long, async () => {
+      await page.goto(at());
+      await row('Spring sale').click();
+      await page.keyboard.press('e');
+      await text('Conversation archived.').waitFor();
+      expect(await row('Spring sale').count()).toBe(0);
+      await expect
+        .poll(async () => (await server.data('GET /api/emails?folder=archive', { as: 'ann' })).length)
+        .toBe(1);
+      await page.keyboard.press('z');
+      await row('Spring sale').waitFor();
+      await expect.poll(async () => (await emailOf('Spring sale'))?.folder).toBe('inbox');
+      await row('Spring sale').getByRole('checkbox').check();
+      await row('Broken turntable').getByRole('checkbox').check();
+      await text('2 selected').waitFor();
+      await expectAccessible(page, 'selected');
+      await page.getByRole('region', { name: 'Conversations' }).getByRole('button', { name: 'Delete' }).click();
+      await text('2 conversations moved to the trash.').waitFor();
+      await expect.poll(async () => (await server.data('GET /api/emails?folder=trash', { as: 'ann' })).length).toBe(2);
+      await page.getByRole('status').getByRole('button', { name: 'Undo' }).last().click();
+      await row('Spring sale').waitFor();
+      await expect.poll(async () => (await server.data('GET /api/emails?folder=trash', { as: 'ann' })).length).toBe(0);
+    });
+
+    test('mail that arrives and campaigns show without a reload, and nothing jumps', long, async () => {
+      await arrive({ subject: 'At the top', from: 'New <new@example.net>', id: 'n1@example.net', text: 'Hello' });
+      await row('At the top').waitFor();
+      await scrollTo(900);
+      await page.waitForTimeout(100);
+      await arrive({ subject: 'Further down', from: 'New <new@example.net>', id: 'n2@example.net', text: 'Hello' });
+      await page.getByRole('button', { name: '1 new' }).waitFor();
+      expect(await page.evaluate("document.querySelector('[data-list]').scrollTop")).toBe(900);
+      await page.getByRole('button', { name: '1 new' }).click();
+      await row('Further down').waitFor();
+      await server.data('POST /api/changes:publish', {
+        as: 'ann',
+        body: { name: 'campaign.sent', payload: { to: 12 } },
+      });
+      await text('Campaign: sent').waitFor();
+    });
+
+    test('offline and back: what came meanwhile is there', long, async () => {
+      await page.context().setOffline(true);
+      await text('Offline. What you see may be old.').waitFor();
+      await row('Spring sale').getByRole('button', { name: 'Star' }).click();
+      await text(/could not be reached/).waitFor();
+      await page.context().setOffline(false);
+      await arrive({ subject: 'While away', from: 'New <new@example.net>', id: 'n3@example.net', text: 'Hello' });
+      await row('While away').waitFor();
+    });
+
+    once('by keyboard alone: go there, open, mark unread, look at the keys', long, async () => {
+      await page.goto(`${server.running.url}/a/main/data`);
+      await page.getByRole('navigation', { name: 'Main' }).waitFor();
+      await page.keyboard.press('g');
+      await page.keyboard.press('i');
+      await rows().first().waitFor();
+      await page.waitForTimeout(1300);
+      await page.keyboard.press('j');
+      await page.keyboard.press('j');
+      await page.keyboard.press('Enter');
+      await page.getByRole('region', { name: 'Conversation', exact: true }).locator('article').first().waitFor();
+      await page.keyboard.press('u');
+      await page.locator('[data-current][data-unread]').waitFor();
+      await page.keyboard.press('?');
+      await page.getByRole('dialog').waitFor();
+      await page.waitForTimeout(400); // it fades in
+      await expectAccessible(page, 'keys');
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('Control+k');
+      await page.keyboard.type('archive');
+      await page
+        .getByRole('option', { name: /Archive/ })
+        .first()
+        .waitFor();
+      await page.keyboard.press('Escape');
+    });
+
+    once('on a phone: list, thread, folders; in the dark', long, async () => {
+      const size = { viewport: { width: 390, height: 780 }, colorScheme: 'dark' } as const;
+      const phone = await openPage(browser, server.running.url, size);
+      await phone.page.goto(at());
+      await signIn(phone.page, 'ann@example.com', 'correct horse');
+      await phone.page.locator('[data-conversation]').first().waitFor();
+      await expectAccessible(phone.page, 'phone list');
+      await phone.page.locator('[data-conversation]').filter({ hasText: 'Broken turntable' }).click();
+      await phone.page.getByText('The tonearm is loose.').waitFor();
+      await expectAccessible(phone.page, 'phone thread');
+      await phone.page.getByRole('button', { name: 'Back to the list' }).click();
+      await phone.page.getByRole('button', { name: 'Folders' }).click();
+      await phone.page.getByRole('dialog').getByRole('button', { name: 'Sent' }).click();
+      await phone.page.locator('[data-conversation]').first().waitFor();
+      const width = await phone.page.evaluate('document.documentElement.scrollWidth');
+      expect(width).toBeLessThanOrEqual(390);
+      await phone.page.context().close();
+    });
+
+    once('a file is looked at, and a list that is slow or refused says so', long, async () => {
+      const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+      const attachments = [{ name: 'tonearm.png', type: 'image/png', content: Buffer.from(png, 'base64') }];
+      await arrive({
+        subject: 'A picture',
+        from: 'New <new@example.net>',
+        id: 'p1@example.net',
+        text: 'See',
+        attachments,
+      });
+      await page.goto(at());
+      await row('A picture').click();
+      await page.getByRole('button', { name: 'Look at tonearm.png' }).click();
+      await page.getByRole('dialog').getByRole('img', { name: 'tonearm.png' }).waitFor();
+      await page.keyboard.press('Escape');
+      const list = '**/api/conversations:list*';
+      const body = { error: 'Too Many Requests', code: 'RATE_LIMITED', message: 'Wait 5 seconds.', retryAfter: 5 };
+      await page.route(list, (route) =>
+        route.fulfill({ status: 429, contentType: 'application/json', body: JSON.stringify(body) }),
+      );
+      const folders = page.getByRole('navigation', { name: 'Folders' });
+      await folders.getByRole('button', { name: 'Sent' }).click();
+      await text(/Trying again in \d s/).waitFor();
+      await page.unroute(list);
+      await page.route(list, () => {});
+      await folders.getByRole('button', { name: 'All mail' }).click();
+      await page.getByRole('status', { name: 'Loading…' }).waitFor();
+      await page.unroute(list);
+    });
+
+    once('who has no account is told how to come by one', long, async () => {
+      const other = await openPage(browser, server.running.url);
+      await other.page.goto(at());
+      await signIn(other.page, 'bob@example.com', 'correct horse');
+      await other.page.getByText('No mail account yet').waitFor();
+      await expectAccessible(other.page, 'no account');
+      await other.page.context().close();
+    });
+
+    test('nothing of it broke the page’s policy, or called anybody else', () => {
+      // The last two: the policy of a mail's frame at work, against the test and its watching script.
+      const expected =
+        /status of (400|403|429)|ERR_INTERNET_DISCONNECTED|two\.gif|Blocked script execution in 'about:blank'/;
+      expect({ ...misdeeds, errors: misdeeds.errors.filter((each) => !expected.test(each)) }).toEqual({
+        violations: [],
+        errors: [],
+        foreign: [],
+      });
+    });
+  });
+});
