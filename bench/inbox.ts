@@ -88,6 +88,7 @@ async function reacting(page: Page, press: () => Promise<void>, shown: string): 
       const before = (() => ${shown})();
       addEventListener('keydown', () => {
         const start = performance.now();
+        setTimeout(() => resolve(5000), 5000);
         const look = () => ((() => ${shown})() === before ? requestAnimationFrame(look) : resolve(performance.now() - start));
         look();
       }, { once: true, capture: true });
