@@ -3,11 +3,15 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** The files that take longest, the longest first: one that began last would lengthen the run by all that it takes. */
 const longest = [
   'contract/same-answers',
-  'contract/streams',
   'hostile/second-path',
+  'web/test/access',
+  'contract/streams',
   'contract/schema-scale',
   'contract/hopeless-requests',
   'contract/audit-chain',
+  'web/test/story',
+  'web/test/inbox',
+  'web/test/states',
   'contract/webhooks',
   'contract/realtime-load',
   'contract/changes-under-load',
@@ -15,6 +19,9 @@ const longest = [
   'contract/event-sync',
   'contract/read-oracle',
   'api/application-states',
+  'contract/mail-corpus',
+  'mail/corpus',
+  'hostile/mail-sight',
 ];
 
 /** The order in which test files begin. */

@@ -3,7 +3,7 @@ import { type BigStore, bigStore } from '../support/big-store.ts';
 import { describeEngines } from '../support/engines.ts';
 
 /** A million by HOPELESS_RECORDS; the suite takes fewer, so that others find their turn. */
-const records = Number(process.env['HOPELESS_RECORDS'] ?? 300_000);
+const records = Number(process.env['HOPELESS_RECORDS'] ?? 200_000);
 
 interface Hopeless {
   readonly name: string;

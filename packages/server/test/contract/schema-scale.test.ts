@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { describeEngines } from '../support/engines.ts';
+import { describeEngines, type Engine } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
 const definition = (name: string): object => ({
@@ -11,7 +11,12 @@ const definition = (name: string): object => ({
   ],
 });
 
-describeEngines('two thousand collections', (engine) => {
+/** In sets of 250: on PostgreSQL fewer, since each takes four times as long there; `SCHEMA_SETS=8` for both. */
+const setsOf = ({ name }: Engine): number => Number(process.env['SCHEMA_SETS'] ?? (name === 'sqlite' ? 8 : 3));
+
+describeEngines('very many collections', (engine) => {
+  const sets = setsOf(engine);
+  const count = sets * 250;
   let server: TestServer;
   const created: number[] = [];
   let made = 0;
@@ -30,7 +35,7 @@ describeEngines('two thousand collections', (engine) => {
     server = await TestServer.start(engine);
     await server.data('POST /api/collections:create', { body: { name: 'first' } });
     created.push(await timed());
-    for (let set = 0; set < 8; set += 1)
+    for (let set = 0; set < sets; set += 1)
       await server.data('POST /api/collections:apply', {
         body: Array.from({ length: 250 }, (_, index) => definition(`c${set * 250 + index}`)),
       });
@@ -38,9 +43,11 @@ describeEngines('two thousand collections', (engine) => {
   }, 240_000);
   afterAll(() => server.stop());
 
-  test('the 2,001st costs less than 50 ms more than the second', () => {
+  test(`one beside ${count} costs less than 50 ms more than the second`, () => {
     const [second, last] = created as [number, number];
-    process.stdout.write(`${engine.name}: a collection ${second.toFixed(1)} ms, beside 2,000 ${last.toFixed(1)} ms\n`);
+    process.stdout.write(
+      `${engine.name}: a collection ${second.toFixed(1)} ms, beside ${count} ${last.toFixed(1)} ms\n`,
+    );
     expect(last - second).toBeLessThan(50);
   });
 
@@ -77,8 +84,8 @@ describeEngines('two thousand collections', (engine) => {
     await server.running.stop();
     const from = performance.now();
     await server.boot();
-    process.stdout.write(`${engine.name}: a start with 2,000 ${(performance.now() - from).toFixed(0)} ms\n`);
+    process.stdout.write(`${engine.name}: a start with ${count} ${(performance.now() - from).toFixed(0)} ms\n`);
     expect(performance.now() - from).toBeLessThan(3000);
-    expect(await server.data('GET /api/c1999:list?appends=previous')).toEqual([]);
+    expect(await server.data(`GET /api/c${count - 1}:list?appends=previous`)).toEqual([]);
   });
 });

@@ -1,12 +1,16 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { bigStore } from '../support/big-store.ts';
-import { describeEngines } from '../support/engines.ts';
+import { describeEngines, type Engine } from '../support/engines.ts';
 
-const records = 1_000_000;
+/** Of PostgreSQL fewer, since filling it takes longer than the streams; `STREAM_RECORDS=1000000` for both. */
+const recordsOf = ({ name }: Engine): number =>
+  Number(process.env['STREAM_RECORDS'] ?? (name === 'sqlite' ? 1_000_000 : 400_000));
 const newline = 10;
 
 describeEngines('streams', (engine) => {
-  test('a million records in bounded memory, as lines and as a list, in any order', { timeout: 300_000 }, async () => {
+  const records = recordsOf(engine);
+  const leftOut = Math.round(records * 0.7);
+  test(`${records} records in bounded memory, as lines and as a list, in any order`, { timeout: 300_000 }, async () => {
     const store = await bigStore(engine, records);
     onTestFinished(() => store.remove());
     const lines = async (query: string): Promise<{ count: number; last: { n: number; id: number }; took: number }> => {
@@ -34,8 +38,8 @@ describeEngines('streams', (engine) => {
     // Alone on a machine it stays below 200; beside the rest of the suite the collector lags.
     if (inOrder !== null) expect(inOrder).toBeLessThan(256);
     // No index gives this order: a sort for each page would take most of an hour.
-    const sorted = await lines('sort=-words&fields=id,n&filter={"n":{"$not":{"$between":[2,700000]}}}');
-    expect([sorted.count, sorted.last.id]).toEqual([records - 699_999, 1]); // "one", before all that begin with "some"
+    const sorted = await lines(`sort=-words&fields=id,n&filter={"n":{"$not":{"$between":[2,${leftOut}]}}}`);
+    expect([sorted.count, sorted.last.id]).toEqual([records - leftOut + 1, 1]); // "one", before all that begin with "some"
     const after = store.server.peakMemory;
     process.stdout.write(
       `${engine.name}: ${Math.round(records / (plain.took / 1000))} lines/s, in an order of no index ${Math.round(sorted.count / (sorted.took / 1000))}; at most ${before?.toFixed(0)}, ${inOrder?.toFixed(0)}, ${after?.toFixed(0)} MB\n`,

@@ -47,8 +47,13 @@ export async function signIn(page: Page, email = rootEmail, password = rootPassw
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
+/** Pages that were looked at: they are the same above either engine. */
+const checked = new Set<string>();
+
 /** No serious finding of axe on the page as it is. */
 export async function expectAccessible(page: Page, what: string): Promise<void> {
+  if (checked.has(what)) return;
+  checked.add(what);
   await page.evaluate(axe);
   const found = (await page.evaluate(
     "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }).then((r) => r.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical').map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + n.failureSummary.slice(0, 200)).join(' | ')))",

@@ -141,4 +141,5 @@ UPDATE "tags_N" SET "deletedat_N"=$1::timestamptz,"deletedwith_N"=$2::int8,_v=_v
 
 -- destroy by filter
 SELECT count(*) FROM (SELECT 1 FROM "albums_N" WHERE ("albums_N"."title_N"=$1::text AND (SELECT version FROM _meta)=$2::int8) LIMIT 100001) c
+SELECT "albums_N"."id_N" FROM "albums_N" WHERE ("albums_N"."title_N"=$1::text AND (SELECT version FROM _meta)=$2::int8)
 DELETE FROM "albums_N" WHERE ("albums_N"."title_N"=$1::text AND (SELECT version FROM _meta)=$2::int8) RETURNING "albums_N"."id_N"

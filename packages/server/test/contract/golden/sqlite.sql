@@ -143,4 +143,5 @@ UPDATE "tags_N" SET "deletedat_N"=?,"deletedwith_N"=?,_v=_v+1 WHERE (("tags_N".r
 
 -- destroy by filter
 SELECT count(*) FROM (SELECT 1 FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND "albums_N"."title_N"=?) LIMIT 100001) c
+SELECT "albums_N"."id_N" FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND "albums_N"."title_N"=?)
 DELETE FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND "albums_N"."title_N"=?) RETURNING "albums_N"."id_N"
