@@ -50,13 +50,14 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** Pages that were looked at: they are the same above either engine. */
 const checked = new Set<string>();
 
-/** No serious finding of axe on the page as it is. */
+/** No serious finding of axe on the page once it has come to rest: what fades in has no contrast yet. */
 export async function expectAccessible(page: Page, what: string): Promise<void> {
   if (checked.has(what)) return;
   checked.add(what);
   await page.evaluate(axe);
-  const found = (await page.evaluate(
-    "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }).then((r) => r.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical').map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + n.failureSummary.slice(0, 200)).join(' | ')))",
-  )) as string[];
-  expect(found, what).toEqual([]);
+  const found = async (): Promise<string[]> =>
+    (await page.evaluate(
+      "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }).then((r) => r.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical').map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + n.failureSummary.slice(0, 200)).join(' | ')))",
+    )) as string[];
+  await expect.poll(found, { message: what, timeout: 5000, interval: 200 }).toEqual([]);
 }
