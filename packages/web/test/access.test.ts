@@ -2,10 +2,10 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, type Misdeeds, openBrowser } from '../../server/test/support/browser.ts';
-import { describeEngines, sqlite } from '../../server/test/support/engines.ts';
+import { sqlite } from '../../server/test/support/engines.ts';
 import { Receiver } from '../../server/test/support/receiver.ts';
 import { TestServer } from '../../server/test/support/scenario.ts';
-import { built, expectAccessible, openPage, signIn } from './support/site.ts';
+import { built, describeSites, expectAccessible, openPage, signIn } from './support/site.ts';
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
@@ -18,10 +18,6 @@ interface Site {
   readonly page: Page;
   readonly misdeeds: Misdeeds;
 }
-
-/** What these pages ask is tested on both engines; `WEB_ENGINES=all` shows them on both too. */
-const describeSites: typeof describeEngines = (name, body) =>
-  process.env['WEB_ENGINES'] === 'all' ? describeEngines(name, body) : describe(`${name} (sqlite)`, () => body(sqlite));
 
 async function opened(engine: typeof sqlite): Promise<Site> {
   built();

@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { demoMail } from '../../server/src/mail/demo/demo-mail.ts';
 import { writeMbox } from '../../server/src/mail/files/mbox-writer.ts';
 import { findChromium, type Misdeeds, openBrowser } from '../../server/test/support/browser.ts';
-import { describeEngines, sqlite } from '../../server/test/support/engines.ts';
+import { sqlite } from '../../server/test/support/engines.ts';
 import { openMailWorld, upload } from '../../server/test/support/mail-world.ts';
 import { rawMail } from '../../server/test/support/raw-mail.ts';
 import type { TestServer } from '../../server/test/support/scenario.ts';
-import { built, expectAccessible, openPage, signIn } from './support/site.ts';
+import { built, describeSites, expectAccessible, openPage, signIn } from './support/site.ts';
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
@@ -19,7 +19,7 @@ const letter = `<style>.big { color: #aa0000 }</style><p class="big" style="back
 <img src="https://pixels.example/one.gif"><script>document.title = 'taken'</script><blockquote>What was said before</blockquote>`;
 
 describe.skipIf(chromium === null)('an inbox', () => {
-  describeEngines('of a shop', (engine) => {
+  describeSites('of a shop', (engine) => {
     let server: TestServer;
     let browser: Browser;
     let page: Page;

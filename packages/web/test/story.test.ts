@@ -1,15 +1,14 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, type Misdeeds, openBrowser } from '../../server/test/support/browser.ts';
-import { describeEngines } from '../../server/test/support/engines.ts';
 import { TestServer } from '../../server/test/support/scenario.ts';
-import { built, expectAccessible, openPage, rootEmail, rootPassword } from './support/site.ts';
+import { built, describeSites, expectAccessible, openPage, rootEmail, rootPassword } from './support/site.ts';
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
 
 describe.skipIf(chromium === null)('from an empty server to work', () => {
-  describeEngines('the interface', (engine) => {
+  describeSites('the interface', (engine) => {
     let server: TestServer;
     let browser: Browser;
     let page: Page;

@@ -4,8 +4,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import { type Misdeeds, watched } from '../../../server/test/support/browser.ts';
+import { describeEngines, sqlite } from '../../../server/test/support/engines.ts';
 
 export const rootEmail = 'root@example.com';
 export const rootPassword = 'correct horse battery';
@@ -44,6 +45,10 @@ export async function signIn(page: Page, email = rootEmail, password = rootPassw
     .first()
     .waitFor();
 }
+
+/** What pages ask of the API is tested on both engines; `WEB_ENGINES=all` shows the pages on both too. */
+export const describeSites: typeof describeEngines = (name, body) =>
+  process.env['WEB_ENGINES'] === 'all' ? describeEngines(name, body) : describe(`${name} (sqlite)`, () => body(sqlite));
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
