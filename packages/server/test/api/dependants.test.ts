@@ -3,10 +3,8 @@ import type { LoggedEvent } from '../../src/changes/change-log.ts';
 import { limits } from '../../src/protocol/limits.ts';
 import { fieldOf } from '../../src/schema/registry.ts';
 import { describeEngines } from '../support/engines.ts';
+import type { Json } from '../support/json.ts';
 import { type Scenario, TestServer } from '../support/scenario.ts';
-
-// biome-ignore lint/suspicious/noExplicitAny: events and entries are plain JSON
-type Json = any;
 
 const belongsTo = (name: string, target: string, onDelete?: string): object => ({
   name,

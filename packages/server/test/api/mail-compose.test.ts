@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
+import type { Json } from '../support/json.ts';
 import { openMailWorld, upload } from '../support/mail-world.ts';
 import { rawMail } from '../support/raw-mail.ts';
 import type { Reply, Scenario, TestServer } from '../support/scenario.ts';
@@ -29,8 +30,7 @@ describeEngines('writing mail', (engine) => {
 
   const save = (body: object, as = 'ann', headers = {}): Promise<Reply> =>
     server.call('POST /api/emails:saveDraft', { as, body, headers });
-  // biome-ignore lint/suspicious/noExplicitAny: records of replies
-  const get = (id: number, as = 'ann'): Promise<any> => server.data(`GET /api/emails/${id}`, { as });
+  const get = (id: number, as = 'ann'): Promise<Json> => server.data(`GET /api/emails/${id}`, { as });
   /** The bytes of a message as they are stored. */
   const raw = async (id: number): Promise<string> => {
     const { database, mail } = server.running.applications.main;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
+import type { Json } from '../support/json.ts';
 import { openMailWorld, upload } from '../support/mail-world.ts';
 import { type RawMail, rawMail } from '../support/raw-mail.ts';
 import type { Scenario, TestServer } from '../support/scenario.ts';
@@ -53,8 +54,7 @@ const messages: readonly RawMail[] = [
 
 describeEngines('an inbox', (engine) => {
   let server: TestServer;
-  // biome-ignore lint/suspicious/noExplicitAny: records of replies
-  let emails: any[];
+  let emails: Json[];
   const subjects = async (query: string, as = 'ann'): Promise<string[]> =>
     ((await server.data(`GET /api/emails?${query}`, { as })) as { subject: string }[]).map((each) => each.subject);
   const idOf = (index: number): number => emails[index].id as number;

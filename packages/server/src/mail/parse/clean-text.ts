@@ -1,7 +1,6 @@
-// biome-ignore-all lint/suspicious/noControlCharactersInRegex: they are what is taken out
-
-const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
-const allControls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
+/** Those of ASCII, but for tab and line end. */
+const controls = /[\p{Cc}--[\t\n\u0080-\u009f]]/gv;
+const allControls = /[\p{Cc}\u2028\u2029]+/gu;
 /** Marks that turn the direction of what follows: `gpj.exe` read as `exe.jpg`. */
 const directionMarks = /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/g;
 

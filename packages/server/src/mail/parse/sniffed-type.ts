@@ -9,6 +9,10 @@ const beginnings: readonly (readonly [type: string, bytes: readonly (number | nu
 ];
 
 const looked = 4096;
+/** What no text holds: controls of ASCII that are no space. */
+const controls = /[\p{Cc}--[\s\u0080-\u009f]]/v;
+/** Text of several alphabets (ISO 2022) holds it. */
+const shift = '\u001b';
 
 /** What the bytes say they are, of the kinds that may be shown inline; null for all others, among them SVG and HTML that says so. */
 export function sniffedType(bytes: Uint8Array): string | null {
@@ -22,8 +26,7 @@ function isPlainText(bytes: Uint8Array): boolean {
   if (bytes.length === 0) return false;
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: what no text holds
-    return !/[\u0000-\u0008\u000e-\u001a\u001c-\u001f\u007f]/.test(text) && !/^\s*<[!?a-z]/i.test(text);
+    return !controls.test(text.replaceAll(shift, '')) && !/^\s*<[!?a-z]/i.test(text);
   } catch {
     return false;
   }

@@ -114,8 +114,7 @@ function serverOf(name: string, input: unknown, { mail }: RecordContext): unknow
 function addressOf(input: unknown): unknown {
   if (typeof input !== 'string') return input; // its schema says what is wrong
   const address = emailForm(input);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: no header is to be ended by an address
-  if (isEmail(address) && !/[\u0000-\u001f\u007f,;<>"]/.test(address)) return address;
+  if (isEmail(address) && !/[\p{Cc},;<>"]/u.test(address)) return address; // no header is to be ended by one
   throw invalidValues({ address: 'Give one e-mail address, such as ann@example.com.' });
 }
 
