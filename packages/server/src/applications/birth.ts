@@ -19,7 +19,7 @@ import {
   setUserRoles,
   userCount,
 } from '../database/identity-store.ts';
-import type { CollectionDefinition, FieldDefinition } from '../schema/definition.ts';
+import type { CollectionDefinition, FieldDefinition } from '../protocol/definition.ts';
 import type { StoredRelation } from '../schema/load-registry.ts';
 import { isMailResource, mailResources } from '../schema/mail-collections.ts';
 import {

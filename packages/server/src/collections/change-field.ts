@@ -8,7 +8,7 @@ import { countNulls, countRepeated } from '../database/column-data.ts';
 import type { Transaction } from '../database/database.ts';
 import type { Sql } from '../database/sql.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
-import type { FieldDefinition } from '../schema/definition.ts';
+import type { FieldDefinition } from '../protocol/definition.ts';
 import { checkField } from '../schema/definition-check.ts';
 import { typeOf } from '../schema/field-types.ts';
 import { changedRegistry, columnNameOf, type FieldFacts } from '../schema/load-registry.ts';

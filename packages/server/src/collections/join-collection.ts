@@ -1,4 +1,4 @@
-import type { CollectionDefinition } from '../schema/definition.ts';
+import type { CollectionDefinition } from '../protocol/definition.ts';
 import type { Collection, JoinFields } from '../schema/registry.ts';
 import type { NewField } from './resolve-fields.ts';
 

@@ -1,4 +1,4 @@
-import type { CollectionOptions, FieldDefinition } from '../schema/definition.ts';
+import type { CollectionOptions, FieldDefinition } from '../protocol/definition.ts';
 import type { FieldFacts } from '../schema/load-registry.ts';
 import type { NewField } from './resolve-fields.ts';
 

@@ -1,5 +1,5 @@
 import { type ErrorDetails, invalidDefinition } from '../protocol/api-error.ts';
-import type { FieldDefinition } from '../schema/definition.ts';
+import type { FieldDefinition } from '../protocol/definition.ts';
 import { fieldTypes, typeOf } from '../schema/field-types.ts';
 import type { FieldFacts, StoredRelation } from '../schema/load-registry.ts';
 import { collectionNameProblem } from '../schema/names.ts';

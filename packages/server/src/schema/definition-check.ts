@@ -1,8 +1,13 @@
 import { isWellFormedJson, jsonDepth } from '../base/well-formed.ts';
 import { ApiError, type ErrorDetails, invalidDefinition } from '../protocol/api-error.ts';
+import type {
+  CollectionDefinition,
+  CollectionOptions,
+  FieldDefinition,
+  IndexDefinition,
+} from '../protocol/definition.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
-import type { CollectionDefinition, CollectionOptions, FieldDefinition, IndexDefinition } from './definition.ts';
 import { type FieldType, optionChecks } from './field-type.ts';
 import { fieldTypes, typeOf } from './field-types.ts';
 import { collectionNameProblem, fieldNameProblem } from './names.ts';

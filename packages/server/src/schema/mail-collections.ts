@@ -2,7 +2,7 @@
  * Mail in every application: accounts, the mailboxes of each, e-mails, the conversations that they belong to, and what is
  * attached to them. Who sees a record is decided by its account (access/mail-sight.ts).
  */
-import type { FieldDefinition } from './definition.ts';
+import type { FieldDefinition } from '../protocol/definition.ts';
 import type { SystemCollection, SystemField, SystemRelation } from './system-collections.ts';
 
 /** The collections that requests may name. */
