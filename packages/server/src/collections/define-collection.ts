@@ -2,12 +2,12 @@
  * Makes collections and fields: catalogue rows and storage in one transaction, so that a definition is wholly there or
  * wholly absent. Enters a checked definition; refuses names that exist and relations that do not hold.
  */
-import { insertCollection, insertField, markChanged, nameTable } from '../database/catalogue.ts';
+import { insertCollection, insertFields, markChanged, nameTable } from '../database/catalogue.ts';
 import type { Transaction } from '../database/database.ts';
 import { renumber } from '../database/positions.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
+import type { CollectionDefinition, FieldDefinition } from '../protocol/definition.ts';
 import { placeOf } from '../records/places.ts';
-import type { CollectionDefinition, FieldDefinition } from '../schema/definition.ts';
 import { isAddedKey } from '../schema/definition-check.ts';
 import { collectionOf, type FieldRow } from '../schema/load-registry.ts';
 import { physicalName } from '../schema/names.ts';
@@ -187,12 +187,9 @@ async function storeFields(
   collectionId: number,
   fields: readonly NewField[],
 ): Promise<FieldRow[]> {
-  const rows: FieldRow[] = [];
-  for (const { definition, facts } of fields) {
-    const parts = { collectionId, name: definition.name, definition, facts };
-    rows.push({ ...parts, id: await insertField(context.database, transaction, parts) });
-  }
-  return rows;
+  const rows = fields.map(({ definition, facts }) => ({ collectionId, name: definition.name, definition, facts }));
+  const ids = await insertFields(context.database, transaction, rows);
+  return rows.map((row, index) => ({ ...row, id: ids[index]! }));
 }
 
 /** Adds the foreign key that a relation needs in another collection. */
