@@ -18,7 +18,8 @@ import { changing, logged, runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { fillNewColumn } from './fill-column.ts';
 import { keptFields } from './kept-fields.ts';
-import { type NewField, resolveFields } from './resolve-fields.ts';
+import type { NewField } from './new-field.ts';
+import { resolveFields } from './resolve-fields.ts';
 import { columnDefinition, indexesOf, indexOfField } from './storage.ts';
 import { storedFacts } from './stored-facts.ts';
 
