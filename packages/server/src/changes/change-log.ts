@@ -3,8 +3,9 @@
  * as they are durable: nothing is told to anyone that a crash could take back.
  */
 import { type Database, fixed, type Transaction } from '../database/database.ts';
+import type { Published } from '../database/delivery-rows.ts';
+import { isLookedThrough, movedPositions } from '../database/outbox-position.ts';
 import { type BindEnvironment, listValue, literal, type Param, type Sql, sql, value } from '../database/sql.ts';
-import { isLookedThrough, movedPositions, type Published } from '../database/webhook-rows.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { EventHead } from '../protocol/event.ts';
 import type { Storage } from '../schema/field-type.ts';

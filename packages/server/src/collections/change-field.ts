@@ -9,7 +9,7 @@ import type { Transaction } from '../database/database.ts';
 import type { Sql } from '../database/sql.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
-import { checkField } from '../schema/definition-check.ts';
+import { checkField } from '../schema/field-definition-check.ts';
 import { typeOf } from '../schema/field-types.ts';
 import { changedRegistry, columnNameOf, type FieldFacts } from '../schema/load-registry.ts';
 import { fieldNameProblem } from '../schema/names.ts';
