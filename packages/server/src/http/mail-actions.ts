@@ -43,12 +43,12 @@ async function runImport(call: Call): Promise<Answer> {
   const { account: named, mailbox = 'INBOX' } = knownParameters(call, ['account', 'mailbox'], false);
   if (typeof named !== 'string' || named === '')
     throw new ApiError('PARAMETER_INVALID', 'account: name the account by its id or its address.');
-  if (typeof mailbox !== 'string' || mailbox === '' || mailbox.length > 1000)
-    throw new ApiError('PARAMETER_INVALID', 'mailbox: give the path of a mailbox, at most 1000 characters.');
+  if (typeof mailbox !== 'string' || !/^\P{Cc}{1,1000}$/u.test(mailbox))
+    throw new ApiError('PARAMETER_INVALID', 'mailbox: give the path of a mailbox, 1 to 1000 characters on one line.');
   if (!upload) throw mediaTypeUnsupported('Upload one message/rfc822, or an application/mbox.');
   const account = await accountInSight(context, named);
   refuseFiltered(context);
-  const place = await mailboxPlace(application.database, account.id, mailbox);
+  const place = await mailboxPlace(context, account.id, mailbox);
   const report = await importMail(application.mail, account, place, upload, { actor: actorOf(caller), requestId });
   return { data: JSON.stringify(report) };
 }

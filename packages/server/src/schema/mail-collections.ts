@@ -15,6 +15,16 @@ export function isMailResource(name: string): name is MailResource {
   return mailNames.has(name);
 }
 
+/** What a mailbox is for; an account has one of each at most. */
+export const mailboxRoles = ['inbox', 'sent', 'drafts', 'outbox', 'trash', 'junk', 'archive', 'all'] as const;
+export type MailboxRole = (typeof mailboxRoles)[number];
+
+const roleNames: ReadonlySet<string> = new Set(mailboxRoles);
+
+export function isMailboxRole(name: unknown): name is MailboxRole {
+  return roleNames.has(name as string);
+}
+
 /** What of an e-mail lies beside its row: lists do not read it, and who may get the e-mail may get it. */
 export const contentCollection = 'mailContents';
 
@@ -77,7 +87,7 @@ export const mailCollections: readonly SystemCollection[] = [
       key,
       account,
       { name: 'path', type: 'string', required: true, allowNull: false, maxLength: 1000 },
-      { name: 'role', type: 'string', pattern: '^(inbox|sent|drafts|outbox|trash|junk|archive|all)$' },
+      { name: 'role', type: 'string', pattern: `^(${mailboxRoles.join('|')})$` },
       count('messages'),
       count('unread'),
       { name: 'uidvalidity', type: 'string', maxLength: 20 },

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
+import { upload } from '../support/mail-world.ts';
 import { rawMail } from '../support/raw-mail.ts';
 import { type Scenario, TestServer } from '../support/scenario.ts';
 
@@ -32,7 +33,7 @@ describeEngines('messages are brought in', (engine) => {
       expect: {
         status: 200,
         body: { data: { stored: 1, duplicates: 0, unparsable: 0, failed: 0, problems: [] } },
-        events: ['emails.created', 'conversations.created'],
+        events: ['mailboxes.created', 'emails.created', 'conversations.created'],
       },
     },
     {
@@ -111,6 +112,16 @@ describeEngines('messages are brought in', (engine) => {
       body: rawMail({ subject: 'Lost' }),
       expect: { status: 400, body: { code: 'PARAMETER_INVALID' } },
     },
+    ...['', '%00', 'a%00b', '%0D%0A', 'x'.repeat(1001)].map(
+      (mailbox): Scenario => ({
+        name: `a mailbox that is no path is 400: ${mailbox.slice(0, 9)}`,
+        request: `${from(1)}&mailbox=${mailbox}`,
+        as: 'ann',
+        headers: eml,
+        body: rawMail({ subject: 'Lost' }),
+        expect: { status: 400, body: { code: 'PARAMETER_INVALID' } },
+      }),
+    ),
     {
       name: 'elsewhere an upload is 415',
       request: 'POST /api/accounts:create',
@@ -129,6 +140,23 @@ describeEngines('messages are brought in', (engine) => {
     },
   ];
   for (const scenario of scenarios) test(scenario.name, () => server.play(scenario).then(() => {}));
+
+  test('many at once, into mailboxes that are not there yet, wait for each other and not for ever', async () => {
+    const { id } = await server.data('POST /api/accounts:create', { as: 'bob', body: { address: 'many@example.com' } });
+    const names = Array.from({ length: 24 }, (_, index) => (index % 3 === 0 ? 'Archive' : `Box ${index}`));
+    const stored = await Promise.all(
+      ['Archives', ...names].map((name, index) =>
+        upload(server, 'bob', id, rawMail({ id: `${index}@many.example` }), 'message/rfc822', `&mailbox=${name}`),
+      ),
+    );
+    expect(stored.map((each) => each.stored)).toEqual(stored.map(() => 1));
+    const boxes: { path: string; role: string | null; messages: number }[] = await server.data(
+      'GET /api/mailboxes?pageSize=100',
+      { as: 'bob' },
+    );
+    expect(boxes.filter(({ role }) => role === 'archive')).toHaveLength(1);
+    expect(boxes.reduce((sum, { messages }) => sum + messages, 0)).toBe(25);
+  });
 
   test('what was stored outlives a restart', async () => {
     await server.running.stop();

@@ -22,21 +22,22 @@ export async function mailboxesOf(
   return rows.map(([id, path, role]) => ({ id: Number(id), path: path as string, role: role as string | null }));
 }
 
-/** Makes a mailbox; the one that is there stays as it is. */
+/** Makes a mailbox. Returns its key; null where one of that path is there, which stays as it is. */
 export async function addMailbox(
   database: Database,
   transaction: Transaction,
   account: number,
   path: string,
   role: string | null,
-): Promise<void> {
+): Promise<number | null> {
   transaction.touch('mailboxes');
-  await writing(
+  const [row] = await writing(
     database,
     transaction,
   )(
-    sql`INSERT INTO mailboxes ("accountId",path,role,messages,unread) VALUES (${value('integer', account)},${value('text', path)},${value('text', role)},0,0) ON CONFLICT ("accountId",path) DO NOTHING`,
+    sql`INSERT INTO mailboxes ("accountId",path,role,messages,unread) VALUES (${value('integer', account)},${value('text', path)},${value('text', role)},0,0) ON CONFLICT ("accountId",path) DO NOTHING RETURNING id`,
   );
+  return row ? Number(row[0]) : null;
 }
 
 /** The users who see the mail of an account; its owner is one of them. */
