@@ -69,15 +69,7 @@ export class MailIngest {
    * @throws MailTooLarge
    */
   async prepare(account: MailAccount, incoming: IncomingMail): Promise<ReadMail> {
-    const mail = await this.#parts.parser.parse(incoming.raw);
-    const moment = receivedAt(incoming.receivedAt, mail.sentAt, this.#parts.clock.now());
-    const ready = {
-      incoming,
-      mail,
-      identity: mailIdentity(incoming.raw),
-      signs: threadSigns(mail, moment),
-      receivedAt: moment,
-    };
+    const ready = await this.#read(incoming, mailIdentity(incoming.raw));
     if (this.#closed) throw new Error('the application is being closed');
     await this.#parts.blobs.put(account.id, blobsOf(ready));
     return ready;
@@ -97,7 +89,13 @@ export class MailIngest {
     const refused = new Map<number, string>();
     const ready = await Promise.all(
       messages.map((incoming, index) =>
-        known.has(identities[index]!) ? null : this.#parsed(incoming, (reason) => refused.set(index, reason)),
+        known.has(identities[index]!)
+          ? null
+          : this.#read(incoming, identities[index]!).catch((error: unknown) => {
+              if (!(error instanceof MailTooLarge)) throw error;
+              refused.set(index, error.message);
+              return null;
+            }),
       ),
     );
     if (this.#closed) throw new Error('the application is being closed');
@@ -109,23 +107,10 @@ export class MailIngest {
     return messages.map((_, index) => outcomeOf(ids[index]!, ready[index] ?? null, refused.get(index) ?? null));
   }
 
-  /** Null where it is refused. */
-  async #parsed(incoming: IncomingMail, refuse: (reason: string) => void): Promise<ReadMail | null> {
-    try {
-      const mail = await this.#parts.parser.parse(incoming.raw);
-      const moment = receivedAt(incoming.receivedAt, mail.sentAt, this.#parts.clock.now());
-      return {
-        incoming,
-        mail,
-        identity: mailIdentity(incoming.raw),
-        signs: threadSigns(mail, moment),
-        receivedAt: moment,
-      };
-    } catch (error) {
-      if (!(error instanceof MailTooLarge)) throw error;
-      refuse(error.message);
-      return null;
-    }
+  async #read(incoming: IncomingMail, identity: string): Promise<ReadMail> {
+    const mail = await this.#parts.parser.parse(incoming.raw);
+    const moment = receivedAt(incoming.receivedAt, mail.sentAt, this.#parts.clock.now());
+    return { incoming, mail, identity, signs: threadSigns(mail, moment), receivedAt: moment };
   }
 
   #write(
