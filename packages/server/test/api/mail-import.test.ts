@@ -7,6 +7,10 @@ import { type Scenario, TestServer } from '../support/scenario.ts';
 const eml = { 'content-type': 'message/rfc822' };
 const from = (account: number | string): string => `POST /api/emails:import?account=${account}`;
 
+/** Different ones, of one beginning. */
+const manyWords = (count: number, beginning: string): string =>
+  Array.from({ length: count }, (_, index) => beginning + String(index).padStart(6, '0')).join(' ');
+
 describeEngines('messages are brought in', (engine) => {
   let server: TestServer;
   beforeAll(async () => {
@@ -140,6 +144,22 @@ describeEngines('messages are brought in', (engine) => {
     },
   ];
   for (const scenario of scenarios) test(scenario.name, () => server.play(scenario).then(() => {}));
+
+  test.each([
+    ['text', { text: manyWords(10_000, 'ж'.repeat(53)) }],
+    ['subject', { subject: manyWords(20_000, 'a'), text: manyWords(10_000, 'é'.repeat(50)) }],
+  ])('no %s has more words than can be kept', async (name, mail) => {
+    const raw = rawMail({ id: `${name}@words.example`, headers: ['X-Needle: 1'], ...mail });
+    expect(await upload(server, 'ann', 1, raw)).toMatchObject({ stored: 1, failed: 0 });
+    const found = await server.data(
+      `GET /api/emails?search=${name === 'text' ? `${'ж'.repeat(53)}000003` : 'a000003'}`,
+      {
+        as: 'ann',
+      },
+    );
+    expect(found).toMatchObject([{ messageId: `${name}@words.example` }]);
+    await server.data('POST /api/emails:destroy?force=true', { as: 'ann', body: { ids: [found[0].id] } });
+  });
 
   test('many at once, into mailboxes that are not there yet, wait for each other and not for ever', async () => {
     const { id } = await server.data('POST /api/accounts:create', { as: 'bob', body: { address: 'many@example.com' } });
