@@ -81,12 +81,13 @@ export async function forgetWords(database: Database, transaction: Transaction, 
   if (ids.length > 0) await run(database.dialect.words.remove(listValue('bigint', ids)));
 }
 
-export async function readMailbox(database: Database, transaction: Transaction, id: number): Promise<StoredMailbox> {
+/** The account that a mailbox belongs to. */
+export async function accountOfMailbox(database: Database, transaction: Transaction, id: number): Promise<number> {
   const [row] = await writing(
     database,
     transaction,
-  )(sql`SELECT id,path,role FROM mailboxes WHERE id=${value('integer', id)}`);
-  return { id: Number(row![0]), path: row![1] as string, role: row![2] as string | null };
+  )(sql`SELECT "accountId" FROM mailboxes WHERE id=${value('integer', id)}`);
+  return Number(row![0]);
 }
 
 /** Keeps sealed secrets of an account beside those that it has; null takes one away. */

@@ -151,7 +151,7 @@ export class MailIngest {
   ): Promise<number[]> {
     if (fresh.length === 0) return [];
     const { changes, clock } = this.#parts;
-    const { conversations, made, merges } = await joinConversations(writer, account, fresh);
+    const { conversations, made, merges, moved } = await joinConversations(writer, account, fresh);
     const now = clock.now();
     const emails = fresh.map((each, index) => newEmail(each, conversations[index]!, account));
     const ids = await writer.addEmails(emails);
@@ -164,11 +164,12 @@ export class MailIngest {
     await writer.recount(touched);
     for (const [mailbox, list] of Map.groupBy(emails, (each) => each.mailboxId))
       await writer.countIn(mailbox, list.length, list.filter((each) => !each.read).length);
-    const event = { actor: by.actor, requestId: by.requestId, changed: [], by: null };
+    const event = { actor: by.actor, requestId: by.requestId, by: null };
     const at = isoTime(now);
-    const tell = (name: string, resource: string, tks: readonly number[]): Promise<void> =>
-      changes.append(transaction, { name, resource, tks: tks.map(String), ...event }, at);
+    const tell = (name: string, resource: string, tks: readonly number[], changed: string[] = []): Promise<void> =>
+      changes.append(transaction, { name, resource, tks: tks.map(String), changed, ...event }, at);
     await tell('emails.created', 'emails', ids);
+    await tell('emails.updated', 'emails', moved, ['conversationId']);
     await tell(
       'conversations.created',
       'conversations',
@@ -204,6 +205,8 @@ interface Joined {
   readonly conversations: readonly number[];
   readonly made: ReadonlySet<number>;
   readonly merges: Groups['merges'];
+  /** E-mails that were there and are of another conversation now. */
+  readonly moved: readonly number[];
 }
 
 /** Which conversation each message belongs to; those that begin one have it made, and those that turn out to be one are joined. */
@@ -222,7 +225,8 @@ async function joinConversations(
     fresh.map(({ signs }, index) => ({ keys: signs.keys, ...links[index]! })),
     known,
   );
-  for (const { into, others } of merges) await writer.merge(into, others);
+  const moved: number[] = [];
+  for (const { into, others } of merges) moved.push(...(await writer.merge(into, others)));
   const firsts = [...new Set(places.flatMap((place) => ('first' in place ? [place.first] : [])))];
   const ids = await writer.addConversations(firsts.map((first) => conversationSubject(fresh[first]!.mail.subject)));
   const idOf = new Map(firsts.map((first, index) => [first, ids[index]!]));
@@ -230,6 +234,7 @@ async function joinConversations(
     conversations: places.map((place) => ('first' in place ? idOf.get(place.first)! : place.conversation)),
     made: new Set(ids),
     merges,
+    moved,
   };
 }
 

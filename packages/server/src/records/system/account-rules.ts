@@ -14,6 +14,7 @@ const told = new Set(['status', 'statusReason', 'backfillDone', 'backfillTotal',
 /** Mail accounts: whoever makes one owns it, and its owner is always among its members. */
 export const accountRules: RecordRules = {
   access: false,
+  heavy: true,
 
   async prepare(body, key, context): Promise<RuledBody> {
     if (!isObject(body)) return { body: body as Body };
