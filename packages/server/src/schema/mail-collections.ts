@@ -3,6 +3,7 @@
  * attached to them. Who sees a record is decided by its account (access/mail-sight.ts).
  */
 import type { FieldDefinition } from './definition.ts';
+import { mailboxRoles } from './mailbox-roles.ts';
 import type { SystemCollection, SystemField, SystemRelation } from './system-collections.ts';
 
 /** The collections that requests may name. */
@@ -13,16 +14,6 @@ const mailNames: ReadonlySet<string> = new Set(mailResources);
 
 export function isMailResource(name: string): name is MailResource {
   return mailNames.has(name);
-}
-
-/** What a mailbox is for; an account has one of each at most. */
-export const mailboxRoles = ['inbox', 'sent', 'drafts', 'outbox', 'trash', 'junk', 'archive', 'all'] as const;
-export type MailboxRole = (typeof mailboxRoles)[number];
-
-const roleNames: ReadonlySet<string> = new Set(mailboxRoles);
-
-export function isMailboxRole(name: unknown): name is MailboxRole {
-  return roleNames.has(name as string);
 }
 
 /** What of an e-mail lies beside its row: lists do not read it, and who may get the e-mail may get it. */

@@ -8,7 +8,7 @@ import type { AskedRecordRequest } from '../../protocol/record-request.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import { requireGrant } from '../../records/read-records.ts';
 import type { RecordContext } from '../../records/record-context.ts';
-import { isMailboxRole } from '../../schema/mail-collections.ts';
+import { isMailboxRole } from '../../schema/mailbox-roles.ts';
 import { parseSearch, type SearchTerm } from './search-words.ts';
 import { textWords } from './text-words.ts';
 

@@ -2,7 +2,7 @@ import { addMailbox, mailboxesOf, type StoredMailbox } from '../../database/mail
 import { ApiError } from '../../protocol/api-error.ts';
 import { tell } from '../../records/mail-changes.ts';
 import { type RecordContext, together } from '../../records/record-context.ts';
-import { type MailboxRole, mailboxRoles } from '../../schema/mail-collections.ts';
+import { type MailboxRole, mailboxRoles } from '../../schema/mailbox-roles.ts';
 import type { MailboxPlace } from './incoming-mail.ts';
 
 /** Names by which mail programs call the mailboxes that everybody has. */

@@ -30,6 +30,8 @@ export async function moveEmails(
   const places = await reached(inside, keys, 'update');
   for (const [account, list] of Map.groupBy(places, (each) => each.accountId))
     await put(inside, list, await namedMailbox(inside, account, named));
+  // As in any update: the role's row filter admits them as they are now.
+  await requireReach(inside, keys, 'update');
   return places.length;
 }
 

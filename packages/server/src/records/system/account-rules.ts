@@ -4,6 +4,7 @@ import { emailForm, isEmail } from '../../identity/sign-in.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
+import { accountSecrets } from '../../schema/taken-names.ts';
 import { listRecords } from '../read-records.ts';
 import type { RecordContext } from '../record-context.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
@@ -18,16 +19,10 @@ export const accountRules: RecordRules = {
 
   async prepare(body, key, context): Promise<RuledBody> {
     if (!isObject(body)) return { body: body as Body };
-    const {
-      members: named,
-      password,
-      smtpPassword,
-      refreshToken,
-      clientSecret,
-      ...rest
-    } = Object.fromEntries(Object.entries(body).filter(([name]) => !told.has(name)));
+    const said = Object.entries(body).filter(([name]) => !told.has(name));
+    const { members: named, ...rest } = Object.fromEntries(said.filter(([name]) => !accountSecrets.has(name)));
     const row: Record<string, unknown> = { ...rest };
-    const given = checkedSecrets({ password, smtpPassword, refreshToken, clientSecret });
+    const given = checkedSecrets(Object.fromEntries(said.filter(([name]) => accountSecrets.has(name))));
     for (const name of ['imap', 'smtp']) if (row[name] != null) row[name] = serverOf(name, row[name], context);
     if (row['address'] !== undefined) row['address'] = addressOf(row['address']);
     const members = named === undefined ? null : await memberKeys(named, context);

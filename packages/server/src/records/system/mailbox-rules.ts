@@ -3,7 +3,7 @@ import { accountOfMailbox, mailboxesOf } from '../../database/mail/account-rows.
 import { EmailRows } from '../../database/mail/email-rows.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
-import { isMailboxRole } from '../../schema/mail-collections.ts';
+import { isMailboxRole } from '../../schema/mailbox-roles.ts';
 import { conversationsChanged, tell } from '../mail-changes.ts';
 import type { RecordContext } from '../record-context.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
