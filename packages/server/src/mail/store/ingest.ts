@@ -91,7 +91,7 @@ export class MailIngest {
       messages.map((incoming, index) =>
         known.has(identities[index]!)
           ? null
-          : this.#read(incoming, identities[index]!).catch((error: unknown) => {
+          : this.#read(incoming, identities[index]!, messages).catch((error: unknown) => {
               if (!(error instanceof MailTooLarge)) throw error;
               refused.set(index, error.message);
               return null;
@@ -107,8 +107,9 @@ export class MailIngest {
     return messages.map((_, index) => outcomeOf(ids[index]!, ready[index] ?? null, refused.get(index) ?? null));
   }
 
-  async #read(incoming: IncomingMail, identity: string): Promise<ReadMail> {
-    const mail = await this.#parts.parser.parse(incoming.raw);
+  /** @param of those that are read together. */
+  async #read(incoming: IncomingMail, identity: string, of: unknown = incoming): Promise<ReadMail> {
+    const mail = await this.#parts.parser.parse(incoming.raw, of);
     const moment = receivedAt(incoming.receivedAt, mail.sentAt, this.#parts.clock.now());
     return { incoming, mail, identity, signs: threadSigns(mail, moment), receivedAt: moment };
   }
