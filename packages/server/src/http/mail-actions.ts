@@ -9,6 +9,7 @@ import { requireGrant } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { rulesOf } from '../records/system/rules-of.ts';
 import { updateRecords } from '../records/write-records.ts';
+import { isMailboxPath, mailboxPathForm } from '../schema/mailbox-path.ts';
 import { type Answer, type Call, contextOf, type SystemAction } from './call.ts';
 import { mediaTypeUnsupported } from './error-reply.ts';
 import { isTrial, knownParameters } from './known-parameters.ts';
@@ -44,8 +45,7 @@ async function runImport(call: Call): Promise<Answer> {
   const { account: named, mailbox = 'INBOX' } = knownParameters(call, ['account', 'mailbox'], false);
   if (typeof named !== 'string' || named === '')
     throw new ApiError('PARAMETER_INVALID', 'account: name the account by its id or its address.');
-  if (typeof mailbox !== 'string' || !/^\P{Cc}{1,1000}$/u.test(mailbox))
-    throw new ApiError('PARAMETER_INVALID', 'mailbox: give the path of a mailbox, 1 to 1000 characters on one line.');
+  if (!isMailboxPath(mailbox)) throw new ApiError('PARAMETER_INVALID', `mailbox: give ${mailboxPathForm}.`);
   if (!upload) throw mediaTypeUnsupported('Upload one message/rfc822, or an application/mbox.');
   const account = await accountInSight(context, named);
   refuseFiltered(context);

@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import { upload } from '../support/mail-world.ts';
@@ -116,7 +118,15 @@ describeEngines('messages are brought in', (engine) => {
       body: rawMail({ subject: 'Lost' }),
       expect: { status: 400, body: { code: 'PARAMETER_INVALID' } },
     },
-    ...['', '%00', 'a%00b', '%0D%0A', 'x'.repeat(1001)].map(
+    {
+      name: 'nothing is no message',
+      request: from(1),
+      as: 'ann',
+      headers: eml,
+      body: '',
+      expect: { status: 400, body: { code: 'BODY_INVALID' } },
+    },
+    ...['', '%20', '%00', 'a%00b', '%0D%0A', 'x'.repeat(1001), encodeURIComponent('騴'.repeat(700))].map(
       (mailbox): Scenario => ({
         name: `a mailbox that is no path is 400: ${mailbox.slice(0, 9)}`,
         request: `${from(1)}&mailbox=${mailbox}`,
@@ -159,6 +169,28 @@ describeEngines('messages are brought in', (engine) => {
     );
     expect(found).toMatchObject([{ messageId: `${name}@words.example` }]);
     await server.data('POST /api/emails:destroy?force=true', { as: 'ann', body: { ids: [found[0].id] } });
+  });
+
+  test('an upload that breaks off stores nothing, and at no time lies where others look', async () => {
+    const left = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('tablinum-import'));
+    const broken = new AbortController();
+    async function* pieces(): AsyncGenerator<Buffer> {
+      yield Buffer.from(`From a@b.example Thu Aug 22 12:36:23 2002\n${rawMail({ subject: 'Shattered' })}\n\n`);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      expect(left()).toEqual([]);
+      broken.abort();
+      yield Buffer.from('x');
+    }
+    const sent = fetch(`${server.running.url}/api/emails:import?account=1`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${server.tokens.get('ann')}`, 'content-type': 'application/mbox' },
+      body: pieces(),
+      duplex: 'half',
+      signal: broken.signal,
+    } as never);
+    await expect(sent).rejects.toThrow(/aborted/);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await server.data('GET /api/emails?search=shattered', { as: 'ann' })).toEqual([]);
   });
 
   test('many at once, into mailboxes that are not there yet, wait for each other and not for ever', async () => {

@@ -3,6 +3,7 @@ import { accountOfMailbox, mailboxesOf } from '../../database/mail/account-rows.
 import { EmailRows } from '../../database/mail/email-rows.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
+import { isMailboxPath, mailboxPathForm } from '../../schema/mailbox-path.ts';
 import { isMailboxRole } from '../../schema/mailbox-roles.ts';
 import { conversationsChanged, tell } from '../mail-changes.ts';
 import type { RecordContext } from '../record-context.ts';
@@ -22,9 +23,8 @@ export const mailboxRules: RecordRules = {
     const row = Object.fromEntries(Object.entries(body).filter(([name]) => !told.has(name)));
     if (key !== null && ('accountId' in row || 'account' in row))
       throw new ApiError('SYSTEM_PROTECTED', 'A mailbox stays in its account.');
-    const { path } = row;
-    if (typeof path === 'string' && (path.trim() === '' || /\p{Cc}/u.test(path)))
-      throw invalidValues({ path: 'Give a name on one line, its parts joined by /.' });
+    if (typeof row['path'] === 'string' && !isMailboxPath(row['path']))
+      throw invalidValues({ path: `Give ${mailboxPathForm}.` });
     return { body: row, beside: (transaction, id) => settled(context, transaction, id as number, key === null) };
   },
 
