@@ -18,6 +18,7 @@ import { changing, logged, runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { changeable } from './drop-field.ts';
 import { checkValues, convertValues } from './field-values.ts';
+import { requireFreeName } from './free-name.ts';
 import { relationsOn } from './relation-needs.ts';
 import { renameField } from './rename-field.ts';
 import { columnDefinition, indexesOf, indexOfField } from './storage.ts';
@@ -52,8 +53,7 @@ export async function changeField(
 function checkNewName(newName: unknown, name: string, collection: Collection): void {
   const problem = fieldNameProblem(newName);
   if (problem) throw invalidDefinition({ newName: problem });
-  if (newName !== name && collection.byName.has(newName as string))
-    throw new ApiError('FIELD_EXISTS', `${collection.name} has a field "${String(newName)}" already.`);
+  if (newName !== name) requireFreeName(collection, newName as string);
 }
 
 /** The definition with its changes, checked whole; null takes a property away. */

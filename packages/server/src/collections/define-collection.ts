@@ -17,6 +17,7 @@ import { anchorKey } from './anchor-key.ts';
 import { changing, logged, runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { fillNewColumn } from './fill-column.ts';
+import { requireFreeName } from './free-name.ts';
 import { keptFields } from './kept-fields.ts';
 import type { NewField } from './new-field.ts';
 import { resolveFields } from './resolve-fields.ts';
@@ -105,8 +106,7 @@ export async function addField(
   const { registry } = context;
   const collection = registry.find(collectionName);
   if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${collectionName.slice(0, 60)}".`);
-  if (collection.byName.has(definition.name))
-    throw new ApiError('FIELD_EXISTS', `${collectionName} has a field "${definition.name}" already.`);
+  requireFreeName(collection, definition.name);
   const { scopeKey } = definition;
   if (scopeKey !== undefined && !collection.byName.get(scopeKey)?.type.sortable)
     throw invalidDefinition({ scopeKey: `"${scopeKey}" is no field by which places are told apart.` });
@@ -214,6 +214,7 @@ async function growCollection(
   registry: Registry,
 ): Promise<void> {
   const { dialect } = context.database;
+  for (const { definition } of fields) requireFreeName(collection, definition.name);
   const rows = await storeFields(context, transaction, collection.id, fields);
   await markChanged(context.database, transaction, collection.id);
   const { fields: made } = collectionOf({ ...collection }, [...keyRow(collection), ...rows]);

@@ -6,8 +6,10 @@ import { ApiError } from '../protocol/api-error.ts';
 import { requestByKeys } from '../protocol/request-normaliser.ts';
 import { accountInSight } from '../records/mail-account.ts';
 import { requireGrant } from '../records/read-records.ts';
+import type { RecordContext } from '../records/record-context.ts';
 import { rulesOf } from '../records/system/rules-of.ts';
 import { updateRecords } from '../records/write-records.ts';
+import { isMailboxPath, mailboxPathForm } from '../schema/mailbox-path.ts';
 import { type Answer, type Call, contextOf, type SystemAction } from './call.ts';
 import { mediaTypeUnsupported } from './error-reply.ts';
 import { isTrial, knownParameters } from './known-parameters.ts';
@@ -39,23 +41,33 @@ const mostKeys = 1000;
 async function runImport(call: Call): Promise<Answer> {
   const { application, upload, caller, requestId } = call;
   const context = contextOf(call);
-  requireGrant(context, context.registry.get('emails'), 'create');
+  requireWholeWriter(context);
   const { account: named, mailbox = 'INBOX' } = knownParameters(call, ['account', 'mailbox'], false);
   if (typeof named !== 'string' || named === '')
     throw new ApiError('PARAMETER_INVALID', 'account: name the account by its id or its address.');
-  if (typeof mailbox !== 'string' || mailbox === '' || mailbox.length > 1000)
-    throw new ApiError('PARAMETER_INVALID', 'mailbox: give the path of a mailbox, at most 1000 characters.');
+  if (!isMailboxPath(mailbox)) throw new ApiError('PARAMETER_INVALID', `mailbox: give ${mailboxPathForm}.`);
   if (!upload) throw mediaTypeUnsupported('Upload one message/rfc822, or an application/mbox.');
   const account = await accountInSight(context, named);
   refuseFiltered(context);
-  const place = await mailboxPlace(application.database, account.id, mailbox);
+  const place = await mailboxPlace(context, account.id, mailbox);
   const report = await importMail(application.mail, account, place, upload, { actor: actorOf(caller), requestId });
   return { data: JSON.stringify(report) };
 }
 
+/** A message says something of every field: it is brought in by who may write them all. */
+function requireWholeWriter(context: RecordContext): void {
+  const emails = context.registry.get('emails');
+  const grant = requireGrant(context, emails, 'create');
+  const denied = emails.fields.find((field) => field.core && !field.hidden && !grant.may(field));
+  if (denied)
+    throw new ApiError('FIELD_DENIED', `The role may not write "${denied.name}" of emails, and so bring none in.`);
+}
+
 async function runMove(call: Call): Promise<Answer> {
   const context = contextOf(call);
-  requireGrant(context, context.registry.get('emails'), 'update');
+  const emails = context.registry.get('emails');
+  if (!requireGrant(context, emails, 'update').may(emails.byName.get('mailbox')!))
+    throw new ApiError('FIELD_DENIED', 'The role may not write "mailbox" of emails, and so not move them.');
   const { dryRun, filterByTk } = knownParameters(call, ['filterByTk']);
   const { mailbox, ...rest } = bodyOf(call, ['ids', 'mailbox']);
   if (typeof mailbox !== 'number' && (typeof mailbox !== 'string' || mailbox === ''))

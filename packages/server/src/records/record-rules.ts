@@ -32,6 +32,8 @@ export interface RecordRules {
   ): Promise<Afterwards> | Promise<void>;
   /** Its changes are everyday work, no administrative acts: they do not enter the audit journal. */
   readonly everyday?: boolean;
+  /** One record may bring many others along: it is written beside other requests, not between them. */
+  readonly heavy?: boolean;
   /** A change alters who may do what: it moves the version on. */
   readonly access: boolean;
 }

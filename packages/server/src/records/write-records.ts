@@ -258,7 +258,7 @@ async function updateAll(
       await afterwards?.();
       return rows;
     },
-    !single,
+    !single || target.rules?.heavy,
   );
 }
 
@@ -275,7 +275,7 @@ async function destroyAll(target: Target, key: unknown, match: Match): Promise<R
     const rows = await alone(target, plan.alone, environment, true);
     if (rows.length > 0) return rows;
   }
-  return transactBounded(target, !single, async (transaction, most) => {
+  return transactBounded(target, !single || target.rules?.heavy === true, async (transaction, most) => {
     transaction.touch('*'); // records of other tables may fall or lose their link with it
     const afterwards = await guardRules(target, transaction, 'destroy', environment, null);
     if (!single) await checkReach(target, transaction, environment);

@@ -3,6 +3,7 @@
  * attached to them. Who sees a record is decided by its account (access/mail-sight.ts).
  */
 import type { FieldDefinition } from '../protocol/definition.ts';
+import { mailboxRoles } from './mailbox-roles.ts';
 import type { SystemCollection, SystemField, SystemRelation } from './system-collections.ts';
 
 /** The collections that requests may name. */
@@ -77,7 +78,7 @@ export const mailCollections: readonly SystemCollection[] = [
       key,
       account,
       { name: 'path', type: 'string', required: true, allowNull: false, maxLength: 1000 },
-      { name: 'role', type: 'string', pattern: '^(inbox|sent|drafts|outbox|trash|junk|archive|all)$' },
+      { name: 'role', type: 'string', pattern: `^(${mailboxRoles.join('|')})$` },
       count('messages'),
       count('unread'),
       { name: 'uidvalidity', type: 'string', maxLength: 20 },

@@ -133,6 +133,68 @@ describeEngines('mail accounts', (engine) => {
     expect(await server.data('GET /api/emails', { as: 'ann' })).toHaveLength(1);
   });
 
+  test('a role that writes flags alone neither moves e-mails nor brings any in; one with a row filter moves none out of it', async () => {
+    for (const name of ['flagger', 'sorter'])
+      await server.data('POST /api/roles:create', { body: { name, title: name } });
+    for (const row of [
+      { role: 'flagger', actions: ['update', 'create'], fields: ['read'] },
+      { role: 'sorter', actions: ['update'], filter: { folder: 'inbox' } },
+    ])
+      await server.data('POST /api/permissions:create', { body: { resource: 'emails', ...row } });
+    const [{ id }] = await server.data('GET /api/emails', { as: 'ann' });
+    const box = { accountId: 1, path: 'Away' };
+    const away = await server.data('POST /api/mailboxes:create', { as: 'ann', body: box });
+    for (const [name, code] of [
+      ['flagger', 'FIELD_DENIED'],
+      ['sorter', 'NO_PERMISSION'],
+    ] as const) {
+      const body = { email: `${name}@example.com`, password: 'correct horse', roles: [name] };
+      const user = await server.data('POST /api/users:create', { body });
+      server.tokens.set(name, await server.signIn(body.email, body.password));
+      await server.data('POST /api/accounts:update?filterByTk=1', { body: { members: [user.id] } });
+      for (const request of ['POST /api/emails:move', 'POST /api/emails:move?dryRun=true'])
+        await server.play({
+          name,
+          request,
+          as: name,
+          body: { ids: [id], mailbox: 'Away' },
+          expect: { status: 403, body: { code } },
+        });
+      await server.data(`PATCH /api/emails/${id}`, { as: name, body: { read: true } });
+    }
+    await server.play({
+      name: 'brings none in',
+      request: 'POST /api/emails:import?account=1',
+      as: 'flagger',
+      headers: { 'content-type': 'message/rfc822' },
+      body: rawMail({ subject: 'Whole' }),
+      expect: { status: 403 },
+    });
+    await server.data('POST /api/accounts:update?filterByTk=1', { body: { members: [] } });
+    await server.data(`DELETE /api/mailboxes/${away.id}`, { as: 'ann' });
+  });
+
+  test.each([
+    ['emails', 'text'],
+    ['emails', 'html'],
+    ['emails', 'references'],
+    ['accounts', 'password'],
+  ])('no field of %s is called %s: that stands for something else', async (collectionName, name) => {
+    const expect = { status: 409, body: { code: 'FIELD_EXISTS' } };
+    for (const [request, body] of [
+      ['POST /api/fields:create', { collectionName, name, type: 'string' }],
+      [
+        'POST /api/collections:create',
+        { name: 'x', fields: [{ name: 'y', type: 'hasMany', target: collectionName, foreignKey: name }] },
+      ],
+    ] as const)
+      await server.play({ name, request, body, expect });
+    await server.data('POST /api/fields:create', { body: { collectionName, name: 'own', type: 'string' } });
+    const renamed = { collectionName, name: 'own', newName: name };
+    await server.play({ name, request: 'POST /api/fields:update', body: renamed, expect });
+    await server.data('POST /api/fields:destroy', { body: { collectionName, name: 'own' } });
+  });
+
   test('an account goes with all that is in it', async () => {
     await server.data('POST /api/accounts:create', { as: 'bob', body: { address: 'bob@example.com' } });
     const [{ id }] = await server.data('GET /api/accounts', { as: 'bob' });

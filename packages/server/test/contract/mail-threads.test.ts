@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { anonymous } from '../../src/identity/authenticator.ts';
 import type { ParsePool } from '../../src/mail/parse/parse-pool.ts';
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
 import { MailIngest } from '../../src/mail/store/ingest.ts';
@@ -67,9 +68,10 @@ describeEngines('conversations of a store', (engine) => {
 
   /** Stores messages in an order, some at a time, in an account of their own; gives the groups of their places. */
   async function groups(all: readonly Drawn[], order: readonly number[], at: number): Promise<number[][]> {
-    const { database, changes, clock, logger } = server.running.applications.main;
+    const { main } = server.running.applications;
+    const { database, changes, clock, logger } = main;
     const { id } = await server.data('POST /api/accounts:create', { as: 'ann', body: { address: own } });
-    const mailbox = await mailboxPlace(database, id, 'INBOX');
+    const mailbox = await mailboxPlace(main.recordContext(anonymous, null), id, 'INBOX');
     const mails = new Map<Uint8Array, ParsedMail>();
     const parser = { parse: async (raw: Uint8Array) => mails.get(raw)! } as ParsePool;
     const ingest = new MailIngest({ database, changes, clock, logger, parser, blobs: noBlobs });

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BlobStore } from '../../src/base/blob-store.ts';
+import { anonymous } from '../../src/identity/authenticator.ts';
 import { demoMail } from '../../src/mail/demo/demo-mail.ts';
 import { ParsePool } from '../../src/mail/parse/parse-pool.ts';
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
@@ -42,11 +43,12 @@ export async function storeCopies(
   count: number,
   until = Date.UTC(2026, 10, 20),
 ): Promise<number> {
-  const { database, changes, clock, logger } = server.running.applications.main;
+  const { main } = server.running.applications;
+  const { database, changes, clock, logger } = main;
   const copies = new Map<Uint8Array, ParsedMail>();
   const parser = { parse: async (raw: Uint8Array) => copies.get(raw)! } as ParsePool;
   const ingest = new MailIngest({ database, changes, clock, logger, parser, blobs: noBlobs });
-  const mailbox = await mailboxPlace(database, account.id, 'INBOX');
+  const mailbox = await mailboxPlace(main.recordContext(anonymous, null), account.id, 'INBOX');
   const begun = performance.now();
   for (let start = 0; start < count; start += 100) {
     const batch = Array.from({ length: Math.min(100, count - start) }, (_, index) => {

@@ -14,6 +14,12 @@ export interface EmailPlace {
   readonly read: boolean;
 }
 
+/** E-mails whose folder goes by another name now, and the name it had. */
+export interface RenamedFolder {
+  readonly emails: readonly { readonly id: number; readonly conversationId: number }[];
+  readonly before: string | null;
+}
+
 type Run = (statement: Sql) => Promise<Row[]>;
 
 /** E-mails inside a transaction. */
@@ -71,11 +77,31 @@ export class EmailRows {
     };
   }
 
-  /** After a mailbox has got another path or role: what its e-mails say of it. */
-  async renameFolder(mailbox: number, folder: string): Promise<void> {
-    await this.#run(
-      sql`UPDATE emails SET folder=${value('text', folder)},_v=_v+1 WHERE "mailboxId"=${value('integer', mailbox)} AND folder<>${value('text', folder)}`,
+  /** After a mailbox has got another path or role: what its e-mails say of it. Returns those that said something else. */
+  async renameFolder(mailbox: number, folder: string): Promise<RenamedFolder> {
+    const [row] = await this.#run(
+      sql`SELECT folder FROM emails WHERE "mailboxId"=${value('integer', mailbox)} LIMIT 1`,
     );
+    const rows = await this.#run(
+      sql`UPDATE emails SET folder=${value('text', folder)},_v=_v+1 WHERE "mailboxId"=${value('integer', mailbox)} AND folder<>${value('text', folder)} RETURNING id,"conversationId"`,
+    );
+    return {
+      emails: rows.map(([id, conversation]) => ({ id: Number(id), conversationId: Number(conversation) })),
+      before: (row?.[0] ?? null) as string | null,
+    };
+  }
+
+  /** Of some conversations those that no e-mail is left in, with those that were joined to them. */
+  async emptied(conversations: readonly number[]): Promise<number[]> {
+    const rows = await this.#run(
+      sql`SELECT id FROM conversations c WHERE ${this.#isIn('id', 'integer', conversations)} AND NOT EXISTS (SELECT 1 FROM emails e WHERE e."conversationId"=c.id)`,
+    );
+    const empty = rows.map(([id]) => Number(id));
+    if (empty.length === 0) return [];
+    const joined = await this.#run(
+      sql`SELECT id FROM conversations WHERE "accountId" IN (SELECT "accountId" FROM conversations WHERE ${this.#isIn('id', 'integer', empty)}) AND "lastEmailId"=0 AND ${this.#isIn('"mergedInto"', 'integer', empty)}`,
+    );
+    return [...empty, ...joined.map(([id]) => Number(id))];
   }
 
   /** How many e-mails lie in mailboxes. */

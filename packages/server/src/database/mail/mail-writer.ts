@@ -159,15 +159,16 @@ export class MailWriter {
     return rows.map(([id]) => Number(id)).sort((one, other) => one - other);
   }
 
-  /** Conversations that turn out to be one: the others lead to it from now on. */
-  async merge(into: number, others: readonly number[]): Promise<void> {
+  /** Conversations that turn out to be one: the others lead to it from now on. Returns the e-mails that were in those. */
+  async merge(into: number, others: readonly number[]): Promise<number[]> {
     const gone = this.#isIn('"conversationId"', 'integer', others);
     const target = value('integer', into);
-    await this.#run(sql`UPDATE emails SET "conversationId"=${target},_v=_v+1 WHERE ${gone}`);
+    const moved = await this.#run(sql`UPDATE emails SET "conversationId"=${target},_v=_v+1 WHERE ${gone} RETURNING id`);
     await this.#run(sql`UPDATE "mailThreadKeys" SET "conversationId"=${target} WHERE ${gone}`);
     await this.#run(
       sql`UPDATE conversations SET "mergedInto"=${target},_v=_v+1 WHERE ${this.#isIn('id', 'integer', others)} OR (${this.#of} AND ${this.#isIn('"mergedInto"', 'integer', others)})`,
     );
+    return moved.map(([id]) => Number(id));
   }
 
   async addThreadKeys(keys: readonly (readonly [key: string, conversationId: number])[]): Promise<void> {

@@ -8,6 +8,7 @@ import type { AskedRecordRequest } from '../../protocol/record-request.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import { requireGrant } from '../../records/read-records.ts';
 import type { RecordContext } from '../../records/record-context.ts';
+import { isMailboxRole } from '../../schema/mailbox-roles.ts';
 import { parseSearch, type SearchTerm } from './search-words.ts';
 import { textWords } from './text-words.ts';
 
@@ -184,8 +185,9 @@ class AskedMail {
 
   #inFolder(name: string, not: boolean): void {
     this.#placed = true;
-    const role = roles.has(name.toLowerCase()) ? name.toLowerCase() : name;
-    const condition = this.#isEmails ? { folder: role } : { emails: { folder: role } };
+    const role = name.toLowerCase();
+    const folder = isMailboxRole(role) ? role : name;
+    const condition = this.#isEmails ? { folder } : { emails: { folder } };
     this.#conditions.push(not ? { $not: condition } : condition);
   }
 
@@ -210,8 +212,6 @@ class AskedMail {
     return this.#context.grantOf(collection, 'list')?.may(field) ?? false;
   }
 }
-
-const roles = new Set(['inbox', 'sent', 'drafts', 'trash', 'junk', 'archive', 'all']);
 
 function textOf(name: string, input: unknown): string {
   if (typeof input === 'string') return input;

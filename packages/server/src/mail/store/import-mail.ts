@@ -1,5 +1,4 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -66,11 +65,20 @@ export async function importMail(
 
 async function* messagesOf({ type, bytes }: Upload): AsyncGenerator<FileMessage> {
   if (type !== 'application/mbox') return yield whole(bytes);
+  const file = await namelessFile();
+  try {
+    await pipeline(bytes, bounded, file.createWriteStream({ autoClose: false }));
+    yield* readMbox(file.createReadStream({ start: 0, autoClose: false }));
+  } finally {
+    await file.close();
+  }
+}
+
+/** A file that is gone as soon as it is closed, also by the end of the process: no mail of anybody stays in a temporary folder. */
+async function namelessFile(): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'tablinum-import-'));
   try {
-    const path = join(folder, 'mbox');
-    await pipeline(bytes, bounded, createWriteStream(path, { mode: 0o600 }));
-    yield* readMbox(createReadStream(path));
+    return await open(join(folder, 'mbox'), 'wx+', 0o600);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -109,6 +117,7 @@ async function whole(bytes: Readable): Promise<FileMessage> {
     if (size <= mailLimits.rawBytes) pieces.push(piece);
     size += piece.length;
   }
+  if (size === 0) throw new ApiError('BODY_INVALID', 'The upload is empty; send the bytes of a message.');
   return { raw: Buffer.concat(pieces), ...(size > mailLimits.rawBytes && { tooLong: size }) };
 }
 

@@ -69,15 +69,7 @@ export class MailIngest {
    * @throws MailTooLarge
    */
   async prepare(account: MailAccount, incoming: IncomingMail): Promise<ReadMail> {
-    const mail = await this.#parts.parser.parse(incoming.raw);
-    const moment = receivedAt(incoming.receivedAt, mail.sentAt, this.#parts.clock.now());
-    const ready = {
-      incoming,
-      mail,
-      identity: mailIdentity(incoming.raw),
-      signs: threadSigns(mail, moment),
-      receivedAt: moment,
-    };
+    const ready = await this.#read(incoming, mailIdentity(incoming.raw));
     if (this.#closed) throw new Error('the application is being closed');
     await this.#parts.blobs.put(account.id, blobsOf(ready));
     return ready;
@@ -97,7 +89,13 @@ export class MailIngest {
     const refused = new Map<number, string>();
     const ready = await Promise.all(
       messages.map((incoming, index) =>
-        known.has(identities[index]!) ? null : this.#parsed(incoming, (reason) => refused.set(index, reason)),
+        known.has(identities[index]!)
+          ? null
+          : this.#read(incoming, identities[index]!, messages).catch((error: unknown) => {
+              if (!(error instanceof MailTooLarge)) throw error;
+              refused.set(index, error.message);
+              return null;
+            }),
       ),
     );
     if (this.#closed) throw new Error('the application is being closed');
@@ -109,23 +107,11 @@ export class MailIngest {
     return messages.map((_, index) => outcomeOf(ids[index]!, ready[index] ?? null, refused.get(index) ?? null));
   }
 
-  /** Null where it is refused. */
-  async #parsed(incoming: IncomingMail, refuse: (reason: string) => void): Promise<ReadMail | null> {
-    try {
-      const mail = await this.#parts.parser.parse(incoming.raw);
-      const moment = receivedAt(incoming.receivedAt, mail.sentAt, this.#parts.clock.now());
-      return {
-        incoming,
-        mail,
-        identity: mailIdentity(incoming.raw),
-        signs: threadSigns(mail, moment),
-        receivedAt: moment,
-      };
-    } catch (error) {
-      if (!(error instanceof MailTooLarge)) throw error;
-      refuse(error.message);
-      return null;
-    }
+  /** @param of those that are read together. */
+  async #read(incoming: IncomingMail, identity: string, of: unknown = incoming): Promise<ReadMail> {
+    const mail = await this.#parts.parser.parse(incoming.raw, of);
+    const moment = receivedAt(incoming.receivedAt, mail.sentAt, this.#parts.clock.now());
+    return { incoming, mail, identity, signs: threadSigns(mail, moment), receivedAt: moment };
   }
 
   #write(
@@ -166,7 +152,7 @@ export class MailIngest {
   ): Promise<number[]> {
     if (fresh.length === 0) return [];
     const { changes, clock } = this.#parts;
-    const { conversations, made, merges } = await joinConversations(writer, account, fresh);
+    const { conversations, made, merges, moved } = await joinConversations(writer, account, fresh);
     const now = clock.now();
     const emails = fresh.map((each, index) => newEmail(each, conversations[index]!, account));
     const ids = await writer.addEmails(emails);
@@ -179,11 +165,12 @@ export class MailIngest {
     await writer.recount(touched);
     for (const [mailbox, list] of Map.groupBy(emails, (each) => each.mailboxId))
       await writer.countIn(mailbox, list.length, list.filter((each) => !each.read).length);
-    const event = { actor: by.actor, requestId: by.requestId, changed: [], by: null };
+    const event = { actor: by.actor, requestId: by.requestId, by: null };
     const at = isoTime(now);
-    const tell = (name: string, resource: string, tks: readonly number[]): Promise<void> =>
-      changes.append(transaction, { name, resource, tks: tks.map(String), ...event }, at);
+    const tell = (name: string, resource: string, tks: readonly number[], changed: string[] = []): Promise<void> =>
+      changes.append(transaction, { name, resource, tks: tks.map(String), changed, ...event }, at);
     await tell('emails.created', 'emails', ids);
+    await tell('emails.updated', 'emails', moved, ['conversationId']);
     await tell(
       'conversations.created',
       'conversations',
@@ -219,6 +206,8 @@ interface Joined {
   readonly conversations: readonly number[];
   readonly made: ReadonlySet<number>;
   readonly merges: Groups['merges'];
+  /** E-mails that were there and are of another conversation now. */
+  readonly moved: readonly number[];
 }
 
 /** Which conversation each message belongs to; those that begin one have it made, and those that turn out to be one are joined. */
@@ -237,7 +226,8 @@ async function joinConversations(
     fresh.map(({ signs }, index) => ({ keys: signs.keys, ...links[index]! })),
     known,
   );
-  for (const { into, others } of merges) await writer.merge(into, others);
+  const moved: number[] = [];
+  for (const { into, others } of merges) moved.push(...(await writer.merge(into, others)));
   const firsts = [...new Set(places.flatMap((place) => ('first' in place ? [place.first] : [])))];
   const ids = await writer.addConversations(firsts.map((first) => conversationSubject(fresh[first]!.mail.subject)));
   const idOf = new Map(firsts.map((first, index) => [first, ids[index]!]));
@@ -245,6 +235,7 @@ async function joinConversations(
     conversations: places.map((place) => ('first' in place ? idOf.get(place.first)! : place.conversation)),
     made: new Set(ids),
     merges,
+    moved,
   };
 }
 

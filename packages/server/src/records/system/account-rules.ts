@@ -4,6 +4,7 @@ import { emailForm, isEmail } from '../../identity/sign-in.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
+import { accountSecrets } from '../../schema/taken-names.ts';
 import { listRecords } from '../read-records.ts';
 import type { RecordContext } from '../record-context.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
@@ -14,19 +15,14 @@ const told = new Set(['status', 'statusReason', 'backfillDone', 'backfillTotal',
 /** Mail accounts: whoever makes one owns it, and its owner is always among its members. */
 export const accountRules: RecordRules = {
   access: false,
+  heavy: true,
 
   async prepare(body, key, context): Promise<RuledBody> {
     if (!isObject(body)) return { body: body as Body };
-    const {
-      members: named,
-      password,
-      smtpPassword,
-      refreshToken,
-      clientSecret,
-      ...rest
-    } = Object.fromEntries(Object.entries(body).filter(([name]) => !told.has(name)));
+    const said = Object.entries(body).filter(([name]) => !told.has(name));
+    const { members: named, ...rest } = Object.fromEntries(said.filter(([name]) => !accountSecrets.has(name)));
     const row: Record<string, unknown> = { ...rest };
-    const given = checkedSecrets({ password, smtpPassword, refreshToken, clientSecret });
+    const given = checkedSecrets(Object.fromEntries(said.filter(([name]) => accountSecrets.has(name))));
     for (const name of ['imap', 'smtp']) if (row[name] != null) row[name] = serverOf(name, row[name], context);
     if (row['address'] !== undefined) row['address'] = addressOf(row['address']);
     const members = named === undefined ? null : await memberKeys(named, context);
