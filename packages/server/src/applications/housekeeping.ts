@@ -31,7 +31,7 @@ export async function housekeep({ database, clock, webhooks, mail }: Application
   await webhooks.prune();
   await mail.sweep(now);
   const logins = next === null ? null : Math.max(Date.parse(next), now + leastMilliseconds);
-  if (!webhooks.listening) return { again: logins, wake: logins };
+  if (!webhooks.listening && !mail.removal.running) return { again: logins, wake: logins };
   const again = earlier(logins, now + watchMilliseconds);
   return { again, wake: earlier(logins, now + 2 * watchMilliseconds) };
 }

@@ -154,6 +154,7 @@ export class OpenApplications {
       application = await this.#made(row, () => this.#requireServed(name));
       await this.#wake(application, row, stage);
       application.webhooks.begin();
+      application.mail.begin();
     } catch (error) {
       await application?.close().catch(nothing);
       throw await this.#failed(name, stage.name, error);

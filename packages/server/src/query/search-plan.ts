@@ -34,7 +34,7 @@ export function planWords(
 ): Predicate | null {
   if (words === null) return null;
   const expression: Operand = { form: 'scalar', read: ({ values }) => values[words.slot] };
-  const matched: Predicate = { kind: 'matched', expression, viewer };
+  const matched: Predicate = { kind: 'matched', expression, viewer, plain: words.plain };
   if (collection.name === 'emails') return matched;
   const field = fieldOf(collection, 'emails');
   const target = registry.get(field.relation!.target);

@@ -12,6 +12,7 @@ import type { Collection } from '../schema/registry.ts';
 import { hasDependants, takeDependants, transactBounded } from './dependants.ts';
 import { keysOf, statesBefore, writeHistory } from './history.ts';
 import { insertAll } from './insert-records.ts';
+import { putAwayAll } from './put-away.ts';
 import { requireGrant } from './read-records.ts';
 import { keptPlan, planContext, type RecordContext, stampOf, together } from './record-context.ts';
 import { type CheckedRecord, checkChange, checkEach, checkNew } from './record-input.ts';
@@ -124,7 +125,8 @@ export async function destroyRecords(
   const target: Target = { context, collection, request, rules, grant: requireGrant(context, collection, 'destroy') };
   const key = requireTarget(target, 'destroy', match);
   await hooked(target, 'destroy', key, {});
-  const destroy = collection.trash && !request.force ? trashAll : destroyAll;
+  const kept = collection.trash && !request.force ? trashAll : null;
+  const destroy = kept ?? (rules?.putAway ? putAwayAll : destroyAll);
   const rows = await writing(target, [], () => destroy(target, key, match));
   if (rules?.access) await context.refresh();
   return { data: String(rows.length), counter: null, keys: keysOf(rows) };

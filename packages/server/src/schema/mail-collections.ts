@@ -16,6 +16,9 @@ export function isMailResource(name: string): name is MailResource {
   return mailNames.has(name);
 }
 
+/** The `status` of an account that was destroyed, until all that was in it is gone: to everybody it is not there. */
+export const leavingStatus = 'destroying';
+
 /** What of an e-mail lies beside its row: lists do not read it, and who may get the e-mail may get it. */
 export const contentCollection = 'mailContents';
 

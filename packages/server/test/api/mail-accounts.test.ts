@@ -195,13 +195,58 @@ describeEngines('mail accounts', (engine) => {
     await server.data('POST /api/fields:destroy', { body: { collectionName, name: 'own' } });
   });
 
+  const rethread = 'POST /api/accounts:rethread?filterByTk=1';
+  const rethreading: Scenario[] = [
+    {
+      name: 'a member rethreads',
+      request: rethread,
+      as: 'ann',
+      expect: { status: 200, body: { data: { conversations: 1, changed: 0 } } },
+    },
+    { name: 'who is no member does not', request: rethread, as: 'bob', expect: { status: 403 } },
+    { name: 'nor an admin', request: rethread, expect: { status: 403, body: { code: 'NO_PERMISSION' } } },
+    { name: 'nor a viewer', request: rethread, as: 'vera', expect: { status: 403 } },
+    {
+      name: 'the account is named',
+      request: 'POST /api/accounts:rethread',
+      as: 'ann',
+      expect: { status: 400, body: { code: 'TARGET_MISSING' } },
+    },
+    {
+      name: 'no trial',
+      request: `${rethread}&dryRun=true`,
+      as: 'ann',
+      expect: { status: 400, body: { code: 'PARAMETER_UNKNOWN' } },
+    },
+  ];
+  test('conversations are made anew by who may update the account', async () => {
+    for (const scenario of rethreading) await server.play(scenario);
+    const { database } = server.running.applications.main;
+    await database.unlessUnderWay('rethread 1', async () => {
+      await server.play({
+        name: 'one at a time',
+        request: rethread,
+        as: 'ann',
+        expect: { status: 409, body: { code: 'RETHREAD_RUNNING' } },
+      });
+    });
+    await database.write((transaction) => transaction.run({ text: 'UPDATE conversations SET messages=7', values: [] }));
+    await server.play({
+      name: 'what was wrong is told of',
+      request: rethread,
+      as: 'ann',
+      expect: { status: 200, body: { data: { conversations: 1, changed: 1 } }, events: ['conversations.updated'] },
+    });
+  });
+
   test('an account goes with all that is in it', async () => {
     await server.data('POST /api/accounts:create', { as: 'bob', body: { address: 'bob@example.com' } });
     const [{ id }] = await server.data('GET /api/accounts', { as: 'bob' });
     await upload(server, 'bob', id, rawMail({ subject: 'Gone soon', id: 'b@example.net' }));
     await server.data(`DELETE /api/accounts/${id}`, { as: 'bob' });
     expect(await server.data('GET /api/emails?search=gone', { as: 'bob' })).toEqual([]);
-    const { database } = server.running.applications.main;
+    const { database, mail } = server.running.applications.main;
+    await mail.removal.wake();
     for (const table of ['"mailContents"', '"mailThreadKeys"', 'conversations', 'mailboxes', '_mail_text']) {
       const [rows] = await database.read([{ text: `SELECT count(*) FROM ${table}`, values: [] }]);
       expect(Number(rows![0]![0]), table).toBe(1);

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
 import { describeEngines } from '../support/engines.ts';
 import { parsedCorpus, storeCopies } from '../support/mail-copies.ts';
+import { searches as meanings, wordsOf } from '../support/mail-search-oracle.ts';
 import { openMailWorld } from '../support/mail-world.ts';
 import type { TestServer } from '../support/scenario.ts';
 
@@ -12,15 +14,21 @@ const shared = process.env['SHARED_DATA_DIR'] ?? join(import.meta.dirname, '../.
 const folder = join(shared, 'mail/easy-ham');
 const accountsOfCara = 20;
 
+interface Stored {
+  readonly id: number;
+  readonly conversationId: number;
+}
+
 /**
  * Three shapes: ann has one big account, bob a small one beside it, cara twenty of middling size. Each is read as fast as if the
  * others were not there.
  */
 describeEngines('a hundred thousand e-mails', (engine) => {
   let server: TestServer;
+  let corpus: readonly ParsedMail[];
   beforeAll(async () => {
     server = await openMailWorld(engine);
-    const corpus = await parsedCorpus(existsSync(folder) ? folder : null, Math.min(2500, scale));
+    corpus = await parsedCorpus(existsSync(folder) ? folder : null, Math.min(2500, scale));
     const body = { email: 'cara@example.com', password: 'correct horse', roles: ['editor'] };
     await server.data('POST /api/users:create', { body });
     server.tokens.set('cara', await server.signIn(body.email, body.password));
@@ -97,6 +105,68 @@ describeEngines('a hundred thousand e-mails', (engine) => {
       const taken = await times(who, searches, 8);
       say(`${who} searches`, taken);
       expect(taken[Math.floor(taken.length / 2)]).toBeLessThan(250);
+    });
+
+  /** E-mails of an account, the newest first, each with the conversation that it is in. */
+  async function stored(as: string, account: number): Promise<Stored[]> {
+    const found: Stored[] = [];
+    for (let after = ''; ; ) {
+      const query = `accountId=${account}&fields=id,conversationId&pageSize=1000${after}`;
+      const { body } = await server.call(`GET /api/emails:list?${query}`, { as });
+      found.push(...body.data);
+      if (!body.meta.hasNext) return found;
+      after = `&after=${body.meta.nextCursor}`;
+    }
+  }
+
+  /** The keys of a list, page by page. */
+  async function listed(as: string, path: string, pages: number): Promise<number[]> {
+    const keys: number[] = [];
+    let after = '';
+    for (let page = 0; page < pages; page += 1) {
+      const { body } = await server.call(`GET ${path}${after}`, { as });
+      keys.push(...body.data.map(({ id }: { id: number }) => id));
+      if (!body.meta.hasNext) break;
+      after = `&after=${body.meta.nextCursor}`;
+    }
+    return keys;
+  }
+
+  for (const [who, count] of [
+    ['ann', scale],
+    ['bob', 40],
+    ['cara', Math.ceil(scale / 200)],
+  ] as const)
+    test(`searches of ${who} find what a plain look finds`, { timeout: 240_000 }, async () => {
+      const words = corpus.map(wordsOf);
+      const accounts: { id: number }[] = await server.data('GET /api/accounts:list?pageSize=100', { as: who });
+      const mails = (await Promise.all(accounts.map(({ id }) => stored(who, id)))).flatMap((list) =>
+        list.map((each, index) => {
+          const number = count - 1 - index;
+          return { ...each, copy: { number, words: words[number % words.length]! } };
+        }),
+      );
+      mails.sort((one, other) => other.id - one.id);
+      for (const [search, holds] of meanings) {
+        const wanted = mails.filter(({ copy }) => holds(copy));
+        const query = `search=${encodeURIComponent(search)}&pageSize=37`;
+        const ids = wanted.map(({ id }) => id).slice(0, 111);
+        expect(await listed(who, `/api/emails?${query}`, 3), search).toEqual(ids);
+        // Conversations in the order of their last e-mails, whichever of theirs is found; a flag may be another's.
+        if (/\b(is|in):/.test(search)) continue;
+        const found = new Set(wanted.map(({ conversationId }) => conversationId));
+        const inOrder = new Set(mails.map(({ conversationId }) => conversationId).filter((id) => found.has(id)));
+        expect(await listed(who, `/api/conversations?${query}`, 2), search).toEqual([...inOrder].slice(0, 74));
+      }
+      const day = new Date((mails[Math.floor(mails.length / 2)]!.id / 2 ** 20) * 1000).toISOString().slice(0, 10);
+      const moment = (Date.parse(day) / 1000) * 2 ** 20;
+      for (const [word, isIn] of [
+        ['before', (id: number) => id < moment],
+        ['after', (id: number) => id >= moment],
+      ] as const) {
+        const ids = mails.filter(({ id, copy }) => isIn(id) && meanings[0]![1](copy)).map(({ id }) => id);
+        expect(await listed(who, `/api/emails?search=the+${word}:${day}&pageSize=50`, 2)).toEqual(ids.slice(0, 100));
+      }
     });
 
   test('flags', { timeout: 120_000 }, async () => {

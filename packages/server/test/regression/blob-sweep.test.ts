@@ -52,7 +52,7 @@ describeEngines('bytes that nothing refers to', (engine) => {
     expect(await blobs.get(1, hash('sha256', stray))).toEqual(stray);
 
     await server.data('POST /api/accounts:destroy?filterByTk=1', { as: 'ann' });
-    await sweep();
+    await server.running.applications.main.mail.removal.wake();
     expect(await blobs.keptBefore(1, Date.now() + 1000)).toEqual([]);
     await server.stop();
   });

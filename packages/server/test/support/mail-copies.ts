@@ -6,7 +6,7 @@ import { anonymous } from '../../src/identity/authenticator.ts';
 import { demoMail } from '../../src/mail/demo/demo-mail.ts';
 import { ParsePool } from '../../src/mail/parse/parse-pool.ts';
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
-import type { MailAccount } from '../../src/mail/store/incoming-mail.ts';
+import type { MailAccount, MailFlags } from '../../src/mail/store/incoming-mail.ts';
 import { MailIngest } from '../../src/mail/store/ingest.ts';
 import { mailboxPlace } from '../../src/mail/store/mailbox-place.ts';
 import type { TestServer } from './scenario.ts';
@@ -35,7 +35,12 @@ export async function parsedCorpus(folder: string | null, most: number): Promise
   return parsed;
 }
 
-/** Stores copies of parsed messages in an account, an hour of received time apart. Returns messages a second. */
+/** Flags of the copy of that number. */
+export function flagsOf(number: number): MailFlags {
+  return { read: number % 50 !== 0, starred: number % 200 === 0, answered: false, draft: false };
+}
+
+/** Stores copies of parsed messages in an account, a minute of received time apart. Returns messages a second. */
 export async function storeCopies(
   server: TestServer,
   account: MailAccount,
@@ -60,7 +65,7 @@ export async function storeCopies(
         raw,
         mailbox,
         receivedAt: new Date(until - (count - number) * 60_000).toISOString(),
-        flags: { read: number % 50 !== 0, starred: number % 200 === 0, answered: false, draft: false },
+        flags: flagsOf(number),
       };
     });
     await ingest.store(account, batch, { actor: null, requestId: null });

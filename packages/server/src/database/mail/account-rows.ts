@@ -1,7 +1,7 @@
 /** Statements about mail accounts and their mailboxes. */
 import type { Database, Transaction } from '../database.ts';
 import { reading, writing } from '../identity-store.ts';
-import { listValue, sql, value } from '../sql.ts';
+import { sql, value } from '../sql.ts';
 
 export interface StoredMailbox {
   readonly id: number;
@@ -71,14 +71,6 @@ export async function setMembers(
   await run(
     sql`INSERT INTO "accountMembers" ("accountId","userId") SELECT id,"ownerId" FROM accounts WHERE id=${of} AND "ownerId" IS NOT NULL ON CONFLICT DO NOTHING`,
   );
-}
-
-/** Takes the words of an account's mail out of the index: it is about to be destroyed, with all that is in it. */
-export async function forgetWords(database: Database, transaction: Transaction, account: number): Promise<void> {
-  const run = writing(database, transaction);
-  const rows = await run(sql`SELECT id FROM emails WHERE "accountId"=${value('integer', account)}`);
-  const ids = rows.map(([id]) => Number(id));
-  if (ids.length > 0) await run(database.dialect.words.remove(listValue('bigint', ids)));
 }
 
 /** The account that a mailbox belongs to. */

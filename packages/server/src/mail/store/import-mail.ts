@@ -33,6 +33,8 @@ const mostProblems = 100;
 /** Messages of a transaction, and bytes of them that are held at once. */
 const batchMessages = 50;
 const batchBytes = 16 * 1024 * 1024;
+/** While one is written the next one is parsed. */
+const batchesUnderWay = 2;
 
 /** Stores the messages of an upload as they come; what is stored stays, whatever comes after it. */
 export async function importMail(
@@ -43,16 +45,23 @@ export async function importMail(
   by: IngestBy,
 ): Promise<ImportReport> {
   const report = new Report();
+  const underWay: Promise<readonly Ingested[]>[] = [];
   let batch: IncomingMail[] = [];
   let bytes = 0;
+  const begin = async (work: Promise<readonly Ingested[]>): Promise<void> => {
+    work.catch(() => {}); // told when its turn comes
+    underWay.push(work);
+    if (underWay.length >= batchesUnderWay) report.add(await underWay.shift()!);
+  };
   const flush = async (): Promise<void> => {
-    if (batch.length > 0) report.add(await mail.ingest.store(account, batch, by));
+    if (batch.length > 0) await begin(mail.ingest.store(account, batch, by));
     [batch, bytes] = [[], 0];
   };
   for await (const each of messagesOf(upload)) {
     if (each.tooLong !== undefined) {
       await flush();
-      report.add([{ outcome: 'failed', emailId: null, reason: new MailTooLarge(each.tooLong).message }]);
+      const reason = new MailTooLarge(each.tooLong).message;
+      await begin(Promise.resolve([{ outcome: 'failed', emailId: null, reason }]));
       continue;
     }
     batch.push(incomingOf(each, mailbox));
@@ -60,6 +69,7 @@ export async function importMail(
     if (batch.length >= batchMessages || bytes >= batchBytes) await flush();
   }
   await flush();
+  for (const each of underWay) report.add(await each);
   return report.shown;
 }
 

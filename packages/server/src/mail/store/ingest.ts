@@ -7,12 +7,14 @@ import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import type { Database, Transaction } from '../../database/database.ts';
+import { isAccountOpen } from '../../database/mail/leaving-rows.ts';
 import { MailWriter, presentEmails } from '../../database/mail/mail-writer.ts';
 import { MailTooLarge, type ParsePool } from '../parse/parse-pool.ts';
 import type { MailAddress } from '../parse/parsed-mail.ts';
 import { type Groups, groupsOf } from '../threads/conversation-groups.ts';
 import { conversationSubject } from '../threads/conversation-subject.ts';
 import { looseLinks } from '../threads/loose-links.ts';
+import { addPeople, byAddress, type Participants } from '../threads/participants.ts';
 import { threadSigns } from '../threads/thread-signs.ts';
 import type { IncomingMail, IngestBy, Ingested, MailAccount } from './incoming-mail.ts';
 import { mailIdentity } from './mail-identity.ts';
@@ -27,8 +29,11 @@ export interface IngestParts {
   readonly logger: Logger;
 }
 
-/** Participants that a conversation names. */
-const mostParticipants = 50;
+class AccountGone extends Error {
+  constructor() {
+    super('The account was destroyed meanwhile.');
+  }
+}
 
 export class MailIngest {
   readonly #parts: IngestParts;
@@ -53,6 +58,8 @@ export class MailIngest {
       return await this.#storeAll(account, messages, by);
     } catch (error) {
       if (this.#closed) throw error;
+      if (error instanceof AccountGone)
+        return messages.map(() => ({ outcome: 'failed', emailId: null, reason: error.message }));
       if (messages.length > 1) {
         const results: Ingested[] = [];
         for (const each of messages) results.push(...(await this.store(account, [each], by)));
@@ -123,6 +130,7 @@ export class MailIngest {
   ): Promise<Written[]> {
     const { database } = this.#parts;
     const work = async (transaction: Transaction): Promise<Written[]> => {
+      if (!(await isAccountOpen(database, transaction, account.id))) throw new AccountGone();
       const writer = new MailWriter(database, transaction, account.id);
       const present = await writer.present(identities);
       const fresh = new Map<string, ReadMail>();
@@ -265,20 +273,14 @@ export async function addParticipants(
 ): Promise<void> {
   const ids = [...conversations, ...merges.flatMap(({ into, others }) => [into, ...others])];
   const present = await writer.participants([...new Set(ids)]);
-  const named = new Map<number, Map<string, MailAddress>>();
+  const named = new Map<number, Participants>();
   const add = (id: number, people: readonly MailAddress[]): void => {
     const known = named.get(id) ?? byAddress(present.get(id) ?? []);
-    for (const [address, each] of byAddress(people))
-      if (!known.has(address) && known.size < mostParticipants) known.set(address, each);
+    addPeople(known, people);
     named.set(id, known);
   };
   for (const { into, others } of merges) for (const other of others) add(into, present.get(other) ?? []);
   for (const [index, { mail }] of fresh.entries()) add(conversations[index]!, [...mail.from, ...mail.to, ...mail.cc]);
   for (const [id, people] of named)
     if (people.size > (present.get(id)?.length ?? 0)) await writer.setParticipants(id, [...people.values()]);
-}
-
-function byAddress(people: readonly MailAddress[]): Map<string, MailAddress> {
-  const written = people.filter(({ address }) => address !== '');
-  return new Map(written.map((each) => [each.address.toLowerCase(), each]));
 }
