@@ -18,11 +18,11 @@ import { changing, logged, runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { changeable } from './drop-field.ts';
 import { checkValues, convertValues } from './field-values.ts';
-import { requireFreeName } from './free-name.ts';
 import { relationsOn } from './relation-needs.ts';
 import { renameField } from './rename-field.ts';
 import { columnDefinition, indexesOf, indexOfField } from './storage.ts';
 import { storedFacts } from './stored-facts.ts';
+import { refuseUngiven, requireFreeName } from './system-fields.ts';
 
 /** Properties by which a field is only described. */
 const words = new Set(['title', 'description', 'uiSchema']);
@@ -40,6 +40,7 @@ export async function changeField(
   const { newName = name, ...properties } = changes;
   checkNewName(newName, name, collection);
   const definition = changed(field, properties);
+  refuseUngiven(collection, definition);
   if (typeOf(definition).relation !== field.type.relation)
     throw invalidDefinition({ type: 'A field with values does not become a relation; make the relation beside it.' });
   refuseWhatRelationsNeed(context, collection, field, definition);

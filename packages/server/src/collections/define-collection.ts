@@ -17,12 +17,12 @@ import { anchorKey } from './anchor-key.ts';
 import { changing, logged, runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { fillNewColumn } from './fill-column.ts';
-import { requireFreeName } from './free-name.ts';
 import { keptFields } from './kept-fields.ts';
 import type { NewField } from './new-field.ts';
 import { resolveFields } from './resolve-fields.ts';
 import { columnDefinition, indexesOf, indexOfField } from './storage.ts';
 import { storedFacts } from './stored-facts.ts';
+import { refuseUngiven, requireFreeName } from './system-fields.ts';
 
 /** How a collection is born: people define plain ones; the system's own have fixed table names and core fields. */
 export interface Birth {
@@ -107,6 +107,7 @@ export async function addField(
   const collection = registry.find(collectionName);
   if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${collectionName.slice(0, 60)}".`);
   requireFreeName(collection, definition.name);
+  refuseUngiven(collection, definition);
   const { scopeKey } = definition;
   if (scopeKey !== undefined && !collection.byName.get(scopeKey)?.type.sortable)
     throw invalidDefinition({ scopeKey: `"${scopeKey}" is no field by which places are told apart.` });

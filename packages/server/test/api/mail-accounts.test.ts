@@ -239,6 +239,31 @@ describeEngines('mail accounts', (engine) => {
     });
   });
 
+  test('a field that every e-mail must have is refused: nobody gives it to those that come in', async () => {
+    const body = { collectionName: 'emails', name: 'mood', type: 'string', defaultValue: 'calm' };
+    const refusals = [{ required: true }, { allowNull: false }];
+    for (const more of refusals)
+      await server.play({
+        name: 'made',
+        request: 'POST /api/fields:create',
+        body: { ...body, ...more },
+        expect: { status: 422, body: { code: 'DEFINITION_INVALID' } },
+      });
+    await server.data('POST /api/fields:create', { body });
+    for (const more of refusals)
+      await server.play({
+        name: 'changed',
+        request: 'POST /api/fields:update',
+        body: { collectionName: 'emails', name: 'mood', ...more },
+        expect: { status: 422, body: { code: 'DEFINITION_INVALID' } },
+      });
+    const [{ id }] = await server.data('GET /api/emails', { as: 'ann' });
+    expect(await server.data(`PATCH /api/emails/${id}`, { as: 'ann', body: { mood: 'glad' } })).toMatchObject({
+      mood: 'glad',
+    });
+    await server.data('POST /api/fields:destroy', { body: { collectionName: 'emails', name: 'mood' } });
+  });
+
   test('an account goes with all that is in it', async () => {
     await server.data('POST /api/accounts:create', { as: 'bob', body: { address: 'bob@example.com' } });
     const [{ id }] = await server.data('GET /api/accounts', { as: 'bob' });

@@ -66,6 +66,7 @@ describeEngines('writing mail', (engine) => {
       to: [{ address: 'cora@example.net' }],
     });
     const { id, conversationId, messageId } = first.body.data;
+    expect(first.body.data.text.trim()).toBe('Hel');
     const files = [
       { filename: 'a.png', contentType: 'image/png', content: png },
       { filename: 'x.html', content: html },

@@ -99,7 +99,7 @@ export async function readyMail(
   if (!draft && recipientsOf(whole).length === 0)
     throw invalidValues({ to: 'Name somebody to whom the message goes, in to, cc or bcc.' });
   const now = context.clock.now();
-  const raw = await composeMessage(whole, sender, files, now);
+  const raw = await composeMessage(whole, sender, files, now, !draft);
   await mail.blobs.put(account.id, files);
   const flags = { read: true, starred: false, answered: false, draft };
   const nowhere = { id: 0, folder: '' };
