@@ -2,7 +2,7 @@
 import type { Database, Row, Transaction } from '../database.ts';
 import { reading, writing } from '../identity-store.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
-import { recounted } from './mail-writer.ts';
+import { recounted } from './conversation-counts.ts';
 
 /** Where an e-mail lies, and what counts it. */
 export interface EmailPlace {
@@ -13,6 +13,9 @@ export interface EmailPlace {
   readonly folder: string | null;
   readonly read: boolean;
 }
+
+/** A statement is ended after some seconds; a mailbox may have any number of e-mails. */
+const renamedAtOnce = 2000;
 
 type Run = (statement: Sql) => Promise<Row[]>;
 
@@ -73,9 +76,12 @@ export class EmailRows {
 
   /** After a mailbox has got another path or role: what its e-mails say of it. */
   async renameFolder(mailbox: number, folder: string): Promise<void> {
-    await this.#run(
-      sql`UPDATE emails SET folder=${value('text', folder)},_v=_v+1 WHERE "mailboxId"=${value('integer', mailbox)} AND folder<>${value('text', folder)}`,
-    );
+    const to = value('text', folder);
+    const some = sql`SELECT id FROM emails WHERE "mailboxId"=${value('integer', mailbox)} AND folder<>${to} LIMIT ${renamedAtOnce}`;
+    for (;;) {
+      const rows = await this.#run(sql`UPDATE emails SET folder=${to},_v=_v+1 WHERE id IN (${some}) RETURNING 1`);
+      if (rows.length < renamedAtOnce) return;
+    }
   }
 
   /** How many e-mails lie in mailboxes. */

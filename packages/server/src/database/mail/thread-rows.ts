@@ -2,7 +2,8 @@
 import type { Database, Row, Transaction } from '../database.ts';
 import { reading, writing } from '../identity-store.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
-import { type MailAddressValue, miscounted, momentOf, recounted } from './mail-writer.ts';
+import { miscounted, recounted } from './conversation-counts.ts';
+import { type MailAddressValue, momentOf } from './mail-writer.ts';
 
 /** What of an e-mail decides on its conversation. */
 export interface ThreadedRow {

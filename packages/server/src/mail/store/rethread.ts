@@ -12,7 +12,6 @@ import {
   conversationsAfter,
   lastContent,
   lastThreadKey,
-  type ShownConversation,
   type ThreadedRow,
   type ThreadKeyRow,
   ThreadRows,
@@ -20,11 +19,10 @@ import {
   threadKeysAfter,
 } from '../../database/mail/thread-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
-import { conversationSubject } from '../threads/conversation-subject.ts';
-import { addPeople, type Participants } from '../threads/participants.ts';
 import { type Regrouped, Regrouping, type Stray } from '../threads/regrouping.ts';
 import { threadSigns } from '../threads/thread-signs.ts';
 import type { IngestBy, MailAccount } from './incoming-mail.ts';
+import { shownAnew, wronglyShown } from './shown-conversations.ts';
 
 export interface RethreadParts {
   readonly database: Database;
@@ -306,26 +304,4 @@ function* portionsOf(group: Regrouped): Generator<Portion> {
   const { strays } = group;
   for (let from = 0; from === 0 || from < strays.length; from += emailsPut)
     yield { group, strays: strays.slice(from, from + emailsPut), last: from + emailsPut >= strays.length };
-}
-
-/** Has conversations say again who takes part in them, and what they are about. */
-async function shownAnew(rows: ThreadRows, ids: readonly number[]): Promise<void> {
-  for (const each of await wronglyShown(rows, ids)) await rows.show(each);
-}
-
-/** Conversations that say something else than their e-mails, as they should be; what has no e-mails says what it said. */
-async function wronglyShown(rows: ThreadRows, ids: readonly number[]): Promise<ShownConversation[]> {
-  const right = new Map<number, { readonly subject: string; readonly people: Participants }>();
-  for await (const messages of rows.messages(ids))
-    for (const { conversation, subject, people } of messages) {
-      const known = right.get(conversation) ?? { subject: conversationSubject(subject), people: new Map() };
-      addPeople(known.people, people);
-      right.set(conversation, known);
-    }
-  return (await rows.shown(ids)).flatMap((each) => {
-    const own = right.get(each.id);
-    if (!own) return [];
-    const wanted = { id: each.id, subject: own.subject, participants: [...own.people.values()] };
-    return JSON.stringify(wanted) === JSON.stringify(each) ? [] : [wanted];
-  });
 }

@@ -11,6 +11,7 @@ const told = new Set(['messages', 'unread', 'uidvalidity', 'uidnext', 'highestmo
 export const mailboxRules: RecordRules = {
   access: false,
   everyday: true,
+  heavy: true,
 
   async prepare(body, key, { database }): Promise<RuledBody> {
     if (!isObject(body)) return { body: body as Body };
