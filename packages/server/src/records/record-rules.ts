@@ -35,10 +35,10 @@ export interface RecordRules {
    * all that hangs on it, piece by piece. Absent: it is gone with the statement.
    */
   readonly putAway?: Body;
+  /** A change of one record may change many others: it runs off the event loop. */
+  readonly heavy?: boolean;
   /** Its changes are everyday work, no administrative acts: they do not enter the audit journal. */
   readonly everyday?: boolean;
-  /** One record may bring many others along: it is written beside other requests, not between them. */
-  readonly heavy?: boolean;
   /** A change alters who may do what: it moves the version on. */
   readonly access: boolean;
 }

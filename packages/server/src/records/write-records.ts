@@ -260,7 +260,7 @@ async function updateAll(
       await afterwards?.();
       return rows;
     },
-    !single || target.rules?.heavy,
+    !single || target.rules?.heavy === true,
   );
 }
 

@@ -7,6 +7,7 @@ import type { TestServer } from '../support/scenario.ts';
 import { ServerChild } from '../support/server-child.ts';
 
 const mails = Number(process.env['REMOVED_MAILS'] ?? 600);
+const flags = { read: false, starred: false, answered: false, draft: false };
 const tables = ['emails', 'conversations', 'mailboxes', '"mailContents"', '"mailThreadKeys"', '"mailPlacements"'];
 
 describeEngines('a mail account that is destroyed', (engine) => {
@@ -53,6 +54,18 @@ describeEngines('a mail account that is destroyed', (engine) => {
     expect(await server.data('GET /api/emails', { as: 'ann' })).toMatchObject([{ subject: 'Stays' }]);
     expect(await server.data('GET /api/emails?search=goes', { as: 'ann' })).toEqual([]);
     expect(await server.data('GET /api/conversations', { as: 'ann' })).toHaveLength(1);
+    // An import that is under way has nowhere to go.
+    const late = {
+      raw: Buffer.from('Subject: late\r\n\r\n'),
+      mailbox: { id: 1, folder: 'inbox' },
+      receivedAt: null,
+      flags,
+    };
+    const stored = await mail.ingest.store({ id, address: 'big@example.com' }, [late], {
+      actor: null,
+      requestId: null,
+    });
+    expect(stored).toMatchObject([{ outcome: 'failed', reason: expect.stringContaining('destroyed') }]);
     const again = await server.call(`POST /api/accounts:destroy?filterByTk=${id}`);
     expect(again).toMatchObject({ status: 404 });
 

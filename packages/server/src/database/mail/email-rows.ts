@@ -2,7 +2,7 @@
 import type { Database, Row, Transaction } from '../database.ts';
 import { reading, writing } from '../identity-store.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
-import { recounted } from './mail-writer.ts';
+import { recounted } from './conversation-counts.ts';
 
 /** Where an e-mail lies, and what counts it. */
 export interface EmailPlace {
@@ -19,6 +19,9 @@ export interface RenamedFolder {
   readonly emails: readonly { readonly id: number; readonly conversationId: number }[];
   readonly before: string | null;
 }
+
+/** A statement is ended after some seconds; a mailbox may have any number of e-mails. */
+const renamedAtOnce = 2000;
 
 type Run = (statement: Sql) => Promise<Row[]>;
 
@@ -82,9 +85,16 @@ export class EmailRows {
     const [row] = await this.#run(
       sql`SELECT folder FROM emails WHERE "mailboxId"=${value('integer', mailbox)} LIMIT 1`,
     );
-    const rows = await this.#run(
-      sql`UPDATE emails SET folder=${value('text', folder)},_v=_v+1 WHERE "mailboxId"=${value('integer', mailbox)} AND folder<>${value('text', folder)} RETURNING id,"conversationId"`,
-    );
+    const to = value('text', folder);
+    const some = sql`SELECT id FROM emails WHERE "mailboxId"=${value('integer', mailbox)} AND folder<>${to} LIMIT ${renamedAtOnce}`;
+    const rows: Row[] = [];
+    for (let renamed = renamedAtOnce; renamed === renamedAtOnce; ) {
+      const these = await this.#run(
+        sql`UPDATE emails SET folder=${to},_v=_v+1 WHERE id IN (${some}) RETURNING id,"conversationId"`,
+      );
+      renamed = these.length;
+      rows.push(...these);
+    }
     return {
       emails: rows.map(([id, conversation]) => ({ id: Number(id), conversationId: Number(conversation) })),
       before: (row?.[0] ?? null) as string | null,

@@ -22,13 +22,17 @@ export async function leavingAccounts(database: Database): Promise<number[]> {
   return rows.map(([id]) => Number(id));
 }
 
-/** Whether an account may take mail in: it is there, and not destroyed. */
-export async function isAccountOpen(database: Database, transaction: Transaction, account: number): Promise<boolean> {
-  const [row] = await writing(
-    database,
-    transaction,
-  )(sql`SELECT 1 FROM accounts WHERE id=${value('integer', account)} AND status<>${value('text', leavingStatus)}`);
-  return row !== undefined;
+/** Whether an account may take mail in: it is there, and not destroyed. @param transaction null: a look outside of any. */
+export async function isAccountOpen(
+  database: Database,
+  transaction: Transaction | null,
+  account: number,
+): Promise<boolean> {
+  const run = transaction ? writing(database, transaction) : reading(database);
+  const rows = await run(
+    sql`SELECT 1 FROM accounts WHERE id=${value('integer', account)} AND status<>${value('text', leavingStatus)}`,
+  );
+  return rows.length > 0;
 }
 
 /** Some of an account's records, the latest first. */

@@ -4,6 +4,7 @@ import type { IndexedWords } from '../dialect.ts';
 import { reading, writing } from '../identity-store.ts';
 import { type Columns, insertRows } from '../row-insert.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
+import { recounted } from './conversation-counts.ts';
 
 export interface MailAddressValue {
   readonly name: string;
@@ -331,42 +332,6 @@ export interface SubjectMate {
   readonly from: readonly MailAddressValue[];
   readonly to: readonly MailAddressValue[];
   readonly cc: readonly MailAddressValue[];
-}
-
-const counted = sql`messages,unread,starred,attachments,"lastEmailId"`;
-const latest = sql`SELECT e."receivedAt",e.snippet FROM emails e WHERE e.id="lastEmailId"`;
-
-/** What a conversation counts. What lies in the trash is out of it. */
-function countsOf({ dialect }: Database): Sql {
-  const number = (condition: Sql): Sql => sql`count(CASE WHEN ${condition} THEN 1 END)`;
-  const unread = number(sql`NOT (${dialect.isTrue(sql`e.read`)})`);
-  const starred = number(dialect.isTrue(sql`e.starred`));
-  const attached = number(dialect.isTrue(sql`e."hasAttachments"`));
-  return sql`SELECT count(*),${unread},${starred},${attached},coalesce(max(e.id),0) FROM emails e WHERE e."conversationId"=conversations.id AND e.folder<>'trash'`;
-}
-
-/** Statements that count conversations anew. */
-export function recounted(database: Database, conversations: readonly number[]): readonly Sql[] {
-  const which = database.dialect.isIn(sql`id`, listValue('integer', conversations));
-  return [
-    sql`UPDATE conversations SET (${counted})=(${countsOf(database)}),_v=_v+1 WHERE ${which}`,
-    sql`UPDATE conversations SET ("lastAt",snippet)=(${latest}) WHERE ${which}`,
-  ];
-}
-
-/** A query for those of some conversations whose counts are not those of their e-mails, or that their e-mails are led away from. */
-export function miscounted(database: Database, conversations: readonly number[]): Sql {
-  const which = database.dialect.isIn(sql`id`, listValue('integer', conversations));
-  const wrong = sql`(${counted})<>(${countsOf(database)})`;
-  // `IS DISTINCT FROM` compares no rows of a query.
-  const late = ['"receivedAt"', 'snippet']
-    .map((name, index) => {
-      const own = sql`${index === 0 ? '"lastAt"' : 'snippet'}`;
-      return sql`${own} IS DISTINCT FROM (SELECT e.${name} FROM emails e WHERE e.id="lastEmailId")`;
-    })
-    .reduce((one, other) => sql`${one} OR ${other}`);
-  const astray = sql`("mergedInto" IS NOT NULL AND EXISTS (SELECT 1 FROM emails e WHERE e."conversationId"=conversations.id))`;
-  return sql`SELECT id FROM conversations WHERE ${which} AND (${wrong} OR ${late} OR ${astray})`;
 }
 
 const contentColumns: Columns = [

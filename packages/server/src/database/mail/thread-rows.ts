@@ -2,7 +2,8 @@
 import type { Database, Row, Transaction } from '../database.ts';
 import { reading, writing } from '../identity-store.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
-import { type MailAddressValue, miscounted, momentOf, recounted } from './mail-writer.ts';
+import { miscounted, recounted } from './conversation-counts.ts';
+import { type MailAddressValue, momentOf } from './mail-writer.ts';
 
 /** What of an e-mail decides on its conversation. */
 export interface ThreadedRow {
@@ -116,6 +117,8 @@ export interface ShownConversation {
   readonly participants: readonly MailAddressValue[];
 }
 
+const messagesAtOnce = 500;
+
 /** Reads and writes about conversations; inside a transaction, or outside of any for a look. */
 export class ThreadRows {
   readonly #database: Database;
@@ -130,19 +133,13 @@ export class ThreadRows {
     for (const table of ['emails', 'conversations', 'mailThreadKeys']) transaction?.touch(table);
   }
 
-  /** Puts e-mails into a conversation. @returns those that were not in it, each with the one that it was in. */
-  async put(emails: readonly number[], into: number): Promise<readonly (readonly [id: number, from: number | null])[]> {
+  /** Puts e-mails into a conversation. @returns those that were not in it. */
+  async put(emails: readonly number[], into: number): Promise<number[]> {
     const target = value('integer', into);
     const rows = await this.#run(
-      sql`SELECT id,"conversationId" FROM emails WHERE ${this.#isIn('id', 'bigint', emails)} AND ("conversationId" IS NULL OR "conversationId"<>${target})`,
+      sql`UPDATE emails SET "conversationId"=${target},_v=_v+1 WHERE ${this.#isIn('id', 'bigint', emails)} AND ("conversationId" IS NULL OR "conversationId"<>${target}) RETURNING id`,
     );
-    const moved = rows.map(([id, from]) => [Number(id), from === null ? null : Number(from)] as const);
-    const keys = moved.map(([id]) => id);
-    if (keys.length > 0)
-      await this.#run(
-        sql`UPDATE emails SET "conversationId"=${target},_v=_v+1 WHERE ${this.#isIn('id', 'bigint', keys)}`,
-      );
-    return moved;
+    return rows.map(([id]) => Number(id));
   }
 
   /** Conversations that lead to another one from now on, and with them those that led to one of them. */
@@ -160,28 +157,33 @@ export class ThreadRows {
     );
   }
 
-  /** What conversations say of themselves, and their messages, the oldest first. */
-  async shown(
-    conversations: readonly number[],
-  ): Promise<{ readonly shown: readonly ShownConversation[]; readonly messages: readonly ShownMessage[] }> {
+  /** What conversations say of themselves. */
+  async shown(conversations: readonly number[]): Promise<ShownConversation[]> {
     const rows = await this.#run(
       sql`SELECT id,subject,participants FROM conversations WHERE ${this.#isIn('id', 'integer', conversations)} ORDER BY id`,
     );
-    const mails = await this.#run(
-      sql`SELECT "conversationId",subject,"from","to",cc FROM emails WHERE ${this.#isIn('"conversationId"', 'integer', conversations)} ORDER BY id`,
-    );
-    return {
-      shown: rows.map(([id, subject, participants]) => ({
-        id: Number(id),
-        subject: subject as string | null,
-        participants: (json(participants) ?? []) as readonly MailAddressValue[],
-      })),
-      messages: mails.map(([conversation, subject, ...lists]) => ({
+    return rows.map(([id, subject, participants]) => ({
+      id: Number(id),
+      subject: subject as string | null,
+      participants: (json(participants) ?? []) as readonly MailAddressValue[],
+    }));
+  }
+
+  /** Messages of conversations, the oldest first, some at a time: there may be very many. */
+  async *messages(conversations: readonly number[]): AsyncGenerator<readonly ShownMessage[]> {
+    const which = this.#isIn('"conversationId"', 'integer', conversations);
+    for (let after = -1; ; ) {
+      const rows = await this.#run(
+        sql`SELECT id,"conversationId",subject,"from","to",cc FROM emails WHERE ${which} AND id>${value('bigint', after)} ORDER BY id LIMIT ${messagesAtOnce}`,
+      );
+      yield rows.map(([, conversation, subject, ...lists]) => ({
         conversation: Number(conversation),
         subject: (subject ?? '') as string,
         people: lists.flatMap((each) => (json(each) ?? []) as readonly MailAddressValue[]),
-      })),
-    };
+      }));
+      if (rows.length < messagesAtOnce) return;
+      after = Number(rows.at(-1)![0]);
+    }
   }
 
   async show({ id, subject, participants }: ShownConversation): Promise<void> {

@@ -35,7 +35,7 @@ export interface AccountRemovalParts {
 }
 
 /** Records of one transaction: some tens of milliseconds. */
-const pieces = { emails: 100, conversations: 200, mailboxes: 200 } as const;
+const pieces = { emails: 50, conversations: 100, mailboxes: 100 } as const;
 /** Between two pieces others write. */
 const pauseMilliseconds = 10;
 /** How often it is looked whether something was left by a server that is gone. */

@@ -91,6 +91,7 @@ export class MailIngest {
 
   async #storeAll(account: MailAccount, messages: readonly IncomingMail[], by: IngestBy): Promise<Ingested[]> {
     const { database } = this.#parts;
+    if (!(await isAccountOpen(database, null, account.id))) throw new AccountGone();
     const identities = messages.map(({ raw }) => mailIdentity(raw));
     const known = await presentEmails(database, account.id, identities);
     const refused = new Map<number, string>();

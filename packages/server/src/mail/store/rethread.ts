@@ -1,6 +1,6 @@
 /**
  * The conversations of an account, made anew from its e-mails. It looks through all of them, then puts right what is not as the rule has
- * it, in small transactions, each of which leaves the account whole: who is killed at it begins again and has less to do.
+ * it, in small transactions; a conversation is counted anew when all that comes and goes has. Who is killed at it begins again and has less to do.
  */
 import { setImmediate as breathe } from 'node:timers/promises';
 import { type Clock, isoTime } from '../../base/clock.ts';
@@ -12,7 +12,6 @@ import {
   conversationsAfter,
   lastContent,
   lastThreadKey,
-  type ShownConversation,
   type ThreadedRow,
   type ThreadKeyRow,
   ThreadRows,
@@ -20,11 +19,10 @@ import {
   threadKeysAfter,
 } from '../../database/mail/thread-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
-import { conversationSubject } from '../threads/conversation-subject.ts';
-import { addPeople, type Participants } from '../threads/participants.ts';
-import { type Regrouped, Regrouping } from '../threads/regrouping.ts';
+import { type Regrouped, Regrouping, type Stray } from '../threads/regrouping.ts';
 import { threadSigns } from '../threads/thread-signs.ts';
 import type { IngestBy, MailAccount } from './incoming-mail.ts';
+import { shownAnew, wronglyShown } from './shown-conversations.ts';
 
 export interface RethreadParts {
   readonly database: Database;
@@ -42,7 +40,7 @@ export interface Rethreaded {
 
 /** E-mails of one look, and of one transaction. */
 const emailsRead = 200;
-const emailsPut = 100;
+const emailsPut = 50;
 const keysAtOnce = 500;
 const conversationsAtOnce = 100;
 /** Where mail arrives meanwhile, it is looked through again, so many times at most. */
@@ -51,7 +49,7 @@ const mostPasses = 3;
 /** Some e-mails of a group, on their way into its conversation. */
 interface Portion {
   readonly group: Regrouped;
-  readonly emails: readonly number[];
+  readonly strays: readonly Stray[];
   /** With these the group is whole. */
   readonly last: boolean;
 }
@@ -63,6 +61,8 @@ export class Rethreading {
   readonly #changed = new Set<number>();
   /** The conversation of each group, by its oldest e-mail. */
   #conversations = new Map<number, number>();
+  /** How many e-mails are still to part from a conversation. */
+  #leaving = new Map<number, number>();
 
   constructor(parts: RethreadParts, account: MailAccount, by: IngestBy) {
     this.#parts = parts;
@@ -105,72 +105,99 @@ export class Rethreading {
   }
 
   async #putAll(regrouping: Regrouping): Promise<void> {
+    const groups = await this.#groupsToPut(regrouping);
     let waiting: Portion[] = [];
     let count = 0;
     const flush = async (): Promise<void> => {
       if (waiting.length > 0) await this.#put(waiting);
       [waiting, count] = [[], 0];
     };
+    for (const portion of groups.flatMap((group) => [...portionsOf(group)])) {
+      if (count + portion.strays.length > emailsPut) await flush();
+      waiting.push(portion);
+      count += portion.strays.length + 1;
+    }
+    await flush();
+  }
+
+  /** Groups that are not whole yet. */
+  async #groupsToPut(regrouping: Regrouping): Promise<Regrouped[]> {
+    const found: Regrouped[] = [];
+    this.#leaving = new Map();
     for (const group of regrouping.groups()) {
       if (group === null) {
         await breathe();
         continue;
       }
-      if (group.keeps !== null) this.#conversations.set(group.emails[0]!, group.keeps);
-      if (!group.strays && group.merged.length === 0) continue;
-      for (const portion of portionsOf(group)) {
-        if (count + portion.emails.length > emailsPut) await flush();
-        waiting.push(portion);
-        count += portion.emails.length;
-      }
+      if (group.keeps !== null) this.#conversations.set(group.oldest, group.keeps);
+      if (group.strays.length > 0 || group.merged.length > 0) found.push(group);
+      for (const { from } of group.strays)
+        if (from !== null) this.#leaving.set(from, (this.#leaving.get(from) ?? 0) + 1);
     }
-    await flush();
+    return found;
   }
 
   /** Puts e-mails into the conversations of their groups, and makes those that are not there. */
   async #put(portions: readonly Portion[]): Promise<void> {
-    const made = await this.#write(async (transaction) => {
+    const left = this.#leftBy(portions);
+    const fresh = await this.#write(async (transaction) => {
       const writer = new MailWriter(this.#parts.database, transaction, this.#account.id);
       const rows = new ThreadRows(this.#parts.database, transaction, this.#account.id);
-      const fresh = await this.#made(writer, rows, portions);
-      const touched = new Set<number>(fresh.values());
+      const made = await this.#made(writer, rows, portions);
+      const settled = new Set(left);
       const moved: number[] = [];
-      for (const { group, emails, last } of portions) {
-        const first = group.emails[0]!;
-        const into = this.#conversations.get(first) ?? fresh.get(first)!;
-        for (const [id, from] of await rows.put(emails, into)) {
-          moved.push(id);
-          if (from !== null) touched.add(from);
-        }
-        touched.add(into);
-        if (!last || group.merged.length === 0) continue;
-        await rows.lead(group.merged, into);
-        for (const each of group.merged) touched.add(each);
+      for (const { group, strays, last } of portions) {
+        const into = this.#conversations.get(group.oldest) ?? made.get(group.oldest)!;
+        moved.push(
+          ...(await rows.put(
+            strays.map(({ id }) => id),
+            into,
+          )),
+        );
+        if (group.merged.length > 0) await rows.lead(group.merged, into);
+        if (last) settled.add(into);
       }
-      const all = [...touched];
-      await shownAnew(rows, all);
-      await rows.recount(all);
+      await shownAnew(rows, [...settled]);
+      await rows.recount([...settled]);
       await this.#tell(transaction, 'emails.updated', 'emails', moved, ['conversationId']);
-      const news = new Set(fresh.values());
+      const news = new Set(made.values());
       await this.#tell(transaction, 'conversations.created', 'conversations', [...news]);
       await this.#tellChanged(
         transaction,
-        all.filter((id) => !news.has(id)),
+        [...settled].filter((id) => !news.has(id)),
       );
-      return { fresh, all };
+      for (const id of [...settled, ...news]) this.#changed.add(id);
+      return made;
     });
-    for (const [first, id] of made.fresh) this.#conversations.set(first, id);
-    for (const id of made.all) this.#changed.add(id);
+    for (const [oldest, id] of fresh) this.#conversations.set(oldest, id);
+  }
+
+  /**
+   * Conversations that have all that parts from them behind them. They are counted then, once: of one that thousands part from, each
+   * hundred would count all.
+   */
+  #leftBy(portions: readonly Portion[]): number[] {
+    const left: number[] = [];
+    for (const { from } of portions.flatMap(({ strays }) => strays)) {
+      if (from === null) continue;
+      const more = this.#leaving.get(from)! - 1;
+      this.#leaving.set(from, more);
+      if (more === 0) left.push(from);
+    }
+    return left;
   }
 
   /** Makes the conversations that are not there yet, by the oldest e-mails of their groups. */
   async #made(writer: MailWriter, rows: ThreadRows, portions: readonly Portion[]): Promise<Map<number, number>> {
     const wanted = [...new Set(portions.map(({ group }) => group))].filter(
-      ({ emails }) => !this.#conversations.has(emails[0]!),
+      ({ oldest }) => !this.#conversations.has(oldest),
     );
     const ids = await writer.addConversations(wanted.map(() => ''));
-    for (const [index, { from }] of wanted.entries()) if (from !== null) await rows.standAs(ids[index]!, from);
-    return new Map(wanted.map(({ emails }, index) => [emails[0]!, ids[index]!]));
+    for (const [index, { strays }] of wanted.entries()) {
+      const from = strays[0]!.from;
+      if (from !== null) await rows.standAs(ids[index]!, from);
+    }
+    return new Map(wanted.map(({ oldest }, index) => [oldest, ids[index]!]));
   }
 
   /** Has the keys that were there lead where their e-mails are; keys that no e-mail has any more go. */
@@ -274,27 +301,7 @@ function mailOf({ alone, ...row }: ThreadedRow): Parameters<typeof threadSigns>[
 }
 
 function* portionsOf(group: Regrouped): Generator<Portion> {
-  for (let from = 0; from < group.emails.length; from += emailsPut) {
-    const emails = group.emails.slice(from, from + emailsPut);
-    yield { group, emails, last: from + emailsPut >= group.emails.length };
-  }
-}
-
-/** Has conversations say again who takes part in them, and what they are about. */
-async function shownAnew(rows: ThreadRows, ids: readonly number[]): Promise<void> {
-  for (const each of await wronglyShown(rows, ids)) await rows.show(each);
-}
-
-/** Conversations that say something else than their e-mails, as they should be; what has no e-mails says what it said. */
-async function wronglyShown(rows: ThreadRows, ids: readonly number[]): Promise<ShownConversation[]> {
-  const { shown, messages } = await rows.shown(ids);
-  const byConversation = Map.groupBy(messages, ({ conversation }) => conversation);
-  return shown.flatMap((each) => {
-    const own = byConversation.get(each.id);
-    if (!own) return [];
-    const people: Participants = new Map();
-    for (const message of own) addPeople(people, message.people);
-    const right = { id: each.id, subject: conversationSubject(own[0]!.subject), participants: [...people.values()] };
-    return JSON.stringify(right) === JSON.stringify(each) ? [] : [right];
-  });
+  const { strays } = group;
+  for (let from = 0; from === 0 || from < strays.length; from += emailsPut)
+    yield { group, strays: strays.slice(from, from + emailsPut), last: from + emailsPut >= strays.length };
 }

@@ -15,16 +15,18 @@ export interface StoredThreaded {
 
 /** E-mails of one conversation. */
 export interface Regrouped {
-  /** In their order. */
-  readonly emails: readonly number[];
+  readonly oldest: number;
   /** The conversation that they keep, the oldest of those that are theirs; null: they need one of their own. */
   readonly keeps: number | null;
   /** Conversations that are theirs too: they lead to the one that is kept. */
   readonly merged: readonly number[];
-  /** The conversation from which they part; null where they have none. */
+  /** Those of them that are in another conversation, each with that one. */
+  readonly strays: readonly Stray[];
+}
+
+export interface Stray {
+  readonly id: number;
   readonly from: number | null;
-  /** Some of them are in another conversation than the one that is kept. */
-  readonly strays: boolean;
 }
 
 interface Mate extends Seen {
@@ -105,13 +107,10 @@ export class Regrouping {
 
   #grouped(places: readonly number[], own: readonly number[]): Regrouped {
     const keeps = own.length === 0 ? null : own.reduce((one, other) => Math.min(one, other));
-    return {
-      emails: places.map((place) => this.#ids[place]!),
-      keeps,
-      merged: own.filter((each) => each !== keeps),
-      from: this.#conversations[places[0]!]!,
-      strays: keeps === null || places.some((place) => this.#conversations[place] !== keeps),
-    };
+    const strays = places
+      .map((place): Stray => ({ id: this.#ids[place]!, from: this.#conversations[place]! }))
+      .filter(({ from }) => from === null || from !== keeps);
+    return { oldest: this.#ids[places[0]!]!, keeps, merged: own.filter((each) => each !== keeps), strays };
   }
 
   #joinBySubject(subject: string, place: number, { orphan, threaded }: ThreadSigns): void {
