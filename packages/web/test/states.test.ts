@@ -159,7 +159,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
   test('an empty collection names the next step', long, async () => {
     await page.goto(at('/a/main/data/vaults'));
     await text('No records yet').waitFor();
-    await page.getByRole('link', { name: 'New record' }).waitFor();
+    await page.locator('main').getByRole('link', { name: 'New record' }).last().waitFor();
   });
 
   test('a session that was ended elsewhere leads to the sign-in, and back', long, async () => {

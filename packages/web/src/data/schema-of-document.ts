@@ -1,4 +1,4 @@
-/** Collections as an OpenAPI document of one role shows them: names, fields and types; nothing of options. */
+/** What an OpenAPI document says of its role: collections with names, fields and types, without options; and rights. */
 import type { Collection, Field } from '@tablinum/client';
 
 /** The parts of the document that are read. */
@@ -23,12 +23,21 @@ interface ValueSchema {
   readonly readOnly?: boolean;
 }
 
-export function collectionsOfDocument({ paths, tags = [], components }: DocumentPart): {
-  collections: Collection[];
-  actions: ReadonlySet<string>;
-} {
-  const actions = new Set(Object.keys(paths).flatMap((path) => /^\/api\/([A-Za-z]\w*:\w+)$/.exec(path)?.[1] ?? []));
+/** What a role may do, as far as it does not depend on the record. */
+export interface Rights {
+  /** Whether the role may ask an action of a collection, or of a resource such as `fields`. */
+  may(resource: string, action: string): boolean;
+  /** Whether the role may give a member of a record when it is made or changed. */
+  mayWrite(collection: string, action: 'create' | 'update', member: string): boolean;
+  /** Whether the role may change which records a relation names. */
+  mayLink(collection: string, relation: string): boolean;
+}
+
+/** The collections of which a document shows records, and what it says may be done. */
+export function readDocument(document: DocumentPart): { collections: Collection[]; rights: Rights } {
+  const { tags = [], components } = document;
   const { schemas } = components;
+  const rights = rightsOf(document);
   const names = new Set(Object.keys(schemas).flatMap((each) => /^(\w+)\.(?:record|listed)$/.exec(each)?.[1] ?? []));
   const collections = [...names].map((name) => {
     const shown = { ...schemas[`${name}.listed`]?.properties, ...schemas[`${name}.record`]?.properties };
@@ -38,12 +47,23 @@ export function collectionsOfDocument({ paths, tags = [], components }: Document
     );
     const description = tags.find((tag) => tag.name === name)?.description;
     const options = {
-      paranoid: actions.has(`${name}:restore`),
-      logging: actions.has(`${name}:history`),
+      paranoid: rights.may(name, 'restore'),
+      logging: rights.may(name, 'history'),
     };
     return { name, title: description ?? null, description: null, fields: linked(fields), options };
   });
-  return { collections, actions };
+  return { collections, rights };
+}
+
+function rightsOf({ paths, components: { schemas } }: DocumentPart): Rights {
+  const there = new Set(Object.keys(paths));
+  return {
+    may: (resource, action) => there.has(`/api/${resource}:${action}`),
+    mayWrite: (collection, action, member) =>
+      there.has(`/api/${collection}:${action}`) &&
+      Object.hasOwn(schemas[`${collection}.${action}`]?.properties ?? {}, member),
+    mayLink: (collection, relation) => there.has(`/api/${collection}/{key}/${relation}:add`),
+  };
 }
 
 function fieldOf(name: string, schema: ValueSchema, required: boolean): Field {

@@ -5,6 +5,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { Asked, FormProblem } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
+import { useMay } from '../../data/schema.ts';
 import { session } from '../../data/session.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { Facts } from '../../ui/facts.tsx';
@@ -59,6 +60,7 @@ export function ApplicationPage(): ReactNode {
 
 function Actions({ application: { name, status } }: { application: Application }): ReactNode {
   const t = useTexts().access.applications;
+  const may = useMay();
   const enter = useEnter();
   const start = useAct({
     write: (client) => client.applications().start(name),
@@ -73,15 +75,20 @@ function Actions({ application: { name, status } }: { application: Application }
   const askStop = async (): Promise<void> => {
     if (await confirm({ title: t.stopTitle(name), text: t.stopText, act: t.stop, danger: true })) await stop();
   };
-  if (status === 'stopped' || status === 'failed') return <Button onClick={() => void start()}>{t.start}</Button>;
+  if (status === 'stopped' || status === 'failed')
+    return may('applications', 'start') && <Button onClick={() => void start()}>{t.start}</Button>;
   return (
     <>
-      <Button variant="default" onClick={() => void askStop()}>
-        {t.stop}
-      </Button>
-      <Button onClick={() => void enter(name)} rightSection={<Icon name="chevronRight" />}>
-        {t.enter}
-      </Button>
+      {may('applications', 'stop') && (
+        <Button variant="default" onClick={() => void askStop()}>
+          {t.stop}
+        </Button>
+      )}
+      {may('applications', 'enter') && (
+        <Button onClick={() => void enter(name)} rightSection={<Icon name="chevronRight" />}>
+          {t.enter}
+        </Button>
+      )}
     </>
   );
 }
@@ -136,7 +143,7 @@ function Details({ application }: { application: Shown }): ReactNode {
     save.mutate();
   };
   return (
-    <Section title={words.details}>
+    <Section title={words.details} needs={{ resource: 'applications', action: 'update' }}>
       <form onSubmit={submit}>
         <Stack gap="sm" maw={520}>
           <TextInput
@@ -212,5 +219,5 @@ function Destroy({ name }: { name: string }): ReactNode {
     const sure = { title: destroyTitle(name), text: destroyText, act: t.common.destroy, typed: name, danger: true };
     if (await confirm(sure)) await destroy();
   };
-  return <DestroySection text={destroyText} act={act} destroy={() => void ask()} />;
+  return <DestroySection resource="applications" text={destroyText} act={act} destroy={() => void ask()} />;
 }

@@ -52,6 +52,7 @@ export class RowWindow {
   readonly #listeners = new Set<() => void>();
   readonly #refreshing = new Set<Key>();
   #state: WindowState = { count: null, countIsEstimate: false, error: null, revision: 0, added: 0 };
+  #wanted: [first: number, last: number] = [0, 0];
   #refreshTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(client: Client, collection: string, keyField: string, shown: Shown) {
@@ -78,11 +79,18 @@ export class RowWindow {
 
   /** Reads what is missing of a stretch of rows. */
   ensure(first: number, last: number): void {
+    this.#wanted = [first, last];
     const from = Math.floor(Math.max(first, 0) / pageSize);
     const to = Math.floor(Math.max(last, 0) / pageSize);
     for (let page = from; page <= to; page += 1)
       if (!this.#pages.has(page) && !this.#reading.has(page)) void this.#read(page, page === 0);
     if (this.#pages.size > mostPages) this.#drop((from + to) / 2);
+  }
+
+  /** Reads what is in view once more, after a failure. */
+  retry(): void {
+    this.#become({ error: null });
+    this.ensure(...this.#wanted);
   }
 
   /** Puts a record that was just written in its place. */
