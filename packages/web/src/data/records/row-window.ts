@@ -105,7 +105,7 @@ export class RowWindow {
 
   /** Reads a row again that somebody else has changed; several at once after a moment. */
   refresh(key: Key): void {
-    const row = this.#find(key);
+    const row = this.byKey(key);
     if (!row) return;
     this.#refreshing.add(row.key);
     this.#refreshTimer ??= setTimeout(() => void this.#refreshNow(), 80);
@@ -113,7 +113,7 @@ export class RowWindow {
 
   /** A record is there that was not: one that was gone comes back to its place, any other is told of. */
   noteAdded(key: Key): void {
-    if (this.#find(key)) this.refresh(key);
+    if (this.byKey(key)) this.refresh(key);
     else this.#become({ added: this.#state.added + 1 });
   }
 
@@ -175,7 +175,7 @@ export class RowWindow {
       for (const key of keys) {
         const values = found.get(key);
         const version = meta.versions?.[String(key)] ?? null;
-        const same = version !== null && this.#find(key)?.version === version;
+        const same = version !== null && this.byKey(key)?.version === version;
         if (!values) this.#change(key, (row) => ({ ...row, gone: true }));
         else if (!same) this.#change(key, (row) => ({ ...row, values, version, gone: false, changedAt: Date.now() }));
       }
@@ -193,7 +193,8 @@ export class RowWindow {
     return { key, values, version: versions[String(key)] ?? null, gone: false, changedAt: 0 };
   }
 
-  #find(key: Key): Row | undefined {
+  /** The row of a record, where it is there. */
+  byKey(key: Key): Row | undefined {
     for (const { rows } of this.#pages.values()) {
       const row = rows.find((each) => sameKey(each.key, key));
       if (row) return row;

@@ -189,7 +189,10 @@ export const data = {
     sortBy: (field: string) => `Sort by ${field}`,
     resize: (field: string) => `Width of ${field}`,
     grid: (collection: string) => `Records of ${collection}`,
-    gridHint: 'Arrow keys move, Enter edits, Space selects, Ctrl Enter opens the record.',
+    gridHint:
+      'Arrow keys move, Enter edits, Delete empties, Space selects, Ctrl C copies, Ctrl Enter opens the record.',
+    cleared: (field: string) => `${field} is emptied.`,
+    copied: (n: number) => (n === 1 ? '1 record copied.' : `${n.toLocaleString('en')} records copied.`),
     tooMany: (n: number) => `The first ${n.toLocaleString('en')} are shown. Filter or search for the others.`,
     choose: 'Choose…',
     searching: 'Searching…',
