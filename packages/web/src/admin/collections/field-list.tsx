@@ -137,7 +137,7 @@ function OptionBadges({ field }: { field: Field }): ReactNode {
   return (
     <Group gap={4}>
       {words.map((word) => (
-        <Badge key={word} variant="default" tt="none" fw={500} size="sm">
+        <Badge key={word} variant="default" tt="none" fw={500} size="sm" miw="max-content">
           {word}
         </Badge>
       ))}

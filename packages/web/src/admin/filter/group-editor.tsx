@@ -1,5 +1,5 @@
 /** One group of conditions, with the groups inside it. */
-import { Button, Group, Menu, SegmentedControl, Stack, Text } from '@mantine/core';
+import { Button, Group, Menu, Select, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { titleOf } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
@@ -93,59 +93,57 @@ interface GroupHeadProps {
 /** How the parts hold together, and the way out. */
 function GroupHead({ group, change, remove }: GroupHeadProps): ReactNode {
   const t = useTexts().data.records.filterBuilder;
+  const { under, match, not } = group;
+  const plain = under === null;
+  const choose = (value: string): void =>
+    change({ ...group, match: value.endsWith('$or') ? '$or' : '$and', ...(plain && { not: value.startsWith('not') }) });
   return (
     <Group justify="space-between" wrap="nowrap" align="flex-start">
       <Group gap="xs">
-        {group.under !== null && (
+        {!plain && (
           <>
             <Text size="sm" fw={500}>
-              {t.linked(group.under)}
+              {t.linked(under)}
             </Text>
-            <SegmentedControl
-              aria-label={t.presence}
-              size="xs"
-              value={group.not ? 'none' : 'one'}
-              onChange={(value) => change({ ...group, not: value === 'none' })}
-              data={[
-                { value: 'one', label: t.thereIs },
-                { value: 'none', label: t.thereIsNone },
-              ]}
+            <Choice
+              label={t.presence}
+              value={not ? 'none' : 'one'}
+              choices={{ one: t.thereIs, none: t.thereIsNone }}
+              choose={(value) => change({ ...group, not: value === 'none' })}
             />
           </>
         )}
-        <Match group={group} change={change} />
+        <Choice
+          label={t.match}
+          value={plain && not ? `not ${match}` : match}
+          choices={{ $and: t.all, $or: t.any, ...(plain && { 'not $and': t.notAll, 'not $or': t.nothing }) }}
+          choose={choose}
+        />
       </Group>
       {remove && <IconButton icon="x" label={t.removeGroup} onClick={remove} />}
     </Group>
   );
 }
 
-function Match({ group, change }: GroupHeadProps): ReactNode {
-  const t = useTexts().data.records.filterBuilder;
-  const plain = group.under === null;
-  const choices = [
-    { value: '$and', label: t.all },
-    { value: '$or', label: t.any },
-    ...(plain
-      ? [
-          { value: 'not $and', label: t.notAll },
-          { value: 'not $or', label: t.nothing },
-        ]
-      : []),
-  ];
-  const choose = (value: string): void =>
-    change({
-      ...group,
-      match: value.endsWith('$or') ? '$or' : '$and',
-      ...(plain && { not: value.startsWith('not') }),
-    });
+interface ChoiceProps {
+  readonly label: string;
+  readonly value: string;
+  /** Value to what it is called. */
+  readonly choices: Readonly<Record<string, string>>;
+  readonly choose: (value: string) => void;
+}
+
+function Choice({ label, value, choices, choose }: ChoiceProps): ReactNode {
   return (
-    <SegmentedControl
-      aria-label={t.match}
+    <Select
+      aria-label={label}
       size="xs"
-      value={plain && group.not ? `not ${group.match}` : group.match}
-      onChange={choose}
-      data={choices}
+      w={150}
+      data={Object.entries(choices).map(([each, name]) => ({ value: each, label: name }))}
+      value={value}
+      onChange={(next) => next && choose(next)}
+      allowDeselect={false}
+      comboboxProps={{ withinPortal: false }}
     />
   );
 }

@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
-import { type Collection, Failure, type Field, type Key, type RecordValues } from '@tablinum/client';
+import { type Collection, Failure, type Field, type Key, type Read, type RecordValues } from '@tablinum/client';
 import { type UseMutationResult, useMutation } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type FormEvent, type ReactNode, useRef, useState } from 'react';
 import { clientOf, useApplication } from '../../data/application.tsx';
 import { useLive } from '../../data/live.ts';
 import { FormProblem } from '../../data/problem.tsx';
@@ -15,27 +15,30 @@ import { toast } from '../../ui/toasts.tsx';
 import { CellValue } from '../records/cell-value.tsx';
 import type { RecordBodyProps } from './existing-record.tsx';
 import { FieldsForm, formFields } from './fields-form.tsx';
-import { type ChangeField, isReadable, type RecordDraft, unchanged, useRecordDraft } from './record-draft.ts';
+import { type ChangeField, isReadable, type RecordDraft, unchanged, useRecordDraft, without } from './record-draft.ts';
 import { useLeaveGuard } from './use-leave-guard.ts';
 
 /** The fields of a record: edited under the version that they were read with. */
 export function EditFields({ collection, schema, read, reload }: RecordBodyProps): ReactNode {
   const t = useTexts().data.record;
-  const [held, hold] = useState(read);
+  const [held, hold] = useState<Read<RecordValues> | null>(null); // what stood there when the edit began
   const [draft, change, setDraft] = useRecordDraft();
   const dirty = Object.keys(draft.changes).length > 0;
-  const base = dirty ? held : read; // what others write is shown at once where nothing is being edited here
+  const base = (dirty && held) || read; // what others write is shown at once where nothing is being edited here
   const key = base.data[keyField(collection).name] as Key;
   const trashed = base.data['deletedAt'] != null;
   const may = !trashed && schema.may(collection.name, 'update');
   const mayWrite = (field: Field): boolean => may && schema.mayWrite(collection.name, 'update', writtenName(field));
   useLive(collection.name, ({ tk }) => sameKey(tk, key) && reload(), reload);
   useLeaveGuard(dirty);
-  const save = useSaving(collection, key, draft, setDraft);
+  const save = useSaving(collection, key, draft, (sent) => {
+    hold(null);
+    setDraft((now) => without(now, sent));
+  });
   const outdated = dirty && !save.isPending && read.etag !== base.etag;
   const stale = save.error instanceof Failure && save.error.code === 'VERSION_STALE';
   const edit: ChangeField = (...given) => {
-    if (!dirty) hold(read);
+    if (!dirty || !held) hold(read);
     change(...given);
   };
   const takeTheirs = (): void => {
@@ -47,12 +50,12 @@ export function EditFields({ collection, schema, read, reload }: RecordBodyProps
     event.preventDefault();
     if (isReadable(draft) && dirty && !save.isPending) save.mutate(base.etag);
   };
-  const fields = formFields(collection, false);
+  const fields = formFields(collection, false).filter(mayWrite);
   return (
     <form onSubmit={submit} noValidate>
       <Stack>
         {trashed && <Alert icon={<Icon name="trash" />}>{t.trashed}</Alert>}
-        {!trashed && !fields.some(mayWrite) && <Text c="dimmed">{t.readOnly}</Text>}
+        {!trashed && fields.length === 0 && <Text c="dimmed">{t.readOnly}</Text>}
         {outdated && !stale && (
           <Alert color="yellow" icon={<Icon name="info" />}>
             {t.changed}
@@ -64,14 +67,13 @@ export function EditFields({ collection, schema, read, reload }: RecordBodyProps
           linked={draft.linked}
           change={edit}
           problems={save.error instanceof Failure ? save.error.details : {}}
-          disabled={(field) => save.isPending || !mayWrite(field)}
         />
         {stale ? (
           <Conflict takeTheirs={takeTheirs} saveMine={() => save.mutate(null)} />
         ) : (
           <FormProblem error={save.error} />
         )}
-        {fields.some(mayWrite) && (
+        {fields.length > 0 && (
           <Group justify="flex-end">
             {dirty && (
               <Button variant="subtle" onClick={takeTheirs}>
@@ -84,9 +86,9 @@ export function EditFields({ collection, schema, read, reload }: RecordBodyProps
           </Group>
         )}
         <Facts
-          facts={keptFields(collection).map((field) => [
+          facts={restOf(collection, fields).map((field) => [
             titleOf(field),
-            <CellValue key={field.name} field={field} values={base.data} />,
+            <CellValue key={field.name} field={field} values={base.data} whole />,
           ])}
         />
       </Stack>
@@ -94,24 +96,26 @@ export function EditFields({ collection, schema, read, reload }: RecordBodyProps
   );
 }
 
-/** Saves what was changed. The inputs rest meanwhile, so that nothing is typed into what is about to be read anew. */
+/** @param saved hears which changes are saved; what was changed again meanwhile is not among them. */
 function useSaving(
   collection: Collection,
   key: Key,
   draft: RecordDraft,
-  setDraft: (draft: RecordDraft) => void,
+  saved: (sent: RecordValues) => void,
 ): UseMutationResult<RecordValues, Error, string | null> {
   const t = useTexts().data.record;
   const app = useApplication();
+  const sent = useRef<RecordValues>({});
   return useMutation({
-    mutationFn: (etag) =>
-      clientOf(app)
-        .records(collection.name)
-        .update(key, draft.changes, {}, etag === null ? {} : { ifMatch: etag }),
+    mutationFn: (etag) => {
+      sent.current = draft.changes;
+      const version = etag === null ? {} : { ifMatch: etag };
+      return clientOf(app).records(collection.name).update(key, draft.changes, {}, version);
+    },
     onSuccess: async () => {
       await forget(app, 'record', collection.name, String(key));
       await forget(app, 'history', collection.name);
-      setDraft(unchanged);
+      saved(sent.current);
       toast(t.saved);
     },
   });
@@ -136,9 +140,13 @@ function Conflict({ takeTheirs, saveMine }: { takeTheirs: () => void; saveMine: 
   );
 }
 
-/** What stands below the form: the key, and what the server keeps. */
-function keptFields(collection: Collection): Field[] {
-  return collection.fields.filter((field) => field.primaryKey || (field.readOnly && !isForeign(collection, field)));
+/** What stands below the form: what is not in it, the foreign keys of relations aside. */
+function restOf(collection: Collection, fields: readonly Field[]): Field[] {
+  const many = new Set(['hasMany', 'belongsToMany']);
+  return collection.fields.filter(
+    (field) =>
+      !fields.includes(field) && !many.has(field.type) && field.type !== 'password' && !isForeign(collection, field),
+  );
 }
 
 /** The foreign key of a relation that is shown itself. */

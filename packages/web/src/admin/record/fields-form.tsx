@@ -12,11 +12,10 @@ interface FieldsFormProps {
   readonly change: ChangeField;
   /** What the server said, by member of the body. */
   readonly problems: Readonly<Record<string, string>>;
-  readonly disabled: (field: Field) => boolean;
 }
 
 /** The inputs of a record. */
-export function FieldsForm({ fields, values, linked, change, problems, disabled }: FieldsFormProps): ReactNode {
+export function FieldsForm({ fields, values, linked, change, problems }: FieldsFormProps): ReactNode {
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" verticalSpacing="sm">
       {fields.map((field) => {
@@ -33,7 +32,6 @@ export function FieldsForm({ fields, values, linked, change, problems, disabled 
               change(name, value, field.target ? { name: field.name, record: picked ?? null } : undefined)
             }
             error={problems[name] ?? problems[field.name]}
-            disabled={disabled(field)}
           />
         );
       })}

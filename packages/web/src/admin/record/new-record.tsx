@@ -74,7 +74,6 @@ function NewRecordForm({ collection, schema }: Omit<NewRecordProps, 'above'>): R
           linked={draft.linked}
           change={edit}
           problems={create.error instanceof Failure ? create.error.details : {}}
-          disabled={() => false}
         />
         <FormProblem error={create.error} />
         <Group justify="flex-end">

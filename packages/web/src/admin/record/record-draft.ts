@@ -1,6 +1,6 @@
 /** What was changed of a record and not yet saved. */
 import type { RecordValues } from '@tablinum/client';
-import { useState } from 'react';
+import { type Dispatch, type SetStateAction, useState } from 'react';
 import { Unreadable } from '../records/field-input.tsx';
 
 export interface RecordDraft {
@@ -18,7 +18,7 @@ export type ChangeField = (
 
 export const unchanged: RecordDraft = { changes: {}, linked: {} };
 
-export function useRecordDraft(): readonly [RecordDraft, ChangeField, (draft: RecordDraft) => void] {
+export function useRecordDraft(): readonly [RecordDraft, ChangeField, Dispatch<SetStateAction<RecordDraft>>] {
   const [draft, setDraft] = useState(unchanged);
   const change: ChangeField = (name, value, relation) =>
     setDraft(({ changes, linked }) => ({
@@ -31,4 +31,12 @@ export function useRecordDraft(): readonly [RecordDraft, ChangeField, (draft: Re
 /** Whether every text stands for a value of its field. */
 export function isReadable({ changes }: RecordDraft): boolean {
   return !Object.values(changes).some((value) => value instanceof Unreadable);
+}
+
+/** A draft without the changes that are saved. */
+export function without({ changes, linked }: RecordDraft, sent: RecordValues): RecordDraft {
+  return {
+    changes: Object.fromEntries(Object.entries(changes).filter(([name, value]) => sent[name] !== value)),
+    linked,
+  };
 }

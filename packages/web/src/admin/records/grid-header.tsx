@@ -8,6 +8,7 @@ import { Icon } from '../../ui/icon.tsx';
 import type { DrawnColumn } from './column-tracks.ts';
 import { type ColumnChoice, widthOf } from './columns.ts';
 import classes from './grid.module.css';
+import { isNumber } from './value-text.ts';
 
 interface GridHeaderProps {
   /** The cells are named after it: `<id>-h<column>`. */
@@ -88,6 +89,7 @@ function HeadCell({ id, field, column, track, sortable, sort, changeSort, width,
       className={classes.headCell}
       style={{ gridColumn: track }}
       data-pinned={column === 0 || undefined}
+      data-number={isNumber(field) || undefined}
       {...(sortable && { 'aria-sort': direction ?? 'none' })}
     >
       {sortable ? (

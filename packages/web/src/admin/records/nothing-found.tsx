@@ -8,12 +8,13 @@ interface NothingFoundProps {
   readonly narrowed: boolean;
   readonly trash: boolean;
   readonly clear: () => void;
+  readonly leaveTrash: () => void;
   /** The way to a new record, for who may make one. */
   readonly create: ReactNode;
 }
 
 /** In the place of an empty grid. */
-export function NothingFound({ narrowed, trash, clear, create }: NothingFoundProps): ReactNode {
+export function NothingFound({ narrowed, trash, clear, leaveTrash, create }: NothingFoundProps): ReactNode {
   const t = useTexts().data.records;
   if (narrowed)
     return (
@@ -23,7 +24,14 @@ export function NothingFound({ narrowed, trash, clear, create }: NothingFoundPro
         </Button>
       </Empty>
     );
-  if (trash) return <Empty icon="trash" title={t.emptyTrashTitle} text={t.emptyTrashText} />;
+  if (trash)
+    return (
+      <Empty icon="trash" title={t.emptyTrashTitle} text={t.emptyTrashText}>
+        <Button variant="default" onClick={leaveTrash}>
+          {t.leaveTrash}
+        </Button>
+      </Empty>
+    );
   return (
     <Empty icon="table" title={t.emptyTitle} text={create ? t.emptyText : undefined}>
       {create}

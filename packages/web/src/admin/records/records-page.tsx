@@ -154,6 +154,7 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
           narrowed={Boolean(search.q || search.filter)}
           trash={trash}
           clear={() => go({ q: undefined, filter: undefined })}
+          leaveTrash={() => go({ trash: undefined })}
           create={create}
         />
       )}

@@ -168,7 +168,7 @@ export const access = {
     roles: 'Roles',
     id: 'Number',
     nicknameHint: 'What others see of you.',
-    profileFixed: 'An administrator changes these.',
+    profileFixed: 'E-mail and roles are set by an administrator.',
     password: 'Password',
     old: 'Present password',
     fresh: 'New password',
