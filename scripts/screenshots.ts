@@ -136,7 +136,7 @@ async function opened(browser: Browser, look: keyof typeof looks, as = account):
 
 async function shoot(page: Page, name: string, look: string): Promise<void> {
   if (!`${name}-${look}`.includes(only)) return;
-  await page.waitForTimeout(450); // what fades in has come to rest
+  await page.waitForTimeout(700); // what fades in has come to rest
   await page.screenshot({ path: join(target, `${name}-${look}.png`) });
 }
 

@@ -150,6 +150,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
   test('an address of nothing, a collection and a record that are not there', long, async () => {
     await page.goto(at('/a/main/nowhere'));
     await text('There is no such page').waitFor();
+    await page.getByRole('navigation', { name: 'Main' }).waitFor();
     await page.goto(at('/a/main/data/nothing'));
     await text('There is nothing here').waitFor();
     await page.goto(at('/a/main/data/posts/99'));

@@ -9,7 +9,6 @@ export const rootRoute = createRootRoute({ component: Outlet, notFoundComponent:
 export const applicationRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/a/$app',
-  notFoundComponent: Lost,
   component: function ApplicationPages() {
     const { app } = applicationRoute.useParams();
     return <Gate application={app} />;

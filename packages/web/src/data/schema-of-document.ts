@@ -21,6 +21,8 @@ interface ValueSchema {
   readonly title?: string;
   readonly maxLength?: number;
   readonly readOnly?: boolean;
+  /** A secret. */
+  readonly writeOnly?: boolean;
 }
 
 /** What a role may do, as far as it does not depend on the record. */
@@ -42,7 +44,8 @@ export function readDocument(document: DocumentPart): { collections: Collection[
   const collections = [...names].map((name) => {
     const shown = { ...schemas[`${name}.listed`]?.properties, ...schemas[`${name}.record`]?.properties };
     const written = schemas[`${name}.create`];
-    const fields = Object.entries({ ...shown, ...written?.properties }).map(([field, schema]) =>
+    const all = { ...shown, ...written?.properties, ...shown }; // what is shown says more of its type than what is taken
+    const fields = Object.entries(all).map(([field, schema]) =>
       fieldOf(field, schema, written?.required?.includes(field) ?? false),
     );
     const description = tags.find((tag) => tag.name === name)?.description;
@@ -67,8 +70,10 @@ function rightsOf({ paths, components: { schemas } }: DocumentPart): Rights {
 }
 
 function fieldOf(name: string, schema: ValueSchema, required: boolean): Field {
+  const { title } = schema;
   return {
     name,
+    ...(title !== undefined && { title }),
     ...typeOf(schema),
     ...(required && { required }),
     ...(schema.readOnly && { readOnly: true }),
@@ -81,25 +86,35 @@ function fieldOf(name: string, schema: ValueSchema, required: boolean): Field {
 const formats: Readonly<Record<string, string>> = {
   'date-time': 'datetime',
   date: 'date',
-  time: 'time',
-  email: 'email',
-  uri: 'url',
+  'idn-email': 'email',
+  iri: 'url',
+  'time-local': 'time',
   uuid: 'uid',
 };
 
 function typeOf(schema: ValueSchema): Pick<Field, 'type' | 'target' | 'enum' | 'multiple'> {
+  if (schema.writeOnly) return { type: 'password' };
   const target = targetOf(schema);
   if (target) return { type: 'belongsTo', target };
   const many = schema.items && targetOf(schema.items);
   if (many) return { type: 'hasMany', target: many };
-  const type = [schema.type ?? []].flat().find((each) => each !== 'null');
-  const choices = schema.enum?.filter((each) => typeof each === 'string') as string[] | undefined;
-  if (type === 'string' && choices) return { type: 'select', enum: choices };
+  const kinds = [schema.type ?? []].flat();
+  if (kinds.includes('number') && kinds.includes('string')) return { type: 'decimal' };
+  const type = kinds.find((each) => each !== 'null');
+  const choices = choicesOf(schema);
+  if (choices) return { type: 'select', enum: choices };
+  const several = schema.items && choicesOf(schema.items);
+  if (several) return { type: 'select', enum: several, multiple: true };
+  if (schema.format === 'int64') return { type: 'bigInt' };
   if (type === 'string')
     return { type: formats[schema.format ?? ''] ?? (schema.pattern?.includes('\\d') ? 'decimal' : 'string') };
   if (type === 'array') return { type: 'array' };
   const plain: Readonly<Record<string, string>> = { integer: 'integer', number: 'double', boolean: 'boolean' };
   return { type: plain[type ?? ''] ?? 'json' };
+}
+
+function choicesOf(schema: ValueSchema): string[] | null {
+  return (schema.enum?.filter((each) => typeof each === 'string') as string[] | undefined) ?? null;
 }
 
 function targetOf(schema: ValueSchema): string | null {

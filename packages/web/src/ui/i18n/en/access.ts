@@ -242,6 +242,9 @@ export const access = {
     nameHint: 'Letters, digits, _ and -. It stays, and is sent as X-App.',
     displayName: 'Title',
     autoStart: 'Open when the server starts',
+    metadata: 'Metadata (JSON)',
+    metadataHint: 'An object of your own, such as {"owner": "shop team"}.',
+    metadataWrong: 'This is no JSON object.',
     autoStartHint: 'Otherwise with the first request.',
     status: 'Status',
     statuses: { running: 'running', stopped: 'stopped', starting: 'starting', failed: 'failed' } as Readonly<
