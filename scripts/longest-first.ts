@@ -12,6 +12,7 @@ const longest = [
   'web/test/story',
   'web/test/inbox',
   'web/test/states',
+  'web/test/hostile',
   'contract/webhooks',
   'contract/realtime-load',
   'contract/changes-under-load',

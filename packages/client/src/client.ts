@@ -1,15 +1,32 @@
 /** The client of one server, application and credential: every action, typed, with retries and errors that say what to do. */
+import { ApiKeys, AuditJournal, Permissions, Webhooks } from './access.ts';
 import { Account } from './account.ts';
 import { Definitions } from './definitions.ts';
+import { Emails } from './mail.ts';
 import { Records } from './records.ts';
 import { type Asked, type ClientOptions, type Reply, Transport } from './transport.ts';
-import type { Application, BatchOperation, Event, RecordValues } from './wire.ts';
+import type { Application, BatchOperation, Event, ReadParameters, RecordValues } from './wire.ts';
 
+export {
+  type ApiKey,
+  ApiKeys,
+  AuditJournal,
+  type Explanation,
+  type JournalReport,
+  type KeyUse,
+  type MadeKey,
+  Permissions,
+  type Webhook,
+  Webhooks,
+  type WebhookTest,
+} from './access.ts';
 export { Account, type Session } from './account.ts';
 export { type CollectionChange, Definitions, type FieldChange, type NewCollection } from './definitions.ts';
 export { type ErrorBody, Failure, type LocalCode } from './failure.ts';
+export { type Draft, Emails, type MailAnswer, type MailImport, type MailText } from './mail.ts';
 export { type Read, Records, RelatedRecords, type Sent } from './records.ts';
 export type { Asked, ClientOptions, Reply } from './transport.ts';
+export type { Progress } from './upload.ts';
 export type * from './wire.ts';
 
 /** Where a page of events ends. */
@@ -22,12 +39,22 @@ export interface EventMeta {
 export class Client {
   readonly auth: Account;
   readonly collections: Definitions;
+  readonly apiKeys: ApiKeys;
+  readonly webhooks: Webhooks;
+  readonly permissions: Permissions;
+  readonly audit: AuditJournal;
+  readonly emails: Emails;
   readonly #transport: Transport;
 
   constructor(options: ClientOptions = {}) {
     this.#transport = new Transport(options);
     this.auth = new Account(this.#transport);
     this.collections = new Definitions(this.#transport);
+    this.apiKeys = new ApiKeys(this.#transport, 'apiKeys');
+    this.webhooks = new Webhooks(this.#transport, 'webhooks');
+    this.permissions = new Permissions(this.#transport, 'permissions');
+    this.audit = new AuditJournal(this.#transport);
+    this.emails = new Emails(this.#transport, 'emails');
   }
 
   /** The same server with other options: another token, role or application. */
@@ -70,6 +97,16 @@ export class Client {
     return new Applications(this);
   }
 
+  /** What the server is and how it is; needs no credential. */
+  async health(): Promise<RecordValues> {
+    return (await this.call<RecordValues>('health')).data;
+  }
+
+  /** The OpenAPI document of the caller's role. */
+  async document(): Promise<RecordValues> {
+    return (await (await this.send('docs:openapi')).json()) as RecordValues;
+  }
+
   /** Events of the past; `wait` (seconds, at most 30) holds the reply until there is one. */
   async events(asked: {
     readonly resource?: string;
@@ -86,6 +123,12 @@ export class Client {
   }
 }
 
+export interface ApplicationWords {
+  readonly displayName: string | null;
+  readonly description: string | null;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
 /** Applications, managed in `main`. */
 export class Applications {
   readonly #client: Client;
@@ -98,11 +141,18 @@ export class Applications {
     return (await this.#client.call<Application[]>('applications:list')).data;
   }
 
-  create(application: {
-    readonly name: string;
-    readonly displayName?: string;
-    readonly description?: string;
-  }): Promise<Application> {
+  /** @param parameters `appends: ['errorLog']` brings along why it did not open. */
+  async get(name: string, parameters: ReadParameters = {}): Promise<Application & RecordValues> {
+    const query = { ...parameters, filterByTk: name };
+    return (await this.#client.call<Application & RecordValues>('applications:get', { query })).data;
+  }
+
+  /** Words and options. */
+  update(name: string, change: Partial<ApplicationWords>): Promise<Application> {
+    return this.#client.post('applications:update', change, { filterByTk: name });
+  }
+
+  create(application: Partial<ApplicationWords> & { readonly name: string }): Promise<Application> {
     return this.#client.post('applications:create', application);
   }
 

@@ -33,6 +33,20 @@ export class Definitions {
     return (await this.#transport.call<Collection[]>('collections:list')).data;
   }
 
+  async get(name: string): Promise<Collection> {
+    const query = { filterByTk: name, appends: ['fields'] };
+    return (await this.#transport.call<Collection>('collections:get', { query })).data;
+  }
+
+  async fields(collection: string): Promise<readonly Field[]> {
+    return (await this.#transport.call<Field[]>(`collections/${encodeURIComponent(collection)}/fields:list`)).data;
+  }
+
+  async field(collection: string, name: string): Promise<Field> {
+    const path = `collections/${encodeURIComponent(collection)}/fields:get`;
+    return (await this.#transport.call<Field>(path, { query: { filterByTk: name } })).data;
+  }
+
   create(collection: NewCollection): Promise<Collection> {
     return this.#post('collections:create', {}, collection);
   }

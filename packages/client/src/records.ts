@@ -62,7 +62,7 @@ export class Records<T extends RecordValues = RecordValues> {
       query,
       headers: { accept: 'application/x-ndjson' },
     });
-    for await (const line of linesOf(response)) {
+    for await (const line of linesOf(response, sent.signal)) {
       const value = JSON.parse(line) as T;
       if (isStreamEnd(value))
         throw new Failure(response.status, { code: 'STREAM_BROKEN', message: String(value['message']) });
@@ -193,13 +193,22 @@ function isStreamEnd(value: object): boolean {
   return Object.keys(value).join() === 'error,message';
 }
 
-async function* linesOf(response: Response): AsyncGenerator<string> {
+/** The lines of a reply; who stops reading ends it on the server too. */
+async function* linesOf(response: Response, signal: AbortSignal | undefined): AsyncGenerator<string> {
   const reader = response.body!.getReader();
   const decoder = new TextDecoder();
+  const next = async (): Promise<Uint8Array | undefined> => {
+    try {
+      return (await reader.read()).value;
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      throw new Failure(response.status, { code: 'STREAM_BROKEN', message: 'The reply ended before it was whole.' });
+    }
+  };
   let rest = '';
   try {
-    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
-      const lines = (rest + decoder.decode(chunk.value, { stream: true })).split('\n');
+    for (let chunk = await next(); chunk; chunk = await next()) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
       rest = lines.pop()!;
       for (const line of lines) if (line !== '') yield line;
     }

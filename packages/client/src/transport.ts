@@ -5,6 +5,7 @@
  */
 import { Failure, failureOf } from './failure.ts';
 import { queryString } from './query-string.ts';
+import { type Progress, upload } from './upload.ts';
 
 export interface ClientOptions {
   /** Where the server is, without `/api`; in a browser the page's own origin unless told. */
@@ -35,6 +36,8 @@ export interface Asked {
   /** Repeats of the request with the same key make nothing twice. */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
+  /** Hears how many bytes of a Blob have left. */
+  readonly progress?: Progress;
 }
 
 /** A reply of the common shape, and what its headers tell. */
@@ -98,13 +101,14 @@ export class Transport {
   async #once(path: string, asked: Asked): Promise<Response> {
     const { method, url, body } = addressed(`${this.base}/api/${path}`, asked);
     const request = { method, headers: this.#headers(asked, body), ...(asked.signal && { signal: asked.signal }) };
-    const send = this.options.fetch ?? fetch;
-    const response = await send(url, body === undefined ? request : { ...request, body: bodyOf(body) }).catch(
-      (error: unknown) => {
-        if (asked.signal?.aborted) throw error;
-        throw new Failure(0, { code: 'NETWORK', message: 'The server could not be reached.' });
-      },
-    );
+    const send = (): Promise<Response> =>
+      asked.progress && body instanceof Blob && !this.options.fetch
+        ? upload(url, request, body, asked.progress)
+        : (this.options.fetch ?? fetch)(url, body === undefined ? request : { ...request, body: bodyOf(body) });
+    const response = await send().catch((error: unknown) => {
+      if (asked.signal?.aborted) throw error;
+      throw new Failure(0, { code: 'NETWORK', message: 'The server could not be reached.' });
+    });
     if (!response.ok) throw await failureOf(response);
     return response;
   }
@@ -115,6 +119,7 @@ export class Transport {
     const acting = typeof role === 'function' ? role() : role;
     return {
       ...(body !== undefined && !isRaw(body) && { 'content-type': 'application/json' }),
+      ...(body instanceof Blob && body.type !== '' && { 'content-type': body.type }),
       ...(credential && { authorization: `Bearer ${credential}` }),
       ...(application && { 'x-app': application }),
       ...(acting && { 'x-role': acting }),
@@ -146,11 +151,17 @@ function bodyOf(body: unknown): Body {
   return isRaw(body) ? (body as Body) : JSON.stringify(body);
 }
 
-/** Seconds to wait before another attempt, or null where there is none. */
+/**
+ * Seconds to wait before another attempt, or null where there is none. What somebody between answers in the server's place
+ * says nothing of whether a write arrived: it counts as a network that failed.
+ */
 function waitBefore(failure: Failure, { method = 'GET', idempotencyKey }: Asked, attempt: number): number | null {
-  if (failure.status === 429 || failure.status === 503)
-    return failure.code === 'QUERY_TIMEOUT' ? null : (failure.retryAfter ?? 2 ** attempt);
-  return failure.offline && (method === 'GET' || idempotencyKey !== undefined) ? 0.25 * 2 ** attempt : null;
+  const repeatable = method === 'GET' || idempotencyKey !== undefined;
+  if (failure.status === 429 || failure.status === 503) {
+    if (failure.code === 'QUERY_TIMEOUT' || (failure.code === 'REPLY_UNREADABLE' && !repeatable)) return null;
+    return failure.retryAfter ?? 2 ** attempt;
+  }
+  return failure.offline && repeatable ? 0.25 * 2 ** attempt : null;
 }
 
 function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {

@@ -85,6 +85,44 @@ describeEngines('the client', (engine) => {
     expect((failure as Failure).requestId).toBeTruthy();
   });
 
+  test('keys are issued, rotated and counted; a role is explained, the journal looked at', async () => {
+    const key = await client.apiKeys.issue({ role: 'viewer', name: 'report', expiresIn: '1d' });
+    expect((await client.with({ token: key.token }).auth.check()).currentRole).toBe('viewer');
+    const next = await client.apiKeys.rotate(key.id, { overlap: 'none' });
+    await expect(client.with({ token: key.token, retries: 0 }).auth.check()).rejects.toMatchObject({ status: 401 });
+    expect((await client.apiKeys.stats(next.id)).requests).toBe(0);
+    expect((await client.apiKeys.get(next.id)).role).toBe('viewer');
+    const asked = { role: 'viewer', resource: 'notes', action: 'destroy' };
+    expect(await client.permissions.explain(asked)).toMatchObject({ allowed: false, reason: expect.any(String) });
+    expect((await client.audit.verify()).valid).toBe(true);
+    expect((await client.collections.field('notes', 'text')).unique).toBe(true);
+  });
+
+  test('a file is sent with its progress, and a draft becomes a message that can be called back', async () => {
+    const { id: account } = (await client.records('accounts').create({ address: 'ann@example.com' })) as { id: number };
+    const draft = (await client.emails.saveDraft({ account, to: 'bob@example.net', subject: 'Hi' })) as { id: number };
+    const told: [number, number][] = [];
+    const content = new Blob([new Uint8Array(300_000)], { type: 'image/png' });
+    const file = { filename: 'a.png', contentType: 'image/png', content };
+    await client.emails.attach(draft.id, file, (sent, total) => told.push([sent, total]));
+    expect(told.at(-1)).toEqual([300_000, 300_000]);
+    expect(told.length).toBeGreaterThan(1);
+    const [attachment] = (await client.records('emails').relation(draft.id, 'attachments').list()).data;
+    const bytes = await client.emails.file(attachment!['id'] as number);
+    expect((await bytes.arrayBuffer()).byteLength).toBe(300_000);
+    const { id } = (await client.emails.send({ id: draft.id })) as { id: number };
+    expect(await client.emails.cancelSend(id)).toMatchObject({ draft: true });
+  });
+
+  test('who stops reading a stream, or breaks it off, ends it', async () => {
+    for await (const _ of client.records('notes').stream()) break;
+    const ended = new AbortController();
+    const reading = async (): Promise<void> => {
+      for await (const _ of client.records('notes').stream({}, { signal: ended.signal })) ended.abort();
+    };
+    await expect(reading()).rejects.toMatchObject({ name: 'AbortError' });
+  });
+
   test('applications are made, entered and left', async () => {
     await client.applications().create({ name: 'shop' });
     const { token } = await client.applications().enter('shop');
@@ -174,6 +212,27 @@ describe('what is tried again', () => {
       offline: true,
     });
     expect(asked).toHaveLength(1);
+  });
+
+  test('a 503 of somebody between: reads alone, since a write may have arrived', async () => {
+    const gateway = [503, { 'retry-after': '0' }, { page: 'unavailable' }] as const;
+    expect((await (await answering(gateway, [200])).call('posts:list')).data).toBe(1);
+    await expect((await answering(gateway, [200])).post('posts:create')).rejects.toMatchObject({ status: 503 });
+    expect(asked).toHaveLength(1);
+  });
+
+  test('a stream that ends half-way is a failure, not a short list', async () => {
+    stub = createServer((_, response) => {
+      response.writeHead(200).write('{"id":1}\n', () => setTimeout(() => response.destroy(), 50));
+    });
+    await new Promise<void>((resolve) => stub!.listen(0, '127.0.0.1', resolve));
+    const client = new Client({ url: `http://127.0.0.1:${(stub.address() as AddressInfo).port}` });
+    const seen: unknown[] = [];
+    const reading = async (): Promise<void> => {
+      for await (const post of client.records('posts').stream()) seen.push(post['id']);
+    };
+    await expect(reading()).rejects.toMatchObject({ code: 'STREAM_BROKEN' });
+    expect(seen).toEqual([1]);
   });
 
   test('other refusals never', async () => {

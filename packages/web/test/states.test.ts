@@ -150,6 +150,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
   test('an address of nothing, a collection and a record that are not there', long, async () => {
     await page.goto(at('/a/main/nowhere'));
     await text('There is no such page').waitFor();
+    await page.getByRole('navigation', { name: 'Main' }).waitFor();
     await page.goto(at('/a/main/data/nothing'));
     await text('There is nothing here').waitFor();
     await page.goto(at('/a/main/data/posts/99'));
@@ -159,7 +160,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
   test('an empty collection names the next step', long, async () => {
     await page.goto(at('/a/main/data/vaults'));
     await text('No records yet').waitFor();
-    await page.getByRole('link', { name: 'New record' }).waitFor();
+    await page.locator('main').getByRole('link', { name: 'New record' }).last().waitFor();
   });
 
   test('a session that was ended elsewhere leads to the sign-in, and back', long, async () => {
@@ -203,6 +204,40 @@ describe.skipIf(chromium === null)('pages in every state', () => {
     await expect.poll(async () => (await server.data('GET /api/posts:get?filterByTk=1')).title).toBe('One and a half');
     await page.keyboard.press('g');
   });
+
+  test(
+    'a grid of 190 fields draws what is in view, leads anywhere by keyboard, and gives to the clipboard',
+    long,
+    async () => {
+      const names = Array.from({ length: 190 }, (_, n) => `f${n}`);
+      const fields = names.map((name) => ({ name, type: 'string' }));
+      await server.data('POST /api/collections:create', { body: { name: 'wide', fields } });
+      const values = Object.fromEntries(names.map((name) => [name, `value ${name}`]));
+      await server.data('POST /api/wide:create', { body: [values, { ...values, f189: 'tab\t"quoted"' }] });
+      const shown = JSON.stringify({ shown: names, widths: {} });
+      await page.evaluate(`localStorage.setItem('tablinum.columns.main.wide', ${JSON.stringify(shown)})`);
+      await page.goto(at('/a/main/data/wide'));
+      await page.getByRole('gridcell', { name: 'value f0', exact: true }).first().click();
+      expect(await page.locator('[aria-rowindex="2"] [role=gridcell]').count()).toBeLessThan(20);
+      await page.keyboard.press('Control+ArrowRight');
+      await page.getByRole('gridcell', { name: 'value f189', exact: true }).waitFor();
+      await page.getByRole('gridcell', { name: 'value f0', exact: true }).first().waitFor(); // stays beside it
+      const copied = `(() => { const data = new DataTransfer();
+      document.activeElement.dispatchEvent(new ClipboardEvent('copy', { clipboardData: data, bubbles: true, cancelable: true }));
+      return data.getData('text/plain'); })()`;
+      expect(await page.evaluate(copied)).toBe('value f189');
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press(' ');
+      const lines = ((await page.evaluate(copied)) as string).split('\n');
+      expect([lines.length, lines[0]!.split('\t').length]).toEqual([2, 190]);
+      expect(lines[1]!.endsWith('\t"tab\t""quoted"""')).toBe(true);
+      await page.keyboard.press('Delete');
+      await text('f189 is emptied.').waitFor();
+      await expect.poll(async () => (await server.data('GET /api/wide:get?filterByTk=2')).f189).toBeNull();
+      await page.getByRole('button', { name: 'Undo' }).click();
+      await expect.poll(async () => (await server.data('GET /api/wide:get?filterByTk=2')).f189).toBe('tab\t"quoted"');
+    },
+  );
 
   test('on a phone: menu, grid and record fit', long, async () => {
     const phone = await openPage(browser, server.running.url, {

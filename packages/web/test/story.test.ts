@@ -146,10 +146,6 @@ describe.skipIf(chromium === null)('from an empty server to work', () => {
     });
 
     test('an edit of what somebody else has changed asks whose stays', long, async () => {
-      await cell('Album 1').dblclick();
-      await page.getByRole('gridcell').getByRole('textbox').waitFor();
-      await page.keyboard.press('ControlOrMeta+A');
-      await page.keyboard.type('Mine');
       // As if the news of it were still on its way: the write comes between what was read and what is saved.
       await page.route(
         '**/api/albums:update**',
@@ -159,6 +155,10 @@ describe.skipIf(chromium === null)('from an empty server to work', () => {
         },
         { times: 1 },
       );
+      await cell('Album 1').dblclick();
+      await page.getByRole('gridcell').getByRole('textbox').waitFor();
+      await page.keyboard.press('ControlOrMeta+A');
+      await page.keyboard.type('Mine');
       await page.keyboard.press('Enter');
       await text('Somebody else changed this meanwhile').waitFor();
       expect((await server.data('GET /api/albums:get?filterByTk=3')).title).toBe('Theirs');

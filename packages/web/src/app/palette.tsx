@@ -83,10 +83,9 @@ function Finder({ close }: { close: () => void }): ReactNode {
       </div>
       <div id={id} role="listbox" aria-label={t.open} className={classes.list}>
         {found.map((entry, index) => (
-          // The field keeps the focus: it hears the keys.
-          // biome-ignore lint/a11y/useFocusableInteractive: see above
-          // biome-ignore lint/a11y/useKeyWithClickEvents: see above
-          <div
+          <button
+            type="button"
+            tabIndex={-1} // the field keeps the focus, and hears the keys
             key={entry.group + entry.also}
             id={`${id}-${index}`}
             role="option"
@@ -98,7 +97,7 @@ function Finder({ close }: { close: () => void }): ReactNode {
             <Icon name={entry.icon} />
             <span>{entry.label}</span>
             <span className={classes.group}>{entry.group}</span>
-          </div>
+          </button>
         ))}
         {found.length === 0 && <p className={classes.empty}>{t.empty}</p>}
       </div>

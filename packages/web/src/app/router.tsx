@@ -1,6 +1,7 @@
 import { createRoute, createRouter, redirect } from '@tanstack/react-router';
 import { applicationRoute, rootRoute } from './app-route.tsx';
 import { lastApplication } from './last-application.ts';
+import { Lost } from './lost.tsx';
 import { ResetPassword } from './reset-password.tsx';
 import { accessRoutes } from './routes-access.tsx';
 import { dataRoutes } from './routes-data.tsx';
@@ -23,12 +24,14 @@ const applicationHomeRoute = createRoute({
     throw redirect({ to: '/a/$app/data', params: params as { app: string } });
   },
 });
+/** What no page of an application has keeps its shell. */
+const lostRoute = createRoute({ getParentRoute: () => applicationRoute, path: '$', component: Lost });
 
 const tree = rootRoute.addChildren([
   homeRoute,
   setupRoute,
   resetRoute,
-  applicationRoute.addChildren([applicationHomeRoute, ...dataRoutes, ...accessRoutes, ...inboxRoutes]),
+  applicationRoute.addChildren([applicationHomeRoute, ...dataRoutes, ...accessRoutes, ...inboxRoutes, lostRoute]),
 ]);
 
 export const router = createRouter({ routeTree: tree, defaultPreload: 'intent', scrollRestoration: true });

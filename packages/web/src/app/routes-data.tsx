@@ -20,12 +20,12 @@ export const dataRoutes = [
   createRoute({
     getParentRoute,
     path: 'data/$collection/new',
-    component: lazyRouteComponent(() => import('../admin/records/record-page.tsx'), 'RecordPage'),
+    component: lazyRouteComponent(() => import('../admin/record/record-page.tsx'), 'RecordPage'),
   }),
   createRoute({
     getParentRoute,
     path: 'data/$collection/$key',
-    component: lazyRouteComponent(() => import('../admin/records/record-page.tsx'), 'RecordPage'),
+    component: lazyRouteComponent(() => import('../admin/record/record-page.tsx'), 'RecordPage'),
   }),
   createRoute({
     getParentRoute,

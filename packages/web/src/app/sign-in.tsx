@@ -3,7 +3,6 @@ import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { clientOf, useApplication } from '../data/application.tsx';
 import { FormProblem } from '../data/problem.tsx';
-import { forgetFailures } from '../data/queries.ts';
 import { session } from '../data/session.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { CardPage } from './card-page.tsx';
@@ -29,10 +28,7 @@ function SignInForm({ application, lost }: { application: string; lost: () => vo
   const [stay, setStay] = useState(true);
   const signIn = useMutation({
     mutationFn: () => clientOf(application).auth.signIn({ account, password }),
-    onSuccess: ({ token }) => {
-      forgetFailures(application);
-      session.signedIn(application, token, stay);
-    },
+    onSuccess: ({ token }) => session.signedIn(application, token, stay),
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();

@@ -6,8 +6,7 @@ import { type ReactNode, useCallback } from 'react';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Countdown, Empty, RetryButton, Waiting } from '../ui/states.tsx';
-import { useCheck } from './queries.ts';
-import { WhyDenied } from './why-denied.tsx';
+import { type AskedRight, Denied } from './denied.tsx';
 
 /** The sentence of a failure. */
 export function messageOf(error: unknown): string {
@@ -18,13 +17,12 @@ interface ProblemProps {
   readonly error: unknown;
   readonly retry: () => void;
   /** What was asked for, so that an administrator can see which permission decided. */
-  readonly asked?: { readonly resource: string; readonly action: string };
+  readonly asked?: AskedRight;
 }
 
 /** In the place of a page's content. */
 export function Problem({ error, retry, asked }: ProblemProps): ReactNode {
   const t = useTexts().common.problem;
-  const { data: check } = useCheck();
   const again = useCallback(() => retry(), [retry]);
   const failure = error instanceof Failure ? error : null;
   if (failure?.offline)
@@ -33,13 +31,7 @@ export function Problem({ error, retry, asked }: ProblemProps): ReactNode {
         <RetryButton onClick={retry} />
       </Empty>
     );
-  if (failure?.status === 403)
-    return (
-      <Empty icon="lock" title={t.deniedTitle} text={failure.message}>
-        {check && <Text c="dimmed">{t.denied(check.currentRole)}</Text>}
-        {asked && <WhyDenied {...asked} />}
-      </Empty>
-    );
+  if (failure?.status === 403) return <Denied text={failure.message} {...(asked && { asked })} />;
   if (failure?.retryAfter != null)
     return (
       <Empty icon="clock" title={failure.status === 429 ? t.busyTitle : t.title} text={failure.message}>

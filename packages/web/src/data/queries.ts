@@ -29,12 +29,8 @@ export function leaveIfOver(error: unknown, application: string): void {
   if (error instanceof Failure && error.status === 401) session.forget(application, true);
 }
 
-/** What was refused to a former login is asked again under the next one. */
-export function forgetFailures(application: string): void {
-  queryClient.removeQueries({
-    predicate: ({ queryKey, state }) => queryKey[0] === application && state.status === 'error',
-  });
-}
+// What one login was shown or refused is nothing to the next one.
+session.watch((application) => queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] === application }));
 
 /** The first members of the keys of queries under the present application and role. */
 export function useScope(): Scope {
@@ -65,9 +61,17 @@ export function useAsked<T>(
   });
 }
 
+const checkAge = { staleTime: 60_000 };
+
 /** Who is signed in, with which role. */
 export function useCheck(): UseQueryResult<Check, Error> {
-  return useAsked(['check'], (client) => client.auth.check(), { staleTime: 60_000 });
+  return useAsked(['check'], (client) => client.auth.check(), checkAge);
+}
+
+/** The same, for what is asked under it; asked once at a time. */
+export function checkOf(scope: Scope): Promise<Check> {
+  const queryFn = (): Promise<Check> => clientOf(scope[0]).auth.check();
+  return queryClient.fetchQuery({ queryKey: [...scope, 'check'], queryFn, ...checkAge });
 }
 
 /** The applications of this server; they are managed in main, so others know none. */

@@ -1,4 +1,4 @@
-/** Collections as an OpenAPI document of one role shows them: names, fields and types; nothing of options. */
+/** What an OpenAPI document says of its role: collections with names, fields and types, without options; and rights. */
 import type { Collection, Field } from '@tablinum/client';
 
 /** The parts of the document that are read. */
@@ -21,34 +21,59 @@ interface ValueSchema {
   readonly title?: string;
   readonly maxLength?: number;
   readonly readOnly?: boolean;
+  /** A secret. */
+  readonly writeOnly?: boolean;
 }
 
-export function collectionsOfDocument({ paths, tags = [], components }: DocumentPart): {
-  collections: Collection[];
-  actions: ReadonlySet<string>;
-} {
-  const actions = new Set(Object.keys(paths).flatMap((path) => /^\/api\/([A-Za-z]\w*:\w+)$/.exec(path)?.[1] ?? []));
+/** What a role may do, as far as it does not depend on the record. */
+export interface Rights {
+  /** Whether the role may ask an action of a collection, or of a resource such as `fields`. */
+  may(resource: string, action: string): boolean;
+  /** Whether the role may give a member of a record when it is made or changed. */
+  mayWrite(collection: string, action: 'create' | 'update', member: string): boolean;
+  /** Whether the role may change which records a relation names. */
+  mayLink(collection: string, relation: string): boolean;
+}
+
+/** The collections of which a document shows records, and what it says may be done. */
+export function readDocument(document: DocumentPart): { collections: Collection[]; rights: Rights } {
+  const { tags = [], components } = document;
   const { schemas } = components;
+  const rights = rightsOf(document);
   const names = new Set(Object.keys(schemas).flatMap((each) => /^(\w+)\.(?:record|listed)$/.exec(each)?.[1] ?? []));
   const collections = [...names].map((name) => {
     const shown = { ...schemas[`${name}.listed`]?.properties, ...schemas[`${name}.record`]?.properties };
     const written = schemas[`${name}.create`];
-    const fields = Object.entries({ ...shown, ...written?.properties }).map(([field, schema]) =>
+    const all = { ...shown, ...written?.properties, ...shown }; // what is shown says more of its type than what is taken
+    const fields = Object.entries(all).map(([field, schema]) =>
       fieldOf(field, schema, written?.required?.includes(field) ?? false),
     );
     const description = tags.find((tag) => tag.name === name)?.description;
     const options = {
-      paranoid: actions.has(`${name}:restore`),
-      logging: actions.has(`${name}:history`),
+      paranoid: rights.may(name, 'restore'),
+      logging: rights.may(name, 'history'),
     };
     return { name, title: description ?? null, description: null, fields: linked(fields), options };
   });
-  return { collections, actions };
+  return { collections, rights };
+}
+
+function rightsOf({ paths, components: { schemas } }: DocumentPart): Rights {
+  const there = new Set(Object.keys(paths));
+  return {
+    may: (resource, action) => there.has(`/api/${resource}:${action}`),
+    mayWrite: (collection, action, member) =>
+      there.has(`/api/${collection}:${action}`) &&
+      Object.hasOwn(schemas[`${collection}.${action}`]?.properties ?? {}, member),
+    mayLink: (collection, relation) => there.has(`/api/${collection}/{key}/${relation}:add`),
+  };
 }
 
 function fieldOf(name: string, schema: ValueSchema, required: boolean): Field {
+  const { title } = schema;
   return {
     name,
+    ...(title !== undefined && { title }),
     ...typeOf(schema),
     ...(required && { required }),
     ...(schema.readOnly && { readOnly: true }),
@@ -61,25 +86,35 @@ function fieldOf(name: string, schema: ValueSchema, required: boolean): Field {
 const formats: Readonly<Record<string, string>> = {
   'date-time': 'datetime',
   date: 'date',
-  time: 'time',
-  email: 'email',
-  uri: 'url',
+  'idn-email': 'email',
+  iri: 'url',
+  'time-local': 'time',
   uuid: 'uid',
 };
 
 function typeOf(schema: ValueSchema): Pick<Field, 'type' | 'target' | 'enum' | 'multiple'> {
+  if (schema.writeOnly) return { type: 'password' };
   const target = targetOf(schema);
   if (target) return { type: 'belongsTo', target };
   const many = schema.items && targetOf(schema.items);
   if (many) return { type: 'hasMany', target: many };
-  const type = [schema.type ?? []].flat().find((each) => each !== 'null');
-  const choices = schema.enum?.filter((each) => typeof each === 'string') as string[] | undefined;
-  if (type === 'string' && choices) return { type: 'select', enum: choices };
+  const kinds = [schema.type ?? []].flat();
+  if (kinds.includes('number') && kinds.includes('string')) return { type: 'decimal' };
+  const type = kinds.find((each) => each !== 'null');
+  const choices = choicesOf(schema);
+  if (choices) return { type: 'select', enum: choices };
+  const several = schema.items && choicesOf(schema.items);
+  if (several) return { type: 'select', enum: several, multiple: true };
+  if (schema.format === 'int64') return { type: 'bigInt' };
   if (type === 'string')
     return { type: formats[schema.format ?? ''] ?? (schema.pattern?.includes('\\d') ? 'decimal' : 'string') };
   if (type === 'array') return { type: 'array' };
   const plain: Readonly<Record<string, string>> = { integer: 'integer', number: 'double', boolean: 'boolean' };
   return { type: plain[type ?? ''] ?? 'json' };
+}
+
+function choicesOf(schema: ValueSchema): string[] | null {
+  return (schema.enum?.filter((each) => typeof each === 'string') as string[] | undefined) ?? null;
 }
 
 function targetOf(schema: ValueSchema): string | null {

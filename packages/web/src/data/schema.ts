@@ -1,23 +1,29 @@
 /**
- * The collections that the role may work with. Who may configure reads definitions; everybody else reads the document of
- * the own role (docs:openapi), which tells the same as far as the role may know it.
+ * The collections that the role may work with, and what it may do with them. `admin` may do all of it; for every other role
+ * the document of the role (docs:openapi) tells, which holds what would be granted and nothing else.
  */
-import { type Client, type Collection, Failure } from '@tablinum/client';
+import type { Client, Collection, Field } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
-import { useAsked } from './queries.ts';
-import { collectionsOfDocument, type DocumentPart } from './schema-of-document.ts';
+import { checkOf, useAsked, useScope } from './queries.ts';
+import { type DocumentPart, type Rights, readDocument } from './schema-of-document.ts';
 
-export interface Schema {
+export interface Schema extends Rights {
+  /** As the role sees their records, by what people call them. */
   readonly collections: readonly Collection[];
   readonly byName: ReadonlyMap<string, Collection>;
-  /** Definitions may be read, and as a rule changed. */
+  /** As they are defined, also what the role sees no records of; those it sees, where it may read no definitions. */
+  readonly definitions: ReadonlyMap<string, Collection>;
+  /** Whether definitions may be read. */
   readonly configures: boolean;
-  /** Whether the role may ask an action of a collection. */
-  may(collection: string, action: string): boolean;
 }
 
+const everything: Rights = { may: () => true, mayWrite: () => true, mayLink: () => true };
+
 export function useSchema(): UseQueryResult<Schema, Error> {
-  return useAsked(['schema'], readSchema, { staleTime: 30_000 });
+  const scope = useScope();
+  return useAsked(['schema'], async (client) => readSchema(client, (await checkOf(scope)).currentRole), {
+    staleTime: 30_000,
+  });
 }
 
 /** One collection; undefined while the schema is read, null where there is none. */
@@ -26,20 +32,48 @@ export function useCollection(name: string): Collection | null | undefined {
   return data && (data.byName.get(name) ?? null);
 }
 
-async function readSchema(client: Client): Promise<Schema> {
-  try {
-    return schemaOf(await client.collections.list(), true, () => true);
-  } catch (error) {
-    if (!(error instanceof Failure) || error.code !== 'NO_PERMISSION') throw error;
-    const document = (await (await client.send('docs:openapi')).json()) as DocumentPart;
-    const { collections, actions } = collectionsOfDocument(document);
-    return schemaOf(collections, false, (collection, action) => actions.has(`${collection}:${action}`));
-  }
+/** Whether the role may do something; nothing while that is not known. */
+export function useMay(): Rights['may'] {
+  const { data } = useSchema();
+  return data?.may ?? nothing;
 }
 
-function schemaOf(collections: readonly Collection[], configures: boolean, may: Schema['may']): Schema {
+const nothing = (): boolean => false;
+
+async function readSchema(client: Client, role: string): Promise<Schema> {
+  if (role === 'admin') {
+    const defined = await client.collections.list();
+    return { ...everything, ...listed(defined), definitions: named(defined), configures: true };
+  }
+  const document = (await (await client.send('docs:openapi')).json()) as DocumentPart;
+  const { collections, rights } = readDocument(document);
+  if (!rights.may('collections', 'list'))
+    return { ...rights, ...listed(collections), definitions: named(collections), configures: false };
+  const defined = await client.collections.list();
+  const seen = named(collections);
+  const shown = defined.map((each) => asSeen(each, seen.get(each.name)));
+  return { ...rights, ...listed(shown), definitions: named(defined), configures: true };
+}
+
+/** A definition without the fields that the role does not see. */
+function asSeen(defined: Collection, seen: Collection | undefined): Collection {
+  if (!seen) return defined;
+  const names = new Set(seen.fields.map((field) => field.name));
+  return { ...defined, fields: defined.fields.filter((field) => names.has(field.name)) };
+}
+
+function listed(collections: readonly Collection[]): Pick<Schema, 'collections' | 'byName'> {
   const sorted = [...collections].sort((a, b) => titleOf(a).localeCompare(titleOf(b)));
-  return { collections: sorted, byName: new Map(sorted.map((each) => [each.name, each])), configures, may };
+  return { collections: sorted, byName: named(sorted) };
+}
+
+function named(collections: readonly Collection[]): ReadonlyMap<string, Collection> {
+  return new Map(collections.map((each) => [each.name, each]));
+}
+
+/** The member of a body that writes a field: a link is written by its foreign key. */
+export function writtenName(field: Field): string {
+  return field.type === 'belongsTo' ? (field.foreignKey ?? field.name) : field.name;
 }
 
 /** What people call it. */

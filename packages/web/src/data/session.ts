@@ -14,6 +14,7 @@ type Logins = Readonly<Record<string, Login>>;
 
 const place = 'tablinum.logins';
 const listeners = new Set<() => void>();
+const watchers = new Set<(application: string) => void>();
 let logins: Logins = restored();
 /** Applications whose login ended without the user's doing. */
 let ended: ReadonlySet<string> = new Set();
@@ -27,7 +28,10 @@ function restored(): Logins {
 }
 
 function change(next: Logins): void {
+  const before = logins;
   logins = next;
+  for (const application of new Set([...Object.keys(before), ...Object.keys(next)]))
+    if (before[application]?.token !== next[application]?.token) for (const each of watchers) each(application);
   const kept = Object.fromEntries(Object.entries(next).filter(([, login]) => login.stay));
   try {
     if (Object.keys(kept).length > 0) sessionStorage.setItem(place, JSON.stringify(kept));
@@ -44,6 +48,8 @@ function subscribe(listener: () => void): () => void {
 }
 
 export const session = {
+  /** Hears of each application whose login has begun, ended or become another, before pages do. */
+  watch: (watcher: (application: string) => void): void => void watchers.add(watcher),
   token: (application: string): string | null => logins[application]?.token ?? null,
   role: (application: string): string | null => logins[application]?.role ?? null,
   stays: (application: string): boolean => logins[application]?.stay ?? false,

@@ -7,7 +7,7 @@ const colors: Readonly<Record<Tone, string>> = { good: 'green', bad: 'red', care
 /** A state in a word; the colour says the same again. */
 export function StateBadge({ tone, children }: { tone: Tone; children: ReactNode }): ReactNode {
   return (
-    <Badge variant="light" color={colors[tone]} tt="none" fw={500} size="md">
+    <Badge variant="light" color={colors[tone]} tt="none" fw={500} size="md" miw="max-content">
       {children}
     </Badge>
   );
@@ -18,7 +18,7 @@ export function NameBadges({ names }: { names: readonly string[] }): ReactNode {
   return (
     <Group gap={4}>
       {names.map((name) => (
-        <Badge key={name} variant="default" tt="none" fw={500} size="md">
+        <Badge key={name} variant="default" tt="none" fw={500} size="md" miw="max-content" maw="none">
           {name}
         </Badge>
       ))}

@@ -1,10 +1,13 @@
 import { Button, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { useMay } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Section } from './section.tsx';
 
 interface DestroySectionProps {
+  /** What is destroyed: nothing stands there for roles that may not. */
+  readonly resource: string;
   readonly text: string;
   readonly act: string;
   readonly destroy: () => void;
@@ -13,8 +16,10 @@ interface DestroySectionProps {
 }
 
 /** The end of a page: what takes its subject away. */
-export function DestroySection({ text, act, destroy, children }: DestroySectionProps): ReactNode {
+export function DestroySection({ resource, text, act, destroy, children }: DestroySectionProps): ReactNode {
   const t = useTexts().access;
+  const may = useMay();
+  if (!may(resource, 'destroy')) return null;
   return (
     <Section title={t.danger} text={text} framed>
       <Stack align="flex-start">

@@ -1,5 +1,7 @@
 import { Group, Paper, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { Changeable } from '../../data/changeable.tsx';
+import type { AskedRight } from '../../data/denied.tsx';
 
 interface SectionProps {
   readonly title: string;
@@ -7,11 +9,13 @@ interface SectionProps {
   readonly actions?: ReactNode;
   /** What it does cannot be taken back: it stands in a frame of its own. */
   readonly framed?: boolean;
+  /** What its form asks for: it rests for roles that may not. */
+  readonly needs?: AskedRight;
   readonly children: ReactNode;
 }
 
 /** One matter of a page, under its heading. */
-export function Section({ title, text, actions, framed = false, children }: SectionProps): ReactNode {
+export function Section({ title, text, actions, framed = false, needs, children }: SectionProps): ReactNode {
   const content = (
     <>
       <Group justify="space-between" mb="xs" align="flex-start">
@@ -25,7 +29,7 @@ export function Section({ title, text, actions, framed = false, children }: Sect
         </div>
         {actions && <Group gap="xs">{actions}</Group>}
       </Group>
-      {children}
+      {needs ? <Changeable {...needs}>{children}</Changeable> : children}
     </>
   );
   if (!framed) return <section aria-label={title}>{content}</section>;

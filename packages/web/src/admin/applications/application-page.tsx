@@ -1,10 +1,11 @@
-import { Button, Group, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import { Button, Stack, Text } from '@mantine/core';
 import type { Application, RecordValues } from '@tablinum/client';
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { Asked, FormProblem } from '../../data/problem.tsx';
+import { Asked } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
+import { useMay } from '../../data/schema.ts';
 import { session } from '../../data/session.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { Facts } from '../../ui/facts.tsx';
@@ -17,7 +18,8 @@ import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { DestroySection } from '../access/destroy-section.tsx';
 import { Section } from '../access/section.tsx';
-import { detailsOf, orNull, useAct, useWrite } from '../access/use-write.ts';
+import { useAct } from '../access/use-write.ts';
+import { ApplicationDetails } from './application-details.tsx';
 import { ApplicationStatus, InMainOnly, mainName, useEnter } from './application-parts.tsx';
 
 type Shown = Application &
@@ -59,6 +61,7 @@ export function ApplicationPage(): ReactNode {
 
 function Actions({ application: { name, status } }: { application: Application }): ReactNode {
   const t = useTexts().access.applications;
+  const may = useMay();
   const enter = useEnter();
   const start = useAct({
     write: (client) => client.applications().start(name),
@@ -73,15 +76,20 @@ function Actions({ application: { name, status } }: { application: Application }
   const askStop = async (): Promise<void> => {
     if (await confirm({ title: t.stopTitle(name), text: t.stopText, act: t.stop, danger: true })) await stop();
   };
-  if (status === 'stopped' || status === 'failed') return <Button onClick={() => void start()}>{t.start}</Button>;
+  if (status === 'stopped' || status === 'failed')
+    return may('applications', 'start') && <Button onClick={() => void start()}>{t.start}</Button>;
   return (
     <>
-      <Button variant="default" onClick={() => void askStop()}>
-        {t.stop}
-      </Button>
-      <Button onClick={() => void enter(name)} rightSection={<Icon name="chevronRight" />}>
-        {t.enter}
-      </Button>
+      {may('applications', 'stop') && (
+        <Button variant="default" onClick={() => void askStop()}>
+          {t.stop}
+        </Button>
+      )}
+      {may('applications', 'enter') && (
+        <Button onClick={() => void enter(name)} rightSection={<Icon name="chevronRight" />}>
+          {t.enter}
+        </Button>
+      )}
     </>
   );
 }
@@ -105,70 +113,10 @@ function Content({ application }: { application: Shown }): ReactNode {
           ]}
         />
       </Stack>
-      <Details application={application} />
+      <ApplicationDetails application={application} />
       <Errors application={application} />
       {application.name !== mainName && <Destroy name={application.name} />}
     </Stack>
-  );
-}
-
-function Details({ application }: { application: Shown }): ReactNode {
-  const t = useTexts();
-  const words = t.access.applications;
-  const { name, displayName, description, options } = application;
-  const [values, setValues] = useState({
-    displayName: displayName ?? '',
-    description: description ?? '',
-    autoStart: options['autoStart'] === true,
-  });
-  const save = useWrite({
-    write: (client) =>
-      client.records('applications').update(name, {
-        displayName: orNull(values.displayName),
-        description: orNull(values.description),
-        ...(name !== mainName && { options: { ...options, autoStart: values.autoStart } }),
-      }),
-    changes: ['applications'],
-    done: () => toast(t.access.saved),
-  });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    save.mutate();
-  };
-  return (
-    <Section title={words.details}>
-      <form onSubmit={submit}>
-        <Stack gap="sm" maw={520}>
-          <TextInput
-            label={words.displayName}
-            value={values.displayName}
-            onChange={(event) => setValues({ ...values, displayName: event.currentTarget.value })}
-            error={detailsOf(save.error)['displayName']}
-          />
-          <Textarea
-            label={t.common.description}
-            value={values.description}
-            onChange={(event) => setValues({ ...values, description: event.currentTarget.value })}
-            autosize
-            minRows={2}
-          />
-          {name !== mainName && (
-            <Switch
-              label={words.autoStart}
-              description={words.autoStartHint}
-              checked={values.autoStart}
-              onChange={(event) => setValues({ ...values, autoStart: event.currentTarget.checked })}
-            />
-          )}
-          <FormProblem error={save.error} />
-          <Group>
-            <Button type="submit" variant="default" loading={save.isPending}>
-              {t.common.save}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Section>
   );
 }
 
@@ -212,5 +160,5 @@ function Destroy({ name }: { name: string }): ReactNode {
     const sure = { title: destroyTitle(name), text: destroyText, act: t.common.destroy, typed: name, danger: true };
     if (await confirm(sure)) await destroy();
   };
-  return <DestroySection text={destroyText} act={act} destroy={() => void ask()} />;
+  return <DestroySection resource="applications" text={destroyText} act={act} destroy={() => void ask()} />;
 }

@@ -35,7 +35,7 @@ export function useEnter(): (name: string) => Promise<void> {
 }
 
 /** Elsewhere than in main there is nothing to manage. */
-export function InMainOnly({ children }: { children: ReactNode }): ReactNode {
+export function InMainOnly({ children }: { children?: ReactNode }): ReactNode {
   const t = useTexts().access.applications;
   if (useApplication() === mainName) return children;
   return (

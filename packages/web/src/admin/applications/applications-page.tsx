@@ -1,14 +1,14 @@
-import { Button, Group, Modal, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import { Button, Group, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import type { Application } from '@tablinum/client';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { Asked, FormProblem } from '../../data/problem.tsx';
+import { ListPage } from '../../data/list-page.tsx';
+import { FormProblem } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
+import { useMay } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
-import { Icon } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
-import { ListTable } from '../../ui/list-table.tsx';
 import { Moment } from '../../ui/moment.tsx';
 import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
@@ -18,39 +18,28 @@ import { ApplicationStatus, InMainOnly, mainName, useEnter } from './application
 /** The applications of this server, managed in main. */
 export function ApplicationsPage(): ReactNode {
   const t = useTexts().access.applications;
-  const inMain = useApplication() === mainName;
-  const [creating, setCreating] = useState(false);
-  const applications = useAsked(['applications', 'page'], (client) => client.applications().list(), {
-    enabled: inMain,
-  });
-  const create = inMain && (
-    <Button leftSection={<Icon name="plus" />} onClick={() => setCreating(true)}>
-      {t.create}
-    </Button>
-  );
+  if (useApplication() === mainName) return <Applications />;
   return (
-    <Page title={t.title} description={t.description} actions={create}>
-      <InMainOnly>
-        <Asked query={applications} asked={{ resource: 'applications', action: 'list' }}>
-          {(data) => <ApplicationTable applications={data} />}
-        </Asked>
-        <Modal opened={creating} onClose={() => setCreating(false)} title={t.create}>
-          <NewApplication cancel={() => setCreating(false)} />
-        </Modal>
-      </InMainOnly>
+    <Page title={t.title} description={t.description}>
+      <InMainOnly />
     </Page>
   );
 }
 
-function ApplicationTable({ applications }: { applications: readonly Application[] }): ReactNode {
+function Applications(): ReactNode {
   const t = useTexts();
   const words = t.access.applications;
   const app = useApplication();
+  const may = useMay();
   const enter = useEnter();
+  const applications = useAsked(['applications', 'page'], (client) => client.applications().list());
   return (
-    <ListTable
-      label={words.title}
-      rows={applications}
+    <ListPage
+      title={words.title}
+      description={words.description}
+      resource="applications"
+      query={applications}
+      create={{ label: words.create, form: (close) => <NewApplication cancel={close} /> }}
       keyOf={(each) => each.name}
       columns={[
         {
@@ -61,10 +50,7 @@ function ApplicationTable({ applications }: { applications: readonly Application
             </TextLink>
           ),
         },
-        {
-          title: 'X-App',
-          show: (each) => <span className="code">{each.name}</span>,
-        },
+        { title: 'X-App', show: (each) => <span className="code">{each.name}</span> },
         {
           title: t.common.description,
           show: (each) => (
@@ -79,7 +65,8 @@ function ApplicationTable({ applications }: { applications: readonly Application
           title: '',
           show: (each) =>
             each.name !== mainName &&
-            each.status !== 'stopped' && (
+            each.status !== 'stopped' &&
+            may('applications', 'enter') && (
               <Button size="compact-sm" variant="default" onClick={() => void enter(each.name)}>
                 {words.enter}
                 <span className="visually-hidden"> {each.name}</span>

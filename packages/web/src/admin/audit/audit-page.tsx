@@ -1,20 +1,17 @@
-import { Alert, Button, Group, Modal, Select, Stack, TextInput } from '@mantine/core';
-import type { List } from '@tablinum/client';
+import { Alert, Button, Group, Modal, Select, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { ListPage } from '../../data/list-page.tsx';
 import { Asked, FormProblem } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
+import { useMay } from '../../data/schema.ts';
 import { Facts } from '../../ui/facts.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
-import { ListTable } from '../../ui/list-table.tsx';
 import { Moment } from '../../ui/moment.tsx';
-import { Page } from '../../ui/page.tsx';
-import { Pager } from '../../ui/pager.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { SearchInput } from '../../ui/search-input.tsx';
 import { StateBadge } from '../access/badges.tsx';
 import type { AuditSearch } from '../access/list-search.ts';
-import { SearchInput } from '../access/search-input.tsx';
 import { useListSearch } from '../access/use-list-search.ts';
 import { useWrite } from '../access/use-write.ts';
 import type { AuditEntry, JournalReport } from '../access/wire.ts';
@@ -30,6 +27,7 @@ interface SearchProps {
 /** Who did what: found by person, action, outcome and time. */
 export function AuditPage(): ReactNode {
   const t = useTexts().access.audit;
+  const may = useMay();
   const [search, go] = useListSearch<AuditSearch>();
   const { entry, page = 1, ...asked } = search;
   const entries = useAsked(
@@ -44,7 +42,7 @@ export function AuditPage(): ReactNode {
     write: async (client) => (await client.call<JournalReport>('audit:verify')).data,
     changes: [],
   });
-  const actions = (
+  const actions = may('audit', 'verify') && (
     <Button
       variant="default"
       leftSection={<Icon name="shield" />}
@@ -54,20 +52,48 @@ export function AuditPage(): ReactNode {
       {t.verify}
     </Button>
   );
+  const clear = (
+    <Button variant="default" onClick={() => go({ actor: '', action: '', outcome: '', from: '', to: '' })}>
+      {t.clear}
+    </Button>
+  );
   return (
-    <Page title={t.title} description={t.description} actions={actions}>
-      <Stack>
-        {verify.data && <Verdict report={verify.data} />}
-        <FormProblem error={verify.error} />
-        <Filters search={search} go={go} />
-        <Asked query={entries} asked={{ resource: 'audit', action: 'list' }}>
-          {(list) => <Found list={list} go={go} page={page} />}
-        </Asked>
-      </Stack>
+    <ListPage
+      title={t.title}
+      description={t.description}
+      resource="audit"
+      query={entries}
+      actions={actions}
+      filters={
+        <>
+          {verify.data && <Verdict report={verify.data} />}
+          <FormProblem error={verify.error} />
+          <Filters search={search} go={go} />
+        </>
+      }
+      empty={{ icon: 'history', title: t.emptyTitle, text: t.emptyText, next: clear }}
+      go={(next) => go({ page: next })}
+      keyOf={(each) => each.id}
+      columns={[
+        { title: t.at, show: (each) => <Moment at={each.at} exact /> },
+        { title: t.actor, show: (each) => each.actor ?? t.anyone },
+        { title: t.action, show: (each) => <span className="code">{each.action}</span> },
+        { title: t.target, show: (each) => each.target },
+        { title: t.outcome, show: (each) => <Outcome entry={each} /> },
+        { title: t.role, show: (each) => each.role },
+        {
+          title: '',
+          width: 50,
+          show: (each) => (
+            <IconButton icon="eye" size="md" label={t.open(each.id)} onClick={() => go({ entry: each.id, page })} />
+          ),
+        },
+      ]}
+    >
       <Modal opened={entry !== undefined} onClose={() => go({ entry: 0, page })} size="lg" title={t.entry(entry ?? 0)}>
         {entry !== undefined && <Entry id={entry} />}
       </Modal>
-    </Page>
+    </ListPage>
   );
 }
 
@@ -91,7 +117,6 @@ function Filters({ search, go }: SearchProps): ReactNode {
   return (
     <Group gap="xs" align="flex-end">
       <SearchInput
-        key={search.actor ? 'actor' : 'nobody'}
         label={t.actor}
         placeholder={t.actorHint}
         text={search.actor ?? ''}
@@ -99,7 +124,6 @@ function Filters({ search, go }: SearchProps): ReactNode {
         w={170}
       />
       <SearchInput
-        key={search.action ? 'action' : 'none'}
         label={t.action}
         placeholder={t.actionHint}
         text={search.action ?? ''}
@@ -130,54 +154,6 @@ function Filters({ search, go }: SearchProps): ReactNode {
         w={150}
       />
     </Group>
-  );
-}
-
-function Found({ list, go, page }: { list: List<AuditEntry>; go: SearchProps['go']; page: number }): ReactNode {
-  const t = useTexts().access.audit;
-  const { data, meta } = list;
-  if (data.length === 0)
-    return (
-      <Empty icon="history" title={t.emptyTitle} text={t.emptyText}>
-        <Button variant="default" onClick={() => go({ actor: '', action: '', outcome: '', from: '', to: '' })}>
-          {t.clear}
-        </Button>
-      </Empty>
-    );
-  return (
-    <>
-      <EntryTable entries={data} open={(entry) => go({ entry, page })} />
-      <Pager
-        page={meta.page ?? 1}
-        totalPage={meta.totalPage ?? 1}
-        count={meta.count ?? data.length}
-        go={(next) => go({ page: next })}
-      />
-    </>
-  );
-}
-
-function EntryTable({ entries, open }: { entries: readonly AuditEntry[]; open: (id: number) => void }): ReactNode {
-  const t = useTexts().access.audit;
-  return (
-    <ListTable
-      label={t.title}
-      rows={entries}
-      keyOf={(entry) => entry.id}
-      columns={[
-        { title: t.at, show: (entry) => <Moment at={entry.at} exact /> },
-        { title: t.actor, show: (entry) => entry.actor ?? t.anyone },
-        { title: t.action, show: (entry) => <span className="code">{entry.action}</span> },
-        { title: t.target, show: (entry) => entry.target },
-        { title: t.outcome, show: (entry) => <Outcome entry={entry} /> },
-        { title: t.role, show: (entry) => entry.role },
-        {
-          title: '',
-          width: 50,
-          show: (entry) => <IconButton icon="eye" size="md" label={t.open(entry.id)} onClick={() => open(entry.id)} />,
-        },
-      ]}
-    />
   );
 }
 

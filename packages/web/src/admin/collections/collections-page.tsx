@@ -16,7 +16,7 @@ export function CollectionsPage(): ReactNode {
   const t = useTexts().data.collections;
   const app = useApplication();
   const schema = useSchema();
-  const create = schema.data?.configures && (
+  const create = schema.data?.may('collections', 'create') && (
     <ButtonLink to="/a/$app/collections/new" params={{ app }} leftSection={<Icon name="plus" />}>
       {t.create}
     </ButtonLink>

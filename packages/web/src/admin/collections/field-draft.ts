@@ -1,5 +1,5 @@
 import type { Field, FieldChange } from '@tablinum/client';
-import { type OptionName, optionKinds, optionsOf } from './field-types.ts';
+import { keyOptionsOf, type OptionName, optionKinds, optionsOf } from './field-types.ts';
 
 /** A field while it is worked on: its options as the form holds them. */
 export interface FieldDraft {
@@ -41,7 +41,7 @@ export function fieldOf(draft: FieldDraft): Field {
 
 function optionsIn({ type, options }: FieldDraft): Partial<Field> {
   const given: Record<string, unknown> = {};
-  for (const name of optionsOf[type] ?? []) {
+  for (const name of [...(optionsOf[type] ?? []), ...(keyOptionsOf[type] ?? [])]) {
     const value = read(name, options[name]);
     if (value !== undefined) given[name] = value;
   }
@@ -58,7 +58,7 @@ function read(name: OptionName, value: string | boolean | undefined): unknown {
       .split('\n')
       .map((each) => each.trim())
       .filter(Boolean);
-  return kind === 'value' ? jsonOr(value) : value;
+  return kind === 'value' || kind === 'object' ? jsonOr(value) : value;
 }
 
 function jsonOr(text: string): unknown {

@@ -3,20 +3,22 @@ import { Checkbox, Group, Select, SimpleGrid, Stack, Textarea, TextInput } from 
 import type { ReactNode } from 'react';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import type { FieldDraft } from './field-draft.ts';
-import { type OptionName, optionKinds, optionsOf, typeGroups } from './field-types.ts';
+import { keyOptionsOf, type OptionName, optionKinds, optionsOf, typeGroups } from './field-types.ts';
 
 interface FieldFormProps {
   readonly draft: FieldDraft;
   readonly change: (draft: FieldDraft) => void;
   /** Names that a relation may lead to. */
   readonly targets: readonly string[];
+  /** The collection is being made: one of its fields may be the key. */
+  readonly keys?: boolean;
   /** What the server said, by property. */
   readonly problems?: Readonly<Record<string, string>>;
 }
 
-export function FieldForm({ draft, change, targets, problems = {} }: FieldFormProps): ReactNode {
+export function FieldForm({ draft, change, targets, keys = false, problems = {} }: FieldFormProps): ReactNode {
   const t = useTexts();
-  const options = optionsOf[draft.type] ?? [];
+  const options = [...(optionsOf[draft.type] ?? []), ...((keys && keyOptionsOf[draft.type]) || [])];
   const truths = options.filter((name) => optionKinds[name] === 'truth');
   const others = options.filter((name) => optionKinds[name] !== 'truth');
   const set = (name: OptionName, value: string | boolean): void =>
@@ -141,15 +143,16 @@ function Option({ name, value, change, targets, error }: OptionProps): ReactNode
         clearable
       />
     );
-  if (kind === 'choices')
+  if (kind === 'choices' || kind === 'object')
     return (
       <Textarea
         {...shared}
         value={value}
         onChange={(event) => change(event.currentTarget.value)}
         autosize
-        minRows={2}
-        required
+        minRows={kind === 'choices' ? 2 : 1}
+        required={kind === 'choices'}
+        spellCheck={false}
       />
     );
   return (

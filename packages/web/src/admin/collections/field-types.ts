@@ -2,11 +2,17 @@
 import type { Field } from '@tablinum/client';
 
 /** How an option is asked for. */
-export type OptionKind = 'truth' | 'whole' | 'number' | 'text' | 'choices' | 'collection' | 'onDelete' | 'value';
-export type OptionName = Exclude<
-  keyof Field,
-  'name' | 'type' | 'title' | 'description' | 'uiSchema' | 'readOnly' | 'primaryKey' | 'autoIncrement'
->;
+export type OptionKind =
+  | 'truth'
+  | 'whole'
+  | 'number'
+  | 'text'
+  | 'choices'
+  | 'collection'
+  | 'onDelete'
+  | 'value'
+  | 'object';
+export type OptionName = Exclude<keyof Field, 'name' | 'type' | 'title' | 'description' | 'readOnly'>;
 
 export const optionKinds: Readonly<Record<OptionName, OptionKind>> = {
   required: 'truth',
@@ -33,14 +39,17 @@ export const optionKinds: Readonly<Record<OptionName, OptionKind>> = {
   through: 'text',
   scopeKey: 'text',
   onDelete: 'onDelete',
+  primaryKey: 'truth',
+  autoIncrement: 'truth',
+  uiSchema: 'object',
 };
 
 const column: readonly OptionName[] = ['required', 'unique', 'index', 'allowNull', 'defaultValue'];
 const noIndex: readonly OptionName[] = ['required', 'allowNull', 'defaultValue'];
 const number: readonly OptionName[] = ['min', 'max', 'precision'];
 
-/** The options of each type, the telling ones first. */
-export const optionsOf: Readonly<Record<string, readonly OptionName[]>> = {
+/** The options of each type that are its own, the telling ones first. */
+const ownOptions: Readonly<Record<string, readonly OptionName[]>> = {
   string: ['maxLength', 'pattern', ...column],
   text: ['maxLength', ...column],
   email: ['maxLength', ...column],
@@ -66,6 +75,19 @@ export const optionsOf: Readonly<Record<string, readonly OptionName[]>> = {
   hasOne: ['target', 'onDelete', 'foreignKey', 'sourceKey'],
   hasMany: ['target', 'onDelete', 'foreignKey', 'sourceKey'],
   belongsToMany: ['target', 'through', 'foreignKey', 'otherKey', 'sourceKey', 'targetKey'],
+};
+
+/** The options of each type; hints for displays are told by every one. */
+export const optionsOf: Readonly<Record<string, readonly OptionName[]>> = Object.fromEntries(
+  Object.entries(ownOptions).map(([type, options]) => [type, [...options, 'uiSchema']]),
+);
+
+/** What only the fields of a collection that is being made can be told: one of them may be its key. */
+export const keyOptionsOf: Readonly<Record<string, readonly OptionName[]>> = {
+  integer: ['primaryKey', 'autoIncrement'],
+  bigInt: ['primaryKey', 'autoIncrement'],
+  string: ['primaryKey'],
+  uid: ['primaryKey'],
 };
 
 /** The types as they stand in the choice, by what they hold. */

@@ -1,180 +1,186 @@
-/** The filter of a grid: conditions, all or any of which hold. What it cannot show is kept as JSON. */
-import type { Field, Filter } from '@tablinum/client';
-import { readText } from '../records/value-text.ts';
-
-export type OperandKind = 'one' | 'list' | 'pair' | 'none' | 'period' | 'periods';
-type Family = 'scalar' | 'text' | 'any' | 'boolean' | 'relation' | 'date' | 'array';
-
-/** Every operator of the wire, with the kind of fields it fits and what stands beside it. */
-export const filterOperators: Readonly<Record<string, readonly [Family, OperandKind]>> = {
-  $eq: ['scalar', 'one'],
-  $ne: ['scalar', 'one'],
-  $includes: ['text', 'one'],
-  $notIncludes: ['text', 'one'],
-  $startsWith: ['text', 'one'],
-  $notStartsWith: ['text', 'one'],
-  $endsWith: ['text', 'one'],
-  $notEndsWith: ['text', 'one'],
-  $like: ['text', 'one'],
-  $notLike: ['text', 'one'],
-  $ilike: ['text', 'one'],
-  $gt: ['scalar', 'one'],
-  $gte: ['scalar', 'one'],
-  $lt: ['scalar', 'one'],
-  $lte: ['scalar', 'one'],
-  $between: ['scalar', 'pair'],
-  $in: ['scalar', 'list'],
-  $notIn: ['scalar', 'list'],
-  $isTruly: ['boolean', 'none'],
-  $isFalsy: ['boolean', 'none'],
-  $dateOn: ['date', 'period'],
-  $dateNotOn: ['date', 'period'],
-  $dateBefore: ['date', 'period'],
-  $dateNotBefore: ['date', 'period'],
-  $dateAfter: ['date', 'period'],
-  $dateNotAfter: ['date', 'period'],
-  $dateBetween: ['date', 'periods'],
-  $match: ['array', 'list'],
-  $notMatch: ['array', 'list'],
-  $anyOf: ['array', 'list'],
-  $noneOf: ['array', 'list'],
-  $arrayEmpty: ['array', 'none'],
-  $arrayNotEmpty: ['array', 'none'],
-  $exists: ['relation', 'none'],
-  $notExists: ['relation', 'none'],
-  $empty: ['any', 'none'],
-  $notEmpty: ['any', 'none'],
-  $null: ['any', 'none'],
-  $notNull: ['any', 'none'],
-};
-
-/** Periods that count from today, as the choice offers them. */
-export const relativePeriods = [
-  'today',
-  'yesterday',
-  'tomorrow',
-  'thisWeek',
-  'lastWeek',
-  'nextWeek',
-  'thisMonth',
-  'lastMonth',
-  'nextMonth',
-  'thisQuarter',
-  'lastQuarter',
-  'nextQuarter',
-  'thisYear',
-  'lastYear',
-  'nextYear',
-] as const;
-
-/** A whole value that stands for one of the caller's, such as `{{$user.id}}`; of every type. */
-const variable = /^\{\{.*\}\}$/s;
+/**
+ * A filter as it is written by hand: conditions, in groups of which all, any, not all or none hold, one inside another. A
+ * group may be about a linked record: then one and the same has to fit all of it.
+ */
+import type { Filter } from '@tablinum/client';
+import type { FilterFields } from './filter-fields.ts';
+import { operandOf, textsOf } from './operand.ts';
+import { oppositeOf } from './operators.ts';
 
 export interface Condition {
+  readonly kind: 'condition';
+  /** Its name on the page, as long as it stands there. */
+  readonly id: number;
   /** A field, or a field behind relations: `artist.name`. */
   readonly path: string;
   readonly operator: string;
-  readonly text: string;
+  /** What stands beside it: nothing, one text, a pair or a list. */
+  readonly texts: readonly string[];
 }
 
-export interface FilterModel {
+export interface FilterGroup {
+  readonly kind: 'group';
+  readonly id: number;
   readonly match: '$and' | '$or';
-  readonly conditions: readonly Condition[];
+  /** It holds where its parts do not. */
+  readonly not: boolean;
+  /** The path of relations to the record that the parts are about; null for the record itself. */
+  readonly under: string | null;
+  readonly parts: readonly FilterNode[];
 }
 
-const texts = new Set(['string', 'text', 'email', 'url', 'phone', 'color']);
-const families = (field: Field): readonly Family[] => {
-  if (field.target) return ['relation'];
-  if (field.type === 'password') return [];
-  if (field.type === 'json') return ['any'];
-  if (field.type === 'array' || (field.type === 'select' && field.multiple)) return ['array', 'any'];
-  if (texts.has(field.type)) return ['text', 'scalar', 'any'];
-  if (field.type === 'boolean') return ['boolean', 'scalar', 'any'];
-  if (field.type === 'date' || field.type === 'datetime') return ['date', 'scalar', 'any'];
-  return ['scalar', 'any'];
-};
+export type FilterNode = Condition | FilterGroup;
 
-/** The operators that fit a field, the usual ones first. */
-export function operatorsFor(field: Field): string[] {
-  const fit = families(field);
-  const found = Object.entries(filterOperators).filter(([, [family]]) => fit.includes(family));
-  return found
-    .map(([name]) => name)
-    .sort((a, b) => fit.indexOf(filterOperators[a]![0]) - fit.indexOf(filterOperators[b]![0]));
+/** How deep the server lets filters nest. */
+export const deepestFilter = 16;
+
+let last = 0;
+function nextId(): number {
+  last += 1;
+  return last;
+}
+
+export function newCondition(path: string, operator: string): Condition {
+  return { kind: 'condition', id: nextId(), path, operator, texts: [] };
+}
+
+export function newGroup(given: Partial<Omit<FilterGroup, 'kind' | 'id'>> = {}): FilterGroup {
+  return { match: '$and', not: false, under: null, parts: [], ...given, kind: 'group', id: nextId() };
 }
 
 /** The wire's filter, or null where there is none; conditions that are not finished yet are left out. */
-export function filterOf(model: FilterModel, fieldAt: (path: string) => Field | null): Filter | null {
-  const parts = model.conditions.flatMap(({ path, operator, text }) => {
-    const field = fieldAt(path);
-    const operand = field && operandOf(field, operator, text);
-    return operand ? [{ [path]: { [operator]: operand.value } }] : [];
-  });
-  return parts.length === 0 ? null : { [model.match]: parts };
+export function filterOf(node: FilterNode, fields: FilterFields): Filter | null {
+  if (node.kind === 'condition') {
+    const field = fields.at(node.path);
+    const operand = field && operandOf(field, node.operator, node.texts);
+    return operand && { [node.path]: { [node.operator]: operand.value } };
+  }
+  const own = fieldsIn(node, fields);
+  const parts = own === null ? [] : node.parts.flatMap((each) => filterOf(each, own) ?? []);
+  if (parts.length === 0) return null;
+  const joined = { [node.match]: parts };
+  const about = node.under === null ? joined : { [node.under]: joined };
+  return node.not ? { $not: about } : about;
 }
 
 /** Whether every condition says something: one that is left out would make a rule wider. */
-export function isFinished(model: FilterModel, fieldAt: (path: string) => Field | null): boolean {
-  return model.conditions.every(({ path, operator, text }) => {
-    const field = fieldAt(path);
-    return field !== null && operandOf(field, operator, text) !== null;
-  });
+export function isFinished(root: FilterGroup, fields: FilterFields): boolean {
+  const finished = (node: FilterNode, fields: FilterFields | null): boolean => {
+    if (fields === null) return false;
+    if (node.kind === 'condition') return filterOf(node, fields) !== null;
+    const own = fieldsIn(node, fields);
+    return node.parts.length > 0 && node.parts.every((each) => finished(each, own));
+  };
+  return root.parts.every((each) => finished(each, fields));
 }
 
-/** The conditions that show a filter whole, so that saving them gives the same; null where they cannot. */
-export function exactModelOf(filter: Filter | undefined, fieldAt: (path: string) => Field | null): FilterModel | null {
-  const model = modelOf(filter);
-  if (!filter || !model) return model;
-  return JSON.stringify(filterOf(model, fieldAt)) === JSON.stringify(filter) ? model : null;
+/** The fields that the parts of a group name. */
+export function fieldsIn({ under }: FilterGroup, fields: FilterFields): FilterFields | null {
+  return under === null ? fields : fields.under(under);
 }
 
-function operandOf(field: Field, operator: string, text: string): { value: unknown } | null {
-  const kind = filterOperators[operator]?.[1];
-  if (kind === 'none') return { value: true };
-  if (text.trim() === '') return null;
-  if (kind === 'period') return { value: periodOf(text.trim()) };
-  if (kind === 'one' && variable.test(text.trim())) return { value: text.trim() };
-  const parts = text
-    .split(kind === 'one' ? /$^/ : /[\n,]/)
-    .map((each) => each.trim())
-    .filter((each) => each !== '');
-  if (kind === 'periods') return { value: parts };
-  const element =
-    kind === 'list' && (field.type === 'array' || field.multiple)
-      ? { ...field, type: 'string', multiple: false }
-      : field;
-  const values = parts.map((each) => readText(element, each));
-  const read = values.flatMap((each) => ('value' in each ? [each.value] : []));
-  if (read.length !== parts.length) return null;
-  return { value: kind === 'one' ? read[0] : read };
+export function conditionsIn(node: FilterNode): number {
+  return node.kind === 'condition' ? 1 : node.parts.reduce((sum, each) => sum + conditionsIn(each), 0);
 }
 
-function periodOf(text: string): unknown {
-  return (relativePeriods as readonly string[]).includes(text) ? { type: text } : text;
+/** How much of {@link deepestFilter} a group takes before its parts. */
+export function depthOfGroup({ not, under }: Pick<FilterGroup, 'not' | 'under'>): number {
+  return 1 + (not ? 1 : 0) + (under === null ? 0 : 1);
 }
 
-/** The model that shows a filter, or null for one that is more than a list of conditions. */
-export function modelOf(filter: Filter | undefined): FilterModel | null {
-  if (!filter) return { match: '$and', conditions: [] };
-  const [[match, parts] = [], ...more] = Object.entries(filter);
-  if ((match !== '$and' && match !== '$or') || more.length > 0 || !Array.isArray(parts)) return null;
-  const conditions = parts.map(conditionOf);
-  return conditions.every((each) => each !== null) ? { match, conditions } : null;
+/** What no groups and conditions say. */
+class Unshowable extends Error {}
+
+/** The groups that say the same as a filter; null where none do, as of a field that is not there. */
+export function modelOf(filter: Filter | undefined, fields: FilterFields): FilterGroup | null {
+  try {
+    const nodes = filter ? nodesOf(filter, fields) : [];
+    return isPlain(nodes) ? nodes[0] : newGroup({ parts: nodes });
+  } catch (error) {
+    if (error instanceof Unshowable) return null;
+    throw error;
+  }
 }
 
-function conditionOf(part: unknown): Condition | null {
-  if (typeof part !== 'object' || part === null) return null;
-  const [[path, rest] = [], ...more] = Object.entries(part);
-  if (path === undefined || path.startsWith('$') || more.length > 0 || typeof rest !== 'object' || rest === null)
-    return null;
-  const [[operator, value] = [], ...others] = Object.entries(rest as object);
-  if (operator === undefined || !filterOperators[operator] || others.length > 0) return null;
-  return { path, operator, text: operandText(value) };
+/** What all have to hold. */
+function nodesOf(filter: unknown, fields: FilterFields): FilterNode[] {
+  return membersOf(filter).flatMap(([name, value]) =>
+    name.startsWith('$') ? [logicOf(name, value, (part) => nodesOf(part, fields))] : fieldNodes(name, value, fields),
+  );
 }
 
-function operandText(value: unknown): string {
-  if (value === true || value === null) return value === null ? '' : 'true';
-  if (Array.isArray(value)) return value.join(', ');
-  if (typeof value === 'object') return String((value as { type?: unknown }).type ?? JSON.stringify(value));
-  return String(value);
+function membersOf(value: unknown): [string, unknown][] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Unshowable();
+  return Object.entries(value);
+}
+
+function logicOf(name: string, value: unknown, read: (part: unknown) => FilterNode[]): FilterNode {
+  if (name === '$not') {
+    const nodes = read(value);
+    const [only] = nodes;
+    const positive = nodes.length === 1 && only?.kind === 'group' && !only.not ? only : newGroup({ parts: nodes });
+    return { ...positive, not: true };
+  }
+  if (name !== '$and' && name !== '$or') throw new Unshowable();
+  return newGroup({ match: name, parts: [value].flat().map((part) => single(read(part))) });
+}
+
+/** Several that all have to hold are a group where one thing is asked for. */
+function single(nodes: readonly FilterNode[]): FilterNode {
+  return nodes.length === 1 ? nodes[0]! : newGroup({ parts: nodes });
+}
+
+function isPlain(nodes: readonly FilterNode[]): nodes is readonly [FilterGroup] {
+  const [only] = nodes;
+  return nodes.length === 1 && only?.kind === 'group' && !only.not && only.under === null;
+}
+
+function fieldNodes(path: string, value: unknown, fields: FilterFields): FilterNode[] {
+  const field = fields.at(path);
+  if (field === null) throw new Unshowable();
+  return field.target ? linkedNodes(path, value, fields) : testsOf(path, value, fields);
+}
+
+/** Tests of one field; logic between them is logic between conditions. */
+function testsOf(path: string, value: unknown, fields: FilterFields): FilterNode[] {
+  if (value === null || typeof value !== 'object') return [conditionOf(path, '$eq', value, fields)];
+  if (Array.isArray(value)) return [conditionOf(path, '$in', value, fields)];
+  return Object.entries(value).map(([name, part]) =>
+    name === '$not' || name === '$and' || name === '$or'
+      ? logicOf(name, part, (inner) => testsOf(path, inner, fields))
+      : conditionOf(path, name, part, fields),
+  );
+}
+
+/** What is asked of linked records: one condition is a longer path, several are a group about one record. */
+function linkedNodes(path: string, value: unknown, fields: FilterFields): FilterNode[] {
+  const target = fields.under(path);
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    return fieldNodes(`${path}.${target?.key}`, value, fields); // a bare value names the key
+  const members = Object.entries(value);
+  if (members.length === 1 && /^\$(notE|e)xists$/.test(members[0]![0]))
+    return [conditionOf(path, members[0]![0], members[0]![1], fields)];
+  if (target === null) throw new Unshowable();
+  const nodes = nodesOf(value, target);
+  const [only] = nodes;
+  if (nodes.length === 1 && only?.kind === 'condition') return [{ ...only, path: `${path}.${only.path}` }];
+  return [isPlain(nodes) ? { ...nodes[0], under: path } : newGroup({ under: path, parts: nodes })];
+}
+
+function conditionOf(path: string, name: string, value: unknown, fields: FilterFields): Condition {
+  const [operator, operand] = plainTest(name, value);
+  const field = fields.at(path);
+  const texts = field && textsOf(field, operator, operand);
+  if (!texts) throw new Unshowable();
+  return { ...newCondition(path, operator), texts };
+}
+
+/** Other spellings of the same test. */
+function plainTest(name: string, value: unknown): readonly [operator: string, operand: unknown] {
+  if (name === '$endWith') return ['$endsWith', value];
+  if (value === null && name === '$eq') return ['$null', true];
+  if (value === null && name === '$ne') return ['$notNull', true];
+  const opposite = oppositeOf(name);
+  if (opposite === null) return [name, value];
+  return [false, 'false', 0, '0'].includes(value as string) ? [opposite, true] : [name, true];
 }

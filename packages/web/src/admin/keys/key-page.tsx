@@ -2,8 +2,10 @@ import { Alert, Button, Group, Modal, Progress, Stack, Text, TextInput } from '@
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
+import { Changeable } from '../../data/changeable.tsx';
 import { Asked, FormProblem } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
+import { useMay } from '../../data/schema.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { Facts } from '../../ui/facts.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
@@ -77,6 +79,7 @@ function Actions({ apiKey, rotate }: { apiKey: ApiKey; rotate: () => void }): Re
   const t = useTexts().access.keys;
   const app = useApplication();
   const navigate = useNavigate();
+  const may = useMay();
   const name = apiKey.name ?? t.unnamed(apiKey.id);
   const revoke = useAct({
     write: (client) => client.records('apiKeys').destroy(apiKey.id),
@@ -91,14 +94,16 @@ function Actions({ apiKey, rotate }: { apiKey: ApiKey; rotate: () => void }): Re
   };
   return (
     <>
-      {keyState(apiKey) !== 'over' && (
+      {keyState(apiKey) !== 'over' && may('apiKeys', 'rotate') && (
         <Button variant="default" leftSection={<Icon name="refresh" />} onClick={rotate}>
           {t.rotate}
         </Button>
       )}
-      <Button variant="light" color="red" leftSection={<Icon name="trash" />} onClick={() => void ask()}>
-        {t.revoke}
-      </Button>
+      {may('apiKeys', 'destroy') && (
+        <Button variant="light" color="red" leftSection={<Icon name="trash" />} onClick={() => void ask()}>
+          {t.revoke}
+        </Button>
+      )}
     </>
   );
 }
@@ -132,21 +137,23 @@ function About({ apiKey }: { apiKey: ApiKey }): ReactNode {
           [t.lastUsed, <Moment key="used" at={apiKey.lastUsedAt} none={t.neverUsed} />],
         ]}
       />
-      <form onSubmit={submit}>
-        <Group align="flex-end" gap="xs">
-          <TextInput
-            label={t.name}
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
-            error={detailsOf(rename.error)['name']}
-            flex={1}
-          />
-          <Button type="submit" variant="default" loading={rename.isPending} disabled={name === (apiKey.name ?? '')}>
-            {t.rename}
-          </Button>
-        </Group>
-        <FormProblem error={rename.error} />
-      </form>
+      <Changeable resource="apiKeys" action="update">
+        <form onSubmit={submit}>
+          <Group align="flex-end" gap="xs">
+            <TextInput
+              label={t.name}
+              value={name}
+              onChange={(event) => setName(event.currentTarget.value)}
+              error={detailsOf(rename.error)['name']}
+              flex={1}
+            />
+            <Button type="submit" variant="default" loading={rename.isPending} disabled={name === (apiKey.name ?? '')}>
+              {t.rename}
+            </Button>
+          </Group>
+          <FormProblem error={rename.error} />
+        </form>
+      </Changeable>
     </Stack>
   );
 }

@@ -1,15 +1,12 @@
-import { Button, Group, Modal, Select, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Select, Stack, TextInput } from '@mantine/core';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { Asked, FormProblem } from '../../data/problem.tsx';
+import { ListPage } from '../../data/list-page.tsx';
+import { FormProblem } from '../../data/problem.tsx';
 import { useAsked, useCheck } from '../../data/queries.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
-import { Icon } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
-import { ListTable } from '../../ui/list-table.tsx';
 import { Moment } from '../../ui/moment.tsx';
-import { Page } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
 import { useRoles } from '../access/access-queries.ts';
 import { detailsOf, orNull, useWrite } from '../access/use-write.ts';
 import type { ApiKey, MadeKey } from '../access/wire.ts';
@@ -17,53 +14,31 @@ import { KeyStateBadge, Lifetime, lifetimes, TokenDialog } from './key-parts.tsx
 
 /** The keys of programs, and the way to a new one, whose token is told once. */
 export function KeysPage(): ReactNode {
-  const t = useTexts().access.keys;
-  const [creating, setCreating] = useState(false);
+  const { keys: t, never } = useTexts().access;
+  const app = useApplication();
   const [made, setMade] = useState<MadeKey | null>(null);
   const keys = useAsked(
     ['apiKeys', 'list'],
     async (client, signal) =>
       (await client.records<ApiKey>('apiKeys').list({ pageSize: 1000, sort: ['-id'] }, { signal })).data,
   );
-  const create = (
-    <Button leftSection={<Icon name="plus" />} onClick={() => setCreating(true)}>
-      {t.create}
-    </Button>
+  const form = (close: () => void): ReactNode => (
+    <NewKey
+      cancel={close}
+      done={(key) => {
+        close();
+        setMade(key);
+      }}
+    />
   );
   return (
-    <Page title={t.title} description={t.description} actions={create}>
-      <Asked query={keys} asked={{ resource: 'apiKeys', action: 'list' }}>
-        {(data) =>
-          data.length === 0 ? (
-            <Empty icon="key" title={t.emptyTitle} text={t.emptyText}>
-              {create}
-            </Empty>
-          ) : (
-            <KeyTable keys={data} />
-          )
-        }
-      </Asked>
-      <Modal opened={creating} onClose={() => setCreating(false)} title={t.create}>
-        <NewKey
-          cancel={() => setCreating(false)}
-          done={(key) => {
-            setCreating(false);
-            setMade(key);
-          }}
-        />
-      </Modal>
-      <TokenDialog made={made} done={() => setMade(null)} />
-    </Page>
-  );
-}
-
-function KeyTable({ keys }: { keys: readonly ApiKey[] }): ReactNode {
-  const { keys: t, never } = useTexts().access;
-  const app = useApplication();
-  return (
-    <ListTable
-      label={t.title}
-      rows={keys}
+    <ListPage
+      title={t.title}
+      description={t.description}
+      resource="apiKeys"
+      query={keys}
+      create={{ label: t.create, form }}
+      empty={{ icon: 'key', title: t.emptyTitle, text: t.emptyText }}
       keyOf={(key) => key.id}
       columns={[
         {
@@ -86,7 +61,9 @@ function KeyTable({ keys }: { keys: readonly ApiKey[] }): ReactNode {
         { title: t.expires, show: (key) => <Moment at={key.expiresAt} none={never} /> },
         { title: t.lastUsed, show: (key) => <Moment at={key.lastUsedAt} none={t.neverUsed} /> },
       ]}
-    />
+    >
+      <TokenDialog made={made} done={() => setMade(null)} />
+    </ListPage>
   );
 }
 

@@ -1,11 +1,11 @@
 import { Button, Group, Modal, Select, Stack, Text } from '@mantine/core';
-import type { Collection, Field, Key } from '@tablinum/client';
+import type { Collection, Field, Key, RecordValues } from '@tablinum/client';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useClient } from '../../data/application.tsx';
 import { FormProblem, messageOf } from '../../data/problem.tsx';
 import type { RowWindow } from '../../data/records/row-window.ts';
-import { type Schema, titleOf } from '../../data/schema.ts';
+import { type Schema, titleOf, writtenName } from '../../data/schema.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -29,6 +29,13 @@ export function BulkBar({ collection, schema, rows, selected, clear, trash, read
   const client = useClient();
   const [editing, setEditing] = useState(false);
   const keys = [...selected];
+  const fields = collection.fields.filter(
+    (each) =>
+      !each.readOnly &&
+      !each.primaryKey &&
+      (!each.target || each.type === 'belongsTo') &&
+      schema.mayWrite(collection.name, 'update', writtenName(each)),
+  );
   const records = client.records(collection.name);
   const run = async (act: () => Promise<void>): Promise<void> =>
     act().catch((error: unknown) => toast(messageOf(error), { failed: true }));
@@ -60,7 +67,7 @@ export function BulkBar({ collection, schema, rows, selected, clear, trash, read
       <Text fw={500} size="sm" className="tabular">
         {t.selected(keys.length)}
       </Text>
-      {!trash && schema.may(collection.name, 'update') && (
+      {!trash && fields.length > 0 && (
         <Button
           size="compact-sm"
           variant="default"
@@ -70,7 +77,7 @@ export function BulkBar({ collection, schema, rows, selected, clear, trash, read
           {t.edit}
         </Button>
       )}
-      {trash && (
+      {trash && schema.may(collection.name, 'restore') && (
         <Button
           size="compact-sm"
           variant="default"
@@ -96,6 +103,7 @@ export function BulkBar({ collection, schema, rows, selected, clear, trash, read
       <Modal opened={editing} onClose={() => setEditing(false)} title={t.editTitle(keys.length)}>
         <BulkEdit
           collection={collection}
+          fields={fields}
           keys={keys}
           done={() => {
             setEditing(false);
@@ -107,27 +115,24 @@ export function BulkBar({ collection, schema, rows, selected, clear, trash, read
   );
 }
 
-function BulkEdit({
-  collection,
-  keys,
-  done,
-}: {
-  collection: Collection;
-  keys: readonly Key[];
-  done: () => void;
-}): ReactNode {
+interface BulkEditProps {
+  readonly collection: Collection;
+  /** Those that the role may write. */
+  readonly fields: readonly Field[];
+  readonly keys: readonly Key[];
+  readonly done: () => void;
+}
+
+/** One field, set to the same value in all of them. */
+function BulkEdit({ collection, fields, keys, done }: BulkEditProps): ReactNode {
   const t = useTexts().data.records.bulk;
   const client = useClient();
-  const fields = collection.fields.filter(
-    (each) => !each.readOnly && !each.primaryKey && (!each.target || each.type === 'belongsTo'),
-  );
   const [field, setField] = useState<Field | null>(null);
   const [value, setValue] = useState<unknown>(null);
+  const [linked, setLinked] = useState<RecordValues | null>(null);
   const save = useMutation({
-    mutationFn: () => {
-      const name = field!.type === 'belongsTo' ? (field!.foreignKey ?? field!.name) : field!.name;
-      return client.records(collection.name).updateMany({ filterByTk: keys }, { [name]: value });
-    },
+    mutationFn: () =>
+      client.records(collection.name).updateMany({ filterByTk: keys }, { [writtenName(field!)]: value }),
     onSuccess: () => {
       toast(t.changed(keys.length));
       done();
@@ -135,7 +140,7 @@ function BulkEdit({
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (field && !(value instanceof Unreadable)) save.mutate();
+    if (field && !(value instanceof Unreadable) && !save.isPending) save.mutate();
   };
   return (
     <form onSubmit={submit}>
@@ -147,11 +152,23 @@ function BulkEdit({
           onChange={(name) => {
             setField(fields.find((each) => each.name === name) ?? null);
             setValue(null);
+            setLinked(null);
           }}
           searchable
           data-autofocus
         />
-        {field && <FieldInput key={field.name} field={field} value={value} change={setValue} />}
+        {field && (
+          <FieldInput
+            key={field.name}
+            field={field}
+            value={value}
+            record={linked}
+            change={(next, record) => {
+              setValue(next);
+              setLinked(record ?? null);
+            }}
+          />
+        )}
         <FormProblem error={save.error} />
         <Group justify="flex-end">
           <Button type="submit" disabled={!field} loading={save.isPending}>

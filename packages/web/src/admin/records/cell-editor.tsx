@@ -9,12 +9,15 @@ import { inputOf } from './field-input.tsx';
 import { RelationSelect } from './relation-select.tsx';
 import { readText, textOf } from './value-text.ts';
 
+/** Where the grid goes on after an edit. */
+export type Move = 'down' | 'right' | 'left' | 'stay';
+
 interface CellEditorProps {
   readonly field: Field;
   readonly row: Row;
   /** The key that began it stands in the place of the value; null keeps the value. */
   readonly typed: string | null;
-  readonly save: (value: unknown, move: 'down' | 'right' | 'left' | 'stay', record?: RecordValues | null) => void;
+  readonly save: (value: unknown, move: Move, record?: RecordValues | null) => void;
   readonly cancel: () => void;
 }
 
@@ -25,40 +28,51 @@ export function CellEditor(props: CellEditorProps): ReactNode {
   return <TextEditor {...props} />;
 }
 
+/** The reader has asked for the input: it has the focus from its first moment on. */
+function focusIt(element: HTMLElement | null): void {
+  element?.focus({ preventScroll: true });
+}
+
+/** Runs once: an editor that goes loses its focus too. */
+function useOnce(): (run: () => void) => void {
+  const ended = useRef(false);
+  return (run) => {
+    if (ended.current) return;
+    ended.current = true;
+    run();
+  };
+}
+
+/** What the keys of an editor do; others are its own. */
+function editorKeys(cancel: () => void, end: (move: Move) => void): (event: KeyboardEvent) => void {
+  return (event) => {
+    event.stopPropagation();
+    if (event.key === 'Escape') cancel();
+    else if (event.key === 'Enter' && !event.shiftKey) end('down');
+    else if (event.key === 'Tab') end(event.shiftKey ? 'left' : 'right');
+    else return;
+    event.preventDefault();
+  };
+}
+
 function TextEditor({ field, row, typed, save, cancel }: CellEditorProps): ReactNode {
   const t = useTexts().data.records;
   const before = textOf(field, row.values[field.name]);
   const plain = inputOf(field).type === undefined;
   const [text, setText] = useState(typed !== null && plain ? typed : before);
   const [problem, setProblem] = useState<string | null>(null);
-  const ended = useRef(false);
-  const end = (move: 'down' | 'right' | 'left' | 'stay'): void => {
-    if (ended.current) return;
+  const once = useOnce();
+  const end = (move: Move): void => {
     const read = readText(field, text);
-    if ('problem' in read) {
-      setProblem(t.unreadable[read.problem]);
-      return;
-    }
-    ended.current = true;
-    if (text === before) cancel();
-    else save(read.value, move);
-  };
-  const pressed = (event: KeyboardEvent): void => {
-    event.stopPropagation();
-    if (event.key === 'Escape') {
-      ended.current = true;
-      cancel();
-    } else if (event.key === 'Enter' && !event.shiftKey) end('down');
-    else if (event.key === 'Tab') end(event.shiftKey ? 'left' : 'right');
-    else return;
-    event.preventDefault();
+    if ('problem' in read) setProblem(t.unreadable[read.problem]);
+    else once(() => (text === before ? cancel() : save(read.value, move)));
   };
   const shared = {
+    ref: focusIt,
     'aria-label': titleOf(field),
     'aria-invalid': problem !== null,
     value: text,
-    autoFocus: true,
-    onKeyDown: pressed,
+    onKeyDown: editorKeys(() => once(cancel), end),
     onBlur: () => end('stay'),
   };
   const long = field.type === 'text' || field.type === 'json' || field.type === 'array';
@@ -91,40 +105,29 @@ function TextEditor({ field, row, typed, save, cancel }: CellEditorProps): React
 function ChoiceEditor({ field, row, save, cancel }: CellEditorProps): ReactNode {
   const t = useTexts().data.records;
   const before = textOf(field, row.values[field.name]);
-  const choices =
+  const choices: readonly (readonly [value: string, label: string])[] =
     field.type === 'boolean'
-      ? ([
+      ? [
           ['true', t.yes],
           ['false', t.no],
-        ] as const)
-      : (field.enum ?? []).map((each) => [each, each] as const);
+        ]
+      : (field.enum ?? []).map((each) => [each, each]);
   const [text, setText] = useState(before);
-  const ended = useRef(false);
-  const end = (move: 'down' | 'right' | 'left' | 'stay'): void => {
-    if (ended.current) return;
-    ended.current = true;
-    if (text === before) cancel();
-    else save(text === '' ? null : field.type === 'boolean' ? text === 'true' : text, move);
-  };
-  const pressed = (event: KeyboardEvent): void => {
-    event.stopPropagation();
-    if (event.key === 'Escape') {
-      ended.current = true;
-      cancel();
-    } else if (event.key === 'Enter') end('down');
-    else if (event.key === 'Tab') end(event.shiftKey ? 'left' : 'right');
-    else return;
-    event.preventDefault();
-  };
+  const once = useOnce();
+  const end = (move: Move): void =>
+    once(() => {
+      const read = readText(field, text);
+      if (text === before || 'problem' in read) cancel();
+      else save(read.value, move);
+    });
   return (
     <select
+      ref={focusIt}
       aria-label={titleOf(field)}
       className={classes.input}
       value={text}
-      // biome-ignore lint/a11y/noAutofocus: the reader has just asked for it
-      autoFocus
       onChange={(event) => setText(event.currentTarget.value)}
-      onKeyDown={pressed}
+      onKeyDown={editorKeys(() => once(cancel), end)}
       onBlur={() => end('stay')}
     >
       {!field.required && <option value="">{t.empty}</option>}
@@ -140,27 +143,21 @@ function ChoiceEditor({ field, row, save, cancel }: CellEditorProps): ReactNode 
 function RelationEditor({ field, row, save, cancel }: CellEditorProps): ReactNode {
   const key = (row.values[field.foreignKey ?? ''] ?? null) as Key | null;
   const record = (row.values[field.name] ?? null) as RecordValues | null;
-  const ended = useRef(false);
-  const end = (run: () => void): void => {
-    if (ended.current) return;
-    ended.current = true;
-    run();
-  };
-  const pressed = (event: KeyboardEvent): void => {
-    event.stopPropagation();
-    if (event.key === 'Escape') end(cancel);
-  };
+  const once = useOnce();
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: hears what its input passes on
-    <div className={classes.relation} onKeyDown={pressed}>
+    <div className={classes.relation}>
       <RelationSelect
         field={field}
         name={titleOf(field)}
         value={key}
         record={record}
-        change={(next, picked) => end(() => save(next, 'stay', picked))}
+        change={(next, picked) => once(() => save(next, 'stay', picked))}
         open
-        close={() => setTimeout(() => end(cancel), 0)}
+        close={() => setTimeout(() => once(cancel), 0)}
+        keys={(event) => {
+          event.stopPropagation();
+          if (event.key === 'Escape') once(cancel);
+        }}
       />
     </div>
   );

@@ -6,8 +6,15 @@ import { Icon } from '../../ui/icon.tsx';
 import classes from './cell-value.module.css';
 import { shownText } from './value-text.ts';
 
-/** A value as a cell shows it: one line, cut off where it does not fit. */
-export const CellValue = memo(function CellValue({ field, values }: { field: Field; values: RecordValues }): ReactNode {
+interface CellValueProps {
+  readonly field: Field;
+  readonly values: RecordValues;
+  /** In as many lines as it takes; else in one, cut off where it does not fit. */
+  readonly whole?: boolean;
+}
+
+/** A value as it is read. */
+export const CellValue = memo(function CellValue({ field, values, whole = false }: CellValueProps): ReactNode {
   const value = values[field.name];
   if (field.target) return <Linked field={field} values={values} />;
   if (value === null || value === undefined) return <span className={classes.none}>–</span>;
@@ -19,7 +26,8 @@ export const CellValue = memo(function CellValue({ field, values }: { field: Fie
         {String(value)}
       </>
     );
-  const text = shownText(field, value);
+  const text = shownText(field, value, whole);
+  if (whole) return <span className={classes.whole}>{text}</span>;
   return (
     <span className={classes.text} title={text.length > 24 ? text : undefined}>
       {text}

@@ -5,13 +5,15 @@ import { memo, type ReactNode, useRef } from 'react';
 import { titleOf } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import type { DrawnColumn } from './column-tracks.ts';
 import { type ColumnChoice, widthOf } from './columns.ts';
 import classes from './grid.module.css';
+import { isNumber } from './value-text.ts';
 
 interface GridHeaderProps {
   /** The cells are named after it: `<id>-h<column>`. */
   readonly id: string;
-  readonly fields: readonly Field[];
+  readonly drawn: readonly DrawnColumn[];
   readonly choice: ColumnChoice;
   readonly template: string;
   readonly width: number;
@@ -29,7 +31,7 @@ export interface HeaderActs {
 }
 
 export const GridHeader = memo(function GridHeader(props: GridHeaderProps): ReactNode {
-  const { id, fields, choice, template, width, sort, selected, acts } = props;
+  const { id, drawn, choice, template, width, sort, selected, acts } = props;
   const t = useTexts().data.records;
   return (
     <div role="rowgroup" className={classes.head} style={{ width }}>
@@ -43,12 +45,13 @@ export const GridHeader = memo(function GridHeader(props: GridHeaderProps): Reac
             onChange={acts.selectShown}
           />
         </div>
-        {fields.map((field, column) => (
+        {drawn.map(({ field, column, track }) => (
           <HeadCell
             key={field.name}
             id={`${id}-h${column}`}
             field={field}
             column={column}
+            track={track}
             sortable={!field.target && !['json', 'array', 'password'].includes(field.type) && !field.multiple}
             sort={sort}
             changeSort={acts.changeSort}
@@ -65,6 +68,7 @@ interface HeadCellProps {
   readonly id: string;
   readonly field: Field;
   readonly column: number;
+  readonly track: number;
   readonly sortable: boolean;
   readonly sort: readonly string[];
   readonly changeSort: (sort: readonly string[]) => void;
@@ -72,7 +76,7 @@ interface HeadCellProps {
   readonly resize: (width: number) => void;
 }
 
-function HeadCell({ id, field, column, sortable, sort, changeSort, width, resize }: HeadCellProps): ReactNode {
+function HeadCell({ id, field, column, track, sortable, sort, changeSort, width, resize }: HeadCellProps): ReactNode {
   const t = useTexts().data.records;
   const direction = sort.includes(field.name) ? 'ascending' : sort.includes(`-${field.name}`) ? 'descending' : null;
   const next = direction === null ? [field.name] : direction === 'ascending' ? [`-${field.name}`] : [];
@@ -83,6 +87,9 @@ function HeadCell({ id, field, column, sortable, sort, changeSort, width, resize
       role="columnheader"
       aria-colindex={column + 2}
       className={classes.headCell}
+      style={{ gridColumn: track }}
+      data-pinned={column === 0 || undefined}
+      data-number={isNumber(field) || undefined}
       {...(sortable && { 'aria-sort': direction ?? 'none' })}
     >
       {sortable ? (

@@ -5,8 +5,9 @@ import { labelOf } from '../../data/records/label.ts';
 import type { Row } from '../../data/records/row-window.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { CellEditor } from './cell-editor.tsx';
+import { CellEditor, type Move } from './cell-editor.tsx';
 import { CellValue } from './cell-value.tsx';
+import type { DrawnColumn } from './column-tracks.ts';
 import classes from './grid.module.css';
 import { isNumber } from './value-text.ts';
 
@@ -17,13 +18,7 @@ export interface RowActs {
   toggle(row: Row): void;
   open(row: Row): void;
   cancel(): void;
-  save(
-    row: Row,
-    field: Field,
-    value: unknown,
-    move: 'down' | 'right' | 'left' | 'stay',
-    record?: RecordValues | null,
-  ): void;
+  save(row: Row, field: Field, value: unknown, move: Move, record?: RecordValues | null): void;
 }
 
 interface GridRowProps {
@@ -34,7 +29,7 @@ interface GridRowProps {
   readonly start: number;
   readonly row: Row | undefined;
   readonly collection: Collection;
-  readonly fields: readonly Field[];
+  readonly drawn: readonly DrawnColumn[];
   readonly template: string;
   /** Where its records stand: `/a/main/data/albums`. */
   readonly address: string;
@@ -49,7 +44,7 @@ interface GridRowProps {
 }
 
 export const GridRow = memo(function GridRow(props: GridRowProps): ReactNode {
-  const { id, index, start, row, fields, template, selected, active, editing, typed, acts } = props;
+  const { id, index, start, row, drawn, template, selected, active, editing, typed, acts } = props;
   return (
     <div
       role="row"
@@ -59,7 +54,7 @@ export const GridRow = memo(function GridRow(props: GridRowProps): ReactNode {
       {...stateOf(row, selected)}
     >
       <Lead {...props} />
-      {fields.map((field, column) => (
+      {drawn.map(({ field, column, track }) => (
         <div
           key={field.name}
           id={`${id}-${index}-${column}`}
@@ -67,6 +62,8 @@ export const GridRow = memo(function GridRow(props: GridRowProps): ReactNode {
           tabIndex={-1}
           aria-colindex={column + 2}
           className={classes.cell}
+          style={{ gridColumn: track }}
+          data-pinned={column === 0 || undefined}
           data-active={active === column || undefined}
           data-number={isNumber(field) || undefined}
           onClick={() => acts.activate(index, column, editing === column)}

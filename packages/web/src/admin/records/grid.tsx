@@ -3,37 +3,38 @@
  * as a spreadsheet is. The grid itself has the focus and names its active cell, so that a row which leaves the view takes
  * no focus along.
  */
-import type { Collection, Field, Key } from '@tablinum/client';
-import { useVirtualizer } from '@tanstack/react-virtual';
+import type { Collection, Field, Key, RecordValues } from '@tablinum/client';
+import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import {
+  type ClipboardEvent,
   type KeyboardEvent,
   type ReactNode,
   useCallback,
   useEffect,
   useId,
-  useLayoutEffect,
   useRef,
   useState,
   useSyncExternalStore,
 } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { pageSize, type Row, type RowWindow } from '../../data/records/row-window.ts';
-import { titleOf } from '../../data/schema.ts';
+import { titleOf, writtenName } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
-import { type ColumnChoice, widthOf } from './columns.ts';
+import { toast } from '../../ui/toasts.tsx';
+import { useStable } from '../../ui/use-stable.ts';
+import type { ColumnChoice } from './columns.ts';
+import { cellText, rowsText } from './copied-text.ts';
 import classes from './grid.module.css';
+import { useColumnLayout } from './grid-columns.ts';
 import { GridHeader, type HeaderActs } from './grid-header.tsx';
+import { destination, type Place } from './grid-keys.ts';
 import { GridRow, type RowActs } from './grid-row.tsx';
 
 export const rowHeight = 34;
+/** Rows drawn above and below those in view. */
+const overscan = 10;
 /** Browsers place nothing below some fifteen million pixels. */
 export const mostRows = 400_000;
-const leadWidth = 76;
-
-export interface Place {
-  readonly row: number;
-  readonly column: number;
-}
 
 interface GridProps {
   readonly collection: Collection;
@@ -61,16 +62,19 @@ export function Grid(props: GridProps): ReactNode {
   const count = Math.min(known ?? 0, mostRows);
   const [active, setActive] = useState<Place>({ row: 0, column: 0 });
   const [editing, setEditing] = useState<{ readonly place: Place; readonly typed: string | null } | null>(null);
+  const { drawn, template, width, show } = useColumnLayout(scroller, fields, choice, editing?.place.column ?? -1);
   const virtual = useVirtualizer({
     count,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
-    overscan: 10,
+    overscan,
     scrollPaddingStart: rowHeight,
+    // The row that is edited stays: its text is nowhere else.
+    rangeExtractor: (range) => withRow(defaultRangeExtractor(range), editing?.place.row, count),
   });
   const items = virtual.getVirtualItems();
-  const first = items[0]?.index ?? 0;
-  const last = items.at(-1)?.index ?? 0;
+  const first = Math.max(0, (virtual.range?.startIndex ?? 0) - overscan);
+  const last = Math.min(Math.max(0, count - 1), (virtual.range?.endIndex ?? 0) + overscan);
   useEffect(
     () => rows.ensure(first - pageSize / 4, Math.min(last + pageSize / 2, Math.max(count - 1, 0))),
     [rows, first, last, count],
@@ -82,7 +86,7 @@ export function Grid(props: GridProps): ReactNode {
     const column = Math.max(0, Math.min(fields.length - 1, place.column));
     setActive({ row, column });
     virtual.scrollToIndex(row, { align: 'auto' });
-    showColumn(scroller.current, `${id}-h${column}`);
+    show(column);
   };
   const edit = (place: Place, typed: string | null = null): void => {
     const row = rows.row(place.row);
@@ -97,6 +101,24 @@ export function Grid(props: GridProps): ReactNode {
     if (!next.delete(row.key)) next.add(row.key);
     select(next);
   };
+  const clear = (row: Row): void => {
+    const field = fields[active.column]!;
+    const name = writtenName(field);
+    if (row.gone || field.required || row.values[name] == null || !props.editable(field)) return;
+    const before = [row.values[name], field.target ? (row.values[field.name] as RecordValues | null) : null] as const;
+    props.save(row, field, null);
+    const undo = (): void => props.save(rows.byKey(row.key) ?? row, field, ...before);
+    toast(t.cleared(titleOf(field)), { action: { label: t.bulk.undo, run: undo } });
+  };
+  const copied = (event: ClipboardEvent): void => {
+    const row = rows.row(active.row);
+    if (event.target !== scroller.current || !row || getSelection()?.isCollapsed === false) return;
+    const chosen = [...selected].flatMap((key) => rows.byKey(key) ?? []);
+    const text = chosen.length > 0 ? rowsText(fields, chosen) : cellText(fields[active.column]!, row.values);
+    event.clipboardData.setData('text/plain', text);
+    event.preventDefault();
+    if (chosen.length > 0) toast(t.copied(chosen.length));
+  };
   const pressed = (event: KeyboardEvent): void => {
     if (editing || event.target !== scroller.current) return;
     const row = rows.row(active.row);
@@ -106,12 +128,12 @@ export function Grid(props: GridProps): ReactNode {
     else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && row) props.open(row);
     else if (event.key === 'Enter' || event.key === 'F2') edit(active);
     else if (event.key === ' ' && row) toggle(row);
+    else if (event.key === 'Delete' && row) clear(row);
     else if (event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) edit(active, event.key);
     else return;
     event.preventDefault();
   };
-  const template = `${leadWidth}px ${fields.map((field) => `${widthOf(field, choice)}px`).join(' ')}`;
-  const width = leadWidth + fields.reduce((sum, field) => sum + widthOf(field, choice), 0);
+  const isDrawn = rows.row(active.row) !== undefined && drawn.some(({ column }) => column === active.column);
   const shown = selected.size > 0 ? rows.rowsBetween(first, last) : [];
   const all = shown.length > 0 && shown.every((row) => selected.has(row.key));
   const acts = useStable<RowActs & HeaderActs>({
@@ -145,12 +167,13 @@ export function Grid(props: GridProps): ReactNode {
       aria-rowcount={count + 1}
       aria-colcount={fields.length + 1}
       aria-multiselectable="true"
-      aria-activedescendant={rows.row(active.row) ? `${id}-${active.row}-${active.column}` : undefined}
+      aria-activedescendant={isDrawn ? `${id}-${active.row}-${active.column}` : undefined}
       onKeyDown={pressed}
+      onCopy={copied}
     >
       <GridHeader
         id={id}
-        fields={fields}
+        drawn={drawn}
         choice={choice}
         template={template}
         width={width}
@@ -170,7 +193,7 @@ export function Grid(props: GridProps): ReactNode {
               start={start}
               row={row}
               collection={collection}
-              fields={fields}
+              drawn={drawn}
               template={template}
               address={address}
               selected={row !== undefined && selected.has(row.key)}
@@ -186,57 +209,7 @@ export function Grid(props: GridProps): ReactNode {
   );
 }
 
-/** An object that stays the same, whose functions are always those of the last drawing. */
-function useStable<T extends object>(functions: T): T {
-  const latest = useRef(functions);
-  useLayoutEffect(() => {
-    latest.current = functions;
-  });
-  const [stable] = useState(() => {
-    const names = Object.keys(functions) as (keyof T)[];
-    const calls = names.map((name) => [
-      name,
-      (...given: unknown[]) => (latest.current[name] as (...all: unknown[]) => unknown)(...given),
-    ]);
-    return Object.fromEntries(calls) as T;
-  });
-  return stable;
-}
-
-/** Where a key leads, or null for one that leads nowhere. */
-function destination(
-  { key, ctrlKey, metaKey }: KeyboardEvent,
-  { row, column }: Place,
-  { count, columns, page }: { count: number; columns: number; page: number },
-): Place | null {
-  const far = ctrlKey || metaKey;
-  switch (key) {
-    case 'ArrowDown':
-      return { row: far ? count - 1 : row + 1, column };
-    case 'ArrowUp':
-      return { row: far ? 0 : row - 1, column };
-    case 'ArrowRight':
-      return { row, column: far ? columns - 1 : column + 1 };
-    case 'ArrowLeft':
-      return { row, column: far ? 0 : column - 1 };
-    case 'PageDown':
-      return { row: row + page, column };
-    case 'PageUp':
-      return { row: row - page, column };
-    case 'Home':
-      return { row: far ? 0 : row, column: 0 };
-    case 'End':
-      return { row: far ? count - 1 : row, column: columns - 1 };
-    default:
-      return null;
-  }
-}
-
-function showColumn(scroller: HTMLElement | null, headId: string): void {
-  const head = document.getElementById(headId);
-  if (!scroller || !head) return;
-  const left = head.offsetLeft;
-  if (left - leadWidth < scroller.scrollLeft) scroller.scrollLeft = left - leadWidth;
-  else if (left + head.offsetWidth > scroller.scrollLeft + scroller.clientWidth)
-    scroller.scrollLeft = left + head.offsetWidth - scroller.clientWidth;
+/** The rows that are drawn, with one more where it is not among them. */
+function withRow(rows: number[], row: number | undefined, count: number): number[] {
+  return row === undefined || row >= count || rows.includes(row) ? rows : [...rows, row].sort((a, b) => a - b);
 }

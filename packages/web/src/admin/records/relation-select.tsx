@@ -1,7 +1,7 @@
 import { Loader, Select } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import type { Field, Key, RecordValues } from '@tablinum/client';
-import { type ReactNode, useMemo, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useMemo, useState } from 'react';
 import { useAsked } from '../../data/queries.ts';
 import { keyField, labelOf } from '../../data/records/label.ts';
 import { useCollection } from '../../data/schema.ts';
@@ -19,6 +19,8 @@ interface RelationSelectProps {
   readonly error?: ReactNode;
   readonly open?: boolean;
   readonly close?: () => void;
+  /** Hears the keys of its input. */
+  readonly keys?: (event: KeyboardEvent) => void;
   readonly disabled?: boolean;
 }
 
@@ -33,6 +35,7 @@ export function RelationSelect({
   error,
   open,
   close,
+  keys,
   disabled,
 }: RelationSelectProps): ReactNode {
   const t = useTexts().data.records;
@@ -82,6 +85,7 @@ export function RelationSelect({
       required={field.required ?? false}
       {...(open && { defaultDropdownOpened: true, autoFocus: true })}
       {...(close && { onDropdownClose: close })}
+      {...(keys && { onKeyDown: keys })}
     />
   );
 }

@@ -55,8 +55,10 @@ function localMoment(iso: string): string {
 const momentForm = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const numberForm = new Intl.NumberFormat();
 
-/** The text that a cell shows for a value: moments in the reader's own zone and form. */
-export function shownText(field: Field, value: unknown): string {
+const longestShown = 500;
+
+/** The text that is shown for a value: moments in the reader's own zone and form. @param whole long texts too. */
+export function shownText(field: Field, value: unknown, whole = false): string {
   if (value === null || value === undefined) return '';
   if (field.type === 'datetime' && !field.dateOnly) {
     const moment = new Date(String(value));
@@ -66,7 +68,7 @@ export function shownText(field: Field, value: unknown): string {
     return numberForm.format(value);
   if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value.join(', ');
   if (typeof value === 'object') return JSON.stringify(value);
-  return String(value).slice(0, 500);
+  return whole ? String(value) : String(value).slice(0, longestShown);
 }
 
 export function isNumber(field: Field): boolean {

@@ -2,8 +2,9 @@
 import { Anchor, Button, Group, Modal, ScrollArea, Stack, Text, TextInput } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { Changeable } from '../../data/changeable.tsx';
 import { Asked } from '../../data/problem.tsx';
-import { type Schema, titleOf, useSchema } from '../../data/schema.ts';
+import { type Schema, titleOf, useMay, useSchema } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import type { Permission, RoleWithPermissions } from '../access/wire.ts';
@@ -39,6 +40,7 @@ function Rows({ role, open, schema }: MatrixProps & { schema: Schema }): ReactNo
   const t = useTexts().access.matrix;
   const search = useSearch({ strict: false }) as RoleSearch;
   const navigate = useNavigate();
+  const may = useMay();
   const [text, setText] = useState('');
   const [systemShown, setSystemShown] = useState(false);
   const ruled: Ruled = { role, own: role.permissions, open };
@@ -96,7 +98,7 @@ function Rows({ role, open, schema }: MatrixProps & { schema: Schema }): ReactNo
         <Anchor component="button" type="button" size="sm" onClick={() => setSystemShown(!systemShown)}>
           {systemShown ? t.hideSystem : t.showSystem}
         </Anchor>
-        <OtherName open={(resource) => show({ resource, action: 'publish' })} />
+        {may('permissions', 'create') && <OtherName open={(resource) => show({ resource, action: 'publish' })} />}
       </Group>
       <Modal
         opened={chosen !== null}
@@ -105,15 +107,17 @@ function Rows({ role, open, schema }: MatrixProps & { schema: Schema }): ReactNo
         title={chosen && <RuleTitle role={role} row={chosen} />}
       >
         {chosen && (
-          <RuleForm
-            key={`${chosen.name} ${search.action}`}
-            ruled={ruled}
-            role={role.name}
-            resource={chosen}
-            action={search.action ?? 'list'}
-            collection={schema.byName.get(chosen.name) ?? null}
-            done={() => show({})}
-          />
+          <Changeable resource="permissions" action="update">
+            <RuleForm
+              key={`${chosen.name} ${search.action}`}
+              ruled={ruled}
+              role={role.name}
+              resource={chosen}
+              action={search.action ?? 'list'}
+              collection={schema.definitions.get(chosen.name) ?? null}
+              done={() => show({})}
+            />
+          </Changeable>
         )}
       </Modal>
     </Stack>

@@ -5,6 +5,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { Asked, FormProblem } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
+import { useMay } from '../../data/schema.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -53,6 +54,7 @@ export function RolePage(): ReactNode {
 
 function RoleContent({ role, open }: Shown): ReactNode {
   const t = useTexts().access;
+  const may = useMay();
   return (
     <Stack gap="xl">
       <Section title={t.matrix.title} text={role.name === 'admin' ? undefined : t.matrix.precedence}>
@@ -63,7 +65,7 @@ function RoleContent({ role, open }: Shown): ReactNode {
         )}
         {role.name === 'admin' ? <Text>{t.matrix.adminMayAll}</Text> : <Matrix role={role} open={open} />}
       </Section>
-      <Explain role={role.name} />
+      {may('permissions', 'explain') && <Explain role={role.name} />}
       <Details role={role} />
       {!role.builtIn && <Destroy role={role} />}
     </Stack>
@@ -96,7 +98,7 @@ function Details({ role }: { role: RoleWithPermissions }): ReactNode {
     save.mutate();
   };
   return (
-    <Section title={t.access.roles.details}>
+    <Section title={t.access.roles.details} needs={{ resource: 'roles', action: 'update' }}>
       <form onSubmit={submit}>
         <Stack gap="sm" maw={520}>
           {role.builtIn && <NameBadges names={[t.access.roles.builtIn]} />}
@@ -158,7 +160,7 @@ function Destroy({ role }: { role: RoleWithPermissions }): ReactNode {
   };
   const held = destroy.error instanceof Failure && destroy.error.status === 409;
   return (
-    <DestroySection text={t.access.roles.dangerText} act={t.common.destroy} destroy={() => void ask()}>
+    <DestroySection resource="roles" text={t.access.roles.dangerText} act={t.common.destroy} destroy={() => void ask()}>
       {held ? (
         <Alert color="yellow" variant="light" role="alert" icon={<Icon name="warning" />} title={t.access.roles.held}>
           <Text size="sm">{destroy.error?.message}</Text>

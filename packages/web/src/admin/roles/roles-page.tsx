@@ -1,13 +1,11 @@
-import { Button, Group, Modal, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { Button, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { Asked, FormProblem } from '../../data/problem.tsx';
+import { ListPage } from '../../data/list-page.tsx';
+import { FormProblem } from '../../data/problem.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
-import { Icon } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
-import { ListTable } from '../../ui/list-table.tsx';
-import { Page } from '../../ui/page.tsx';
 import { useRoles } from '../access/access-queries.ts';
 import { NameBadges } from '../access/badges.tsx';
 import { detailsOf, orNull, useWrite } from '../access/use-write.ts';
@@ -15,39 +13,22 @@ import type { Role } from '../access/wire.ts';
 
 /** Every role, and the way to a new one. */
 export function RolesPage(): ReactNode {
-  const t = useTexts().access.roles;
-  const roles = useRoles();
-  const [creating, setCreating] = useState(false);
-  const create = (
-    <Button leftSection={<Icon name="plus" />} onClick={() => setCreating(true)}>
-      {t.create}
-    </Button>
-  );
-  return (
-    <Page title={t.title} description={t.description} actions={create}>
-      <Asked query={roles} asked={{ resource: 'roles', action: 'list' }}>
-        {(data) => <RoleTable roles={data} />}
-      </Asked>
-      <Modal opened={creating} onClose={() => setCreating(false)} title={t.create}>
-        <NewRole cancel={() => setCreating(false)} />
-      </Modal>
-    </Page>
-  );
-}
-
-function RoleTable({ roles }: { roles: readonly Role[] }): ReactNode {
   const t = useTexts();
+  const { roles: words } = t.access;
   const app = useApplication();
-  const { badges, builtIn } = t.access.roles;
+  const roles = useRoles();
   const badgesOf = (role: Role): string[] => [
-    ...(role.allowConfigure ? [badges.configure] : []),
-    ...(role.default ? [badges.default] : []),
-    ...(role.builtIn ? [builtIn] : []),
+    ...(role.allowConfigure ? [words.badges.configure] : []),
+    ...(role.default ? [words.badges.default] : []),
+    ...(role.builtIn ? [words.builtIn] : []),
   ];
   return (
-    <ListTable
-      label={t.access.roles.title}
-      rows={roles}
+    <ListPage
+      title={words.title}
+      description={words.description}
+      resource="roles"
+      query={roles}
+      create={{ label: words.create, form: (close) => <NewRole cancel={close} /> }}
       keyOf={(role) => role.name}
       columns={[
         {
@@ -59,7 +40,7 @@ function RoleTable({ roles }: { roles: readonly Role[] }): ReactNode {
             </TextLink>
           ),
         },
-        { title: t.access.roles.roleTitle, show: (role) => role.title },
+        { title: words.roleTitle, show: (role) => role.title },
         {
           title: t.common.description,
           show: (role) => (

@@ -2,6 +2,7 @@ import type { RecordValues } from '@tablinum/client';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
+import { Allowed } from '../../data/denied.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -30,7 +31,9 @@ export function NewUserPage(): ReactNode {
   );
   return (
     <Page title={t.create} above={above}>
-      <UserForm user={null} save={create.mutate} saving={create.isPending} error={create.error} />
+      <Allowed resource="users" action="create">
+        <UserForm user={null} save={create.mutate} saving={create.isPending} error={create.error} />
+      </Allowed>
     </Page>
   );
 }

@@ -53,7 +53,7 @@ function UserContent({ user }: { user: User }): ReactNode {
           {t.users.suspendedNote}
         </Alert>
       )}
-      <Section title={t.users.details}>
+      <Section title={t.users.details} needs={{ resource: 'users', action: 'update' }}>
         <UserForm user={user} save={save.mutate} saving={save.isPending} error={save.error} />
       </Section>
       <SignIn user={user} />
@@ -80,7 +80,7 @@ function SignIn({ user }: { user: User }): ReactNode {
     if (await confirm(sure)) await setStatus('suspended');
   };
   return (
-    <Section title={t.signIn}>
+    <Section title={t.signIn} needs={{ resource: 'users', action: 'update' }}>
       <Group gap="xs">
         {user.status === 'active' ? (
           <Button variant="light" color="red" leftSection={<Icon name="lock" />} onClick={() => void suspend()}>
@@ -127,7 +127,7 @@ function Destroy({ user }: { user: User }): ReactNode {
     if (await confirm(sure)) destroy.mutate();
   };
   return (
-    <DestroySection text={dangerText} act={t.common.destroy} destroy={() => void ask()}>
+    <DestroySection resource="users" text={dangerText} act={t.common.destroy} destroy={() => void ask()}>
       <FormProblem error={destroy.error} />
     </DestroySection>
   );

@@ -1,21 +1,17 @@
-import { Button, Group, Select, Stack, Text } from '@mantine/core';
-import type { Filter, List } from '@tablinum/client';
+import { Button, Group, Select, Text } from '@mantine/core';
+import type { Filter } from '@tablinum/client';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { Asked } from '../../data/problem.tsx';
+import { ListPage } from '../../data/list-page.tsx';
 import { useAsked } from '../../data/queries.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ButtonLink, TextLink } from '../../ui/links.tsx';
-import { ListTable } from '../../ui/list-table.tsx';
 import { Moment } from '../../ui/moment.tsx';
-import { Page } from '../../ui/page.tsx';
-import { Pager } from '../../ui/pager.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { SearchInput } from '../../ui/search-input.tsx';
 import { useRoles } from '../access/access-queries.ts';
 import { NameBadges, StateBadge } from '../access/badges.tsx';
 import type { UsersSearch } from '../access/list-search.ts';
-import { SearchInput } from '../access/search-input.tsx';
 import { useListSearch } from '../access/use-list-search.ts';
 import type { User } from '../access/wire.ts';
 
@@ -43,20 +39,57 @@ export function UsersPage(): ReactNode {
         ),
     { keepPrevious: true },
   );
-  const create = (
+  const link = (
     <ButtonLink to="/a/$app/access/users/new" params={{ app }} leftSection={<Icon name="plus" />}>
       {t.create}
     </ButtonLink>
   );
+  const clear = (
+    <Button variant="default" onClick={() => go({ q: '', role: '', status: '' })}>
+      {t.clear}
+    </Button>
+  );
   return (
-    <Page title={t.title} description={t.description} actions={create}>
-      <Stack>
-        <Filters search={search} go={go} />
-        <Asked query={users} asked={{ resource: 'users', action: 'list' }}>
-          {(list) => <Found list={list} go={go} />}
-        </Asked>
-      </Stack>
-    </Page>
+    <ListPage
+      title={t.title}
+      description={t.description}
+      resource="users"
+      query={users}
+      create={{ link }}
+      filters={<Filters search={search} go={go} />}
+      empty={{ icon: 'users', title: t.emptyTitle, text: t.emptyText, next: clear }}
+      go={(next) => go({ page: next })}
+      keyOf={(user) => user.id}
+      columns={[
+        { title: t.person, show: (user) => <Person user={user} /> },
+        { title: t.roles, show: (user) => <NameBadges names={(user.roles ?? []).map((role) => role.name)} /> },
+        {
+          title: t.status,
+          show: (user) => (
+            <StateBadge tone={user.status === 'active' ? 'good' : 'bad'}>
+              {t.statuses[user.status] ?? user.status}
+            </StateBadge>
+          ),
+        },
+        { title: t.created, show: (user) => <Moment at={user.createdAt} /> },
+      ]}
+    />
+  );
+}
+
+function Person({ user }: { user: User }): ReactNode {
+  const app = useApplication();
+  return (
+    <div>
+      <TextLink to="/a/$app/access/users/$user" params={{ app, user: String(user.id) }} fw={500}>
+        {userName(user)}
+      </TextLink>
+      {user.nickname && (
+        <Text size="xs" c="dimmed">
+          {user.email ?? user.username}
+        </Text>
+      )}
+    </div>
   );
 }
 
@@ -75,14 +108,7 @@ function Filters({ search, go }: SearchProps): ReactNode {
   const { data: roles } = useRoles();
   return (
     <Group gap="xs">
-      <SearchInput
-        key={search.q ? 'searched' : 'plain'}
-        text={search.q ?? ''}
-        go={(q) => go({ q })}
-        aria-label={t.search}
-        placeholder={t.search}
-        w={260}
-      />
+      <SearchInput text={search.q ?? ''} go={(q) => go({ q })} aria-label={t.search} placeholder={t.search} w={260} />
       <Select
         aria-label={t.role}
         placeholder={t.anyRole}
@@ -103,68 +129,5 @@ function Filters({ search, go }: SearchProps): ReactNode {
         w={150}
       />
     </Group>
-  );
-}
-
-function Found({ list, go }: { list: List<User>; go: SearchProps['go'] }): ReactNode {
-  const t = useTexts().access.users;
-  const { data, meta } = list;
-  if (data.length === 0)
-    return (
-      <Empty icon="users" title={t.emptyTitle} text={t.emptyText}>
-        <Button variant="default" onClick={() => go({ q: '', role: '', status: '' })}>
-          {t.clear}
-        </Button>
-      </Empty>
-    );
-  return (
-    <>
-      <UserTable users={data} />
-      <Pager
-        page={meta.page ?? 1}
-        totalPage={meta.totalPage ?? 1}
-        count={meta.count ?? data.length}
-        go={(page) => go({ page })}
-      />
-    </>
-  );
-}
-
-function UserTable({ users }: { users: readonly User[] }): ReactNode {
-  const t = useTexts().access.users;
-  const app = useApplication();
-  return (
-    <ListTable
-      label={t.title}
-      rows={users}
-      keyOf={(user) => user.id}
-      columns={[
-        {
-          title: t.person,
-          show: (user) => (
-            <div>
-              <TextLink to="/a/$app/access/users/$user" params={{ app, user: String(user.id) }} fw={500}>
-                {userName(user)}
-              </TextLink>
-              {user.nickname && (
-                <Text size="xs" c="dimmed">
-                  {user.email ?? user.username}
-                </Text>
-              )}
-            </div>
-          ),
-        },
-        { title: t.roles, show: (user) => <NameBadges names={(user.roles ?? []).map((role) => role.name)} /> },
-        {
-          title: t.status,
-          show: (user) => (
-            <StateBadge tone={user.status === 'active' ? 'good' : 'bad'}>
-              {t.statuses[user.status] ?? user.status}
-            </StateBadge>
-          ),
-        },
-        { title: t.created, show: (user) => <Moment at={user.createdAt} /> },
-      ]}
-    />
   );
 }

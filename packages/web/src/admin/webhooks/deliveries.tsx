@@ -4,6 +4,7 @@ import type { ListMeta } from '@tablinum/client';
 import type { ReactNode } from 'react';
 import { Asked } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
+import { useMay } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
 import { Moment } from '../../ui/moment.tsx';
@@ -21,6 +22,7 @@ const tones = { pending: 'careful', delivered: 'good', skipped: 'plain', dead: '
 
 export function Deliveries({ webhookId }: { webhookId: number }): ReactNode {
   const t = useTexts().access.webhooks;
+  const may = useMay();
   const [{ status, page = 1 }, go] = useListSearch<DeliveriesSearch>();
   const deliveries = useAsked(
     ['deliveries', webhookId, status, page],
@@ -48,9 +50,11 @@ export function Deliveries({ webhookId }: { webhookId: number }): ReactNode {
         clearable
         w={150}
       />
-      <Button variant="default" onClick={() => void replay(null)}>
-        {t.replayDead}
-      </Button>
+      {may('webhooks', 'replay') && (
+        <Button variant="default" onClick={() => void replay(null)}>
+          {t.replayDead}
+        </Button>
+      )}
     </>
   );
   return (
@@ -61,7 +65,7 @@ export function Deliveries({ webhookId }: { webhookId: number }): ReactNode {
             <Text c="dimmed">{t.deliveriesEmpty}</Text>
           ) : (
             <Stack gap="xs">
-              <DeliveryTable deliveries={data} replay={(id) => void replay([id])} />
+              <DeliveryTable deliveries={data} replay={may('webhooks', 'replay') ? (id) => void replay([id]) : null} />
               <Pager
                 page={meta.page ?? 1}
                 totalPage={meta.totalPage ?? 1}
@@ -78,7 +82,8 @@ export function Deliveries({ webhookId }: { webhookId: number }): ReactNode {
 
 interface DeliveryTableProps {
   readonly deliveries: readonly Delivery[];
-  readonly replay: (id: Delivery['id']) => void;
+  /** Null where the role may not. */
+  readonly replay: ((id: Delivery['id']) => void) | null;
 }
 
 function DeliveryTable({ deliveries, replay }: DeliveryTableProps): ReactNode {
@@ -111,6 +116,7 @@ function DeliveryTable({ deliveries, replay }: DeliveryTableProps): ReactNode {
         {
           title: '',
           show: (each) =>
+            replay &&
             each.status !== 'pending' && (
               <Button size="compact-sm" variant="default" onClick={() => replay(each.id)}>
                 {t.replay}

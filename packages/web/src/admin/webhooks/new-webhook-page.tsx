@@ -1,6 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
+import { Allowed } from '../../data/denied.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -31,7 +32,9 @@ export function NewWebhookPage(): ReactNode {
   );
   return (
     <Page title={t.create} above={above}>
-      <WebhookForm webhook={null} save={create.mutate} saving={create.isPending} error={create.error} />
+      <Allowed resource="webhooks" action="create">
+        <WebhookForm webhook={null} save={create.mutate} saving={create.isPending} error={create.error} />
+      </Allowed>
       <ToldOnce
         title={t.secretTitle}
         text={t.secretText}

@@ -9,7 +9,8 @@ import { useTexts } from '../../ui/i18n/texts.tsx';
 import { useRoles } from '../access/access-queries.ts';
 import { detailsOf } from '../access/use-write.ts';
 import type { Webhook } from '../access/wire.ts';
-import { FilterEditor, noCollection, useFilterDraft } from '../filter/filter-builder.tsx';
+import { noCollection, useFilterDraft } from '../filter/filter-draft.ts';
+import { FilterEditor } from '../filter/filter-editor.tsx';
 
 const verbs = ['*', 'created', 'updated', 'destroyed', 'restored'];
 

@@ -4,6 +4,7 @@ import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { Asked } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
+import { useMay } from '../../data/schema.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -57,6 +58,7 @@ export function WebhookPage(): ReactNode {
 
 function Actions({ webhook }: { webhook: Webhook }): ReactNode {
   const t = useTexts().access.webhooks;
+  const may = useMay();
   const sends = webhook.enabled && webhook.pausedAt === null;
   const [testing, setTesting] = useState(false);
   const test = useAct({
@@ -77,12 +79,16 @@ function Actions({ webhook }: { webhook: Webhook }): ReactNode {
   };
   return (
     <>
-      <Button variant="default" onClick={() => void turn(!sends)}>
-        {sends ? t.disable : t.enable}
-      </Button>
-      <Button leftSection={<Icon name="send" />} loading={testing} onClick={() => void run()}>
-        {t.test}
-      </Button>
+      {may('webhooks', 'update') && (
+        <Button variant="default" onClick={() => void turn(!sends)}>
+          {sends ? t.disable : t.enable}
+        </Button>
+      )}
+      {may('webhooks', 'test') && (
+        <Button leftSection={<Icon name="send" />} loading={testing} onClick={() => void run()}>
+          {t.test}
+        </Button>
+      )}
     </>
   );
 }
@@ -98,7 +104,7 @@ function Content({ webhook }: { webhook: Webhook }): ReactNode {
     <Stack gap="xl">
       <Trouble webhook={webhook} />
       <Deliveries webhookId={webhook.id} />
-      <Section title={t.webhooks.details}>
+      <Section title={t.webhooks.details} needs={{ resource: 'webhooks', action: 'update' }}>
         <WebhookForm webhook={webhook} save={save.mutate} saving={save.isPending} error={save.error} />
       </Section>
       <Destroy webhook={webhook} />
@@ -134,5 +140,5 @@ function Destroy({ webhook }: { webhook: Webhook }): ReactNode {
   const ask = async (): Promise<void> => {
     if (await confirm({ title: destroyTitle, text: destroyText, act: t.common.destroy, danger: true })) await destroy();
   };
-  return <DestroySection text={destroyText} act={t.common.destroy} destroy={() => void ask()} />;
+  return <DestroySection resource="webhooks" text={destroyText} act={t.common.destroy} destroy={() => void ask()} />;
 }

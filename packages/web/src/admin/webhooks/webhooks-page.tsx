@@ -1,14 +1,11 @@
 import { Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { Asked } from '../../data/problem.tsx';
+import { ListPage } from '../../data/list-page.tsx';
 import { useAsked } from '../../data/queries.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ButtonLink, TextLink } from '../../ui/links.tsx';
-import { ListTable } from '../../ui/list-table.tsx';
-import { Page } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
 import { NameBadges } from '../access/badges.tsx';
 import type { Webhook } from '../access/wire.ts';
 import { WebhookStateBadge } from './webhook-state.tsx';
@@ -22,35 +19,19 @@ export function WebhooksPage(): ReactNode {
     async (client, signal) =>
       (await client.records<Webhook>('webhooks').list({ pageSize: 1000, sort: ['id'] }, { signal })).data,
   );
-  const create = (
+  const link = (
     <ButtonLink to="/a/$app/access/webhooks/new" params={{ app }} leftSection={<Icon name="plus" />}>
       {t.create}
     </ButtonLink>
   );
   return (
-    <Page title={t.title} description={t.description} actions={create}>
-      <Asked query={webhooks} asked={{ resource: 'webhooks', action: 'list' }}>
-        {(data) =>
-          data.length === 0 ? (
-            <Empty icon="webhook" title={t.emptyTitle} text={t.emptyText}>
-              {create}
-            </Empty>
-          ) : (
-            <WebhookTable webhooks={data} />
-          )
-        }
-      </Asked>
-    </Page>
-  );
-}
-
-function WebhookTable({ webhooks }: { webhooks: readonly Webhook[] }): ReactNode {
-  const t = useTexts().access.webhooks;
-  const app = useApplication();
-  return (
-    <ListTable
-      label={t.title}
-      rows={webhooks}
+    <ListPage
+      title={t.title}
+      description={t.description}
+      resource="webhooks"
+      query={webhooks}
+      create={{ link }}
+      empty={{ icon: 'webhook', title: t.emptyTitle, text: t.emptyText }}
       keyOf={(each) => each.id}
       columns={[
         {

@@ -52,6 +52,7 @@ export class RowWindow {
   readonly #listeners = new Set<() => void>();
   readonly #refreshing = new Set<Key>();
   #state: WindowState = { count: null, countIsEstimate: false, error: null, revision: 0, added: 0 };
+  #wanted: [first: number, last: number] = [0, 0];
   #refreshTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(client: Client, collection: string, keyField: string, shown: Shown) {
@@ -78,11 +79,18 @@ export class RowWindow {
 
   /** Reads what is missing of a stretch of rows. */
   ensure(first: number, last: number): void {
+    this.#wanted = [first, last];
     const from = Math.floor(Math.max(first, 0) / pageSize);
     const to = Math.floor(Math.max(last, 0) / pageSize);
     for (let page = from; page <= to; page += 1)
       if (!this.#pages.has(page) && !this.#reading.has(page)) void this.#read(page, page === 0);
     if (this.#pages.size > mostPages) this.#drop((from + to) / 2);
+  }
+
+  /** Reads what is in view once more, after a failure. */
+  retry(): void {
+    this.#become({ error: null });
+    this.ensure(...this.#wanted);
   }
 
   /** Puts a record that was just written in its place. */
@@ -97,7 +105,7 @@ export class RowWindow {
 
   /** Reads a row again that somebody else has changed; several at once after a moment. */
   refresh(key: Key): void {
-    const row = this.#find(key);
+    const row = this.byKey(key);
     if (!row) return;
     this.#refreshing.add(row.key);
     this.#refreshTimer ??= setTimeout(() => void this.#refreshNow(), 80);
@@ -105,7 +113,7 @@ export class RowWindow {
 
   /** A record is there that was not: one that was gone comes back to its place, any other is told of. */
   noteAdded(key: Key): void {
-    if (this.#find(key)) this.refresh(key);
+    if (this.byKey(key)) this.refresh(key);
     else this.#become({ added: this.#state.added + 1 });
   }
 
@@ -167,7 +175,7 @@ export class RowWindow {
       for (const key of keys) {
         const values = found.get(key);
         const version = meta.versions?.[String(key)] ?? null;
-        const same = version !== null && this.#find(key)?.version === version;
+        const same = version !== null && this.byKey(key)?.version === version;
         if (!values) this.#change(key, (row) => ({ ...row, gone: true }));
         else if (!same) this.#change(key, (row) => ({ ...row, values, version, gone: false, changedAt: Date.now() }));
       }
@@ -185,7 +193,8 @@ export class RowWindow {
     return { key, values, version: versions[String(key)] ?? null, gone: false, changedAt: 0 };
   }
 
-  #find(key: Key): Row | undefined {
+  /** The row of a record, where it is there. */
+  byKey(key: Key): Row | undefined {
     for (const { rows } of this.#pages.values()) {
       const row = rows.find((each) => sameKey(each.key, key));
       if (row) return row;

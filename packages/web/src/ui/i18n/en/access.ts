@@ -168,7 +168,7 @@ export const access = {
     roles: 'Roles',
     id: 'Number',
     nicknameHint: 'What others see of you.',
-    profileFixed: 'An administrator changes these.',
+    profileFixed: 'E-mail and roles are set by an administrator.',
     password: 'Password',
     old: 'Present password',
     fresh: 'New password',
@@ -242,6 +242,9 @@ export const access = {
     nameHint: 'Letters, digits, _ and -. It stays, and is sent as X-App.',
     displayName: 'Title',
     autoStart: 'Open when the server starts',
+    metadata: 'Metadata (JSON)',
+    metadataHint: 'An object of your own, such as {"owner": "shop team"}.',
+    metadataWrong: 'This is no JSON object.',
     autoStartHint: 'Otherwise with the first request.',
     status: 'Status',
     statuses: { running: 'running', stopped: 'stopped', starting: 'starting', failed: 'failed' } as Readonly<

@@ -39,6 +39,7 @@ export const common = {
     offline: 'Look whether you are online and the server runs. Nothing that you saved is lost.',
     deniedTitle: 'Your role does not allow this',
     denied: (role: string) => `You act as ${role}. Ask an administrator, or switch to another role.`,
+    readOnly: 'Your role may look at this, and not change it.',
     why: 'Why?',
     rules: 'The rules of this role',
     busyTitle: 'Too many requests',

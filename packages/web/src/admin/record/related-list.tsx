@@ -12,9 +12,9 @@ import { IconButton } from '../../ui/icon-button.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import { CellValue } from './cell-value.tsx';
-import { columnFields } from './columns.ts';
-import { RelationSelect } from './relation-select.tsx';
+import { CellValue } from '../records/cell-value.tsx';
+import { columnFields } from '../records/columns.ts';
+import { RelationSelect } from '../records/relation-select.tsx';
 
 const pageSize = 50;
 const mostColumns = 5;

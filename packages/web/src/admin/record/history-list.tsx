@@ -9,20 +9,20 @@ import { confirm } from '../../ui/confirm.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import { shownText } from './value-text.ts';
+import { shownText } from '../records/value-text.ts';
 
 const moments = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
+interface HistoryListProps {
+  readonly collection: Collection;
+  readonly id: Key;
+  readonly reverted: () => void;
+  /** The role may bring back a former state. */
+  readonly revertible: boolean;
+}
+
 /** What happened to a record, the newest first; each state can be brought back. */
-export function HistoryList({
-  collection,
-  id,
-  reverted,
-}: {
-  collection: Collection;
-  id: Key;
-  reverted: () => void;
-}): ReactNode {
+export function HistoryList({ collection, id, reverted, revertible }: HistoryListProps): ReactNode {
   const t = useTexts().data.record;
   const app = useApplication();
   const history = useAsked(
@@ -59,7 +59,7 @@ export function HistoryList({
                         {moments.format(new Date(entry.at))}
                       </Text>
                     </Text>
-                    {index > 0 && (
+                    {revertible && index > 0 && (
                       <Button size="compact-sm" variant="default" onClick={() => void revert(entry)}>
                         {t.revert}
                       </Button>

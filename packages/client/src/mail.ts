@@ -1,0 +1,135 @@
+/** E-mail: what is done with messages beside the record actions of `emails`, `conversations` and `attachments`. */
+import { Records, type Sent } from './records.ts';
+import type { Progress } from './upload.ts';
+import type { Key, ReadParameters, RecordValues } from './wire.ts';
+
+export type MailAddress = string | { readonly name?: string; readonly address: string };
+
+/** What is written of a message; members that are not named stay as they are. */
+export interface MailText {
+  readonly to?: MailAddress | readonly MailAddress[];
+  readonly cc?: MailAddress | readonly MailAddress[];
+  readonly bcc?: MailAddress | readonly MailAddress[];
+  readonly subject?: string | null;
+  readonly text?: string | null;
+  readonly html?: string | null;
+  /** Bytes as base64, or attachments that are there, by their ids. */
+  readonly attachments?: readonly (
+    | { readonly id: number }
+    | { readonly filename?: string | null; readonly contentType?: string; readonly content: string }
+  )[];
+}
+
+/** A message of an account that is new, or a draft that is there. */
+export type Draft = MailText & { readonly account?: Key; readonly id?: number };
+/** ISO 8601; as soon as it cannot be called back unless told. */
+type Later = { readonly sendAt?: string | null };
+/** With `draft` a draft is saved instead; what was said before is quoted unless `quote` is false. */
+export type MailAnswer = MailText & Later & { readonly draft?: boolean; readonly quote?: boolean };
+
+export interface MailImport {
+  readonly [outcome: string]: unknown;
+}
+
+export class Emails extends Records {
+  saveDraft(draft: Draft, sent: Sent = {}): Promise<RecordValues> {
+    return this.write('saveDraft', draft, {}, sent);
+  }
+
+  /** Adds a file to a draft. @param progress hears how many of its bytes have left. */
+  async attach(
+    draft: number,
+    file: { readonly filename: string; readonly contentType?: string; readonly content: Blob },
+    progress?: Progress,
+    sent: Sent = {},
+  ): Promise<RecordValues> {
+    const { filename, contentType, content } = file;
+    const query = { filterByTk: draft, filename, ...(contentType && { contentType }) };
+    return this.#upload('attach', query, content, 'application/octet-stream', progress, sent);
+  }
+
+  /** Puts a message, or a draft by its id, into the outbox. */
+  send(message: Draft & Later, sent: Sent = {}): Promise<RecordValues> {
+    return this.write('send', message, {}, sent);
+  }
+
+  reply(email: number, answer: MailAnswer = {}, sent: Sent = {}): Promise<RecordValues> {
+    return this.write('reply', answer, { filterByTk: email }, sent);
+  }
+
+  replyAll(email: number, answer: MailAnswer = {}, sent: Sent = {}): Promise<RecordValues> {
+    return this.write('replyAll', answer, { filterByTk: email }, sent);
+  }
+
+  forward(email: number, answer: MailAnswer = {}, sent: Sent = {}): Promise<RecordValues> {
+    return this.write('forward', answer, { filterByTk: email }, sent);
+  }
+
+  /** Calls a message back that waits: it is a draft again. */
+  cancelSend(email: number): Promise<RecordValues> {
+    return this.write('cancelSend', undefined, { filterByTk: email }, {});
+  }
+
+  /** @param mailbox its path, role or id. @returns how many were moved. */
+  moveTo(ids: readonly number[], mailbox: Key): Promise<number> {
+    return this.write('move', { ids, mailbox }, {}, {});
+  }
+
+  /** @returns the e-mails; beyond 1000 their number. */
+  flag(
+    ids: readonly number[],
+    flags: { readonly read?: boolean; readonly starred?: boolean },
+  ): Promise<readonly RecordValues[] | number> {
+    return this.write('batchUpdate', { ids, ...flags }, {}, {});
+  }
+
+  /** Stores raw messages: one (`message/rfc822`), or an mbox with many. What is there already is counted as a duplicate. */
+  import(
+    to: { readonly account: Key; readonly mailbox?: string },
+    messages: Blob,
+    progress?: Progress,
+    sent: Sent = {},
+  ): Promise<MailImport> {
+    const type = messages.type === 'application/mbox' ? messages.type : 'message/rfc822';
+    return this.#upload('import', to, messages, type, progress, sent);
+  }
+
+  /** The message as it came, byte by byte. */
+  raw(email: number, sent: Sent = {}): Promise<Response> {
+    return this.transport.send(`${this.path}:raw`, { ...sent, query: { filterByTk: email } });
+  }
+
+  /** An image of another place that the message shows, fetched by the server. */
+  image(email: number, url: string, sent: Sent = {}): Promise<Response> {
+    return this.transport.send(`${this.path}:image`, { ...sent, query: { filterByTk: email, url } });
+  }
+
+  /** All messages of an account, or of a mailbox, as an mbox. */
+  export(from: { readonly account: Key; readonly mailbox?: string }, sent: Sent = {}): Promise<Response> {
+    return this.transport.send(`${this.path}:export`, { ...sent, query: from });
+  }
+
+  /** The bytes of an attachment. */
+  file(attachment: number, sent: Sent = {}): Promise<Response> {
+    return this.transport.send(`attachments/${attachment}`, sent);
+  }
+
+  /** A conversation with its e-mails, the oldest first. */
+  async thread(conversation: number, parameters: ReadParameters = {}, sent: Sent = {}): Promise<RecordValues> {
+    const query = { ...parameters, filterByTk: conversation };
+    return (await this.transport.call<RecordValues>('conversations:get', { ...sent, query })).data;
+  }
+
+  async #upload<T>(
+    action: string,
+    query: object,
+    content: Blob,
+    type: string,
+    progress: Progress | undefined,
+    sent: Sent,
+  ): Promise<T> {
+    const body = content.type === type ? content : content.slice(0, content.size, type);
+    const asked = { ...sent, method: 'POST' as const, query, body, ...(progress && { progress }) };
+    return (await this.transport.call<T>(`${this.path}:${action}`, asked)).data;
+  }
+}

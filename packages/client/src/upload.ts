@@ -1,0 +1,88 @@
+/** Sends bytes and tells how far they are. */
+
+/** Bytes that have left, of how many. */
+export type Progress = (sent: number, total: number) => void;
+
+interface Sending {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** What is used of the browser's own. */
+interface XmlHttpRequest {
+  readonly upload: { onprogress: ((event: { readonly loaded: number }) => void) | null };
+  readonly status: number;
+  readonly response: unknown;
+  responseType: string;
+  onload: (() => void) | null;
+  onerror: (() => void) | null;
+  onabort: (() => void) | null;
+  onloadend: (() => void) | null;
+  open(method: string, url: string): void;
+  setRequestHeader(name: string, value: string): void;
+  getAllResponseHeaders(): string;
+  send(body: Blob): void;
+  abort(): void;
+}
+
+/** As fetch does it; browsers tell of progress by XMLHttpRequest alone, elsewhere the bytes are counted as they are read. */
+export function upload(url: string, sending: Sending, body: Blob, progress: Progress): Promise<Response> {
+  const { XMLHttpRequest } = globalThis as { XMLHttpRequest?: new () => XmlHttpRequest };
+  return XMLHttpRequest
+    ? byXmlHttpRequest(new XMLHttpRequest(), url, sending, body, progress)
+    : fetchCounted(url, sending, body, progress);
+}
+
+/** Bytes of one piece: so often progress is told. */
+const pieceBytes = 64 * 1024;
+
+function fetchCounted(url: string, sending: Sending, body: Blob, progress: Progress): Promise<Response> {
+  let sent = 0;
+  const pieces = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      progress(sent, body.size);
+      if (sent === body.size) return controller.close();
+      const piece = new Uint8Array(await body.slice(sent, sent + pieceBytes).arrayBuffer());
+      sent += piece.byteLength;
+      controller.enqueue(piece);
+    },
+  });
+  // What streams has no length of its own.
+  const headers = { 'content-length': String(body.size), ...sending.headers };
+  return fetch(url, { ...sending, headers, body: pieces, duplex: 'half' } as RequestInit);
+}
+
+function byXmlHttpRequest(
+  request: XmlHttpRequest,
+  url: string,
+  sending: Sending,
+  body: Blob,
+  progress: Progress,
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const { signal } = sending;
+    const abort = (): void => request.abort();
+    request.open(sending.method, url);
+    request.responseType = 'blob';
+    for (const [name, value] of Object.entries(sending.headers)) request.setRequestHeader(name, value);
+    request.upload.onprogress = ({ loaded }) => progress(Math.min(loaded, body.size), body.size);
+    request.onload = () => resolve(responseOf(request));
+    request.onerror = () => reject(new TypeError('The request failed.'));
+    request.onabort = () => reject((signal?.reason as Error) ?? new DOMException('Aborted', 'AbortError'));
+    request.onloadend = () => signal?.removeEventListener('abort', abort);
+    if (signal?.aborted) return reject(signal.reason as Error);
+    signal?.addEventListener('abort', abort);
+    request.send(body);
+  });
+}
+
+function responseOf(request: XmlHttpRequest): Response {
+  const headers = new Headers();
+  for (const line of request.getAllResponseHeaders().trim().split(/\r?\n/)) {
+    const colon = line.indexOf(':');
+    if (colon > 0) headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
+  }
+  const empty = [204, 205, 304].includes(request.status);
+  return new Response(empty ? null : (request.response as Blob), { status: request.status, headers });
+}

@@ -1,0 +1,205 @@
+/** The client against the document of the API: an action without its method, or asked as none, is named here. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sqlite } from '../../server/test/support/engines.ts';
+import { TestServer } from '../../server/test/support/scenario.ts';
+import { Client } from '../src/client.ts';
+
+interface Operation {
+  readonly parameters?: readonly { readonly name?: string; readonly in?: string; readonly $ref?: string }[];
+  readonly requestBody?: object;
+}
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly parameters: Readonly<Record<string, { readonly name: string; readonly in: string }>>;
+  };
+}
+interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly query: readonly string[];
+  readonly body: boolean;
+}
+
+let server: TestServer;
+let document: Document;
+beforeAll(async () => {
+  server = await TestServer.start(sqlite);
+  await server.data('POST /api/collections:apply', {
+    body: [
+      {
+        name: 'posts',
+        fields: [
+          { name: 'place', type: 'sort' },
+          { name: 'tags', type: 'belongsToMany', target: 'tags' },
+        ],
+        options: { paranoid: true, logging: true },
+      },
+      { name: 'tags', fields: [{ name: 'post', type: 'belongsTo', target: 'posts' }] },
+    ],
+  });
+  document = (await new Client({ url: server.running.url, token: server.tokens.get('admin')! }).document()) as never;
+});
+afterAll(() => server.stop());
+
+/** Heard by `Realtime`, over a socket; and second paths of what `fields:` does. */
+const elsewhere = new Set([
+  'GET realtime',
+  ...['create', 'update', 'destroy'].map((action) => `POST collections/{collection}/fields:${action}`),
+]);
+/** Plain style says again what the actions say. */
+const isPlain = (path: string): boolean =>
+  /^\/api\/(emails|conversations|attachments|accounts|mailboxes)(\/\{key\})?$/.test(path);
+
+/** Every method of the client, called once; what it asks is noted and answered with nothing. */
+async function everything(
+  resources: readonly string[],
+  relations: readonly (readonly [string, string])[],
+): Promise<Asked[]> {
+  const asked: Asked[] = [];
+  const noted: typeof fetch = async (url, init) => {
+    const { pathname, searchParams } = new URL(String(url));
+    const path = pathname
+      .replace('/api/', '')
+      .replace(/\/7\//, '/{key}/')
+      .replace('collections/posts/', 'collections/{collection}/');
+    asked.push({
+      method: init?.method ?? 'GET',
+      path,
+      query: [...searchParams.keys()],
+      body: init?.body !== undefined,
+    });
+    return Response.json({ data: {}, meta: { nextCursor: null } });
+  };
+  const client = new Client({ url: 'http://127.0.0.1', token: 'x', fetch: noted });
+  const { auth, collections, apiKeys, webhooks, permissions, audit, emails } = client;
+  const password = 'a quiet password';
+  const blob = new Blob(['x']);
+  await Promise.all([
+    client.health(),
+    client.document(),
+    client.batch([]),
+    client.events({ resource: 'posts', since: 'c', wait: 1, pageSize: 5 }),
+    client.publish('campaign.sent', {}),
+    auth.signIn({ account: 'a', password }),
+    auth.signUp({ email: 'a', password }),
+    auth.signOut(),
+    auth.check(),
+    auth.sessions(),
+    auth.endSession(1),
+    auth.endOtherSessions(),
+    auth.changePassword({ oldPassword: password, newPassword: password }),
+    auth.lostPassword('a'),
+    auth.resetPassword({ token: 't', password }),
+    auth.setup({ token: 't', email: 'a', password }),
+    collections.list(),
+    collections.get('posts'),
+    collections.create({ name: 'x' }),
+    collections.apply([]),
+    collections.update('posts', {}),
+    collections.destroy('posts', true),
+    collections.impactOfDestroy('posts'),
+    collections.fields('posts'),
+    collections.field('posts', 'id'),
+    collections.createField('posts', { name: 'x', type: 'string' }),
+    collections.updateField('posts', 'x', {}),
+    collections.destroyField('posts', 'x'),
+    collections.impactOfDestroyField('posts', 'x'),
+    client.applications().list(),
+    client.applications().get('shop', { appends: ['errorLog'] }),
+    client.applications().create({ name: 'shop' }),
+    client.applications().update('shop', { displayName: 'Shop' }),
+    client.applications().start('shop'),
+    client.applications().stop('shop'),
+    client.applications().enter('shop'),
+    client.applications().destroy('shop', 'shop'),
+    apiKeys.issue({ role: 'viewer' }),
+    apiKeys.rotate(1),
+    apiKeys.stats(1),
+    webhooks.test(1),
+    webhooks.replay(1, [2]),
+    permissions.explain({ role: 'viewer', resource: 'posts', action: 'list', filterByTk: 1, user: 1 }),
+    audit.verify(),
+    audit.list(),
+    audit.get(1),
+    audit.query({}),
+    emails.saveDraft({ account: 1 }),
+    emails.attach(1, { filename: 'a', contentType: 'text/plain', content: blob }),
+    emails.send({ id: 1 }),
+    emails.reply(1),
+    emails.replyAll(1),
+    emails.forward(1),
+    emails.cancelSend(1),
+    emails.moveTo([1], 'archive'),
+    emails.flag([1], { read: true }),
+    emails.import({ account: 1, mailbox: 'INBOX' }, blob),
+    emails.raw(1),
+    emails.image(1, 'https://example.com/a.png'),
+    emails.export({ account: 1, mailbox: 'INBOX' }),
+    emails.file(1),
+    emails.thread(1),
+  ]);
+  for (const resource of resources) {
+    const records = client.records(resource);
+    await Promise.all([
+      records.list({ filter: {}, sort: ['id'], pageSize: 5, count: 'none', versions: true }),
+      records.get(1, { appends: [] }),
+      records.create({}),
+      records.createMany([]),
+      records.update(1, {}, {}, { ifMatch: 1 }),
+      records.updateMany({ filter: { id: 1 } }, {}),
+      records.destroy({ filterByTk: [1] }),
+      records.firstOrCreate({}, ['id']),
+      records.updateOrCreate({}, ['id']),
+      records.restore(1),
+      records.query({}),
+      ...(resource === 'emails' ? [] : [records.move({ sourceId: 1 })]), // mail is moved to a mailbox
+      records.history(1),
+      records.revert(1, 1),
+    ]);
+  }
+  for (const [resource, name] of relations) {
+    const related = client.records(resource).relation(7, name);
+    const links = [related.set([1]), related.add([1]), related.remove([1]), related.toggle([1])];
+    await Promise.all([
+      ...links,
+      related.list(),
+      related.get(1),
+      related.create({}),
+      related.update(1, {}),
+      related.destroy(1),
+    ]);
+  }
+  return asked;
+}
+
+test('every documented action has its method, and asks nothing that the document does not know', async () => {
+  const paths = Object.entries(document.paths).filter(([path]) => !isPlain(path));
+  const named = (pattern: RegExp): RegExpExecArray[] =>
+    paths.map(([path]) => pattern.exec(path)).filter((match) => match !== null);
+  const resources = [...new Set(named(/^\/api\/(\w+):(?:list|get|create|update)$/).map((match) => match[1]!))];
+  const relations = named(/^\/api\/(\w+)\/\{key\}\/(\w+):get$/).map((match) => [match[1]!, match[2]!] as const);
+  const own = resources.filter(
+    (name) => !['auth', 'docs', 'changes', 'collections', 'applications', 'fields', 'audit'].includes(name),
+  );
+  const asked = await everything(own, relations);
+  const operations = new Map(
+    paths.flatMap(([path, methods]) =>
+      ['get', 'post', 'patch', 'delete'].flatMap((method) =>
+        methods[method] ? [[`${method.toUpperCase()} ${path.replace('/api/', '')}`, methods[method]] as const] : [],
+      ),
+    ),
+  );
+  const called = new Set(asked.map(({ method, path }) => `${method} ${path}`));
+  expect([...operations.keys()].filter((each) => !called.has(each) && !elsewhere.has(each)).sort()).toEqual([]);
+  const strange = asked.flatMap(({ method, path, query, body }) => {
+    const operation = operations.get(`${method} ${path}`);
+    if (!operation) return [];
+    const known = (operation.parameters ?? []).map((each) =>
+      each.$ref ? document.components.parameters[each.$ref.split('/').at(-1)!]!.name : each.name,
+    );
+    const unknown = query.filter((name) => !known.includes(name));
+    return unknown.length > 0 || (body && !operation.requestBody) ? [`${method} ${path}: ${unknown.join()}`] : [];
+  });
+  expect(strange).toEqual([]);
+});

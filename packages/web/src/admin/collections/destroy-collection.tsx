@@ -1,0 +1,45 @@
+import { Button, Paper, Text, Title } from '@mantine/core';
+import type { Collection } from '@tablinum/client';
+import { useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { clientOf, useApplication } from '../../data/application.tsx';
+import { messageOf } from '../../data/problem.tsx';
+import { forget } from '../../data/queries.ts';
+import { titleOf } from '../../data/schema.ts';
+import { confirm } from '../../ui/confirm.tsx';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import { ImpactReport } from './impact.tsx';
+
+/** The end of a collection, after the report of what goes with it. */
+export function DestroyCollection({ collection }: { collection: Collection }): ReactNode {
+  const t = useTexts();
+  const application = useApplication();
+  const navigate = useNavigate();
+  const destroy = async (): Promise<void> => {
+    const { collections } = clientOf(application);
+    try {
+      const impact = await collections.impactOfDestroy(collection.name, true);
+      const title = t.data.definition.destroyTitle(titleOf(collection));
+      const text = <ImpactReport impact={impact} />;
+      if (!(await confirm({ title, text, act: t.common.destroy, typed: collection.name, danger: true }))) return;
+      await collections.destroy(collection.name, true);
+      await navigate({ to: '/a/$app/data', params: { app: application } });
+      await forget(application);
+      toast(t.data.definition.destroyed(titleOf(collection)));
+    } catch (error) {
+      toast(messageOf(error), { failed: true });
+    }
+  };
+  return (
+    <Paper withBorder p="md" component="section">
+      <Title order={2}>{t.data.definition.danger}</Title>
+      <Text c="dimmed" mb="sm">
+        {t.data.definition.dangerText}
+      </Text>
+      <Button variant="light" color="red" onClick={() => void destroy()}>
+        {t.data.definition.dangerButton}
+      </Button>
+    </Paper>
+  );
+}

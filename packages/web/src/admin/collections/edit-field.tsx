@@ -1,0 +1,65 @@
+import { Button, Group, Stack } from '@mantine/core';
+import { type Collection, Failure, type Field } from '@tablinum/client';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { clientOf, useApplication } from '../../data/application.tsx';
+import { FormProblem } from '../../data/problem.tsx';
+import { forget } from '../../data/queries.ts';
+import type { Schema } from '../../data/schema.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import { changesOf, draftOf, emptyDraft, fieldOf } from './field-draft.ts';
+import { FieldForm } from './field-form.tsx';
+
+interface EditFieldProps {
+  readonly collection: Collection;
+  /** Null for a new one. */
+  readonly field: Field | null;
+  readonly schema: Schema;
+  readonly done: () => void;
+}
+
+/** A field that is added or changed. */
+export function EditField({ collection, field, schema, done }: EditFieldProps): ReactNode {
+  const t = useTexts();
+  const application = useApplication();
+  const [draft, setDraft] = useState(field ? draftOf(field) : emptyDraft);
+  const save = useMutation({
+    mutationFn: () => {
+      const { collections } = clientOf(application);
+      return field
+        ? collections.updateField(collection.name, field.name, changesOf(field, draft))
+        : collections.createField(collection.name, fieldOf(draft));
+    },
+    onSuccess: async () => {
+      await forget(application);
+      toast(t.data.definition.saved);
+      done();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    save.mutate();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <FieldForm
+          draft={draft}
+          change={setDraft}
+          targets={schema.collections.map((each) => each.name)}
+          problems={save.error instanceof Failure ? save.error.details : {}}
+        />
+        <FormProblem error={save.error} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={done}>
+            {t.common.cancel}
+          </Button>
+          <Button type="submit" loading={save.isPending}>
+            {field ? t.common.save : t.common.add}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,64 @@
+/** Groups of conditions on fields, also behind relations; what they cannot say is written as the API's own JSON. */
+import { Alert, Anchor, Group, JsonInput } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { type FilterDraft, parsedFilter } from './filter-draft.ts';
+import { deepestFilter } from './filter-model.ts';
+import { GroupEditor } from './group-editor.tsx';
+
+interface FilterEditorProps {
+  readonly draft: FilterDraft;
+  /** Variables such as `{{$user.id}}` that a value may be; none unless told. */
+  readonly variables?: readonly string[];
+  /** What is said of no conditions. */
+  readonly none?: string;
+  /** Buttons beside the switch between conditions and JSON. */
+  readonly children?: ReactNode;
+}
+
+const noVariables: readonly string[] = [];
+
+export function FilterEditor({ draft, variables = noVariables, none, children }: FilterEditorProps): ReactNode {
+  const t = useTexts().data.records.filterBuilder;
+  const { json } = draft;
+  return (
+    <>
+      {json === null ? (
+        <GroupEditor
+          group={draft.group}
+          change={draft.change}
+          fields={draft.fields}
+          variables={variables}
+          none={none ?? t.none}
+          room={deepestFilter}
+        />
+      ) : (
+        <>
+          {draft.tooRich && <Alert variant="light">{t.tooRich}</Alert>}
+          <JsonInput
+            label={t.json}
+            description={t.jsonHint}
+            value={json}
+            onChange={draft.setJson}
+            autosize
+            minRows={5}
+            formatOnBlur
+            error={parsedFilter(json) === null && t.noJson}
+          />
+        </>
+      )}
+      <Group justify="space-between">
+        <Anchor
+          component="button"
+          type="button"
+          size="sm"
+          onClick={draft.toggle}
+          disabled={json !== null && (draft.tooRich || parsedFilter(json) === null)}
+        >
+          {json === null ? t.json : t.conditions}
+        </Anchor>
+        {children}
+      </Group>
+    </>
+  );
+}

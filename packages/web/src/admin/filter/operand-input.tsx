@@ -1,0 +1,105 @@
+/** What stands beside an operator: one value, two, a list, or a period. */
+import { Autocomplete, Group, Select, TagsInput, TextInput } from '@mantine/core';
+import type { Field } from '@tablinum/client';
+import type { ReactNode } from 'react';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { inputOf } from '../records/field-input.tsx';
+import { textOf } from '../records/value-text.ts';
+import type { Condition } from './filter-model.ts';
+import { filterOperators, relativePeriods } from './operators.ts';
+
+interface OperandInputProps {
+  readonly field: Field;
+  readonly condition: Condition;
+  readonly change: (condition: Condition) => void;
+  readonly variables: readonly string[];
+}
+
+const inside = { withinPortal: false } as const;
+
+export function OperandInput({ field, condition, change, variables }: OperandInputProps): ReactNode {
+  const t = useTexts().data.records.filterBuilder;
+  const kind = filterOperators[condition.operator]?.[1] ?? 'one';
+  const [first = '', second = ''] = condition.texts;
+  const set = (...texts: readonly string[]): void => change({ ...condition, texts });
+  const shared = { field, variables, period: kind === 'period' || kind === 'periods' };
+  if (kind === 'none') return null;
+  if (kind === 'list')
+    return (
+      <TagsInput
+        aria-label={t.value}
+        placeholder={condition.texts.length === 0 ? t.listHint : ''}
+        data={[...(field.enum ?? []), ...variables]}
+        value={[...condition.texts]}
+        onChange={(texts) => set(...texts)}
+        comboboxProps={inside}
+      />
+    );
+  if (kind === 'pair' || kind === 'periods')
+    return (
+      <Group gap={4} wrap="nowrap" align="flex-start">
+        <OneValue {...shared} label={t.from} text={first} set={(text) => set(text, second)} />
+        <OneValue {...shared} label={t.to} text={second} set={(text) => set(first, text)} />
+      </Group>
+    );
+  return <OneValue {...shared} label={t.value} text={first} set={set} />;
+}
+
+interface OneValueProps {
+  readonly field: Field;
+  readonly label: string;
+  readonly text: string;
+  readonly set: (text: string) => void;
+  readonly variables: readonly string[];
+  readonly period: boolean;
+}
+
+function OneValue({ field, label, text, set, variables, period }: OneValueProps): ReactNode {
+  const t = useTexts().data.records;
+  if (period)
+    return (
+      <Autocomplete
+        aria-label={label}
+        description={t.filterBuilder.periodHint}
+        inputWrapperOrder={['input', 'description']}
+        data={[...relativePeriods]}
+        value={text}
+        onChange={set}
+        comboboxProps={inside}
+      />
+    );
+  const choices = field.enum ?? (field.type === 'boolean' ? ['true', 'false'] : null);
+  if (variables.length > 0)
+    return (
+      <Autocomplete
+        aria-label={label}
+        data={[...(choices ?? []), ...variables]}
+        value={text}
+        onChange={set}
+        comboboxProps={inside}
+      />
+    );
+  if (choices)
+    return (
+      <Select
+        aria-label={label}
+        data={choices.map((value) => ({ value, label: field.type === 'boolean' ? yesOrNo(value, t) : value }))}
+        value={text || null}
+        onChange={(next) => set(next ?? '')}
+        comboboxProps={inside}
+      />
+    );
+  return (
+    <TextInput
+      aria-label={label}
+      flex={1}
+      {...inputOf(field)}
+      value={field.type === 'datetime' ? textOf(field, text || null) : text}
+      onChange={(event) => set(event.currentTarget.value)}
+    />
+  );
+}
+
+function yesOrNo(value: string, t: { readonly yes: string; readonly no: string }): string {
+  return value === 'true' ? t.yes : t.no;
+}

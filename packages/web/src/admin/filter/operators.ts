@@ -1,0 +1,103 @@
+/** The operators of filters: which of them fit a field, and what stands beside each. */
+import type { Field } from '@tablinum/client';
+
+export type OperandKind = 'one' | 'list' | 'pair' | 'none' | 'period' | 'periods';
+type Family = 'scalar' | 'text' | 'any' | 'boolean' | 'relation' | 'date' | 'array';
+
+/** Every operator of the wire, with the kind of fields it fits and what stands beside it. */
+export const filterOperators: Readonly<Record<string, readonly [Family, OperandKind]>> = {
+  $eq: ['scalar', 'one'],
+  $ne: ['scalar', 'one'],
+  $includes: ['text', 'one'],
+  $notIncludes: ['text', 'one'],
+  $startsWith: ['text', 'one'],
+  $notStartsWith: ['text', 'one'],
+  $endsWith: ['text', 'one'],
+  $notEndsWith: ['text', 'one'],
+  $like: ['text', 'one'],
+  $notLike: ['text', 'one'],
+  $ilike: ['text', 'one'],
+  $gt: ['scalar', 'one'],
+  $gte: ['scalar', 'one'],
+  $lt: ['scalar', 'one'],
+  $lte: ['scalar', 'one'],
+  $between: ['scalar', 'pair'],
+  $in: ['scalar', 'list'],
+  $notIn: ['scalar', 'list'],
+  $isTruly: ['boolean', 'none'],
+  $isFalsy: ['boolean', 'none'],
+  $dateOn: ['date', 'period'],
+  $dateNotOn: ['date', 'period'],
+  $dateBefore: ['date', 'period'],
+  $dateNotBefore: ['date', 'period'],
+  $dateAfter: ['date', 'period'],
+  $dateNotAfter: ['date', 'period'],
+  $dateBetween: ['date', 'periods'],
+  $match: ['array', 'list'],
+  $notMatch: ['array', 'list'],
+  $anyOf: ['array', 'list'],
+  $noneOf: ['array', 'list'],
+  $arrayEmpty: ['array', 'none'],
+  $arrayNotEmpty: ['array', 'none'],
+  $exists: ['relation', 'none'],
+  $notExists: ['relation', 'none'],
+  $empty: ['any', 'none'],
+  $notEmpty: ['any', 'none'],
+  $null: ['any', 'none'],
+  $notNull: ['any', 'none'],
+};
+
+/** Periods that count from today, as the choice offers them. */
+export const relativePeriods = [
+  'today',
+  'yesterday',
+  'tomorrow',
+  'thisWeek',
+  'lastWeek',
+  'nextWeek',
+  'thisMonth',
+  'lastMonth',
+  'nextMonth',
+  'thisQuarter',
+  'lastQuarter',
+  'nextQuarter',
+  'thisYear',
+  'lastYear',
+  'nextYear',
+] as const;
+
+/** Flags may be asked the other way round: `{$exists: false}` is `{$notExists: true}`. */
+const opposites = [
+  ['$isTruly', '$isFalsy'],
+  ['$arrayEmpty', '$arrayNotEmpty'],
+  ['$exists', '$notExists'],
+  ['$empty', '$notEmpty'],
+  ['$null', '$notNull'],
+] as const;
+
+/** The operator that holds where the given flag does not. */
+export function oppositeOf(operator: string): string | null {
+  const pair = opposites.find((each) => (each as readonly string[]).includes(operator));
+  return pair ? (pair[0] === operator ? pair[1] : pair[0]) : null;
+}
+
+const texts = new Set(['string', 'text', 'email', 'url', 'phone', 'color']);
+const families = (field: Field): readonly Family[] => {
+  if (field.target) return ['relation'];
+  if (field.type === 'password') return [];
+  if (field.type === 'json') return ['any'];
+  if (field.type === 'array' || (field.type === 'select' && field.multiple)) return ['array', 'any'];
+  if (texts.has(field.type)) return ['text', 'scalar', 'any'];
+  if (field.type === 'boolean') return ['boolean', 'scalar', 'any'];
+  if (field.type === 'date' || field.type === 'datetime') return ['date', 'scalar', 'any'];
+  return ['scalar', 'any'];
+};
+
+/** The operators that fit a field, the usual ones first. */
+export function operatorsFor(field: Field): string[] {
+  const fit = families(field);
+  const found = Object.entries(filterOperators).filter(([, [family]]) => fit.includes(family));
+  return found
+    .map(([name]) => name)
+    .sort((a, b) => fit.indexOf(filterOperators[a]![0]) - fit.indexOf(filterOperators[b]![0]));
+}

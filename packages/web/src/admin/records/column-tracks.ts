@@ -1,0 +1,53 @@
+/** Where the columns of a grid stand, and which of them are drawn: of two hundred, those in view. */
+import type { Field } from '@tablinum/client';
+
+/** Pixels of what stands before every row: its box and the way to its page. */
+export const leadWidth = 76;
+/** Columns drawn beside those in view. */
+const overscan = 2;
+export interface DrawnColumn {
+  readonly field: Field;
+  readonly column: number;
+  /** Its place among the tracks of the template. */
+  readonly track: number;
+}
+
+export interface Tracks {
+  readonly drawn: readonly DrawnColumn[];
+  /** Of the drawn columns, and of the gaps between them. */
+  readonly template: string;
+}
+
+export interface ColumnRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The left edge of each column, and the right one of the last. */
+export function edgesOf(widths: readonly number[]): readonly number[] {
+  let edge = leadWidth;
+  return [edge, ...widths.map((width) => (edge += width))];
+}
+
+/** Tracks for the columns that are drawn; what is left out between two of them is one track. */
+export function tracksOf(columns: readonly number[], fields: readonly Field[], edges: readonly number[]): Tracks {
+  const tracks = [leadWidth];
+  let end = leadWidth;
+  const drawn = columns.map((column): DrawnColumn => {
+    const [left, right] = [edges[column]!, edges[column + 1]!];
+    if (left > end) tracks.push(left - end);
+    tracks.push(right - left);
+    end = right;
+    return { field: fields[column]!, column, track: tracks.length };
+  });
+  const rest = edges.at(-1)! - end;
+  return { drawn, template: [...tracks, ...(rest > 0 ? [rest] : [])].map((each) => `${each}px`).join(' ') };
+}
+
+/** The columns that a stretch of pixels touches, and a few beside them. */
+export function columnsBetween(edges: readonly number[], from: number, to: number): ColumnRange {
+  const first = edges.findIndex((_, column) => (edges[column + 1] ?? Number.POSITIVE_INFINITY) > from);
+  const after = edges.findIndex((edge) => edge >= to);
+  const last = (after < 0 ? edges.length - 1 : after) - 1;
+  return { first: Math.max(0, first - overscan), last: Math.min(edges.length - 2, last + overscan) };
+}

@@ -1,0 +1,118 @@
+/** What narrows a grid: search, filter, columns, trash. */
+import { Badge, Button, Modal, Popover } from '@mantine/core';
+import type { Collection, Filter } from '@tablinum/client';
+import { type ReactNode, useMemo, useState } from 'react';
+import { useSchema } from '../../data/schema.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { SearchInput } from '../../ui/search-input.tsx';
+import { FilterBuilder } from '../filter/filter-builder.tsx';
+import { filterFields } from '../filter/filter-fields.ts';
+import { conditionsIn, modelOf } from '../filter/filter-model.ts';
+import { ColumnMenu } from './column-menu.tsx';
+import type { ColumnChoice } from './columns.ts';
+import classes from './records-page.module.css';
+import type { RecordsSearch } from './records-search.ts';
+
+interface RecordsToolsProps {
+  readonly collection: Collection;
+  readonly search: RecordsSearch;
+  readonly go: (change: { readonly [name in keyof RecordsSearch]?: unknown }) => void;
+  readonly choice: ColumnChoice;
+  readonly changeChoice: (choice: ColumnChoice) => void;
+}
+
+export function RecordsTools({ collection, search, go, choice, changeChoice }: RecordsToolsProps): ReactNode {
+  const t = useTexts().data.records;
+  return (
+    <>
+      <SearchInput
+        className={classes.search}
+        aria-label={t.search}
+        placeholder={t.search}
+        text={search.q ?? ''}
+        go={(q) => go({ q })}
+      />
+      <FilterButton collection={collection} filter={search.filter} go={(filter) => go({ filter })} />
+      <ColumnMenu collection={collection} choice={choice} change={changeChoice} />
+      {collection.options.paranoid && (
+        <Button
+          variant={search.trash ? 'light' : 'default'}
+          leftSection={<Icon name="trash" />}
+          aria-pressed={search.trash === true}
+          onClick={() => go({ trash: search.trash ? undefined : true })}
+        >
+          {t.trash}
+        </Button>
+      )}
+    </>
+  );
+}
+
+interface FilterButtonProps {
+  readonly collection: Collection;
+  readonly filter: Filter | undefined;
+  readonly go: (filter: Filter | undefined) => void;
+}
+
+/** Opens the filter below itself; on a phone as a page of its own. */
+function FilterButton({ collection, filter, go }: FilterButtonProps): ReactNode {
+  const t = useTexts().data.records;
+  const { data: schema } = useSchema();
+  const [opened, setOpened] = useState(false);
+  const conditions = useMemo(() => {
+    const model = modelOf(filter, filterFields(collection, schema?.byName));
+    return model && conditionsIn(model);
+  }, [filter, collection, schema]);
+  const narrow = matchMedia('(max-width: 48em)').matches;
+  const builder = (
+    <FilterBuilder
+      key={JSON.stringify(filter)}
+      collection={collection}
+      filter={filter}
+      apply={(next) => {
+        setOpened(false);
+        go(next);
+      }}
+    />
+  );
+  const button = (
+    <Button
+      variant={filter ? 'light' : 'default'}
+      leftSection={<Icon name="filter" />}
+      rightSection={
+        filter && (
+          <Badge size="xs" circle>
+            {conditions ?? '…'}
+          </Badge>
+        )
+      }
+      onClick={() => setOpened(!opened)}
+    >
+      {t.filter}
+    </Button>
+  );
+  if (narrow)
+    return (
+      <>
+        {button}
+        <Modal opened={opened} onClose={() => setOpened(false)} fullScreen title={t.filter}>
+          {builder}
+        </Modal>
+      </>
+    );
+  return (
+    <Popover
+      opened={opened}
+      onChange={setOpened}
+      width={640}
+      position="bottom-start"
+      shadow="md"
+      trapFocus
+      withinPortal
+    >
+      <Popover.Target>{button}</Popover.Target>
+      <Popover.Dropdown aria-label={t.filter}>{builder}</Popover.Dropdown>
+    </Popover>
+  );
+}

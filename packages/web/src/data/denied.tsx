@@ -1,0 +1,31 @@
+import { Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useTexts } from '../ui/i18n/texts.tsx';
+import { Empty, Waiting } from '../ui/states.tsx';
+import { useCheck } from './queries.ts';
+import { useSchema } from './schema.ts';
+import { WhyDenied } from './why-denied.tsx';
+
+export interface AskedRight {
+  readonly resource: string;
+  readonly action: string;
+}
+
+/** In the place of what the role may not see or do: as whom it was asked, and for administrators why. */
+export function Denied({ text, asked }: { text?: string; asked?: AskedRight }): ReactNode {
+  const t = useTexts().common.problem;
+  const { data: check } = useCheck();
+  return (
+    <Empty icon="lock" title={t.deniedTitle} text={text}>
+      {check && <Text c="dimmed">{t.denied(check.currentRole)}</Text>}
+      {asked && <WhyDenied {...asked} />}
+    </Empty>
+  );
+}
+
+/** What is there for roles that may do something; others are told before they have filled in a form. */
+export function Allowed({ children, ...asked }: AskedRight & { children: ReactNode }): ReactNode {
+  const { data, error } = useSchema();
+  if (data) return data.may(asked.resource, asked.action) ? children : <Denied asked={asked} />;
+  return error ? children : <Waiting />;
+}

@@ -1,0 +1,150 @@
+/** Filters as the pages write them, against the server's own reading of both spellings. */
+import type { Collection, Filter } from '@tablinum/client';
+import { expect, test } from 'vitest';
+import { normaliseFilter } from '../../server/src/protocol/filter-normaliser.ts';
+import { limits } from '../../server/src/protocol/limits.ts';
+import { filterFields } from '../src/admin/filter/filter-fields.ts';
+import {
+  conditionsIn,
+  deepestFilter,
+  depthOfGroup,
+  type FilterGroup,
+  filterOf,
+  isFinished,
+  modelOf,
+  newCondition,
+  newGroup,
+} from '../src/admin/filter/filter-model.ts';
+
+const collection = (name: string, fields: Collection['fields']): Collection => ({
+  name,
+  title: null,
+  description: null,
+  options: {},
+  fields: [{ name: 'id', type: 'integer', primaryKey: true }, ...fields],
+});
+const collections = [
+  collection('albums', [
+    { name: 'title', type: 'string' },
+    { name: 'price', type: 'decimal' },
+    { name: 'n', type: 'integer' },
+    { name: 'at', type: 'datetime' },
+    { name: 'tags', type: 'array' },
+    { name: 'artist', type: 'belongsTo', target: 'artists' },
+    { name: 'tracks', type: 'hasMany', target: 'tracks' },
+  ]),
+  collection('artists', [
+    { name: 'name', type: 'string' },
+    { name: 'label', type: 'belongsTo', target: 'labels' },
+  ]),
+  collection('labels', [{ name: 'city', type: 'string' }]),
+  collection('tracks', [
+    { name: 'name', type: 'string' },
+    { name: 'seconds', type: 'integer' },
+  ]),
+];
+const byName = new Map(collections.map((each) => [each.name, each]));
+const fields = filterFields(collections[0]!, byName);
+/** The filter after it was shown as conditions and read again. */
+const through = (filter: Filter): Filter | null => {
+  const model = modelOf(filter, fields);
+  return model && filterOf(model, fields);
+};
+
+test.each<[string, Filter, Filter]>([
+  ['values and lists alone', { title: 'a', n: [1, 2] }, { $and: [{ title: { $eq: 'a' } }, { n: { $in: [1, 2] } }] }],
+  ['several operators of a field', { n: { $gt: 1, $lt: 9 } }, { $and: [{ n: { $gt: 1 } }, { n: { $lt: 9 } }] }],
+  ['any', { $or: [{ n: 1 }, { n: 2 }] }, { $or: [{ n: { $eq: 1 } }, { n: { $eq: 2 } }] }],
+  ['not', { $not: { n: 1, title: 'a' } }, { $and: [{ $not: { $and: [{ n: { $eq: 1 } }, { title: { $eq: 'a' } }] } }] }],
+  [
+    'not of not',
+    { $not: { $not: { n: 1 } } },
+    { $and: [{ $not: { $and: [{ $not: { $and: [{ n: { $eq: 1 } }] } }] } }] },
+  ],
+  [
+    'logic on a field',
+    { n: { $not: { $or: [{ $gt: 5 }, { $lt: 1 }] } } },
+    { $and: [{ $not: { $or: [{ n: { $gt: 5 } }, { n: { $lt: 1 } }] } }] },
+  ],
+  [
+    'a dotted and a nested path',
+    { artist: { label: { city: 'Ulm' } } },
+    { $and: [{ 'artist.label.city': { $eq: 'Ulm' } }] },
+  ],
+  ['the key of a linked record', { artist: 7 }, { $and: [{ 'artist.id': { $eq: 7 } }] }],
+  ['presence of links', { tracks: { $exists: false } }, { $and: [{ tracks: { $notExists: true } }] }],
+  [
+    'one and the same linked record',
+    { tracks: { name: 'x', seconds: { $gt: 9 } } },
+    { $and: [{ tracks: { $and: [{ name: { $eq: 'x' } }, { seconds: { $gt: 9 } }] } }] },
+  ],
+  [
+    'no linked record',
+    { $not: { tracks: { $or: [{ name: 'x' }, { seconds: 1 }] } } },
+    { $and: [{ $not: { tracks: { $or: [{ name: { $eq: 'x' } }, { seconds: { $eq: 1 } }] } } }] },
+  ],
+  [
+    'a linked record that is not',
+    { artist: { $not: { name: 'x' } } },
+    { $and: [{ artist: { $and: [{ $not: { $and: [{ name: { $eq: 'x' } }] } }] } }] },
+  ],
+  [
+    'null and flags',
+    { title: null, n: { $ne: null }, tags: { $empty: 0 } },
+    { $and: [{ title: { $null: true } }, { n: { $notNull: true } }, { tags: { $notEmpty: true } }] },
+  ],
+  [
+    'periods',
+    { at: { $dateOn: { type: 'past', number: 3, unit: 'month' }, $dateBetween: ['2026-01', { type: 'today' }] } },
+    {
+      $and: [
+        { at: { $dateOn: { type: 'past', number: 3, unit: 'month' } } },
+        { at: { $dateBetween: ['2026-01', { type: 'today' }] } },
+      ],
+    },
+  ],
+  [
+    'pairs, commas and variables',
+    { n: { $between: [1, 5] }, tags: { $anyOf: ['a, b', 'c'] }, title: { $in: '{{$user.names}}' } },
+    { $and: [{ n: { $between: [1, 5] } }, { tags: { $anyOf: ['a, b', 'c'] } }, { title: { $in: '{{$user.names}}' } }] },
+  ],
+  ['an exact number as a number', { price: { $gt: 10 } }, { $and: [{ price: { $gt: '10' } }] }],
+])('%s', (_, given, shown) => {
+  expect(through(given)).toEqual(shown);
+  expect(through(shown)).toEqual(shown); // what was saved by the page is shown by it again
+  expect(() => normaliseFilter(shown)).not.toThrow();
+});
+
+test.each<[string, Filter]>([
+  ['a field that is not there', { nowhere: 1 }],
+  ['a field behind too many relations', { 'artist.label.nowhere.a': 1 }],
+  ['an operator that does not fit', { n: { $includes: '1' } }],
+  ['a value of another type', { n: { $eq: 'x' } }],
+  ['null in a list', { n: { $in: [1, null] } }],
+  ['an unknown operator', { n: { $near: 1 } }],
+  ['what is no filter', { $and: [1] }],
+])('%s stays JSON', (_, given) => {
+  expect(modelOf(given, fields)).toBeNull();
+});
+
+test('a condition that is not finished, and a group without any, make a filter unfinished', () => {
+  const done = { ...newCondition('n', '$eq'), texts: ['1'] };
+  expect(isFinished(newGroup({ parts: [done] }), fields)).toBe(true);
+  for (const part of [newCondition('n', '$eq'), { ...newCondition('n', '$between'), texts: ['1'] }, newGroup()]) {
+    const group = newGroup({ parts: [done, part] });
+    expect(isFinished(group, fields)).toBe(false);
+    expect(filterOf(group, fields)).toEqual({ $and: [{ n: { $eq: 1 } }] });
+  }
+  expect(conditionsIn(newGroup({ parts: [done, newGroup({ parts: [done, done] })] }))).toBe(3);
+});
+
+test('groups nest as deep as the server takes them, and no deeper', () => {
+  expect(deepestFilter).toBe(limits.filterDepth);
+  const nested = (room: number): FilterGroup => {
+    const left = room - depthOfGroup({ not: true, under: null });
+    const condition = { ...newCondition('n', '$eq'), texts: ['1'] };
+    return newGroup({ not: true, parts: [left >= 3 ? nested(left) : condition] });
+  };
+  expect(() => normaliseFilter(filterOf(nested(deepestFilter), fields))).not.toThrow();
+  expect(() => normaliseFilter(filterOf(nested(deepestFilter + 2), fields))).toThrow(/nests/);
+});

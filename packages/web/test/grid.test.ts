@@ -1,0 +1,40 @@
+/** Where the cells of a grid stand, and where its keys lead. */
+import { expect, test } from 'vitest';
+import { columnsBetween, edgesOf, leadWidth, tracksOf } from '../src/admin/records/column-tracks.ts';
+import { destination } from '../src/admin/records/grid-keys.ts';
+
+const fields = Array.from({ length: 200 }, (_, n) => ({ name: `f${n}`, type: 'string' }));
+const edges = edgesOf(fields.map(() => 100));
+
+test('of two hundred columns those in view are drawn, and a few beside them', () => {
+  expect(columnsBetween(edges, 0, 1000)).toEqual({ first: 0, last: 11 });
+  expect(columnsBetween(edges, 5076, 5176)).toEqual({ first: 48, last: 52 });
+  expect(columnsBetween(edges, 19_000, 20_076)).toEqual({ first: 187, last: 199 });
+  expect(columnsBetween(edgesOf([]), 0, 1000)).toEqual({ first: 0, last: -1 });
+});
+
+test('what is left out between drawn columns is one track, and all tracks are as wide as all columns', () => {
+  const { drawn, template } = tracksOf([0, 50, 51, 120], fields, edges);
+  expect(drawn.map(({ column, track }) => [column, track])).toEqual([
+    [0, 2],
+    [50, 4],
+    [51, 5],
+    [120, 7],
+  ]);
+  const tracks = template.split(' ').map(Number.parseFloat);
+  expect(tracks).toEqual([leadWidth, 100, 4900, 100, 100, 6800, 100, 7900]);
+  expect(tracks.reduce((sum, each) => sum + each, 0)).toBe(edges.at(-1));
+});
+
+test.each([
+  ['ArrowDown', false, { row: 6, column: 3 }],
+  ['ArrowUp', true, { row: 0, column: 3 }],
+  ['ArrowRight', true, { row: 5, column: 9 }],
+  ['Home', true, { row: 0, column: 0 }],
+  ['End', false, { row: 5, column: 9 }],
+  ['PageDown', false, { row: 25, column: 3 }],
+  ['a', false, null],
+] as const)('%s, with Ctrl: %s', (key, ctrlKey, expected) => {
+  const bounds = { count: 100, columns: 10, page: 20 };
+  expect(destination({ key, ctrlKey, metaKey: false }, { row: 5, column: 3 }, bounds)).toEqual(expected);
+});
