@@ -2,7 +2,7 @@
 import { Alert, Drawer } from '@mantine/core';
 import { useDisclosure, useMediaQuery } from '@mantine/hooks';
 import { useRouterState } from '@tanstack/react-router';
-import { type ReactNode, useEffect } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useOnline } from '../data/online.ts';
 import { ConfirmHost } from '../ui/confirm.tsx';
 import { useTexts } from '../ui/i18n/texts.tsx';
@@ -19,12 +19,11 @@ import { UserMenu } from './user-menu.tsx';
 export function Shell({ children }: { children: ReactNode }): ReactNode {
   const t = useTexts().shell;
   const narrow = useMediaQuery('(max-width: 48em)', matchMedia('(max-width: 48em)').matches);
-  const [menu, { open, close }] = useDisclosure(false);
   const [palette, { open: openPalette, close: closePalette }] = useDisclosure(false);
   const online = useOnline();
   const path = useRouterState({ select: (state) => state.location.pathname });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a step to another page closes the menu
-  useEffect(close, [path]);
+  // The menu stands over the page that it was opened on: a step to another one closes it.
+  const [menuOver, setMenuOver] = useState<string | null>(null);
   useShortcuts(openPalette);
   const navigation = <Navigation search={openPalette} />;
   return (
@@ -35,14 +34,14 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
       {narrow ? (
         <>
           <header className={classes.bar}>
-            <IconButton icon="menu" label={t.menu} onClick={open} />
+            <IconButton icon="menu" label={t.menu} onClick={() => setMenuOver(path)} />
             <ApplicationSwitcher />
             <IconButton icon="search" label={t.palette.open} onClick={openPalette} />
             <UserMenu compact />
           </header>
           <Drawer
-            opened={menu}
-            onClose={close}
+            opened={menuOver === path}
+            onClose={() => setMenuOver(null)}
             size="17rem"
             padding={0}
             withCloseButton={false}

@@ -6,7 +6,9 @@ import { useApplication } from '../../data/application.tsx';
 import { Asked, FormProblem } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
 import { session } from '../../data/session.ts';
+import { detailsOf, orNull, useAct, useWrite } from '../../data/use-write.ts';
 import { confirm } from '../../ui/confirm.tsx';
+import { DestroySection } from '../../ui/destroy-section.tsx';
 import { Facts } from '../../ui/facts.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -14,10 +16,8 @@ import { TextLink } from '../../ui/links.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
 import { Moment } from '../../ui/moment.tsx';
 import { Page } from '../../ui/page.tsx';
+import { Section } from '../../ui/section.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import { DestroySection } from '../access/destroy-section.tsx';
-import { Section } from '../access/section.tsx';
-import { detailsOf, orNull, useAct, useWrite } from '../access/use-write.ts';
 import { ApplicationStatus, InMainOnly, mainName, useEnter } from './application-parts.tsx';
 
 type Shown = Application &

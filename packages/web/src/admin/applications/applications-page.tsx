@@ -5,6 +5,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { Asked, FormProblem } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
+import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
@@ -12,7 +13,6 @@ import { ListTable } from '../../ui/list-table.tsx';
 import { Moment } from '../../ui/moment.tsx';
 import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import { detailsOf, orNull, useWrite } from '../access/use-write.ts';
 import { ApplicationStatus, InMainOnly, mainName, useEnter } from './application-parts.tsx';
 
 /** The applications of this server, managed in main. */

@@ -3,6 +3,7 @@ import type { List } from '@tablinum/client';
 import type { ReactNode } from 'react';
 import { Asked, FormProblem } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
+import { useWrite } from '../../data/use-write.ts';
 import { Facts } from '../../ui/facts.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -16,7 +17,6 @@ import { StateBadge } from '../access/badges.tsx';
 import type { AuditSearch } from '../access/list-search.ts';
 import { SearchInput } from '../access/search-input.tsx';
 import { useListSearch } from '../access/use-list-search.ts';
-import { useWrite } from '../access/use-write.ts';
 import type { AuditEntry, JournalReport } from '../access/wire.ts';
 import { auditFilter } from './audit-filter.ts';
 

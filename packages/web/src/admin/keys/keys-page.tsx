@@ -3,6 +3,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { Asked, FormProblem } from '../../data/problem.tsx';
 import { useAsked, useCheck } from '../../data/queries.ts';
+import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
@@ -11,7 +12,6 @@ import { Moment } from '../../ui/moment.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { useRoles } from '../access/access-queries.ts';
-import { detailsOf, orNull, useWrite } from '../access/use-write.ts';
 import type { ApiKey, MadeKey } from '../access/wire.ts';
 import { KeyStateBadge, Lifetime, lifetimes, TokenDialog } from './key-parts.tsx';
 

@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { Asked, FormProblem } from '../../data/problem.tsx';
+import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
@@ -10,7 +11,6 @@ import { ListTable } from '../../ui/list-table.tsx';
 import { Page } from '../../ui/page.tsx';
 import { useRoles } from '../access/access-queries.ts';
 import { NameBadges } from '../access/badges.tsx';
-import { detailsOf, orNull, useWrite } from '../access/use-write.ts';
 import type { Role } from '../access/wire.ts';
 
 /** Every role, and the way to a new one. */

@@ -5,9 +5,9 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
 import { useCheck } from '../../data/queries.ts';
 import { useSchema } from '../../data/schema.ts';
+import { detailsOf } from '../../data/use-write.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { useRoles } from '../access/access-queries.ts';
-import { detailsOf } from '../access/use-write.ts';
 import type { Webhook } from '../access/wire.ts';
 import { FilterEditor, noCollection, useFilterDraft } from '../filter/filter-builder.tsx';
 

@@ -1,7 +1,7 @@
 import { Button, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useTexts } from '../../ui/i18n/texts.tsx';
-import { Icon } from '../../ui/icon.tsx';
+import { useTexts } from './i18n/texts.tsx';
+import { Icon } from './icon.tsx';
 import { Section } from './section.tsx';
 
 interface DestroySectionProps {
@@ -14,9 +14,9 @@ interface DestroySectionProps {
 
 /** The end of a page: what takes its subject away. */
 export function DestroySection({ text, act, destroy, children }: DestroySectionProps): ReactNode {
-  const t = useTexts().access;
+  const t = useTexts().common;
   return (
-    <Section title={t.danger} text={text} framed>
+    <Section title={t.destroy} text={text} framed>
       <Stack align="flex-start">
         <Button variant="light" color="red" onClick={destroy} leftSection={<Icon name="trash" />}>
           {act}
