@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { clientOf, useApplication } from '../data/application.tsx';
 import { FormProblem } from '../data/problem.tsx';
-import { forgetFailures } from '../data/queries.ts';
+import { forgetAll } from '../data/queries.ts';
 import { session } from '../data/session.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { CardPage } from './card-page.tsx';
@@ -30,7 +30,7 @@ function SignInForm({ application, lost }: { application: string; lost: () => vo
   const signIn = useMutation({
     mutationFn: () => clientOf(application).auth.signIn({ account, password }),
     onSuccess: ({ token }) => {
-      forgetFailures(application);
+      forgetAll(application);
       session.signedIn(application, token, stay);
     },
   });

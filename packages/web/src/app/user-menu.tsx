@@ -2,7 +2,7 @@ import { Menu, UnstyledButton, useMantineColorScheme } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { clientOf, useApplication } from '../data/application.tsx';
-import { queryClient, useCheck } from '../data/queries.ts';
+import { forgetAll, useCheck } from '../data/queries.ts';
 import { session } from '../data/session.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
@@ -91,5 +91,5 @@ async function leave(application: string): Promise<void> {
     .auth.signOut()
     .catch(() => {});
   session.forget(application);
-  queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] === application });
+  forgetAll(application);
 }

@@ -36,7 +36,11 @@ export function Problem({ error, retry, asked }: ProblemProps): ReactNode {
   if (failure?.status === 403)
     return (
       <Empty icon="lock" title={t.deniedTitle} text={failure.message}>
-        {check && <Text c="dimmed">{t.denied(check.currentRole)}</Text>}
+        {check && (
+          <Text c="dimmed" ta="center">
+            {t.denied(check.currentRole)}
+          </Text>
+        )}
         {asked && <WhyDenied {...asked} />}
       </Empty>
     );

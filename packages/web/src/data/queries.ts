@@ -29,11 +29,9 @@ export function leaveIfOver(error: unknown, application: string): void {
   if (error instanceof Failure && error.status === 401) session.forget(application, true);
 }
 
-/** What was refused to a former login is asked again under the next one. */
-export function forgetFailures(application: string): void {
-  queryClient.removeQueries({
-    predicate: ({ queryKey, state }) => queryKey[0] === application && state.status === 'error',
-  });
+/** A new login asks for everything itself: what was kept may be another user's, or a refusal. */
+export function forgetAll(application: string): void {
+  queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] === application });
 }
 
 /** The first members of the keys of queries under the present application and role. */

@@ -24,9 +24,19 @@ export function MovePicker({ opened, close, mailboxes, choose }: MovePickerProps
       mailbox,
     }));
   return (
-    <Modal opened={opened} onClose={close} title={t.moveTo} size="sm" yOffset="12vh" centered={false} padding={0}>
+    <Modal
+      opened={opened}
+      onClose={close}
+      withCloseButton={false}
+      padding={0}
+      size="sm"
+      yOffset="12vh"
+      centered={false}
+      attributes={{ content: { 'aria-label': t.moveTo } }}
+    >
       <ChoiceList
         label={t.moveTo}
+        placeholder={t.moveTo}
         listLabel={t.folders}
         fitting={(typed) => choices.filter(({ label }) => label.toLowerCase().includes(typed.toLowerCase()))}
         choose={({ mailbox }) => {

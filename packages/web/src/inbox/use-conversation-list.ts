@@ -42,6 +42,7 @@ export function useConversationList(shown: Shown): { readonly list: Conversation
       countAgain();
     },
     lost,
+    () => void list.readAgain(),
   );
   return { list, state };
 }

@@ -67,6 +67,8 @@ export function useCursor({ rows, selection, address, narrow }: CursorOf): Curso
       selection.clear();
       setAt(next?.id ?? null);
       if (opened !== null && ids.has(opened)) address.open(next && !narrow ? next.id : null, true);
+      // The row that had the focus goes: it would fall to the page.
+      else if (next) requestAnimationFrame(() => focusRow(next.id));
     },
     back: () => {
       if (selection.ids.size > 0) return selection.clear();

@@ -54,7 +54,6 @@ export function AccountForm({ account, members, save, saving, error }: AccountFo
     error: problems[name],
     autoComplete: 'new-password',
   });
-  const kept = account ? t.secretKept : t.secretNew;
   return (
     <form onSubmit={submit}>
       <Stack gap="sm" maw={640}>
@@ -82,16 +81,19 @@ export function AccountForm({ account, members, save, saving, error }: AccountFo
           onChange={(auth) => auth && change({ auth })}
           allowDeselect={false}
         />
+        <Text size="sm" c="dimmed">
+          {account ? t.secretKept : t.secretNew}
+        </Text>
         <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
           {draft.auth === 'oauth2' ? (
             <>
-              <PasswordInput {...secret('refreshToken')} description={kept} />
-              <PasswordInput {...secret('clientSecret')} description={kept} />
+              <PasswordInput {...secret('refreshToken')} />
+              <PasswordInput {...secret('clientSecret')} />
             </>
           ) : (
             <>
-              <PasswordInput {...secret('password')} description={kept} />
-              <PasswordInput {...secret('smtpPassword')} description={t.smtpPasswordHint} />
+              <PasswordInput {...secret('password')} />
+              <PasswordInput {...secret('smtpPassword')} />
             </>
           )}
         </SimpleGrid>

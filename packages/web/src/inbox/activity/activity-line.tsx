@@ -16,7 +16,7 @@ export function ActivityLine(): ReactNode {
   if (!last) return null;
   return (
     <>
-      <UnstyledButton className={classes.line} onClick={panel.open} aria-label={t.open(last.name)}>
+      <UnstyledButton className={classes.line} onClick={panel.open} title={t.title}>
         <Icon name="send" size={14} />
         <span className={classes.name}>{t.said(last.name)}</span>
         <span className={classes.facts}>{last.facts}</span>

@@ -6,6 +6,12 @@ export function parseAddress(text: string): MailAddress | string {
   return named ? { name: named[1]!.trim(), address: named[2]!.trim() } : text.trim();
 }
 
+/** Whether it may be one; the server has the last word. */
+export function isAddress(text: string): boolean {
+  const parsed = parseAddress(text);
+  return /^[^\s@<>",;]+@[^\s@<>",;]+$/.test(typeof parsed === 'string' ? parsed : parsed.address);
+}
+
 /** As it stands in a field; a name that a list of addresses would break at is quoted. */
 export function addressText({ name, address }: MailAddress): string {
   if (!name) return address;

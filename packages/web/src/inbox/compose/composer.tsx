@@ -10,7 +10,6 @@ import {
 } from 'react';
 import { clientOf, useApplication } from '../../data/application.tsx';
 import { FormProblem, messageOf } from '../../data/problem.tsx';
-import { leaveIfOver } from '../../data/queries.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
@@ -22,6 +21,7 @@ import { DraftConflict } from './draft-conflict.tsx';
 import type { Beginning } from './draft-session.ts';
 import { MessageFields } from './message-fields.tsx';
 import type { OpenMessage } from './open-message.ts';
+import { wrongAddress } from './written.ts';
 
 interface ComposerProps {
   readonly message: OpenMessage;
@@ -40,6 +40,7 @@ export function Composer({ message, accounts, done, again }: ComposerProps): Rea
   const { kind } = beginning;
   const state = useSyncExternalStore(session.subscribe, session.snapshot);
   const { written, attachments, saving, conflict, error } = state;
+  const sender = accounts.find(({ id }) => id === state.accountId);
   const [sending, setSending] = useState(false);
   const body = useRef<HTMLTextAreaElement>(null);
   const whole = useRef<HTMLElement>(null);
@@ -51,9 +52,6 @@ export function Composer({ message, accounts, done, again }: ComposerProps): Rea
     return () => void session.save();
   }, [session]);
   useEffect(() => {
-    if (error) leaveIfOver(error, application);
-  }, [error, application]);
-  useEffect(() => {
     if (!ready) return;
     whole.current?.scrollIntoView({ block: 'nearest' });
     if (kind === 'new' || kind === 'forward') return;
@@ -63,6 +61,8 @@ export function Composer({ message, accounts, done, again }: ComposerProps): Rea
   const send = async (): Promise<void> => {
     // An address that was typed, and not left yet, stands in its field.
     (document.activeElement as HTMLElement | null)?.blur();
+    const now = session.snapshot().written;
+    if (now === null || wrongAddress(now) !== null) return;
     setSending(true);
     const id = await session.send();
     setSending(false);
@@ -113,7 +113,12 @@ export function Composer({ message, accounts, done, again }: ComposerProps): Rea
       onDrop={dropped}
     >
       <header className={classes.head}>
-        <h2>{t.titles[kind]}</h2>
+        <h2>
+          {t.titles[kind]}
+          {kind !== 'new' && accounts.length > 1 && sender && (
+            <span className={classes.from}> {t.fromAccount(sender.address)}</span>
+          )}
+        </h2>
         <span className={classes.state} role="status">
           {saving === 'now' || saving === 'soon' ? t.saving : saving === 'saved' ? t.saved : ''}
         </span>

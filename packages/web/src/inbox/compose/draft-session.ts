@@ -41,6 +41,7 @@ export class DraftSession {
   readonly #beginning: Beginning;
   readonly #signatures: ReadonlyMap<number, string>;
   readonly #draft: StoredDraft;
+  readonly #failed: (error: Error) => void;
   readonly #listeners = new Set<() => void>();
   #state: DraftState;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -49,8 +50,17 @@ export class DraftSession {
   #touched = false;
   #over = false;
 
-  /** @param signatures texts by account, for those that have one. */
-  constructor(client: Client, beginning: Beginning, signatures: ReadonlyMap<number, string>) {
+  /**
+   * @param signatures texts by account, for those that have one.
+   * @param failed hears of each failure once, beside the state that shows it.
+   */
+  constructor(
+    client: Client,
+    beginning: Beginning,
+    signatures: ReadonlyMap<number, string>,
+    failed: (error: Error) => void,
+  ) {
+    this.#failed = failed;
     this.#draft = new StoredDraft(client);
     this.#beginning = beginning;
     this.#signatures = signatures;
@@ -286,5 +296,6 @@ export class DraftSession {
   #become(change: Partial<DraftState>): void {
     this.#state = { ...this.#state, ...change };
     for (const listener of this.#listeners) listener();
+    if (change.error) this.#failed(change.error);
   }
 }

@@ -29,8 +29,9 @@ export function MessageFields({ session, written, kind, accounts, accountId, bod
   });
   return (
     <>
-      {accounts.length > 1 && kind !== 'draft' && (
+      {accounts.length > 1 && kind === 'new' && (
         <Select
+          className={classes.field}
           label={t.from}
           data={accounts.map(({ id, name, address }) => ({
             value: String(id),
@@ -39,7 +40,6 @@ export function MessageFields({ session, written, kind, accounts, accountId, bod
           value={accountId === null ? null : String(accountId)}
           onChange={(id) => id !== null && void session.changeAccount(Number(id))}
           allowDeselect={false}
-          disabled={kind !== 'new'}
         />
       )}
       <div className={classes.line}>
@@ -59,6 +59,7 @@ export function MessageFields({ session, written, kind, accounts, accountId, bod
         </>
       )}
       <TextInput
+        className={classes.field}
         label={t.subject}
         value={written.subject}
         onChange={(event) => session.write({ subject: event.currentTarget.value })}

@@ -2,7 +2,8 @@ import { TagsInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { type ReactNode, useState } from 'react';
 import { useTexts } from '../../ui/i18n/texts.tsx';
-import { partedAddresses } from './addresses.ts';
+import { isAddress, partedAddresses } from './addresses.ts';
+import classes from './composer.module.css';
 import { useKnownPeople } from './known-people.ts';
 
 interface RecipientsInputProps {
@@ -20,9 +21,13 @@ export function RecipientsInput({ label, value, change, accountId, autoFocus }: 
   const [typed, setTyped] = useState('');
   const [asked] = useDebouncedValue(typed, 150);
   const known = useKnownPeople(accountId, asked).filter((each) => !value.includes(each));
+  const wrong = value.find((each) => !isAddress(each));
   return (
     <TagsInput
+      className={classes.field}
+      classNames={{ inputField: classes.typed! }}
       label={label}
+      error={wrong !== undefined && t.noAddress(wrong)}
       value={[...value]}
       onChange={(next) => change(next.flatMap(partedAddresses))}
       searchValue={typed}

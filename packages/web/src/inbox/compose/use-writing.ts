@@ -1,7 +1,7 @@
 import { useEffect } from 'react';
 import { clientOf } from '../../data/application.tsx';
 import { messageOf } from '../../data/problem.tsx';
-import { useCheck, useScope } from '../../data/queries.ts';
+import { leaveIfOver, useCheck, useScope } from '../../data/queries.ts';
 import { toast } from '../../ui/toasts.tsx';
 import type { Account } from '../mail.ts';
 import { type Beginning, DraftSession } from './draft-session.ts';
@@ -38,7 +38,9 @@ export function useWriting(accounts: readonly Account[]): Writing {
       return;
     }
     const signatures = new Map(accounts.flatMap(({ id, signature }) => (signature ? [[id, signature] as const] : [])));
-    const session = new DraftSession(clientOf(application), beginning, signatures);
+    const session = new DraftSession(clientOf(application), beginning, signatures, (error) =>
+      leaveIfOver(error, application),
+    );
     begun += 1;
     setOpenMessage(application, { id: begun, beginning, session, writer: check?.id ?? null });
   };

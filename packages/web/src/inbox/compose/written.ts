@@ -1,6 +1,6 @@
 /** A message as it stands in the fields of the composer, as the API takes it, and as the API tells it again. */
 import type { Email, MailAddress } from '../mail.ts';
-import { addressText, parseAddress } from './addresses.ts';
+import { addressText, isAddress, parseAddress } from './addresses.ts';
 
 export interface Written {
   /** Each an address, or `Name <address>`. */
@@ -13,16 +13,24 @@ export interface Written {
 
 export const nothing: Written = { to: [], cc: [], bcc: [], subject: '', text: '' };
 
-/** What `emails:saveDraft` and its kin take. Messages are written as plain text. */
+/**
+ * What `emails:saveDraft` and its kin take. Messages are written as plain text. What is no address yet keeps nothing else from
+ * being saved; nothing is sent while one stands there (`wrongAddress`).
+ */
 export function bodyOf({ to, cc, bcc, subject, text }: Written): object {
   return {
-    to: to.map(parseAddress),
-    cc: cc.map(parseAddress),
-    bcc: bcc.map(parseAddress),
+    to: to.filter(isAddress).map(parseAddress),
+    cc: cc.filter(isAddress).map(parseAddress),
+    bcc: bcc.filter(isAddress).map(parseAddress),
     subject,
     text,
     html: null,
   };
+}
+
+/** The first among those that it goes to which is no address, or null. */
+export function wrongAddress({ to, cc, bcc }: Written): string | null {
+  return [...to, ...cc, ...bcc].find((each) => !isAddress(each)) ?? null;
 }
 
 export function writtenOf({ to, cc, bcc, subject, text }: Email): Written {

@@ -37,6 +37,7 @@ export class ConversationList {
   #state: ListState = { rows: [], read: false, more: false, error: null, arrived: 0 };
   #next: string | null = null;
   #reading = false;
+  #underWay: Promise<void> = Promise.resolve();
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** Whether the top of the list is in view: then what arrives is shown at once. */
   atTop = true;
@@ -59,6 +60,11 @@ export class ConversationList {
   async readOn(): Promise<void> {
     if (this.#reading || (this.#state.read && !this.#state.more)) return;
     this.#reading = true;
+    this.#underWay = this.#readNext();
+    await this.#underWay;
+  }
+
+  async #readNext(): Promise<void> {
     try {
       const { rows, next } = await this.#page(this.#next);
       this.#next = next;
@@ -70,6 +76,12 @@ export class ConversationList {
     } finally {
       this.#reading = false;
     }
+  }
+
+  /** Reads anew what was read before somebody listened, or is being read. */
+  async readAgain(): Promise<void> {
+    await this.#underWay;
+    if (this.#state.read) await this.reload();
   }
 
   /** Reads anew what was read, from the top: rows keep their place as far as they are still there. */

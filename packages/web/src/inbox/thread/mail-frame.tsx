@@ -17,8 +17,11 @@ interface MailFrameProps {
   readonly attachments: readonly Attachment[];
 }
 
-/** Images of other servers: not asked for, on their way, or there but for so many. */
-type Remote = 'asked' | 'loading' | number | null;
+/** Images of other servers: how often they were asked for, and how many could not be had; null while they are on their way. */
+interface Remote {
+  readonly asked: number;
+  readonly failed: number | null;
+}
 
 export function MailFrame({ email, html, attachments }: MailFrameProps): ReactNode {
   const t = useTexts().inbox;
@@ -26,18 +29,14 @@ export function MailFrame({ email, html, attachments }: MailFrameProps): ReactNo
   const application = useApplication();
   const dark = useComputedColorScheme('light') === 'dark';
   const clean = useMemo(() => cleanMail(html), [html]);
-  const [remote, setRemote] = useState<Remote>(null);
-  const asked = remote !== null;
+  const [{ asked, failed }, setRemote] = useState<Remote>({ asked: 0, failed: null });
   useEffect(() => {
     const element = frame.current;
     if (!element?.contentDocument) return;
     const stopMeasuring = fill(element, clean, dark && !clean.coloured);
     const images = new MailImages(element.contentDocument, clientOf(application));
     void images.showParts(attachments);
-    if (asked) {
-      setRemote('loading');
-      void images.showRemote(email).then(setRemote);
-    }
+    if (asked > 0) void images.showRemote(email).then((left) => setRemote({ asked, failed: left }));
     return () => {
       stopMeasuring();
       images.end();
@@ -45,7 +44,9 @@ export function MailFrame({ email, html, attachments }: MailFrameProps): ReactNo
   }, [clean, dark, attachments, application, asked, email]);
   return (
     <>
-      {clean.hasRemoteImages && <RemoteImages state={remote} ask={() => setRemote('asked')} />}
+      {clean.hasRemoteImages && (
+        <RemoteImages asked={asked > 0} failed={failed} ask={() => setRemote({ asked: asked + 1, failed: null })} />
+      )}
       <iframe
         ref={frame}
         className={classes.frame}
@@ -58,16 +59,23 @@ export function MailFrame({ email, html, attachments }: MailFrameProps): ReactNo
   );
 }
 
+interface RemoteImagesProps {
+  readonly asked: boolean;
+  readonly failed: number | null;
+  readonly ask: () => void;
+}
+
 /** They wait until the reader asks: whoever sent them learns then that somebody looks. Nothing remembers the answer. */
-function RemoteImages({ state, ask }: { state: Remote; ask: () => void }): ReactNode {
-  const t = useTexts().inbox.images;
-  if (state === 0) return null;
+function RemoteImages({ asked, failed, ask }: RemoteImagesProps): ReactNode {
+  const texts = useTexts();
+  const t = texts.inbox.images;
+  if (failed === 0) return null;
   return (
     <div className={classes.note} role="status">
-      <span>{state === null ? t.hidden : typeof state === 'number' ? t.failed(state) : t.loading}</span>
-      {state === null && (
+      <span>{!asked ? t.hidden : failed === null ? t.loading : t.failed(failed)}</span>
+      {(!asked || failed !== null) && (
         <Button size="compact-xs" variant="default" onClick={ask}>
-          {t.show}
+          {asked ? texts.common.retry : t.show}
         </Button>
       )}
     </div>

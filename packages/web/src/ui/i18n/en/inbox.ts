@@ -146,8 +146,10 @@ export const inbox = {
       draft: 'Draft',
     },
     from: 'From',
+    fromAccount: (address: string) => `from ${address}`,
     to: 'To',
     recipientsHint: 'Type a name or an address; Enter takes it.',
+    noAddress: (text: string) => `${text} is no address: it would not be sent there.`,
     cc: 'Copy',
     bcc: 'Blind copy',
     addCopies: 'Cc, Bcc',
@@ -180,7 +182,6 @@ export const inbox = {
   activity: {
     title: 'Campaigns',
     said: (name: string) => `Campaign: ${name}`,
-    open: (name: string) => `What campaigns did, the last: ${name}`,
   },
   warnings: {
     senderNameShowsOtherAddress: 'The sender’s name shows another address than the one that this came from.',

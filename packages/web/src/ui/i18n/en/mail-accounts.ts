@@ -48,12 +48,12 @@ export const mailAccounts = {
   auth: 'Signs in with',
   auths: { password: 'A password', oauth2: 'OAuth 2' },
   password: 'Password',
-  smtpPassword: 'Password for sending',
-  smtpPasswordHint: 'If it is another one',
+  smtpPassword: 'Password for sending, if another',
   refreshToken: 'Refresh token',
   clientSecret: 'Client secret',
-  secretNew: 'Kept encrypted, and never shown again.',
-  secretKept: 'Empty: stays as it is. It is forgotten when another server is named.',
+  secretNew: 'What signs in is kept encrypted, and never shown again.',
+  secretKept:
+    'What signs in is never shown. A field that stays empty changes nothing; all is forgotten when another server is named.',
   saved: 'Saved.',
   created: 'Account added.',
   folders: {
