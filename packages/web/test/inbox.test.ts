@@ -309,7 +309,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
         await signIn(sleeper.page, 'ann@example.com', 'correct horse');
         const line = (words: string) => sleeper.page.locator('[data-conversation]').filter({ hasText: words });
         await line('Further down').waitFor();
-        await expect.poll(() => listening).toBe(2);
+        await expect.poll(() => listening).toBe(4); // conversations, mailboxes, accounts, campaigns
         asleep = true;
         const mail = (subject: string) =>
           arrive({ subject, from: 'New <new@example.net>', id: subject, text: 'Hello' });

@@ -1,15 +1,14 @@
 /** Everything that the inbox does by a key, and that the palette offers: one list for both. */
 import { useEffect, useMemo, useRef } from 'react';
 import { type Command, useCommands } from '../ui/commands.ts';
-import type { Texts } from '../ui/i18n/texts.tsx';
-import { useTexts } from '../ui/i18n/texts.tsx';
+import { type InboxTexts, useInboxTexts } from '../ui/i18n/inbox-texts.ts';
 import type { IconName } from '../ui/icon.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { useKeys } from './keys.ts';
 
 export interface InboxCommand {
   /** What the palette calls it; null for steps that only keys make. */
-  readonly name: keyof Texts['inbox']['commands'] | null;
+  readonly name: keyof InboxTexts['commands'] | null;
   readonly icon: IconName;
   /** As `KeyboardEvent.key` names them; the palette shows the first. */
   readonly keys: readonly string[];
@@ -20,7 +19,7 @@ export interface InboxCommand {
 
 /** Keys do what they stand for, or say that the role may not; the palette offers what the role may. */
 export function useInboxCommands(commands: readonly InboxCommand[]): void {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const act = ({ allowed = true, run }: InboxCommand) => (allowed ? run : () => toast(t.notAllowed, { failed: true }));
   useKeys(Object.fromEntries(commands.flatMap((each) => each.keys.map((key) => [key, act(each)]))));
   const latest = useRef(commands);

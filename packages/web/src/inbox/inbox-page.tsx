@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react';
 import { useApplication } from '../data/application.tsx';
 import { Asked } from '../data/problem.tsx';
-import { useTexts } from '../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
 import { Icon } from '../ui/icon.tsx';
 import { ButtonLink } from '../ui/links.tsx';
 import { Page } from '../ui/page.tsx';
@@ -22,7 +22,7 @@ export function InboxPage(): ReactNode {
 
 /** @param others accounts that an administrator sees, and whose mail is for others. */
 function NoAccount({ others }: { others: number }): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const app = useApplication();
   const rights = useMailRights();
   return (

@@ -5,7 +5,7 @@
 import { useDisclosure, useMediaQuery } from '@mantine/hooks';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { ExplainHost } from '../data/explain-denied.tsx';
-import { useTexts } from '../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
 import { Page } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import { ActivityLine } from './activity/activity-line.tsx';
@@ -33,13 +33,14 @@ import { useSelection } from './use-selection.ts';
 const narrowWidth = '(max-width: 62em)';
 
 export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const address = useInboxAddress();
   const { shown, opened } = address;
   const narrow = useMediaQuery(narrowWidth, matchMedia(narrowWidth).matches);
   const { list, state } = useConversationList(shown);
   const selection = useSelection(state.rows);
-  const cursor = useCursor({ rows: state.rows, selection, address, narrow });
+  const thread = useOpenThread(opened);
+  const cursor = useCursor({ rows: state.rows, thread, selection, address, narrow });
   const commands = useMailCommands({ list, accounts, address, selection, cursor });
   const rights = useMailRights() ?? noRights;
   const writing = useWriting(accounts);
@@ -56,7 +57,7 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
     address.show(next);
   };
   const compose = (): void => void writing.begin({ kind: 'new', accountId: shown.account ?? accounts[0]!.id });
-  const lastEmail = useOpenThread(opened)?.emails.findLast(({ draft }) => !draft)?.id;
+  const lastEmail = thread?.emails.findLast(({ draft }) => !draft)?.id;
   const answer = (kind: 'reply' | 'replyAll' | 'forward') => (): void => {
     if (opened !== null && lastEmail !== undefined)
       void writing.begin({ kind, email: lastEmail, conversation: opened });

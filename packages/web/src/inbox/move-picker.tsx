@@ -1,7 +1,7 @@
 import { Modal } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { ChoiceList } from '../ui/choice-list.tsx';
-import { useTexts } from '../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
 import { folderOf } from './folders/folder-pane.tsx';
 import type { Mailbox } from './mail.ts';
 
@@ -14,7 +14,7 @@ interface MovePickerProps {
 
 /** Where to: typed, or chosen by arrows. What waits to be sent is put into the outbox by sending alone. */
 export function MovePicker({ opened, close, mailboxes, choose }: MovePickerProps): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const choices = mailboxes
     .filter(({ role }) => role !== 'outbox' && role !== 'drafts')
     .map((mailbox) => ({

@@ -1,7 +1,7 @@
 import { Button, Drawer } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { ReactNode, RefObject } from 'react';
-import { useTexts } from '../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
 import { Icon } from '../ui/icon.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { FolderPane } from './folders/folder-pane.tsx';
@@ -31,7 +31,7 @@ export function PageActions({
   compose,
   mayWrite,
 }: PageActionsProps): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const [opened, folders] = useDisclosure(false);
   const { q, ...others } = shown;
   return (

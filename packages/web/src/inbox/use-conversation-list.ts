@@ -44,5 +44,8 @@ export function useConversationList(shown: Shown): { readonly list: Conversation
     lost,
     () => void list.readAgain(),
   );
+  // Folders that others make, and accounts that come and go.
+  useLive('mailboxes', countAgain, countAgain);
+  useLive('accounts', countAgain, countAgain);
   return { list, state };
 }

@@ -23,13 +23,15 @@ export interface Cursor {
 
 interface CursorOf {
   readonly rows: readonly Conversation[];
+  /** The open conversation, as far as it is read: a link may lead to one that the list does not show. */
+  readonly thread: Conversation | undefined;
   readonly selection: Selection;
   readonly address: InboxAddress;
   readonly narrow: boolean;
 }
 
 /** Where in the list somebody is. */
-export function useCursor({ rows, selection, address, narrow }: CursorOf): Cursor {
+export function useCursor({ rows, thread, selection, address, narrow }: CursorOf): Cursor {
   const scope = useScope();
   const { opened } = address;
   const [at, setAt] = useState<number | null>(opened);
@@ -63,7 +65,7 @@ export function useCursor({ rows, selection, address, narrow }: CursorOf): Curso
       const ids = new Set(gone.map(({ id }) => id));
       const index = rows.findIndex(({ id }) => ids.has(id));
       const stays = (row: Conversation): boolean => !ids.has(row.id);
-      const next = rows.slice(index).find(stays) ?? rows.slice(0, Math.max(index, 0)).findLast(stays);
+      const next = index < 0 ? undefined : (rows.slice(index).find(stays) ?? rows.slice(0, index).findLast(stays));
       selection.clear();
       setAt(next?.id ?? null);
       if (opened !== null && ids.has(opened)) address.open(next && !narrow ? next.id : null, true);
@@ -79,7 +81,7 @@ export function useCursor({ rows, selection, address, narrow }: CursorOf): Curso
     clear: () => setAt(null),
     targets: () => {
       if (selection.ids.size > 0) return rows.filter(({ id }) => selection.ids.has(id));
-      const row = rows.find(({ id }) => id === (opened ?? at));
+      const row = rows.find(({ id }) => id === (opened ?? at)) ?? (opened === null ? undefined : thread);
       return row ? [row] : [];
     },
   };

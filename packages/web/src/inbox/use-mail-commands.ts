@@ -2,6 +2,7 @@ import { useMemo } from 'react';
 import { clientOf } from '../data/application.tsx';
 import { useScope } from '../data/queries.ts';
 import { confirm } from '../ui/confirm.tsx';
+import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { MailActions } from './actions/mail-actions.ts';
 import { folderShown } from './inbox-search.ts';
@@ -33,11 +34,12 @@ interface CommandsOf {
 
 export function useMailCommands({ list, accounts, address, selection, cursor }: CommandsOf): MailCommands {
   const texts = useTexts();
+  const inboxTexts = useInboxTexts();
   const [application] = useScope();
   const folder = folderShown(address.shown);
   const actions = useMemo(
-    () => new MailActions({ client: clientOf(application), application, list, folder, texts: texts.inbox }),
-    [application, list, folder, texts],
+    () => new MailActions({ client: clientOf(application), application, list, folder, texts: inboxTexts }),
+    [application, list, folder, inboxTexts],
   );
   /** The next conversation takes their place, then they are gone. */
   const away = (act: (rows: readonly Conversation[]) => void): void => {
@@ -47,7 +49,7 @@ export function useMailCommands({ list, accounts, address, selection, cursor }: 
     act(rows);
   };
   const destroy = async (): Promise<void> => {
-    const { title, text } = texts.inbox.destroy;
+    const { title, text } = inboxTexts.destroy;
     const count = cursor.targets().length;
     const asked = { title, text: text(count), act: texts.common.destroy, danger: true };
     if (count > 0 && (await confirm(asked))) away((rows) => void actions.destroy(rows));

@@ -13,6 +13,7 @@ import {
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
 import { detailsOf } from '../../data/use-write.ts';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import type { AccountRecord, Member } from './account-data.ts';
 import { draftOf, type SecretName, valuesOf } from './account-draft.ts';
@@ -22,7 +23,8 @@ import { ServerFields } from './server-fields.tsx';
 interface AccountFormProps {
   /** Null for a new one. */
   readonly account: AccountRecord | null;
-  readonly members: readonly Member[];
+  /** Null where the role sees none. */
+  readonly members: readonly Member[] | null;
   readonly save: (values: Record<string, unknown>) => void;
   readonly saving: boolean;
   readonly error: unknown;
@@ -30,7 +32,7 @@ interface AccountFormProps {
 
 export function AccountForm({ account, members, save, saving, error }: AccountFormProps): ReactNode {
   const texts = useTexts();
-  const t = texts.inbox.accounts;
+  const t = useInboxTexts().accounts;
   const [draft, setDraft] = useState(() => draftOf(account));
   const problems = detailsOf(error);
   const change = (part: Partial<typeof draft>): void => setDraft({ ...draft, ...part });
@@ -62,7 +64,7 @@ export function AccountForm({ account, members, save, saving, error }: AccountFo
         <Textarea {...text('signature')} autosize minRows={3} maxRows={10} />
         <MembersSelect
           present={members}
-          value={draft.members ?? members.map(({ id }) => id)}
+          value={draft.members ?? (members ?? []).map(({ id }) => id)}
           change={(next) => change({ members: next })}
           error={problems['members']}
         />

@@ -1,12 +1,13 @@
 import { Alert, Badge, Button, Stack } from '@mantine/core';
 import { useNavigate, useParams } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { Asked } from '../../data/problem.tsx';
 import { useCheck } from '../../data/queries.ts';
 import { useAct, useWrite } from '../../data/use-write.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { DestroySection } from '../../ui/destroy-section.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
@@ -23,7 +24,7 @@ import { ImportSection } from './import-section.tsx';
 
 /** One account: its mail in and out, its folders, its servers, who sees it. */
 export function MailAccountPage(): ReactNode {
-  const t = useTexts().inbox.accounts;
+  const t = useInboxTexts().accounts;
   const app = useApplication();
   const { account: id = '' } = useParams({ strict: false });
   const account = useAccount(Number(id));
@@ -56,14 +57,19 @@ export function MailAccountPage(): ReactNode {
 }
 
 function Content({ account }: { account: AccountRecord }): ReactNode {
-  const t = useTexts().inbox.accounts;
+  const t = useInboxTexts().accounts;
   const rights = useMailRights() ?? noRights;
   const others = useAccounts().data?.others ?? [];
   const members = useMembers(account.id);
+  /** After each the form begins anew, with what the server has made of it, and without secrets. */
+  const [saves, setSaves] = useState(0);
   const save = useWrite<unknown, Record<string, unknown>>({
     write: (client, values) => client.post('accounts:update', values, { filterByTk: account.id }),
     changes: accountKeys,
-    done: () => toast(t.saved),
+    done: () => {
+      setSaves(saves + 1);
+      toast(t.saved);
+    },
   });
   const isMine = others.every(({ id }) => id !== account.id);
   return (
@@ -80,9 +86,9 @@ function Content({ account }: { account: AccountRecord }): ReactNode {
       {rights.changeAccounts && !members.isPending && (
         <Section title={t.details}>
           <AccountForm
-            key={save.submittedAt}
+            key={saves}
             account={account}
-            members={members.data ?? []}
+            members={members.data ?? null}
             save={save.mutate}
             saving={save.isPending}
             error={save.error}
@@ -96,7 +102,7 @@ function Content({ account }: { account: AccountRecord }): ReactNode {
 
 /** For an administrator who sees an account without its mail. */
 function NotMember({ account }: { account: AccountRecord }): ReactNode {
-  const t = useTexts().inbox.accounts;
+  const t = useInboxTexts().accounts;
   const { data: check } = useCheck();
   const become = useAct({
     write: (client) => client.post(`accounts/${account.id}/members:add`, [check!.id]),
@@ -118,7 +124,7 @@ function NotMember({ account }: { account: AccountRecord }): ReactNode {
 }
 
 function Destroy({ account }: { account: AccountRecord }): ReactNode {
-  const t = useTexts().inbox.accounts;
+  const t = useInboxTexts().accounts;
   const { destroy: act } = useTexts().common;
   const app = useApplication();
   const navigate = useNavigate();

@@ -2,7 +2,7 @@ import { Badge, Group } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { Asked } from '../../data/problem.tsx';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ButtonLink, TextLink } from '../../ui/links.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
@@ -14,7 +14,7 @@ import { useMailRights } from '../rights.ts';
 
 /** The accounts that the user sees; an administrator those of others too. */
 export function AccountsPage(): ReactNode {
-  const t = useTexts().inbox.accounts;
+  const t = useInboxTexts().accounts;
   const app = useApplication();
   const accounts = useAccounts();
   const rights = useMailRights();
@@ -46,7 +46,7 @@ export function AccountsPage(): ReactNode {
 }
 
 function AccountTable({ accounts: { mine, others } }: { accounts: Accounts }): ReactNode {
-  const t = useTexts().inbox.accounts;
+  const t = useInboxTexts().accounts;
   const app = useApplication();
   return (
     <ListTable<Account>

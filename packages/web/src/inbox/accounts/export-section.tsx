@@ -2,7 +2,7 @@ import { Button, Group, Select, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { clientOf, useApplication } from '../../data/application.tsx';
 import { messageOf } from '../../data/problem.tsx';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { saveFile } from '../../ui/save-file.ts';
 import { Section } from '../../ui/section.tsx';
@@ -13,7 +13,7 @@ import type { AccountRecord } from './account-data.ts';
 
 /** The mail of an account, or of one folder, as a file. */
 export function ExportSection({ account }: { account: AccountRecord }): ReactNode {
-  const texts = useTexts().inbox;
+  const texts = useInboxTexts();
   const t = texts.accounts.export;
   const application = useApplication();
   const [folder, setFolder] = useState<string | null>(null);

@@ -3,6 +3,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
 import { detailsOf, useAct, useWrite } from '../../data/use-write.ts';
 import { confirm } from '../../ui/confirm.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
@@ -21,7 +22,8 @@ interface FoldersSectionProps {
 /** The mailboxes of an account: made, renamed, and destroyed when they are empty. */
 export function FoldersSection({ account, mayChange }: FoldersSectionProps): ReactNode {
   const texts = useTexts();
-  const t = texts.inbox.accounts.folders;
+  const inboxTexts = useInboxTexts();
+  const t = inboxTexts.accounts.folders;
   /** Null: none; else the one that gets another name, or a new one. */
   const [named, setNamed] = useState<Mailbox | 'new' | null>(null);
   const destroy = useAct<unknown, Mailbox>({
@@ -51,7 +53,7 @@ export function FoldersSection({ account, mayChange }: FoldersSectionProps): Rea
             {
               title: t.path,
               show: (mailbox) => {
-                const name = texts.inbox.folderName(folderOf(mailbox));
+                const name = inboxTexts.folderName(folderOf(mailbox));
                 return name === mailbox.path ? name : `${name} (${mailbox.path})`;
               },
             },
@@ -105,7 +107,8 @@ interface FolderFormProps {
 
 function FolderForm({ account, mailbox, done }: FolderFormProps): ReactNode {
   const texts = useTexts();
-  const t = texts.inbox.accounts.folders;
+  const inboxTexts = useInboxTexts();
+  const t = inboxTexts.accounts.folders;
   const [path, setPath] = useState(mailbox?.path ?? '');
   const save = useWrite({
     write: (client) => {

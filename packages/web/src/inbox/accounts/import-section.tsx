@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { clientOf, useApplication } from '../../data/application.tsx';
 import { FormProblem } from '../../data/problem.tsx';
 import { forget, leaveIfOver } from '../../data/queries.ts';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ButtonLink } from '../../ui/links.tsx';
 import { Section } from '../../ui/section.tsx';
@@ -24,7 +24,7 @@ interface Import {
 
 /** A file of messages, brought into an account; how far it is, and what became of it. */
 export function ImportSection({ account }: { account: AccountRecord }): ReactNode {
-  const t = useTexts().inbox.accounts.import;
+  const t = useInboxTexts().accounts.import;
   const application = useApplication();
   const [folder, setFolder] = useState('INBOX');
   const [job, setJob] = useState<Import | null>(null);
@@ -79,7 +79,7 @@ export function ImportSection({ account }: { account: AccountRecord }): ReactNod
 }
 
 function Told({ job, stop }: { job: Import; stop: () => void }): ReactNode {
-  const t = useTexts().inbox.accounts.import;
+  const t = useInboxTexts().accounts.import;
   const app = useApplication();
   const { name, size, sent, report, state, error } = job;
   return (

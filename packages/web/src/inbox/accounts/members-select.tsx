@@ -1,12 +1,12 @@
 import { MultiSelect, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { type ReactNode, useState } from 'react';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { type Member, memberName, useFoundUsers } from './account-data.ts';
 
 interface MembersSelectProps {
-  /** Those who are members already. */
-  readonly present: readonly Member[];
+  /** Those who are members already; null where the role does not see them. */
+  readonly present: readonly Member[] | null;
   readonly value: readonly number[];
   readonly change: (members: readonly number[]) => void;
   readonly error: string | undefined;
@@ -14,12 +14,12 @@ interface MembersSelectProps {
 
 /** Users who see the mail of an account; found by name. */
 export function MembersSelect({ present, value, change, error }: MembersSelectProps): ReactNode {
-  const t = useTexts().inbox.accounts;
+  const t = useInboxTexts().accounts;
   const [typed, setTyped] = useState('');
   const [asked] = useDebouncedValue(typed, 150);
   const found = useFoundUsers(asked);
   const [met, setMet] = useState<ReadonlyMap<number, string>>(new Map());
-  if (found.error && !found.data)
+  if (present === null || (found.error && !found.data))
     return <TextInput label={t.members} description={t.membersHidden} value="" disabled readOnly />;
   const names = new Map([
     ...met,

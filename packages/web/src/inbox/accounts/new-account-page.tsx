@@ -2,7 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { useWrite } from '../../data/use-write.ts';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
@@ -10,7 +10,7 @@ import { accountKeys } from './account-data.ts';
 import { AccountForm } from './account-form.tsx';
 
 export function NewAccountPage(): ReactNode {
-  const t = useTexts().inbox.accounts;
+  const t = useInboxTexts().accounts;
   const app = useApplication();
   const navigate = useNavigate();
   const create = useWrite<{ readonly id: number }, Record<string, unknown>>({

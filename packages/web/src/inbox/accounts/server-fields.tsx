@@ -1,6 +1,6 @@
 import { Fieldset, Select, SimpleGrid, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { type ServerDraft, usualPorts } from './account-draft.ts';
 
 interface ServerFieldsProps {
@@ -13,7 +13,7 @@ interface ServerFieldsProps {
 
 /** Where mail comes from, or goes to. */
 export function ServerFields({ kind, server, change, problems }: ServerFieldsProps): ReactNode {
-  const t = useTexts().inbox.accounts;
+  const t = useInboxTexts().accounts;
   const ports = usualPorts[kind];
   const text = (name: 'host' | 'port' | 'user') => ({
     value: server[name],

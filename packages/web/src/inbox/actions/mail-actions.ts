@@ -6,7 +6,7 @@ import { type Client, Failure } from '@tablinum/client';
 import { explainDenied } from '../../data/explain-denied.tsx';
 import { messageOf } from '../../data/problem.tsx';
 import { leaveIfOver } from '../../data/queries.ts';
-import type { Texts } from '../../ui/i18n/texts.tsx';
+import type { InboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { forgetThread, patchThread } from '../data-mail.ts';
 import type { ConversationList } from '../list/conversation-list.ts';
@@ -19,7 +19,7 @@ interface Place {
   readonly list: ConversationList;
   /** Role or path of the folder that is shown, or null where several are. */
   readonly folder: string | null;
-  readonly texts: Texts['inbox'];
+  readonly texts: InboxTexts;
 }
 
 /** An action of e-mails, as a refusal is explained by. */

@@ -1,7 +1,7 @@
 import { Drawer, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { ReactNode } from 'react';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Moment } from '../../ui/moment.tsx';
 import classes from './activity-line.module.css';
@@ -9,7 +9,7 @@ import { useCampaignActivity } from './campaign-activity.ts';
 
 /** The last thing that a campaign did, in one line; behind it those before. Nothing where nothing happened. */
 export function ActivityLine(): ReactNode {
-  const t = useTexts().inbox.activity;
+  const t = useInboxTexts().activity;
   const activities = useCampaignActivity();
   const [opened, panel] = useDisclosure(false);
   const [last] = activities;

@@ -10,7 +10,7 @@ import {
 } from 'react';
 import { clientOf, useApplication } from '../../data/application.tsx';
 import { FormProblem, messageOf } from '../../data/problem.tsx';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { Keys } from '../../ui/keys.tsx';
@@ -34,7 +34,7 @@ interface ComposerProps {
 
 /** A message while it is written. It is saved by itself; closing keeps the draft. */
 export function Composer({ message, accounts, done, again }: ComposerProps): ReactNode {
-  const t = useTexts().inbox.compose;
+  const t = useInboxTexts().compose;
   const application = useApplication();
   const { session, beginning } = message;
   const { kind } = beginning;

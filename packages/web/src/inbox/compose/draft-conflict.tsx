@@ -1,13 +1,13 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import classes from './composer.module.css';
 import type { Conflict, DraftSession } from './draft-session.ts';
 
 /** The draft has gone on elsewhere: both texts stand here until its writer has chosen. */
 export function DraftConflict({ conflict, session }: { conflict: Conflict; session: DraftSession }): ReactNode {
-  const t = useTexts().inbox.compose.conflict;
+  const t = useInboxTexts().compose.conflict;
   const gone = conflict.kind === 'gone';
   return (
     <Alert color="yellow" variant="light" role="alert" icon={<Icon name="warning" />} title={gone ? t.gone : t.title}>

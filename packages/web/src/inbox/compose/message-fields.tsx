@@ -1,6 +1,6 @@
 import { Button, Select, Textarea, TextInput } from '@mantine/core';
 import { type ReactNode, type Ref, useState } from 'react';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import type { Account } from '../mail.ts';
 import classes from './composer.module.css';
 import type { Beginning, DraftSession } from './draft-session.ts';
@@ -18,7 +18,7 @@ interface MessageFieldsProps {
 
 /** From whom, to whom, what about, and what is said. */
 export function MessageFields({ session, written, kind, accounts, accountId, bodyRef }: MessageFieldsProps): ReactNode {
-  const t = useTexts().inbox.compose;
+  const t = useInboxTexts().compose;
   const [copies, setCopies] = useState(false);
   const copying = copies || written.cc.length > 0 || written.bcc.length > 0;
   const recipients = (name: 'to' | 'cc' | 'bcc') => ({

@@ -1,7 +1,7 @@
 import { UnstyledButton } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import type { Shown } from '../inbox-search.ts';
@@ -33,7 +33,7 @@ export function folderOf({ role, path }: Pick<Mailbox, 'role' | 'path'>): string
 
 /** Views over all mail, and the mailboxes of each account. */
 export function FolderPane({ accounts, shown, show }: FolderPaneProps): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const app = useApplication();
   const { account, folder = 'inbox', starred } = shown;
   const inEverything = account === undefined;
@@ -105,7 +105,7 @@ interface EntryProps {
 }
 
 function Entry({ icon, label, count = 0, current, go }: EntryProps): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   return (
     <UnstyledButton
       className={classes.entry}

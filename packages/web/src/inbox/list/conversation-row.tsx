@@ -1,5 +1,5 @@
 import { type MouseEvent, memo, type ReactNode } from 'react';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { type Conversation, nameOf } from '../mail.ts';
 import { fullTime, shortTime } from '../times.ts';
@@ -33,7 +33,7 @@ export const ConversationRow = memo(function ConversationRow({
   select,
   star,
 }: RowProps): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const who = whoOf(row, own) || t.nobody;
   const subject = row.subject || t.noSubject;
   const followed = (event: MouseEvent): void => {

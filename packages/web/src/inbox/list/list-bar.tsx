@@ -1,6 +1,6 @@
 import { Button, Checkbox } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { IconButton } from '../../ui/icon-button.tsx';
 import type { Shown } from '../inbox-search.ts';
 import type { MailRights } from '../rights.ts';
@@ -23,7 +23,7 @@ interface ListBarProps {
 
 /** Above the list: its filters, or what can be done with those that are selected. */
 export function ListBar(props: ListBarProps): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const { selection, loaded, shown, show, rights } = props;
   const { ids } = selection;
   const toggle = (name: 'unread' | 'starred'): void => {

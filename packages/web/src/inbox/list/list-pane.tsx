@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useEffectEvent, useRef } from 'react';
 import { Problem } from '../../data/problem.tsx';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Empty, Waiting } from '../../ui/states.tsx';
 import type { Conversation } from '../mail.ts';
@@ -32,7 +32,7 @@ const rowHeight = 76;
 /** The conversations, as many as somebody scrolls to; only those in view are drawn. */
 export function ListPane(props: ListPaneProps): ReactNode {
   const { list, state, cursor, empty } = props;
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const scroller = useRef<HTMLDivElement>(null);
   const { rows } = state;
   const virtual = useVirtualizer({

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import classes from '../inbox-page.module.css';
 import { addressOf, type Shown } from '../inbox-search.ts';
 import type { Account, Conversation } from '../mail.ts';
@@ -30,7 +30,7 @@ interface ListSectionProps {
 /** The conversations, with what can be done to several at once above them. */
 export function ListSection(props: ListSectionProps): ReactNode {
   const { list, state, accounts, shown, show, selection, cursor, commands, rights, move } = props;
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const application = useApplication();
   const acts = useSteady({
     open: cursor.open,

@@ -2,7 +2,7 @@ import { Modal, UnstyledButton } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { clientOf, useApplication } from '../../data/application.tsx';
 import { messageOf } from '../../data/problem.tsx';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { saveFile } from '../../ui/save-file.ts';
@@ -13,7 +13,7 @@ import classes from './attachment-list.module.css';
 
 /** Files of an e-mail: each can be saved, images and texts looked at. Images that stand in its text are not listed. */
 export function AttachmentList({ attachments }: { attachments: readonly Attachment[] }): ReactNode {
-  const t = useTexts().inbox.attachment;
+  const t = useInboxTexts().attachment;
   const application = useApplication();
   const [shown, setShown] = useState<Attachment | null>(null);
   if (attachments.length === 0) return null;

@@ -5,6 +5,7 @@
 import { Button, useComputedColorScheme } from '@mantine/core';
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { clientOf, useApplication } from '../../data/application.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import type { Attachment } from '../mail.ts';
 import classes from './mail-frame.module.css';
@@ -24,7 +25,7 @@ interface Remote {
 }
 
 export function MailFrame({ email, html, attachments }: MailFrameProps): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const frame = useRef<HTMLIFrameElement>(null);
   const application = useApplication();
   const dark = useComputedColorScheme('light') === 'dark';
@@ -68,7 +69,7 @@ interface RemoteImagesProps {
 /** They wait until the reader asks: whoever sent them learns then that somebody looks. Nothing remembers the answer. */
 function RemoteImages({ asked, failed, ask }: RemoteImagesProps): ReactNode {
   const texts = useTexts();
-  const t = texts.inbox.images;
+  const t = useInboxTexts().images;
   if (failed === 0) return null;
   return (
     <div className={classes.note} role="status">

@@ -1,6 +1,6 @@
 import { Badge, Button, UnstyledButton } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { Face } from '../face.tsx';
@@ -24,7 +24,7 @@ interface MessageProps {
 
 /** One e-mail of a conversation: a line while it is folded, all of it otherwise. */
 export function Message({ email, opened, toggle, star, writeOn }: MessageProps): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const sender = email.from?.[0];
   return (
     <article
@@ -105,7 +105,7 @@ function receivers({ to, cc }: Email, said: (names: string) => string): string {
 }
 
 function Warnings({ warnings, bodyState }: { warnings: readonly string[]; bodyState: string | null }): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const known: Readonly<Record<string, string>> = t.warnings;
   const bodies: Readonly<Record<string, string>> = t.bodyStates;
   const said = [...warnings.map((each) => known[each]), bodies[bodyState ?? '']].filter((each) => each !== undefined);
@@ -123,7 +123,7 @@ function Warnings({ warnings, bodyState }: { warnings: readonly string[]; bodySt
 }
 
 function PlainText({ text }: { text: string }): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const [unfolded, setUnfolded] = useState(false);
   const { said, quoted } = parted(text);
   return (

@@ -1,6 +1,7 @@
 import { Badge, Skeleton } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Asked } from '../../data/problem.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import type { MailActions } from '../actions/mail-actions.ts';
@@ -40,7 +41,7 @@ interface ThreadPaneProps {
 /** A conversation: its e-mails, the oldest first, those that were read folded. Opening it marks it read, where the role may. */
 export function ThreadPane(props: ThreadPaneProps): ReactNode {
   const { id, commands, rights } = props;
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const thread = useThread(id);
   return (
     <section className={classes.pane} aria-label={t.thread} tabIndex={-1}>
@@ -79,7 +80,7 @@ function Messages({
   writeOn,
   writing,
 }: ThreadPaneProps & { readonly thread: Thread }): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const [opened, setOpened] = useState(() => openedAtFirst(thread.emails));
   const seen = useRef(false);
   useEffect(() => {
