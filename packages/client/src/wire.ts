@@ -136,6 +136,8 @@ export interface Event extends EventHead {
   readonly changed?: readonly string[];
   /** As a get by the listener would show it; only where `values` was asked for. */
   readonly record?: RecordValues;
+  /** What somebody published it with. */
+  readonly payload?: unknown;
 }
 
 export interface BatchOperation {

@@ -9,7 +9,7 @@ import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
 import type { MailAccount, MailFlags } from '../../src/mail/store/incoming-mail.ts';
 import { MailIngest } from '../../src/mail/store/ingest.ts';
 import { mailboxPlace } from '../../src/mail/store/mailbox-place.ts';
-import type { TestServer } from './scenario.ts';
+import type { RunningServer } from '../../src/server.ts';
 
 export const noBlobs: BlobStore = {
   put: async () => {},
@@ -42,7 +42,7 @@ export function flagsOf(number: number): MailFlags {
 
 /** Stores copies of parsed messages in an account, a minute of received time apart. Returns messages a second. */
 export async function storeCopies(
-  server: TestServer,
+  server: { readonly running: RunningServer },
   account: MailAccount,
   corpus: readonly ParsedMail[],
   count: number,
