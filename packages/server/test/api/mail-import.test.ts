@@ -218,6 +218,18 @@ describeEngines('messages are brought in', (engine) => {
     rmSync(folder, { recursive: true });
   });
 
+  test('an mbox comes in, and is answered', async () => {
+    const box = [1, 2, 3].map(
+      (n) => `From a@b.example Thu Aug 22 12:36:23 2002\n${rawMail({ id: `m${n}@box.example` })}\n\n`,
+    );
+    const report = await upload(server, 'ann', 1, box.join(''), 'application/mbox');
+    expect(report).toMatchObject({ stored: 3, failed: 0 });
+    const ids = (
+      await server.data('GET /api/emails?filter={"messageId":{"$endsWith":"@box.example"}}', { as: 'ann' })
+    ).map(({ id }: { id: number }) => id);
+    await server.data('POST /api/emails:destroy?force=true', { as: 'ann', body: { ids } });
+  });
+
   test('many at once, into mailboxes that are not there yet, wait for each other and not for ever', async () => {
     const { id } = await server.data('POST /api/accounts:create', { as: 'bob', body: { address: 'many@example.com' } });
     const names = Array.from({ length: 24 }, (_, index) => (index % 3 === 0 ? 'Archive' : `Box ${index}`));

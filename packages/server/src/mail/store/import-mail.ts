@@ -1,3 +1,4 @@
+import { createReadStream, createWriteStream } from 'node:fs';
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -77,8 +78,10 @@ async function* messagesOf({ type, bytes }: Upload): AsyncGenerator<FileMessage>
   if (type !== 'application/mbox') return yield whole(bytes);
   const file = await namelessFile();
   try {
-    await pipeline(bytes, bounded, file.createWriteStream({ autoClose: false }));
-    yield* readMbox(file.createReadStream({ start: 0, autoClose: false }));
+    // By its number: a stream of the handle itself would hold the handle open.
+    const { fd } = file;
+    await pipeline(bytes, bounded, createWriteStream('', { fd, autoClose: false }));
+    yield* readMbox(createReadStream('', { fd, start: 0, autoClose: false }));
   } finally {
     await file.close();
   }
