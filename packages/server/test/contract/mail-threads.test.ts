@@ -176,12 +176,14 @@ describeEngines('conversations of a store', (engine) => {
   test('are made anew as a fresh import has them, whatever became of them', { timeout: 240_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(drawn, { minLength: 2, maxLength: 12 }),
+        fc.uniqueArray(drawn, { minLength: 2, maxLength: 12, selector: ({ day }) => day }),
         fc.infiniteStream(fc.nat()),
         async (all, numbers) => {
           const dice = (): number => numbers.next().value as number;
           const inTime = [...all.keys()].sort((one, other) => all[one]!.day - all[other]!.day);
-          const account = await stored(all, inTime, 5);
+          const ranks = all.map(dice);
+          const asTheyCame = [...all.keys()].sort((one, other) => ranks[one]! - ranks[other]!);
+          const account = await stored(all, asTheyCame, 5);
           await spoil(account, dice);
           const rethread = (): Promise<unknown> =>
             server.data(`POST /api/accounts:rethread?filterByTk=${account.id}`, { as: 'ann' });

@@ -13,7 +13,7 @@ export const sqliteWords: WordIndex = {
     sql`${email}.id IN (SELECT rowid FROM _mail_text WHERE ${matches(expression, accounts)})`,
   page: { table: sql`_mail_text`, key: sql`_mail_text.rowid`, matches },
   has: (key, account, expression) =>
-    sql`EXISTS (SELECT 1 FROM _mail_text WHERE _mail_text MATCH concat('account:("',${account},'")',${expression}) AND _mail_text.rowid=${key})`,
+    sql`EXISTS (SELECT 1 FROM _mail_text WHERE _mail_text MATCH ${alone(account, expression)} AND _mail_text.rowid=${key})`,
   all: (expression, accounts) => sql`SELECT rowid AS id FROM _mail_text WHERE ${matches(expression, accounts)}`,
   // A hundred microseconds each: the index goes through its words from the first on.
   asked: 80,
@@ -21,6 +21,11 @@ export const sqliteWords: WordIndex = {
 
 function matches(expression: Param, accounts: Sql): Sql {
   return sql`_mail_text MATCH (SELECT concat('account:(',ifnull(group_concat(concat('"',a,'"'),' OR '),'"0"'),')',${expression}) FROM (SELECT a FROM (${accounts}) LIMIT 10000))`;
+}
+
+/** What asks one e-mail, whose account is known: without the account, which would take as long again, unless nothing but negations follows. */
+function alone(account: Sql, expression: Param): Sql {
+  return sql`(CASE WHEN substr(${expression},1,5)=' AND ' THEN substr(${expression},6) ELSE concat('account:("',${account},'")',${expression}) END)`;
 }
 
 function rowOf(entry: IndexedWords): ReturnType<typeof sql> {
