@@ -11,6 +11,7 @@ const longest = [
   'contract/audit-chain',
   'web/test/story',
   'web/test/inbox',
+  'web/test/inbox-accounts',
   'web/test/states',
   'web/test/hostile',
   'contract/webhooks',

@@ -46,7 +46,13 @@ async function build(): Promise<void> {
   const assets = join(made, 'assets');
   await Promise.all(readdirSync(assets).map((name) => pack(join(assets, name))));
   rmSync(output, { recursive: true, force: true });
-  renameSync(made, output);
+  try {
+    renameSync(made, output);
+  } catch (error) {
+    // Another one, of the same sources, was faster by a moment.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw error;
+    rmSync(made, { recursive: true });
+  }
 }
 
 async function pack(path: string): Promise<void> {

@@ -1,6 +1,7 @@
 /** Collections and fields: what a developer defines. */
+import type { CollectionOptions } from '@tablinum/server/protocol';
 import type { Transport } from './transport.ts';
-import type { Collection, CollectionOptions, Field, Impact } from './wire.ts';
+import type { Collection, Field, Impact } from './wire.ts';
 
 /** A collection to be made; options may be left out. */
 export interface NewCollection {
@@ -8,13 +9,13 @@ export interface NewCollection {
   readonly title?: string | null;
   readonly description?: string | null;
   readonly fields?: readonly Field[];
-  readonly options?: CollectionOptions;
+  readonly options?: Partial<CollectionOptions>;
 }
 
 export interface CollectionChange {
   readonly title?: string | null;
   readonly description?: string | null;
-  readonly options?: CollectionOptions;
+  readonly options?: Partial<CollectionOptions>;
 }
 
 type OrNull<T> = { readonly [K in keyof T]?: T[K] | null };

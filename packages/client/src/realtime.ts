@@ -101,10 +101,22 @@ export class Realtime {
     const base = this.#options.url ?? (globalThis as { location?: { origin: string } }).location?.origin ?? '';
     const socket = new WebSocket(`${base.replace(/^http/, 'ws').replace(/\/$/, '')}/api/realtime`);
     this.#socket = socket;
-    socket.onopen = () => this.#introduce();
-    socket.onmessage = ({ data }) => this.#hear(JSON.parse(String(data)) as ServerMessage);
+    const isOurs = (): boolean => this.#socket === socket;
+    socket.onopen = () => isOurs() && this.#introduce();
+    socket.onmessage = ({ data }) => isOurs() && this.#hear(JSON.parse(String(data)) as ServerMessage);
     socket.onclose = ({ code }) => this.#lost(socket, code);
     socket.onerror = () => {}; // the close that follows says it all
+  }
+
+  /**
+   * Anew, where nobody knows whether the connection still lives: the machine slept, or the network is another one. Each
+   * subscription goes on from its last event.
+   */
+  reconnect(): void {
+    const before = this.#socket;
+    this.#socket = null;
+    before?.close();
+    this.connect();
   }
 
   /** Ends every subscription and the connection. */

@@ -1,4 +1,5 @@
-/** The shapes of the wire, as far as they are the same for every collection. */
+/** The shapes of the wire, as far as they are the same for every collection; those that the server uses itself are its `protocol/`. */
+import type { CollectionOptions, EventHead, FieldDefinition } from '@tablinum/server/protocol';
 
 /** A record's primary key. */
 export type Key = string | number;
@@ -65,48 +66,9 @@ export interface List<T> {
 }
 
 /** A field as `collections:list` shows it. */
-export interface Field {
-  readonly name: string;
-  readonly type: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly uiSchema?: Readonly<Record<string, unknown>>;
-  readonly required?: boolean;
-  readonly unique?: boolean;
-  readonly index?: boolean;
-  readonly allowNull?: boolean;
-  readonly defaultValue?: unknown;
-  readonly primaryKey?: boolean;
-  readonly autoIncrement?: boolean;
-  readonly maxLength?: number;
-  readonly pattern?: string;
-  readonly min?: number;
-  readonly max?: number;
-  readonly precision?: number;
-  readonly scale?: number;
-  readonly enum?: readonly string[];
-  readonly multiple?: boolean;
-  readonly dateOnly?: boolean;
-  readonly autoNow?: boolean;
-  readonly autoNowAdd?: boolean;
-  readonly target?: string;
-  readonly foreignKey?: string;
-  readonly otherKey?: string;
-  readonly sourceKey?: string;
-  readonly targetKey?: string;
-  readonly through?: string;
-  readonly scopeKey?: string;
-  readonly onDelete?: 'setNull' | 'cascade' | 'restrict';
+export interface Field extends FieldDefinition {
   /** Kept by the server. */
   readonly readOnly?: boolean;
-}
-
-export interface CollectionOptions {
-  readonly timestamps?: boolean;
-  readonly paranoid?: boolean;
-  readonly logging?: boolean;
-  readonly authors?: boolean;
-  readonly indexes?: readonly { readonly fields: readonly string[]; readonly unique?: boolean }[];
 }
 
 /** A collection as `collections:list` shows it. */
@@ -115,7 +77,7 @@ export interface Collection {
   readonly title: string | null;
   readonly description: string | null;
   readonly fields: readonly Field[];
-  readonly options: CollectionOptions;
+  readonly options: Partial<CollectionOptions>;
   /** One of the server's own. */
   readonly system?: boolean;
 }
@@ -169,18 +131,13 @@ export interface HistoryEntry {
 }
 
 /** What happened, as `changes:list` and sockets tell it. */
-export interface Event {
+export interface Event extends EventHead {
   readonly cursor: string;
-  readonly at: string;
-  readonly name: string;
-  readonly resource: string;
-  /** The record's key as text, or what else was changed, such as `albums.title` of a field. */
-  readonly tk: string | null;
-  readonly actor: string | null;
-  readonly requestId: string | null;
   readonly changed?: readonly string[];
   /** As a get by the listener would show it; only where `values` was asked for. */
   readonly record?: RecordValues;
+  /** What somebody published it with. */
+  readonly payload?: unknown;
 }
 
 export interface BatchOperation {

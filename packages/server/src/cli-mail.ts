@@ -1,5 +1,5 @@
 /**
- * `tablinum mail import`: brings an mbox, a Maildir, a folder of .eml files or one message into an account of a running server, over HTTP
+ * `tablinum mail rethread`: makes the conversations of an account anew. `tablinum mail import`: brings an mbox, a Maildir, a folder of .eml files or one message into an account of a running server, over HTTP
  * alone. It may be repeated: what the account has already is counted as a duplicate.
  */
 import { parseArgs } from 'node:util';
@@ -8,6 +8,7 @@ import { kindOfMailSource, readMailSource } from './mail/files/mail-source.ts';
 import { writeMbox } from './mail/files/mbox-writer.ts';
 
 const usage = `Use: tablinum mail import <mbox | maildir | folder | .eml> --account <id or address> [--mailbox <path>] [--app <name>] [--url <address>]
+     tablinum mail rethread --account <id or address> [--app <name>] [--url <address>]
 The credential is TABLINUM_TOKEN; the address is --url or TABLINUM_URL (http://127.0.0.1:4180).`;
 const batchMessages = 200;
 const batchBytes = 8 * 1024 * 1024;
@@ -43,10 +44,26 @@ export async function runMailCommand(words: readonly string[]): Promise<number> 
   });
   const [command, path, ...more] = positionals;
   const token = process.env['TABLINUM_TOKEN'];
-  if (command !== 'import' || path === undefined || more.length > 0 || !values.account || !token)
-    throw new Error(usage);
+  if (!values.account || !token || more.length > 0) throw new Error(usage);
   const target = { url: values.url, token, app: values.app, account: values.account, mailbox: values.mailbox };
+  if (command === 'rethread' && path === undefined) return rethread(target);
+  if (command !== 'import' || path === undefined) throw new Error(usage);
   return importAll(path, target);
+}
+
+async function rethread(target: Target): Promise<number> {
+  const query = new URLSearchParams({ filterByTk: target.account });
+  const response = await fetch(`${target.url}/api/accounts:rethread?${query}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${target.token}`, 'x-app': target.app },
+  });
+  const reply = (await response.json()) as {
+    data?: { readonly conversations: number; readonly changed: number };
+    message?: string;
+  };
+  if (!reply.data) throw new Error(`The server refuses: ${reply.message}`);
+  console.log(`${reply.data.conversations} conversations, ${reply.data.changed} changed`);
+  return 0;
 }
 
 async function importAll(path: string, target: Target): Promise<number> {

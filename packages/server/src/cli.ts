@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { existsSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { loadEnvFile } from 'node:process';
@@ -8,7 +9,7 @@ enableCompileCache();
 const [command = 'start'] = process.argv.slice(2);
 if (command === 'start') await start();
 else if (command === 'mail') await mail();
-else fail(`There is no command "${command}". Use: tablinum start, or tablinum mail import`);
+else fail(`There is no command "${command}". Use: tablinum start, or tablinum mail`);
 
 async function start(): Promise<void> {
   const envFile = existsSync('.env');

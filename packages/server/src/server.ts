@@ -99,6 +99,7 @@ export async function startServer({
     if (rootEmail && rootPassword) await addRoot(main, rootEmail, rootPassword);
   });
   main.webhooks.begin();
+  main.mail.begin();
   const applications = new Applications({
     main,
     common,

@@ -238,8 +238,98 @@ describe.skipIf(chromium === null)('an inbox', () => {
         as: 'ann',
         body: { name: 'campaign.sent', payload: { to: 12 } },
       });
-      await text('Campaign: sent').waitFor();
+      await page.getByRole('button', { name: /^Campaign: sent to: 12/ }).click();
+      await page.getByRole('dialog').getByText('to: 12').waitFor();
+      await page.waitForTimeout(400); // it slides in
+      await expectAccessible(page, 'campaigns');
+      await page.keyboard.press('Escape');
     });
+
+    once('what another tab does shows, and takes its conversation out of the selection', long, async () => {
+      const { id } = await emailOf('At the top');
+      const elsewhere = (action: string, body: object) =>
+        server.data(`POST /api/emails:${action}`, { as: 'ann', body });
+      await row('At the top').getByRole('checkbox').check();
+      await row('Further down').getByRole('checkbox').check();
+      await elsewhere('batchUpdate', { ids: [id], starred: true });
+      await row('At the top').locator('button[aria-pressed=true]').waitFor();
+      await elsewhere('move', { ids: [id], mailbox: 'Sent' });
+      await text('1 selected').waitFor();
+      expect(await row('At the top').count()).toBe(0);
+      await elsewhere('move', { ids: [id], mailbox: 'INBOX' });
+      await row('At the top').waitFor();
+      await page.keyboard.press('Escape');
+      // What was asked for stays, whatever is heard meanwhile.
+      const held = '**/api/emails:batchUpdate*';
+      let go = (): void => {};
+      const waits = new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      await page.route(held, async (route) => {
+        await waits;
+        await route.continue();
+      });
+      await row('Further down').getByRole('button', { name: 'Star' }).click();
+      const other = await emailOf('Further down');
+      await elsewhere('batchUpdate', { ids: [other.id], read: true });
+      await row('Further down').and(page.locator(':not([data-unread])')).waitFor();
+      expect(await row('Further down').locator('button[aria-pressed=true]').count()).toBe(1);
+      go();
+      await expect.poll(async () => (await emailOf('Further down')).starred).toBe(true);
+      await page.unroute(held);
+    });
+
+    once(
+      'a connection that slept goes on from where it stood; where that is lost, all is read again',
+      long,
+      async () => {
+        const sleeper = await openPage(browser, server.running.url);
+        let asleep = false;
+        let listening = 0;
+        const since: unknown[] = [];
+        let lose = (): void => {};
+        await sleeper.page.routeWebSocket('**/api/realtime', (socket) => {
+          const upstream = socket.connectToServer();
+          let dead = false;
+          socket.onMessage((message) => {
+            const said = JSON.parse(String(message));
+            if (said.type === 'subscribe' && said.resource === 'conversations') {
+              since.push(said.since);
+              lose = () => socket.send(JSON.stringify({ type: 'resync', id: said.id, cursor: said.since }));
+            }
+            upstream.send(message);
+          });
+          upstream.onMessage((message) => {
+            dead ||= asleep;
+            listening += String(message).includes('"subscribed"') ? 1 : 0;
+            if (!dead) socket.send(message);
+          });
+        });
+        await sleeper.page.goto(at());
+        await signIn(sleeper.page, 'ann@example.com', 'correct horse');
+        const line = (words: string) => sleeper.page.locator('[data-conversation]').filter({ hasText: words });
+        await line('Further down').waitFor();
+        await expect.poll(() => listening).toBe(4); // conversations, mailboxes, accounts, campaigns
+        asleep = true;
+        const mail = (subject: string) =>
+          arrive({ subject, from: 'New <new@example.net>', id: subject, text: 'Hello' });
+        await mail('While asleep');
+        await sleeper.page.waitForTimeout(300);
+        expect(await line('While asleep').count()).toBe(0);
+        asleep = false;
+        await sleeper.page.evaluate("dispatchEvent(new Event('online'))");
+        await line('While asleep').waitFor();
+        expect(since).toEqual([undefined, expect.any(String)]);
+        const lists: string[] = [];
+        sleeper.page.on(
+          'request',
+          (request) => request.url().includes('conversations:list') && lists.push(request.url()),
+        );
+        lose();
+        await expect.poll(() => lists.some((url) => !url.includes('filterByTk'))).toBe(true);
+        await sleeper.page.context().close();
+      },
+    );
 
     test('offline and back: what came meanwhile is there', long, async () => {
       await page.context().setOffline(true);

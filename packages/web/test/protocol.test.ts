@@ -1,8 +1,8 @@
 import type { Field } from '@tablinum/client';
 import { expect, test } from 'vitest';
+import type { FieldDefinition } from '../../server/src/protocol/definition.ts';
 import { operators } from '../../server/src/protocol/operators.ts';
-import type { FieldDefinition } from '../../server/src/schema/definition.ts';
-import { checkField } from '../../server/src/schema/definition-check.ts';
+import { checkField } from '../../server/src/schema/field-definition-check.ts';
 import { fieldTypes } from '../../server/src/schema/field-types.ts';
 import { keyOptionsOf, optionKinds, optionsOf, typeGroups } from '../src/admin/collections/field-types.ts';
 import { filterOperators, operatorsFor, oppositeOf } from '../src/admin/filter/operators.ts';

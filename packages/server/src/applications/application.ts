@@ -113,7 +113,13 @@ export class Application {
       this.registry.get('users'),
     );
     this.webhooks = this.#webhooksOf(parts);
-    this.mail = new MailStore({ ...parts, application: parts.name, means: parts.mailMeans, changes: this.changes });
+    this.mail = new MailStore({
+      ...parts,
+      application: parts.name,
+      means: parts.mailMeans,
+      changes: this.changes,
+      asServer: (work) => this.current(() => work(this.recordContext(anonymous, null))),
+    });
     this.#snapshot = snapshot({ version: 0, schema: -1 }, new Registry(0, new Map()), { roles: new Map() });
   }
 
@@ -164,7 +170,7 @@ export class Application {
     if (this.#timer) clearInterval(this.#timer);
     await this.#hooks?.close();
     await this.webhooks.close();
-    this.mail.close();
+    await this.mail.close();
     this.withdraw();
     await this.#retention.end();
     await this.#flushUse();

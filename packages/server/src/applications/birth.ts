@@ -5,7 +5,7 @@ import { isoTime } from '../base/clock.ts';
 import { addSystemField, defineCollection } from '../collections/define-collection.ts';
 import { changingTogether } from '../collections/definition-change.ts';
 import type { DefinitionContext } from '../collections/definition-context.ts';
-import type { NewField } from '../collections/resolve-fields.ts';
+import { type NewField, plainFacts } from '../collections/new-field.ts';
 import { findApplication, insertMain } from '../database/application-rows.ts';
 import { bumpVersion, completeCatalogue, createCatalogue, hasCatalogue } from '../database/catalogue.ts';
 import type { Database } from '../database/database.ts';
@@ -19,7 +19,7 @@ import {
   setUserRoles,
   userCount,
 } from '../database/identity-store.ts';
-import type { CollectionDefinition, FieldDefinition } from '../schema/definition.ts';
+import type { CollectionDefinition, FieldDefinition } from '../protocol/definition.ts';
 import type { StoredRelation } from '../schema/load-registry.ts';
 import { isMailResource, mailResources } from '../schema/mail-collections.ts';
 import {
@@ -148,14 +148,12 @@ async function defineSystemCollection(context: DefinitionContext, system: System
   });
 }
 
-const coreFacts = { base: null, notNull: false, kept: false, hidden: false, core: true, references: null };
-
 function systemField({ hidden = false, ...definition }: SystemField): NewField {
-  return { definition, facts: { ...coreFacts, hidden, relation: systemRelation(definition) } };
+  return { definition, facts: { ...plainFacts, core: true, hidden, relation: systemRelation(definition) } };
 }
 
 function plainField({ hidden = false, ...definition }: SystemField): NewField {
-  return { definition, facts: { ...coreFacts, base: definition.name, hidden, relation: null } };
+  return { definition, facts: { ...plainFacts, core: true, base: definition.name, hidden } };
 }
 
 /** The first admin, where nobody is there yet. */

@@ -31,17 +31,17 @@ export async function housekeep({ database, clock, webhooks, mail }: Application
   await webhooks.prune();
   await mail.sweep(now);
   const logins = next === null ? null : Math.max(Date.parse(next), now + leastMilliseconds);
-  if (!webhooks.listening) return { again: logins, wake: logins };
+  if (!webhooks.listening && !mail.removal.running) return { again: logins, wake: logins };
   const again = earlier(logins, now + watchMilliseconds);
   return { again, wake: earlier(logins, now + 2 * watchMilliseconds) };
 }
 
 /** When an application that is about to be closed is to be opened again without being asked for; null: not at all. */
-export async function reopening({ database, clock, webhooks }: Application): Promise<number | null> {
+export async function reopening({ database, clock, webhooks, mail }: Application): Promise<number | null> {
   const now = clock.now();
   const next = await deleteExpiredLogins(database, isoTime(now));
   const logins = next === null ? null : Math.max(Date.parse(next), now + leastMilliseconds);
-  return earlier(logins, await webhooks.nextDue());
+  return earlier(earlier(logins, await webhooks.nextDue()), mail.removal.running ? now : null);
 }
 
 function earlier(one: number | null, other: number | null): number | null {

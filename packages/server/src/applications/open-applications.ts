@@ -154,6 +154,7 @@ export class OpenApplications {
       application = await this.#made(row, () => this.#requireServed(name));
       await this.#wake(application, row, stage);
       application.webhooks.begin();
+      application.mail.begin();
     } catch (error) {
       await application?.close().catch(nothing);
       throw await this.#failed(name, stage.name, error);
@@ -216,7 +217,8 @@ export class OpenApplications {
 
   /** Notes when one that is being closed has something to do next. Its webhooks may have been paused or gone since. */
   async #scheduleReopening(application: Application): Promise<void> {
-    if (application.webhooks.listening) await this.#setWake(application, await reopening(application));
+    const { webhooks, mail } = application;
+    if (webhooks.listening || mail.removal.running) await this.#setWake(application, await reopening(application));
   }
 
   async #setWake({ name }: Application, at: number | null): Promise<void> {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Logger } from './logger.ts';
 import { PlacedSealer, type SealPlace } from './seal.ts';
@@ -48,23 +48,58 @@ export class MailSecrets {
   }
 }
 
-/** The key in a file, which nobody else may read; made where there is none. */
+/** Less is none that this server has made: the file was cut short, or emptied. */
+const shortestKey = 32;
+
+/**
+ * The key in a file, which nobody else may read; made where there is none. File and name are on the disk before anything is
+ * sealed under it.
+ *
+ * @throws Error where the file is there and holds no key: under an empty one anybody could open what was sealed.
+ */
 function keyIn(file: string): string {
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'ENOENT') throw error;
-  }
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const there = readKey(file);
+  if (there !== null) return there;
+  const folder = dirname(file);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const key = randomBytes(48).toString('base64url');
   try {
-    const made = openSync(file, 'wx', 0o600);
-    writeSync(made, `${key}\n`);
-    fsyncSync(made);
-    closeSync(made);
+    writeWhole(file, `${key}\n`);
   } catch (error) {
-    if ((error as { code?: string }).code !== 'EEXIST') throw error;
-    return readFileSync(file, 'utf8').trim(); // another server was first
+    const other = (error as { code?: string }).code === 'EEXIST' ? readKey(file) : null; // another server was first
+    if (other === null) throw error;
+    return other;
   }
+  const held = openSync(folder, 'r');
+  fsyncSync(held);
+  closeSync(held);
   return key;
+}
+
+function readKey(file: string): string | null {
+  let key: string;
+  try {
+    key = readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ENOENT') return null;
+    throw error;
+  }
+  if (key.length >= shortestKey) return key;
+  throw new Error(
+    `${file} holds no whole key. Put it back from a backup; or remove it, and give the passwords of mail accounts anew`,
+  );
+}
+
+/** A new file with all of a text, on the disk; none where that fails. */
+function writeWhole(file: string, text: string): void {
+  const made = openSync(file, 'wx', 0o600);
+  try {
+    writeSync(made, text);
+    fsyncSync(made);
+  } catch (error) {
+    rmSync(file, { force: true });
+    throw error;
+  } finally {
+    closeSync(made);
+  }
 }

@@ -3,9 +3,11 @@
  * as they are durable: nothing is told to anyone that a crash could take back.
  */
 import { type Database, fixed, type Transaction } from '../database/database.ts';
+import type { Published } from '../database/delivery-rows.ts';
+import { isLookedThrough, movedPositions } from '../database/outbox-position.ts';
 import { type BindEnvironment, listValue, literal, type Param, type Sql, sql, value } from '../database/sql.ts';
-import { isLookedThrough, movedPositions, type Published } from '../database/webhook-rows.ts';
 import type { Caller } from '../identity/caller.ts';
+import type { EventHead } from '../protocol/event.ts';
 import type { Storage } from '../schema/field-type.ts';
 import { actOf, noteAct } from './acts.ts';
 import { beginning, decodeCursor, encodeCursor, markOf } from './cursor.ts';
@@ -25,15 +27,9 @@ export interface NewEvents {
   readonly by: Caller | null;
 }
 
-export interface LoggedEvent {
+export interface LoggedEvent extends EventHead {
   /** Its place in the log; see cursor.ts. */
   readonly position: string;
-  readonly at: string;
-  readonly name: string;
-  readonly resource: string;
-  readonly tk: string | null;
-  readonly actor: string | null;
-  readonly requestId: string | null;
   readonly changed: readonly string[];
   /** Of a published event; else undefined. */
   readonly payload: unknown;

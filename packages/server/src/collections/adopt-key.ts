@@ -5,7 +5,7 @@ import { invalidDefinition } from '../protocol/api-error.ts';
 import { type Collection, columnsOf, type Field, fieldOf, makeCollection, type Registry } from '../schema/registry.ts';
 import { logged, runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
-import type { NewField } from './resolve-fields.ts';
+import type { NewField } from './new-field.ts';
 import { columnDefinition, indexesOf, indexOfField } from './storage.ts';
 
 /**

@@ -3,7 +3,7 @@
  * changed; what the set does not name stays as it is, so that applying a set twice changes nothing.
  */
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
-import type { CollectionDefinition, FieldDefinition, IndexDefinition } from '../schema/definition.ts';
+import type { CollectionDefinition, FieldDefinition, IndexDefinition } from '../protocol/definition.ts';
 import { type CollectionChange, isAddedKey, type WantedCollection } from '../schema/definition-check.ts';
 import { fieldTypes } from '../schema/field-types.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';

@@ -8,8 +8,8 @@ import { countNulls, countRepeated } from '../database/column-data.ts';
 import type { Transaction } from '../database/database.ts';
 import type { Sql } from '../database/sql.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
-import type { FieldDefinition } from '../schema/definition.ts';
-import { checkField } from '../schema/definition-check.ts';
+import type { FieldDefinition } from '../protocol/definition.ts';
+import { checkField } from '../schema/field-definition-check.ts';
 import { typeOf } from '../schema/field-types.ts';
 import { changedRegistry, columnNameOf, type FieldFacts } from '../schema/load-registry.ts';
 import { fieldNameProblem } from '../schema/names.ts';
@@ -22,6 +22,7 @@ import { relationsOn } from './relation-needs.ts';
 import { renameField } from './rename-field.ts';
 import { columnDefinition, indexesOf, indexOfField } from './storage.ts';
 import { storedFacts } from './stored-facts.ts';
+import { refuseUngiven, requireFreeName } from './system-fields.ts';
 
 /** Properties by which a field is only described. */
 const words = new Set(['title', 'description', 'uiSchema']);
@@ -39,6 +40,7 @@ export async function changeField(
   const { newName = name, ...properties } = changes;
   checkNewName(newName, name, collection);
   const definition = changed(field, properties);
+  refuseUngiven(collection, definition);
   if (typeOf(definition).relation !== field.type.relation)
     throw invalidDefinition({ type: 'A field with values does not become a relation; make the relation beside it.' });
   refuseWhatRelationsNeed(context, collection, field, definition);
@@ -52,8 +54,7 @@ export async function changeField(
 function checkNewName(newName: unknown, name: string, collection: Collection): void {
   const problem = fieldNameProblem(newName);
   if (problem) throw invalidDefinition({ newName: problem });
-  if (newName !== name && collection.byName.has(newName as string))
-    throw new ApiError('FIELD_EXISTS', `${collection.name} has a field "${String(newName)}" already.`);
+  if (newName !== name) requireFreeName(collection, newName as string);
 }
 
 /** The definition with its changes, checked whole; null takes a property away. */

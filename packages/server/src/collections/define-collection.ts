@@ -2,12 +2,12 @@
  * Makes collections and fields: catalogue rows and storage in one transaction, so that a definition is wholly there or
  * wholly absent. Enters a checked definition; refuses names that exist and relations that do not hold.
  */
-import { insertCollection, insertField, markChanged, nameTable } from '../database/catalogue.ts';
+import { insertCollection, insertFields, markChanged, nameTable } from '../database/catalogue.ts';
 import type { Transaction } from '../database/database.ts';
 import { renumber } from '../database/positions.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
+import type { CollectionDefinition, FieldDefinition } from '../protocol/definition.ts';
 import { placeOf } from '../records/places.ts';
-import type { CollectionDefinition, FieldDefinition } from '../schema/definition.ts';
 import { isAddedKey } from '../schema/definition-check.ts';
 import { collectionOf, type FieldRow } from '../schema/load-registry.ts';
 import { physicalName } from '../schema/names.ts';
@@ -18,9 +18,11 @@ import { changing, logged, runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { fillNewColumn } from './fill-column.ts';
 import { keptFields } from './kept-fields.ts';
-import { type NewField, resolveFields } from './resolve-fields.ts';
+import type { NewField } from './new-field.ts';
+import { resolveFields } from './resolve-fields.ts';
 import { columnDefinition, indexesOf, indexOfField } from './storage.ts';
 import { storedFacts } from './stored-facts.ts';
+import { refuseUngiven, requireFreeName } from './system-fields.ts';
 
 /** How a collection is born: people define plain ones; the system's own have fixed table names and core fields. */
 export interface Birth {
@@ -104,8 +106,8 @@ export async function addField(
   const { registry } = context;
   const collection = registry.find(collectionName);
   if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${collectionName.slice(0, 60)}".`);
-  if (collection.byName.has(definition.name))
-    throw new ApiError('FIELD_EXISTS', `${collectionName} has a field "${definition.name}" already.`);
+  requireFreeName(collection, definition.name);
+  refuseUngiven(collection, definition);
   const { scopeKey } = definition;
   if (scopeKey !== undefined && !collection.byName.get(scopeKey)?.type.sortable)
     throw invalidDefinition({ scopeKey: `"${scopeKey}" is no field by which places are told apart.` });
@@ -187,12 +189,9 @@ async function storeFields(
   collectionId: number,
   fields: readonly NewField[],
 ): Promise<FieldRow[]> {
-  const rows: FieldRow[] = [];
-  for (const { definition, facts } of fields) {
-    const parts = { collectionId, name: definition.name, definition, facts };
-    rows.push({ ...parts, id: await insertField(context.database, transaction, parts) });
-  }
-  return rows;
+  const rows = fields.map(({ definition, facts }) => ({ collectionId, name: definition.name, definition, facts }));
+  const ids = await insertFields(context.database, transaction, rows);
+  return rows.map((row, index) => ({ ...row, id: ids[index]! }));
 }
 
 /** Adds the foreign key that a relation needs in another collection. */
@@ -216,6 +215,7 @@ async function growCollection(
   registry: Registry,
 ): Promise<void> {
   const { dialect } = context.database;
+  for (const { definition } of fields) requireFreeName(collection, definition.name);
   const rows = await storeFields(context, transaction, collection.id, fields);
   await markChanged(context.database, transaction, collection.id);
   const { fields: made } = collectionOf({ ...collection }, [...keyRow(collection), ...rows]);

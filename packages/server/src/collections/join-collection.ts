@@ -1,6 +1,6 @@
-import type { CollectionDefinition } from '../schema/definition.ts';
+import type { CollectionDefinition } from '../protocol/definition.ts';
 import type { Collection, JoinFields } from '../schema/registry.ts';
-import type { NewField } from './resolve-fields.ts';
+import { type NewField, plainFacts } from './new-field.ts';
 
 /** A join collection about to be made. */
 export interface NewJoin {
@@ -17,15 +17,7 @@ export function joinName(one: string, other: string): string {
 /** A join has a key of its own and names each pair once. */
 export function joinFields({ collection, sourceField, targetField }: JoinFields, sides: readonly NewField[]): NewJoin {
   const id = { name: 'id', type: 'integer', primaryKey: true, autoIncrement: true } as const;
-  const facts = {
-    base: 'id',
-    notNull: true,
-    kept: false,
-    hidden: false,
-    core: false,
-    references: null,
-    relation: null,
-  };
+  const facts = { ...plainFacts, base: 'id', notNull: true };
   const fields = [{ definition: id, facts }, ...sides];
   const options = {
     timestamps: false,

@@ -1,6 +1,6 @@
-import type { CollectionOptions, FieldDefinition } from '../schema/definition.ts';
+import type { CollectionOptions, FieldDefinition } from '../protocol/definition.ts';
 import type { FieldFacts } from '../schema/load-registry.ts';
-import type { NewField } from './resolve-fields.ts';
+import { type NewField, plainFacts } from './new-field.ts';
 
 /** The fields that the server keeps in a collection with these options: readable, never written by clients. */
 export function keptFields({ timestamps, authors, paranoid }: CollectionOptions, core: boolean): NewField[] {
@@ -35,15 +35,6 @@ function author(name: string): NewField[] {
 function kept(definition: FieldDefinition, facts: Partial<FieldFacts>): NewField {
   return {
     definition,
-    facts: {
-      base: definition.name,
-      notNull: false,
-      kept: true,
-      hidden: false,
-      core: false,
-      references: null,
-      relation: null,
-      ...facts,
-    },
+    facts: { ...plainFacts, base: definition.name, kept: true, ...facts },
   };
 }

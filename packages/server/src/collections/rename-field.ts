@@ -1,6 +1,6 @@
 import { updateField, updateOptions } from '../database/catalogue.ts';
 import type { Transaction } from '../database/database.ts';
-import type { FieldDefinition } from '../schema/definition.ts';
+import type { FieldDefinition } from '../protocol/definition.ts';
 import type { FieldFacts } from '../schema/load-registry.ts';
 import type { Collection, Field } from '../schema/registry.ts';
 import type { DefinitionContext } from './definition-context.ts';

@@ -1,8 +1,9 @@
 /** The catalogue's own statements: versions and definitions of an application. */
 import { type BoundStatement, type Database, fixed, type Row, type Transaction } from './database.ts';
 import type { Dialect } from './dialect.ts';
+import { type Columns, insertRows } from './row-insert.ts';
 import { run } from './run-statement.ts';
-import { sql, value } from './sql.ts';
+import { type Sql, sql, value } from './sql.ts';
 
 export interface StoredCollection {
   readonly id: number;
@@ -156,14 +157,23 @@ export async function updateOptions(
   );
 }
 
-export async function insertField(
+const fieldColumns: Columns = [
+  ['collection_id', 'integer'],
+  ['name', 'text'],
+  ['definition', 'json'],
+  ['facts', 'json'],
+];
+
+/** Inserts fields; returns their ids in the same order. */
+export async function insertFields(
   database: Database,
   transaction: Transaction,
-  parts: Omit<StoredField, 'id'>,
-): Promise<number> {
-  const insert = sql`INSERT INTO _fields (collection_id,name,definition,facts) VALUES (${value('integer', parts.collectionId)},${value('text', parts.name)},${value('json', parts.definition)},${value('json', parts.facts)}) RETURNING id`;
-  const [row] = await run(database, transaction, insert);
-  return Number(row![0]);
+  fields: readonly Omit<StoredField, 'id'>[],
+): Promise<number[]> {
+  const rows = fields.map(({ collectionId, name, definition, facts }) => [collectionId, name, definition, facts]);
+  const statement = (insert: Sql): Promise<Row[]> => run(database, transaction, insert);
+  const ids = await insertRows(statement, database.dialect, '_fields', fieldColumns, rows, sql` RETURNING id`);
+  return ids.map((row) => Number(row[0]));
 }
 
 export async function updateField(

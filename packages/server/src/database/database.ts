@@ -41,6 +41,11 @@ export interface Database {
   changeCounter(tables: readonly string[]): number | null;
   /** Runs `work` while no other server on this store runs such work: for what is made once, at a start. */
   alone<T>(work: () => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` unless other work of that name is under way, here or on another server; null then. Whoever dies lets go. No transaction
+   * is held by it.
+   */
+  unlessUnderWay<T>(name: string, work: () => Promise<T>): Promise<T | null>;
   close(): Promise<void>;
 }
 

@@ -78,6 +78,12 @@ export interface WordIndex {
     readonly key: Sql;
     matches(expression: Param, accounts: Sql): Sql;
   } | null;
+  /** Whether one e-mail, by its key and its account, has the terms: asked for each by itself, so that who has found enough asks no more. */
+  has(key: Sql, account: Sql, expression: Param): Sql;
+  /** A query for the keys of all e-mails that have the terms, those of other accounts among them. */
+  all(expression: Param, accounts: Sql): Sql;
+  /** How many records of a list are worth asking one at a time before all that have the words are looked up. A multiple of ten. */
+  readonly asked: number;
 }
 
 /** How one engine spells what the compilers mean. Pure: no connection, no state. */

@@ -31,17 +31,20 @@ export async function tryKey(database: Database, transaction: Transaction, of: R
   return row![0] === true;
 }
 
-/** @param since what is older is over. */
+/**
+ * @param transaction null: as it is committed.
+ * @param since what is older is over.
+ */
 export async function findReply(
   database: Database,
-  transaction: Transaction,
+  transaction: Transaction | null,
   of: ReplyKey,
   since: string,
 ): Promise<KeptReply | null> {
-  const [row] = await writing(
-    database,
-    transaction,
-  )(sql`SELECT request,power,ended,reply FROM _replies WHERE ${these(of)} AND at>${value('datetime', since)}`);
+  const run = transaction ? writing(database, transaction) : reading(database);
+  const [row] = await run(
+    sql`SELECT request,power,ended,reply FROM _replies WHERE ${these(of)} AND at>${value('datetime', since)}`,
+  );
   if (!row) return null;
   const [request, power, ended, reply] = row;
   return { request: request as string, power: power as string, ended: Boolean(ended), reply: reply as string | null };

@@ -2,6 +2,7 @@
  * What extensions are written against: a module in the folder `EXTENSIONS_DIR` has one as its default export. It imports
  * this file as `@tablinum/server/extension`, and nothing else of the server.
  */
+import type { EventHead } from '../protocol/event.ts';
 
 /** An extension of the server. It runs in the server's own process, with all of its power: it is code, not data. */
 export interface Extension {
@@ -68,15 +69,8 @@ export interface AfterHook {
   run(event: HappenedEvent): void | Promise<void>;
 }
 
-export interface HappenedEvent {
+export interface HappenedEvent extends EventHead {
   readonly application: string;
-  readonly at: string;
-  readonly name: string;
-  readonly resource: string;
-  /** Null where the event is about no record. */
-  readonly tk: string | null;
-  readonly actor: string | null;
-  readonly requestId: string | null;
   readonly changed: readonly string[];
   /** Of an event that somebody published, such as `campaign.sent`; else undefined. */
   readonly payload?: unknown;

@@ -5,9 +5,12 @@ import { destroyEmails, moveEmails } from '../mail/store/move-mail.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { requestByKeys } from '../protocol/request-normaliser.ts';
 import { accountInSight } from '../records/mail-account.ts';
-import { requireGrant } from '../records/read-records.ts';
+import { missing, requireGrant } from '../records/read-records.ts';
+import type { RecordContext } from '../records/record-context.ts';
+import { recordsInSight, sightOf } from '../records/records-in-sight.ts';
 import { rulesOf } from '../records/system/rules-of.ts';
 import { updateRecords } from '../records/write-records.ts';
+import { isMailboxPath, mailboxPathForm } from '../schema/mailbox-path.ts';
 import { type Answer, type Call, contextOf, type SystemAction } from './call.ts';
 import { mediaTypeUnsupported } from './error-reply.ts';
 import { isTrial, knownParameters } from './known-parameters.ts';
@@ -16,7 +19,7 @@ import { runExport } from './mail-export.ts';
 import { runGetImage } from './mail-image.ts';
 import { runGetAttachment, runGetConversation, runGetEmail, runGetRaw } from './mail-reads.ts';
 import { bodyOf, refuseFiltered } from './mail-request.ts';
-import { performWrite } from './perform-write.ts';
+import { performWrite, type WriteManner } from './perform-write.ts';
 
 /** Mail, beside the generated actions. */
 export const mailActions: Readonly<Record<string, SystemAction>> = {
@@ -28,40 +31,77 @@ export const mailActions: Readonly<Record<string, SystemAction>> = {
   'attachments:get': { reads: true, run: runGetAttachment },
   ...composeActions,
   'emails:import': { reads: false, run: runImport },
+  'accounts:rethread': { reads: false, run: runRethread },
   'emails:move': { reads: false, keepsReply: true, run: runMove },
   'emails:destroy': { reads: false, keepsReply: true, run: runDestroy },
   'emails:batchUpdate': { reads: false, keepsReply: true, run: runBatchUpdate },
 };
 
 const mostKeys = 1000;
+/** As many are changed while the event loop waits: some milliseconds. */
+const mostKeysAtOnce = 20;
 
 /** Stores the messages of an upload: one raw message, or an mbox of any length. */
 async function runImport(call: Call): Promise<Answer> {
   const { application, upload, caller, requestId } = call;
   const context = contextOf(call);
-  requireGrant(context, context.registry.get('emails'), 'create');
+  requireWholeWriter(context);
   const { account: named, mailbox = 'INBOX' } = knownParameters(call, ['account', 'mailbox'], false);
   if (typeof named !== 'string' || named === '')
     throw new ApiError('PARAMETER_INVALID', 'account: name the account by its id or its address.');
-  if (typeof mailbox !== 'string' || mailbox === '' || mailbox.length > 1000)
-    throw new ApiError('PARAMETER_INVALID', 'mailbox: give the path of a mailbox, at most 1000 characters.');
+  if (!isMailboxPath(mailbox)) throw new ApiError('PARAMETER_INVALID', `mailbox: give ${mailboxPathForm}.`);
   if (!upload) throw mediaTypeUnsupported('Upload one message/rfc822, or an application/mbox.');
   const account = await accountInSight(context, named);
   refuseFiltered(context);
-  const place = await mailboxPlace(application.database, account.id, mailbox);
+  const place = await mailboxPlace(context, account.id, mailbox);
   const report = await importMail(application.mail, account, place, upload, { actor: actorOf(caller), requestId });
   return { data: JSON.stringify(report) };
 }
 
+/** A message says something of every field: it is brought in by who may write them all. */
+function requireWholeWriter(context: RecordContext): void {
+  const emails = context.registry.get('emails');
+  const grant = requireGrant(context, emails, 'create');
+  const denied = emails.fields.find((field) => field.core && !field.hidden && !grant.may(field));
+  if (denied)
+    throw new ApiError('FIELD_DENIED', `The role may not write "${denied.name}" of emails, and so bring none in.`);
+}
+
+/** Makes the conversations of an account anew; others go on meanwhile. */
+async function runRethread(call: Call): Promise<Answer> {
+  const { application, caller, requestId } = call;
+  const context = contextOf(call);
+  const accounts = context.registry.get('accounts');
+  const grant = requireGrant(context, accounts, 'update');
+  const { filterByTk } = knownParameters(call, ['filterByTk'], false);
+  bodyOf(call, []);
+  if (filterByTk === undefined) throw new ApiError('TARGET_MISSING', 'Name the account by filterByTk.');
+  const account = await accountInSight(context, String(filterByTk));
+  const named = { ...context, grants: `${context.grants} rethread` };
+  const reached = await recordsInSight(named, accounts, { ...grant, may: () => true }, sightOf(null), [account.id]);
+  if (reached.size === 0) throw missing(accounts, grant);
+  const made = await application.mail.rethread(account, { actor: actorOf(caller), requestId });
+  if (made) return { data: JSON.stringify(made) };
+  throw new ApiError(
+    'RETHREAD_RUNNING',
+    'The conversations of this account are being made anew already; wait for that.',
+    {
+      retryAfter: 5,
+    },
+  );
+}
+
 async function runMove(call: Call): Promise<Answer> {
   const context = contextOf(call);
-  requireGrant(context, context.registry.get('emails'), 'update');
+  const emails = context.registry.get('emails');
+  if (!requireGrant(context, emails, 'update').may(emails.byName.get('mailbox')!))
+    throw new ApiError('FIELD_DENIED', 'The role may not write "mailbox" of emails, and so not move them.');
   const { dryRun, filterByTk } = knownParameters(call, ['filterByTk']);
   const { mailbox, ...rest } = bodyOf(call, ['ids', 'mailbox']);
   if (typeof mailbox !== 'number' && (typeof mailbox !== 'string' || mailbox === ''))
     throw new ApiError('BODY_INVALID', 'mailbox: name the mailbox by its path, its role or its id.');
   const keys = keysOf(filterByTk, rest['ids']);
-  return performWrite(call, context, { dryRun: isTrial({ dryRun }), joined: true }, async (inside) => ({
+  return performWrite(call, context, mannerOf(keys, dryRun), async (inside) => ({
     data: String(await moveEmails(inside, keys, mailbox)),
   }));
 }
@@ -71,7 +111,7 @@ async function runDestroy(call: Call): Promise<Answer> {
   requireGrant(context, context.registry.get('emails'), 'destroy');
   const { dryRun, filterByTk, force } = knownParameters(call, ['filterByTk', 'force']);
   const keys = keysOf(filterByTk, bodyOf(call, ['ids'])['ids']);
-  return performWrite(call, context, { dryRun: isTrial({ dryRun }), joined: true }, async (inside) => ({
+  return performWrite(call, context, mannerOf(keys, dryRun), async (inside) => ({
     data: String(await destroyEmails(inside, keys, isTrial({ dryRun: force }))),
   }));
 }
@@ -84,10 +124,15 @@ async function runBatchUpdate(call: Call): Promise<Answer> {
   const { dryRun, filterByTk } = knownParameters(call, ['filterByTk']);
   const { ids, ...values } = bodyOf(call, null);
   const keys = keysOf(filterByTk, ids);
-  return performWrite(call, context, { dryRun: isTrial({ dryRun }), joined: true }, async (inside) => {
+  return performWrite(call, context, mannerOf(keys, dryRun), async (inside) => {
     const { data } = await updateRecords(inside, emails, requestByKeys('update', keys), values, null, rulesOf(emails));
     return { data };
   });
+}
+
+/** Changes of many e-mails run off the event loop. */
+function mannerOf(keys: readonly number[], dryRun: unknown): WriteManner {
+  return { dryRun: isTrial({ dryRun }), joined: true, heavy: keys.length > mostKeysAtOnce };
 }
 
 /** The e-mails that a request names, in its query or as `ids` in its body. */

@@ -28,6 +28,7 @@ import { matchOf } from './if-match.ts';
 import { isTrial, knownParameters } from './known-parameters.ts';
 import { runGetEmail } from './mail-reads.ts';
 import { bodyOf, refuseFiltered } from './mail-request.ts';
+import { keptAnswer } from './once.ts';
 import { performWrite } from './perform-write.ts';
 
 export const composeActions: Readonly<Record<string, SystemAction>> = {
@@ -57,6 +58,8 @@ async function runSaveDraft(call: Call): Promise<Answer> {
   const key = draftKey(filterByTk, id);
   const written = readWritten(rest);
   requireWritable(context, key === null ? 'create' : 'update', rest);
+  const known = await keptAnswer(call);
+  if (known) return known;
   const begun = await beginning(call, context, key, account);
   const ready = await readyOf(call, context, begun, written, true);
   return stored(call, context, ready, { dryRun }, async (inside) => {
@@ -115,6 +118,8 @@ async function runSend(call: Call): Promise<Answer> {
   const at = sendTime(sendAt, context.clock.now());
   const written = readWritten(rest);
   requireWritable(context, 'create', rest);
+  const known = await keptAnswer(call);
+  if (known) return known;
   const begun = await beginning(call, context, key, account);
   const ready = await readyOf(call, context, begun, written, false);
   return stored(call, context, ready, { dryRun }, (inside) => queued(call, inside, ready, at));

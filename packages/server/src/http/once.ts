@@ -83,6 +83,17 @@ export async function onceTogether(
 }
 
 /**
+ * The reply that is kept for a request, for writes that look at something before their transaction which they take away:
+ * a draft that was sent is there no more when its sending is asked for again. Null where nothing is kept.
+ */
+export async function keptAnswer(call: Call): Promise<Answer | null> {
+  if (!call.once || call.inside || call.parameters()['dryRun'] !== undefined) return null;
+  const of = ownKey(call);
+  const known = of && (await findReply(call.application.database, null, of, oldest(call.application)));
+  return known ? replayOf(known, call) : null;
+}
+
+/**
  * Runs a write that has transactions of its own: the key is taken before, and the reply kept after. A request whose end was
  * never heard of stays unanswered: it may have been done.
  */

@@ -1,6 +1,7 @@
 import { isoTime } from '../base/clock.ts';
 import { makeWebhookSecret } from '../base/webhook-secret.ts';
-import { findWebhook, replayDeliveries } from '../database/webhook-rows.ts';
+import { replayDeliveries } from '../database/delivery-rows.ts';
+import { findWebhook } from '../database/webhook-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { missing, requireGrant } from '../records/read-records.ts';

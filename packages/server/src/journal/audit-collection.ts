@@ -1,5 +1,5 @@
 import { auditTable } from '../database/audit-rows.ts';
-import type { FieldDefinition } from '../schema/definition.ts';
+import type { FieldDefinition } from '../protocol/definition.ts';
 import { collectionOf } from '../schema/load-registry.ts';
 import { type Collection, Registry } from '../schema/registry.ts';
 

@@ -5,7 +5,10 @@ import type { OutboundClient } from '../base/outbound.ts';
 import { hostProblem, type OutboundAllow } from '../base/outbound-address.ts';
 import { sweepBlobs, unreferredMilliseconds } from './blobs/sweep-blobs.ts';
 import { RemoteImages } from './remote-images.ts';
+import { AccountRemoval, type AccountRemovalParts } from './store/account-removal.ts';
+import type { IngestBy, MailAccount } from './store/incoming-mail.ts';
 import { type IngestParts, MailIngest } from './store/ingest.ts';
+import { type Rethreaded, Rethreading } from './store/rethread.ts';
 
 /** What the mail of every application of a server shares. */
 export interface MailMeans {
@@ -17,7 +20,7 @@ export interface MailMeans {
   readonly outbound: Pick<OutboundClient, 'get'>;
 }
 
-export interface MailStoreParts extends Omit<IngestParts, 'parser'> {
+export interface MailStoreParts extends Omit<IngestParts, 'parser'>, Pick<AccountRemovalParts, 'asServer'> {
   readonly application: string;
   readonly means: MailMeans;
 }
@@ -26,6 +29,7 @@ export class MailStore {
   readonly ingest: MailIngest;
   readonly blobs: BlobStore;
   readonly images: RemoteImages;
+  readonly removal: AccountRemoval;
   readonly #parts: MailStoreParts;
   #sweptAt = 0;
 
@@ -34,6 +38,17 @@ export class MailStore {
     this.ingest = new MailIngest({ ...parts, parser: parts.means.parser });
     this.blobs = parts.blobs;
     this.images = new RemoteImages(parts.means.outbound);
+    this.removal = new AccountRemoval(parts);
+  }
+
+  /** Goes on with what an earlier run left. */
+  begin(): void {
+    this.removal.begin();
+  }
+
+  /** Accounts were destroyed: what is in them goes from now on. */
+  takeAway(): void {
+    void this.removal.wake();
   }
 
   /** What is wrong with the host of a mail server; null: nothing. */
@@ -51,6 +66,12 @@ export class MailStore {
     return this.#parts.means.secrets.open(sealed, { application: this.#parts.application, record, field });
   }
 
+  /** Makes the conversations of an account anew; null where somebody is at it already. @throws ApiError 404 where it is destroyed meanwhile. */
+  rethread(account: MailAccount, by: IngestBy): Promise<Rethreaded | null> {
+    const { database } = this.#parts;
+    return database.unlessUnderWay(`rethread ${account.id}`, () => new Rethreading(this.#parts, account, by).run());
+  }
+
   /** Removes bytes that nothing refers to any more, once a day. @param now milliseconds since the epoch. */
   async sweep(now: number): Promise<void> {
     if (now - this.#sweptAt < unreferredMilliseconds) return;
@@ -58,8 +79,9 @@ export class MailStore {
     await sweepBlobs(this.#parts.database, this.#parts.blobs, now);
   }
 
-  /** Nothing is stored any more. */
-  close(): void {
+  /** Nothing is stored any more, and nothing taken away. */
+  async close(): Promise<void> {
     this.ingest.close();
+    await this.removal.end();
   }
 }

@@ -1,4 +1,4 @@
-import type { FieldDefinition } from '../schema/definition.ts';
+import type { FieldDefinition } from '../protocol/definition.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import type { Field } from '../schema/registry.ts';
 

@@ -163,6 +163,18 @@ export const mailOperations: readonly WrittenOperation[] = [
     success: reply('The e-mails; beyond 1000 their number.', many, schemaRef('WriteMeta')),
   },
   {
+    action: 'accounts:rethread',
+    summary: 'Make the conversations of an account anew, from its e-mails',
+    description:
+      'Nothing but what is not as it should be is changed, piece by piece; it may be repeated. You must be the owner of the account or a member.',
+    may: granted(['accounts', 'update']),
+    parameters: [numbered('account', 1)],
+    success: reply(
+      'How many conversations have e-mails, and how many are not as they were.',
+      object({ conversations: whole, changed: whole }, ['conversations', 'changed']),
+    ),
+  },
+  {
     action: 'emails:import',
     summary: 'Store messages',
     description:

@@ -112,6 +112,10 @@ export const errorCatalogue = {
     'Conflict',
     'The e-mail does not wait to be sent: it was never sent, or is on its way already.',
   ),
+  RETHREAD_RUNNING: entry(
+    'Conflict',
+    'The conversations of the account are being made anew already; wait for that to end.',
+  ),
   REQUEST_RUNNING: entry(
     'Conflict',
     'A request with the same Idempotency-Key is still running; wait for its end and ask again.',

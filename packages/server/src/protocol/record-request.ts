@@ -59,7 +59,7 @@ export interface AskedRecordRequest {
   /** Text that one of the fields must hold, by the slot of its value; `fields` null: all that may be searched. */
   readonly search: { readonly slot: number; readonly fields: readonly string[] | null } | null;
   /** Words that the index of mail is asked for, as its engine writes them, by the slot of the text; never what a caller sent. */
-  readonly words: { readonly slot: number } | null;
+  readonly words: { readonly slot: number /** Single whole words, no phrases. */; readonly plain: boolean } | null;
   /** Where records are asked for as the relation of one: the records that it names alone. */
   readonly within: { readonly collection: string; readonly relation: string; readonly tk: unknown } | null;
   /** A destroyed record is removed, whether or not the collection keeps a trash. */

@@ -6,8 +6,9 @@ import type { AskedFilter, AskedOperand } from '../protocol/record-request.ts';
 import { misfit } from '../schema/field-type.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
 import type { Grant, GrantOf, RowFilter } from './grant.ts';
+import { seenThroughRule } from './mail-viewer.ts';
 import { rangeBetween, rangeOf } from './period.ts';
-import { both, inTrash, type Operand, type Predicate, type TrashView } from './predicate.ts';
+import { both, inTrash, isStanding, type Operand, type Predicate, type TrashView } from './predicate.ts';
 import { denied, namedField } from './read-access.ts';
 import { datePeriod, isKnownVariable, variableOf } from './variables.ts';
 
@@ -37,8 +38,8 @@ export function planFilter(
 }
 
 /**
- * The rows of a grant that are there: not in the trash, unless that is asked for. What the grant's filter names is not
- * checked against grants; one that no longer fits denies.
+ * The rows of a grant that are there: not in the trash, unless that is asked for, and not on their way out. What the
+ * grant's filter names is not checked against grants, but for mail; one that no longer fits denies.
  */
 export function planRows(
   rows: RowFilter | null,
@@ -46,7 +47,8 @@ export function planRows(
   registry: Registry,
   trash: TrashView = 'without',
 ): Predicate | null {
-  return both(inTrash(collection, trash), planRowFilter(rows, collection, registry));
+  const there = both(inTrash(collection, trash), isStanding(collection, trash));
+  return both(there, planRowFilter(rows, collection, registry));
 }
 
 function planRowFilter(rows: RowFilter | null, collection: Collection, registry: Registry): Predicate | null {
@@ -118,7 +120,7 @@ function resolveRelated(
   const relation = field.relation!;
   const target = context.registry.get(relation.target);
   const access = context.grantOf && relatedAccess(field, source, target, context.grantOf, context.registry);
-  const seen = access ? access.target : inTrash(target, 'without');
+  const seen = access ? access.target : both(inTrash(target, 'without'), seenThroughRule(target, context.registry));
   const related = (inner: Predicate | null): Predicate => {
     const predicate: Predicate = { kind: 'related', source, relation, target, of: both(seen, inner) };
     return access?.parent ? { kind: 'all', of: [access.parent, predicate] } : predicate;

@@ -14,7 +14,15 @@ type Related = Extract<Predicate, { kind: 'related' }>;
 /** A page by one of these ways; `rest` is what is left of its condition. */
 export type PageSource =
   | { readonly by: 'words'; readonly matched: Matched; readonly rest: Predicate | null }
+  | { readonly by: 'asking'; readonly wanted: Wanted; readonly groups: Related; readonly rest: Predicate | null }
   | { readonly by: 'groups'; readonly groups: Related; readonly rest: Predicate | null };
+
+/** Which records have the words: e-mails themselves, or what has such e-mails. */
+export interface Wanted {
+  readonly matched: Matched;
+  /** By which relation the e-mails are had, and what else holds for them; null: the records are e-mails. */
+  readonly through: { readonly path: Related; readonly others: Predicate | null } | null;
+}
 
 /** The way of a list; null: the plain way. */
 export function pageSourceOf(
@@ -26,12 +34,13 @@ export function pageSourceOf(
   if (condition === null || keys.some(({ steps }) => steps.length > 0)) return null;
   const parts = conjuncts(condition);
   const matched = parts.find((each) => each.kind === 'matched');
-  if (matched && dialect.words.page) {
-    const byKey = keys[0]!.field === collection.primaryKey;
-    return byKey ? { by: 'words', matched, rest: without(parts, matched) } : null;
-  }
-  const groups = parts.find((each) => each.kind === 'related' && isSharing(each));
-  if (groups?.kind !== 'related') return null;
+  const groups = parts.find((each): each is Related => each.kind === 'related' && isSharing(each));
+  const byKey = keys[0]!.field === collection.primaryKey;
+  const wanted = groups ? wantedIn(parts, groups, collection, dialect) : null;
+  if (groups && wanted && isOneWay(keys, collection))
+    return { by: 'asking', wanted: wanted.wanted, groups, rest: without(parts, groups, wanted.part) };
+  if (matched && dialect.words.page) return byKey ? { by: 'words', matched, rest: without(parts, matched) } : null;
+  if (!groups) return null;
   const own = groups.relation.sourceField;
   // Where one group is named anyway, the plain way goes straight to it; with LATERAL the other groups cost nothing.
   if (
@@ -42,10 +51,29 @@ export function pageSourceOf(
   return { by: 'groups', groups, rest: without(parts, groups) };
 }
 
+/** A field that is never null, and the key after it, in one direction. */
+function isOneWay(keys: readonly SortKey[], { primaryKey }: Collection): boolean {
+  const [first, ...rest] = keys as readonly [SortKey, ...SortKey[]];
+  return !first.nullable && rest.every((each) => each.field === primaryKey && each.descending === first.descending);
+}
+
 /** Rows are shared out by the members of an account: a few groups, each found by an index over its field and the key. */
 function isSharing({ relation, target }: Related): boolean {
   return target.internal && relation.kind === 'hasMany' && relation.through === null;
 }
+
+/** Bounds of the key in a condition: an index that goes by the key begins there. */
+export function keyBounds(
+  condition: Predicate | null,
+  { primaryKey }: Collection,
+): Extract<Predicate, { kind: 'test' }>[] {
+  const parts = condition === null ? [] : conjuncts(condition);
+  return parts
+    .filter((each) => each.kind === 'test')
+    .filter(({ field, operator }) => field === primaryKey && bounds.has(operator));
+}
+
+const bounds: ReadonlySet<string> = new Set(['$lt', '$lte', '$gt', '$gte']);
 
 function conjuncts(predicate: Predicate): readonly Predicate[] {
   if (predicate.kind === 'all') return predicate.of.flatMap(conjuncts);
@@ -55,8 +83,41 @@ function conjuncts(predicate: Predicate): readonly Predicate[] {
   return [predicate];
 }
 
-function without(parts: readonly Predicate[], taken: Predicate): Predicate | null {
-  const rest = parts.filter((each) => each !== taken);
+/**
+ * The words that are asked of one record at a time. An index that gives what it finds in order needs that only where another
+ * condition leaves little, and it is slow at phrases and beginnings of words.
+ */
+function wantedIn(
+  parts: readonly Predicate[],
+  groups: Related,
+  collection: Collection,
+  { words }: Dialect,
+): { readonly wanted: Wanted; readonly part: Predicate } | null {
+  for (const part of parts.filter((each) => each !== groups)) {
+    const wanted = wantedBy(part);
+    if (!wanted) continue;
+    const isNarrow = wanted.through !== null || parts.some((each) => isFlag(each, collection, groups));
+    return words.page && !(wanted.matched.plain && isNarrow) ? null : { wanted, part };
+  }
+  return null;
+}
+
+function wantedBy(part: Predicate): Wanted | null {
+  if (part.kind === 'matched') return { matched: part, through: null };
+  if (part.kind !== 'related' || part.of === null || part.relation.through !== null) return null;
+  const inner = conjuncts(part.of);
+  const matched = inner.find((each) => each.kind === 'matched');
+  return matched ? { matched, through: { path: part, others: without(inner, matched) } } : null;
+}
+
+/** One value of a field that is neither the key nor what tells groups apart. */
+function isFlag(part: Predicate, { primaryKey }: Collection, { relation }: Related): boolean {
+  if (part.kind !== 'test' || part.operator !== '$eq') return false;
+  return part.field !== primaryKey && part.field.name !== relation.sourceField;
+}
+
+function without(parts: readonly Predicate[], ...taken: readonly Predicate[]): Predicate | null {
+  const rest = parts.filter((each) => !taken.includes(each));
   return rest.length === 0 ? null : { kind: 'all', of: rest };
 }
 

@@ -42,10 +42,8 @@ export function compilePredicate(
       return sql`(1=0)`;
     case 'variables':
       return sql`(${variablesPresent(predicate.variables)} AND ${inner(predicate.of)})`;
-    case 'test': {
-      const column = sql`${identifier(alias)}.${identifier(predicate.field.column!)}`;
-      return compileTest(predicate.operator, predicate.operand, predicate.field.type.storage!, column, dialect);
-    }
+    case 'test':
+      return compileTestOf(predicate, sql`${identifier(alias)}.${identifier(predicate.field.column!)}`, dialect);
     case 'related':
       return compileRelated(predicate, alias, dialect, aliases);
     case 'within':
@@ -53,6 +51,15 @@ export function compilePredicate(
     case 'matched':
       return compileMatched(predicate, alias, dialect);
   }
+}
+
+/** A test, held against what stands for its field. */
+export function compileTestOf(
+  { operator, operand, field }: Extract<Predicate, { kind: 'test' }>,
+  column: Sql,
+  dialect: Dialect,
+): Sql {
+  return compileTest(operator, operand, field.type.storage!, column, dialect);
 }
 
 type Matched = Extract<Predicate, { kind: 'matched' }>;

@@ -1,5 +1,6 @@
 import type { BindEnvironment } from '../database/sql.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import { leavingStatus } from '../schema/mail-collections.ts';
 import type { Collection, Field, Relation } from '../schema/registry.ts';
 
 /** A filter with its names resolved, its operators fitted to field types and the grants on its paths built in. */
@@ -23,7 +24,13 @@ export type Predicate =
       readonly parent: Predicate | null;
     }
   /** An e-mail has the words that a search asks for; looked for in accounts that the caller sees alone. */
-  | { readonly kind: 'matched'; readonly expression: Operand; readonly viewer: Operand }
+  | {
+      readonly kind: 'matched';
+      readonly expression: Operand;
+      readonly viewer: Operand;
+      /** Single whole words alone are asked for, no phrases and no beginnings. */
+      readonly plain: boolean;
+    }
   /** False as a whole where one of the variables has no value that its condition takes. */
   | { readonly kind: 'variables'; readonly variables: readonly Operand[]; readonly of: Predicate }
   | { readonly kind: 'never' };
@@ -56,6 +63,16 @@ export function testsIn(predicate: Predicate | null): number {
     default:
       return 0;
   }
+}
+
+/** Whether a record is none of those that are only there until all that hangs on them is gone; null where there are none such. */
+export function isStanding(collection: Collection, view: TrashView): Predicate | null {
+  if (!collection.system || collection.name !== 'accounts' || view === 'with') return null;
+  const operand: Operand = { form: 'scalar', read: () => leavingStatus };
+  return {
+    kind: 'not',
+    of: { kind: 'test', field: collection.byName.get('status')!, operator: '$eq', operand },
+  };
 }
 
 /** Which records of a collection with a trash are meant. */

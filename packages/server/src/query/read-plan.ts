@@ -5,6 +5,7 @@ import { limits } from '../protocol/limits.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import type { Storage } from '../schema/field-type.ts';
 import { type Collection, fieldOf, type Registry } from '../schema/registry.ts';
+import { compileAsking } from './asking-page.ts';
 import { planFilter, planRows, relatedAccess } from './filter-plan.ts';
 import type { Grant, GrantOf } from './grant.ts';
 import {
@@ -16,9 +17,9 @@ import {
   wholeOrder,
 } from './keyset.ts';
 import { compileObject } from './object-compiler.ts';
-import { compileGrouped, type PageSource, pageSourceOf } from './page-source.ts';
+import { compileGrouped, keyBounds, type PageSource, pageSourceOf } from './page-source.ts';
 import { both, inTrash, type Predicate, testsIn } from './predicate.ts';
-import { Aliases, columnOf, compilePredicate, wordsOf } from './predicate-compiler.ts';
+import { Aliases, columnOf, compilePredicate, compileTestOf, wordsOf } from './predicate-compiler.ts';
 import { denied } from './read-access.ts';
 import { planSearch, planWords } from './search-plan.ts';
 import { planSelection, type Selection } from './selection.ts';
@@ -307,24 +308,34 @@ function compileSourced(
     const { table: index, key: found, matches } = dialect.words.page!;
     const { condition, order } = segmentOf([{ key: keys[0]!, value: found }]);
     const { expression, accounts } = wordsOf(source.matched);
-    const where = conditionsIn(collection.table, [() => matches(expression, accounts), condition && (() => condition)]);
+    const within = keyBounds(source.rest, collection).map((each) => () => compileTestOf(each, found, dialect));
+    const where = conditionsIn(collection.table, [
+      () => matches(expression, accounts),
+      condition && (() => condition),
+      ...within,
+    ]);
     return sql`SELECT ${columns} FROM ${index} CROSS JOIN ${table} ON ${own}=${found} WHERE ${where!} ORDER BY ${order} ${range}`;
   }
   const { relation, target, of } = source.groups;
   const member = aliases.next();
   const shared = of ? sql` WHERE ${compilePredicate(of, member, target, dialect, aliases)}` : sql``;
   const { condition, order } = segmentOf(orderedAt(keys, 'r', dialect, aliases));
-  const found = compileGrouped(
-    {
-      collection,
-      relation,
-      groups: sql`SELECT ${columnOf(member, target, relation.targetField)} FROM ${identifier(target.table)} ${identifier(member)}${shared}`,
-      most: size + 1,
-      condition: conditionsIn('r', [condition && (() => condition)]),
-      order,
-    },
-    dialect,
-  );
+  const page = {
+    collection,
+    groups: sql`SELECT ${columnOf(member, target, relation.targetField)} FROM ${identifier(target.table)} ${identifier(member)}${shared}`,
+    most: size + 1,
+    condition: conditionsIn('r', [condition && (() => condition)]),
+    order,
+  };
+  const [{ field: first, descending }] = keys as readonly [SortKey];
+  const found =
+    source.by === 'asking'
+      ? compileAsking(
+          { ...page, wanted: source.wanted, group: relation.sourceField, key: first.name, descending },
+          dialect,
+          aliases,
+        )
+      : compileGrouped({ ...page, relation }, dialect);
   const whole = wholeOrder(ordered(keys, collection, dialect, aliases), dialect).order;
   return sql`SELECT ${columns} FROM ${table} WHERE ${own} IN (${found}) ORDER BY ${whole} ${range}`;
 }

@@ -3,6 +3,7 @@ import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { type Collection, type Field, fieldOf, type Registry } from '../schema/registry.ts';
 import { relatedAccess } from './filter-plan.ts';
 import type { Grant, GrantOf } from './grant.ts';
+import { viewer } from './mail-viewer.ts';
 import { both, type Operand, type Predicate } from './predicate.ts';
 import { namedField } from './read-access.ts';
 
@@ -33,8 +34,7 @@ export function planWords(
 ): Predicate | null {
   if (words === null) return null;
   const expression: Operand = { form: 'scalar', read: ({ values }) => values[words.slot] };
-  const viewer: Operand = { form: 'scalar', read: ({ variables }) => variables()['$user.id'] ?? null };
-  const matched: Predicate = { kind: 'matched', expression, viewer };
+  const matched: Predicate = { kind: 'matched', expression, viewer, plain: words.plain };
   if (collection.name === 'emails') return matched;
   const field = fieldOf(collection, 'emails');
   const target = registry.get(field.relation!.target);

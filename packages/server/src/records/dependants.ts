@@ -11,6 +11,7 @@ import { actorOf } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import type { Grant } from '../query/grant.ts';
+import { isMailResource } from '../schema/mail-collections.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
 import { type States, statesAt, writeHistory } from './history.ts';
 import { planContext, type RecordContext, stampOf } from './record-context.ts';
@@ -211,7 +212,7 @@ async function tell(context: RecordContext, transaction: Transaction, part: Part
     actor: actorOf(context.caller),
     requestId: context.requestId,
     changed: fields.map(({ name }) => name),
-    by: child.system ? context.caller : null,
+    by: child.system && !isMailResource(child.name) ? context.caller : null,
   };
   await context.changes.append(transaction, event, isoTime(context.clock.now()));
   await writeHistory({ context, collection: child }, transaction, verb, keys, before);

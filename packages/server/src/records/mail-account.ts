@@ -2,7 +2,7 @@ import { bothRows, mailSight } from '../access/mail-sight.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import type { Grant } from '../query/grant.ts';
-import { getRecord } from './read-records.ts';
+import { listRecords } from './read-records.ts';
 import type { RecordContext } from './record-context.ts';
 
 /** An account whose mail the caller sees. */
@@ -15,7 +15,7 @@ export interface AccountInSight {
  * The account that a caller names by id or address, if the caller sees its mail: as owner or member, which an
  * administrator need not be.
  *
- * @throws ApiError 403, the same for an account that is not there.
+ * @throws ApiError 403, the same for an account that is not there; 400 for an address of several.
  */
 export async function accountInSight(context: RecordContext, named: string): Promise<AccountInSight> {
   const grant: Grant = {
@@ -27,14 +27,13 @@ export async function accountInSight(context: RecordContext, named: string): Pro
     resource === 'accounts' ? grant : context.grantOf(resource, action);
   const text = named.trim();
   const filter = /^\d{1,9}$/.test(text) ? { id: Number(text) } : { address: text.toLowerCase() };
-  const asked = normaliseRequest('get', { filter, fields: ['id', 'address'] }, false);
+  const asked = { filter, fields: ['id', 'address'], pageSize: 2, count: 'none' };
   const inside = { ...context, grantOf, grants: `${context.grants} mail account` };
-  try {
-    const { data } = await getRecord(inside, context.registry.get('accounts'), asked);
-    return JSON.parse(data) as AccountInSight;
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 'RECORD_UNKNOWN')
-      throw new ApiError('NO_PERMISSION', 'You see the mail of no such account; name it by id or address.');
-    throw error;
-  }
+  const accounts = context.registry.get('accounts');
+  const { data } = await listRecords(inside, accounts, normaliseRequest('list', asked, false));
+  const [account, another] = JSON.parse(data) as AccountInSight[];
+  if (another)
+    throw new ApiError('PARAMETER_INVALID', 'account: you see several accounts of this address; name one by its id.');
+  if (account) return account;
+  throw new ApiError('NO_PERMISSION', 'You see the mail of no such account; name it by id or address.');
 }

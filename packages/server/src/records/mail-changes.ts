@@ -5,7 +5,10 @@ import { type EmailPlace, EmailRows } from '../database/mail/email-rows.ts';
 import { isAnyQueued } from '../database/mail/outbox-rows.ts';
 import { actorOf } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { requestByKeys } from '../protocol/request-normaliser.ts';
+import type { Grant } from '../query/grant.ts';
 import type { RecordContext } from './record-context.ts';
+import { destroyRecords } from './write-records.ts';
 
 /** How the counts of mailboxes change, by mailbox. */
 export class MailboxCounts {
@@ -29,6 +32,38 @@ export async function conversationsChanged(
   await new EmailRows(context.database, transaction).recount(ids);
   await tell(context, transaction, 'conversations.updated', 'conversations', ids);
 }
+
+/**
+ * After e-mails were destroyed: conversations that none is left in go with them, since what they say was said in those. The
+ * others are counted anew.
+ */
+export async function conversationsLeft(
+  context: RecordContext,
+  transaction: Transaction,
+  places: readonly Pick<EmailPlace, 'conversationId'>[],
+): Promise<void> {
+  const ids = places.flatMap(({ conversationId }) => (conversationId === null ? [] : [conversationId]));
+  const empty = await new EmailRows(context.database, transaction).emptied([...new Set(ids)]);
+  await conversationsChanged(
+    context,
+    transaction,
+    places.filter(({ conversationId }) => !empty.includes(conversationId!)),
+  );
+  if (empty.length === 0) return;
+  const inside: RecordContext = {
+    ...context,
+    inside: transaction,
+    grants: `${context.grants} emptied`,
+    grantOf: (resource, action) =>
+      resource === 'conversations' && action === 'destroy' ? anyConversation : context.grantOf(resource, action),
+  };
+  const request = requestByKeys('destroy', empty);
+  const rules = { access: false, everyday: true };
+  await destroyRecords(inside, context.registry.get('conversations'), request, null, rules);
+}
+
+/** Nobody is asked about a conversation whose e-mails they may destroy. */
+const anyConversation: Grant = { identity: 'emptied', rows: null, may: (field) => !field.hidden };
 
 /** @throws ApiError 409 where one of some e-mails waits to be sent: it stays where it is until it is called back. */
 export async function refuseQueued({ database, inside }: RecordContext, keys: readonly unknown[]): Promise<void> {

@@ -46,10 +46,12 @@ export interface RecordContext {
   readonly hooks: EventManager | null;
   /** What the rules of webhooks ask: whether an address may be called, and how a secret is kept. */
   readonly webhooks: { problemOf(url: unknown): string | null; seal(secret: string): string };
-  /** What the rules of mail accounts ask: whether a host may be named, and how a secret of a record is kept. */
+  /** What the rules of mail accounts ask: whether a host may be named, how a secret of a record is kept, and who takes away what is left. */
   readonly mail: {
     hostProblem(host: string): string | null;
     seal(text: string, record: number, field: string): string;
+    /** Accounts were destroyed: what is in them may be taken away. */
+    takeAway(): void;
   };
   /** The keyed hash of a token. */
   hashToken(token: string): string;

@@ -30,6 +30,13 @@ export interface RecordRules {
     body: Body | null,
     context: RecordContext,
   ): Promise<Afterwards> | Promise<void>;
+  /**
+   * What a record is written when it is destroyed: it is out of everybody's sight at once, and the server takes it away with
+   * all that hangs on it, piece by piece. Absent: it is gone with the statement.
+   */
+  readonly putAway?: Body;
+  /** A change of one record may change many others: it runs off the event loop. */
+  readonly heavy?: boolean;
   /** Its changes are everyday work, no administrative acts: they do not enter the audit journal. */
   readonly everyday?: boolean;
   /** A change alters who may do what: it moves the version on. */

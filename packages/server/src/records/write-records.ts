@@ -12,6 +12,7 @@ import type { Collection } from '../schema/registry.ts';
 import { hasDependants, takeDependants, transactBounded } from './dependants.ts';
 import { keysOf, statesBefore, writeHistory } from './history.ts';
 import { insertAll } from './insert-records.ts';
+import { putAwayAll } from './put-away.ts';
 import { requireGrant } from './read-records.ts';
 import { keptPlan, planContext, type RecordContext, stampOf, together } from './record-context.ts';
 import { type CheckedRecord, checkChange, checkEach, checkNew } from './record-input.ts';
@@ -124,7 +125,8 @@ export async function destroyRecords(
   const target: Target = { context, collection, request, rules, grant: requireGrant(context, collection, 'destroy') };
   const key = requireTarget(target, 'destroy', match);
   await hooked(target, 'destroy', key, {});
-  const destroy = collection.trash && !request.force ? trashAll : destroyAll;
+  const kept = collection.trash && !request.force ? trashAll : null;
+  const destroy = kept ?? (rules?.putAway ? putAwayAll : destroyAll);
   const rows = await writing(target, [], () => destroy(target, key, match));
   if (rules?.access) await context.refresh();
   return { data: String(rows.length), counter: null, keys: keysOf(rows) };
@@ -258,7 +260,7 @@ async function updateAll(
       await afterwards?.();
       return rows;
     },
-    !single,
+    !single || target.rules?.heavy === true,
   );
 }
 
@@ -275,7 +277,7 @@ async function destroyAll(target: Target, key: unknown, match: Match): Promise<R
     const rows = await alone(target, plan.alone, environment, true);
     if (rows.length > 0) return rows;
   }
-  return transactBounded(target, !single, async (transaction, most) => {
+  return transactBounded(target, !single || target.rules?.heavy === true, async (transaction, most) => {
     transaction.touch('*'); // records of other tables may fall or lose their link with it
     const afterwards = await guardRules(target, transaction, 'destroy', environment, null);
     if (!single) await checkReach(target, transaction, environment);

@@ -1,51 +1,20 @@
-import { isWellFormedJson, jsonDepth } from '../base/well-formed.ts';
-import { ApiError, type ErrorDetails, invalidDefinition } from '../protocol/api-error.ts';
+import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
+import type {
+  CollectionDefinition,
+  CollectionOptions,
+  FieldDefinition,
+  IndexDefinition,
+} from '../protocol/definition.ts';
 import { isObject } from '../protocol/json-text.ts';
-import { limits } from '../protocol/limits.ts';
-import type { CollectionDefinition, CollectionOptions, FieldDefinition, IndexDefinition } from './definition.ts';
-import { type FieldType, optionChecks } from './field-type.ts';
-import { fieldTypes, typeOf } from './field-types.ts';
-import { collectionNameProblem, fieldNameProblem } from './names.ts';
+import { checkOptionChange, checkOptions, keptNames } from './collection-options-check.ts';
+import { type Details, note, wellFormed } from './definition-details.ts';
+import { readField } from './field-definition-check.ts';
+import { optionChecks } from './field-type.ts';
+import { typeOf } from './field-types.ts';
+import { collectionNameProblem } from './names.ts';
 import type { Collection } from './registry.ts';
-import { problemOfValue } from './value-schema.ts';
 
-type Raw = Readonly<Record<string, unknown>>;
-type Check = (value: unknown, definition: FieldDefinition) => string | null;
-type Details = Record<string, string>;
-
-const { text, truth } = optionChecks;
-const name: Check = (value) => (typeof value === 'string' && value !== '' ? null : 'Give a name.');
-const commonOptions: Readonly<Record<string, Check>> = {
-  name,
-  type: text,
-  title: text,
-  description: text,
-  uiSchema: plainObject,
-};
-const columnOptions: Readonly<Record<string, Check>> = {
-  required: truth,
-  unique: truth,
-  index: truth,
-  allowNull: truth,
-  defaultValue: () => null,
-  primaryKey: truth,
-  autoIncrement: truth,
-};
-const onDelete: Check = (value) =>
-  value === 'setNull' || value === 'cascade' || value === 'restrict' ? null : 'Give setNull, cascade or restrict.';
-const relationOptions: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
-  belongsTo: { target: name, foreignKey: fieldNameProblem, targetKey: name, onDelete, required: truth, index: truth },
-  hasMany: { target: name, foreignKey: fieldNameProblem, sourceKey: name, onDelete },
-  hasOne: { target: name, foreignKey: fieldNameProblem, sourceKey: name, onDelete },
-  belongsToMany: {
-    target: name,
-    through: collectionNameProblem,
-    foreignKey: fieldNameProblem,
-    otherKey: fieldNameProblem,
-    sourceKey: name,
-    targetKey: name,
-  },
-};
+const { text } = optionChecks;
 
 /**
  * Checks a collection's definition whole and completes it: the primary key is there, options have their defaults.
@@ -152,66 +121,6 @@ export function checkCollectionChange(input: unknown, collection: Collection): C
   };
 }
 
-function checkOptionChange(options: Raw, collection: Collection, details: Details): void {
-  for (const [key, value] of Object.entries(options)) {
-    if (key === 'indexes') {
-      const problem = indexesProblem(value);
-      const names = problem === null ? (value as IndexDefinition[]).flatMap((index) => index.fields) : [];
-      const bad = names.find((each) => !collection.byName.get(each)?.type.sortable);
-      note(
-        details,
-        'options.indexes',
-        problem ?? (bad === undefined ? null : `"${bad.slice(0, 60)}" is no field that can be indexed.`),
-      );
-    } else if ((collection.options as unknown as Raw)[key] !== value)
-      note(details, `options.${key}`, 'This option is set when the collection is created.');
-  }
-}
-
-/**
- * Checks one field's definition, options nested or flat.
- *
- * @throws ApiError `DEFINITION_INVALID` with a detail for each property that does not hold.
- */
-export function checkField(input: unknown): FieldDefinition {
-  const details: Details = {};
-  const definition = readField(input, '', details);
-  if (definition?.primaryKey) note(details, 'primaryKey', 'A primary key is given when the collection is created.');
-  if (Object.keys(details).length > 0) throw invalidDefinition(details);
-  return definition!;
-}
-
-function checkOptions(input: unknown, details: Details): CollectionOptions {
-  const options = { timestamps: true, paranoid: false, logging: false, authors: false };
-  if (input === undefined || input === null) return options;
-  if (!isObject(input)) {
-    note(details, 'options', 'Give an object such as {"timestamps": true}.');
-    return options;
-  }
-  for (const [key, value] of Object.entries(input)) {
-    if (key === 'indexes') note(details, 'options.indexes', indexesProblem(value));
-    else if (key in options) note(details, `options.${key}`, truth(value));
-    else note(details, `options.${key}`, 'There is no such option.');
-  }
-  return { ...options, ...(input as Partial<CollectionOptions>) };
-}
-
-function indexesProblem(value: unknown): string | null {
-  const holds =
-    Array.isArray(value) &&
-    value.every(
-      (index: unknown) =>
-        isObject(index) &&
-        Array.isArray(index['fields']) &&
-        index['fields'].length > 0 &&
-        index['fields'].length <= 10 &&
-        index['fields'].every((each) => typeof each === 'string') &&
-        (index['unique'] === undefined || typeof index['unique'] === 'boolean') &&
-        Object.keys(index).every((key) => key === 'fields' || key === 'unique'),
-    );
-  return holds ? null : 'Give a list such as [{"fields": ["createdAt"], "unique": false}].';
-}
-
 function checkFields(input: unknown, details: Details): FieldDefinition[] {
   if (!Array.isArray(input)) {
     note(details, 'fields', 'Give a list of field definitions.');
@@ -228,70 +137,6 @@ function isShownKept(raw: unknown): boolean {
 }
 
 const everKept = new Set(keptNames({ timestamps: true, authors: true, paranoid: true, logging: false }));
-
-function readField(raw: unknown, at: string, details: Details): FieldDefinition | null {
-  if (!isObject(raw)) {
-    note(details, at === '' ? 'body' : at.slice(0, -1), 'Give a field: {"name", "type", …}.');
-    return null;
-  }
-  const input = flattened(raw);
-  const nameProblem = fieldNameProblem(input['name']);
-  note(details, `${at}name`, nameProblem);
-  const base = typeof input['type'] === 'string' ? fieldTypes.get(input['type']) : undefined;
-  if (!base) {
-    note(details, `${at}type`, `Give one of ${[...fieldTypes.keys()].join(', ')}.`);
-    return null;
-  }
-  const definition = input as unknown as FieldDefinition;
-  checkProperties(input, base, at, details);
-  if (!base.relation) checkColumn(definition, typeOf(definition), at, details);
-  return nameProblem ? null : definition;
-}
-
-function flattened(raw: Raw): Raw {
-  const { options, ...rest } = raw;
-  const all = isObject(options) ? { ...options, ...rest } : raw;
-  return Object.fromEntries(Object.entries(all).filter(([key, value]) => value !== null || key === 'defaultValue'));
-}
-
-function checkProperties(input: Raw, type: FieldType, at: string, details: Details): void {
-  const allowed: Readonly<Record<string, Check>> = {
-    ...commonOptions,
-    ...(type.relation ? relationOptions[type.name] : { ...columnOptions, ...type.options }),
-  };
-  for (const [key, value] of Object.entries(input)) {
-    if (key === 'name' || key === 'type') continue;
-    const check = Object.hasOwn(allowed, key) ? allowed[key] : undefined;
-    const problem = check
-      ? check(value, input as unknown as FieldDefinition)
-      : `A ${type.name} field has no such property.`;
-    note(details, `${at}${key}`, problem ?? wellFormed(value));
-  }
-  if (type.relation && input['target'] === undefined) note(details, `${at}target`, 'Name the target collection.');
-  if (type.name === 'select' && input['enum'] === undefined) note(details, `${at}enum`, 'List the choices.');
-  if (type.secret && input['defaultValue'] != null) note(details, `${at}defaultValue`, 'A password has no default.');
-}
-
-function checkColumn(definition: FieldDefinition, type: FieldType, at: string, details: Details): void {
-  const { primaryKey, autoIncrement, unique, index, defaultValue, min, max } = definition;
-  if (primaryKey && !['integer', 'bigInt', 'string', 'uid'].includes(type.name)) {
-    note(details, `${at}primaryKey`, 'A primary key is an integer, bigInt, string or uid field.');
-  }
-  if (autoIncrement && !(primaryKey && (type.name === 'integer' || type.name === 'bigInt'))) {
-    note(details, `${at}autoIncrement`, 'Only an integer or bigInt primary key counts up by itself.');
-  }
-  if ((unique || index) && !type.sortable)
-    note(details, `${at}${unique ? 'unique' : 'index'}`, `A ${type.name} field takes no index.`);
-  if (typeof min === 'number' && typeof max === 'number' && min > max)
-    note(details, `${at}min`, 'min is greater than max.');
-  if (defaultValue === undefined || Object.keys(details).some((key) => key.startsWith(at))) return;
-  if (defaultValue === null) {
-    if (definition.required || definition.allowNull === false)
-      note(details, `${at}defaultValue`, 'This field may not be null.');
-    return;
-  }
-  note(details, `${at}defaultValue`, problemOfValue(type, definition, defaultValue));
-}
 
 /** The primary key of a definition that gives none. */
 const addedKey: FieldDefinition = { name: 'id', type: 'integer', primaryKey: true, autoIncrement: true };
@@ -355,30 +200,6 @@ function checkTogether(
   }
 }
 
-/** Fields that the server keeps under these options, in their order. */
-export function keptNames({ timestamps, authors, paranoid }: CollectionOptions): string[] {
-  return [
-    ...(timestamps ? ['createdAt', 'updatedAt'] : []),
-    ...(authors ? ['createdById', 'createdBy', 'updatedById', 'updatedBy'] : []),
-    ...(paranoid ? ['deletedAt', 'deletedWith'] : []),
-  ];
-}
-
 function isForeignKey(fields: readonly FieldDefinition[], name: string): boolean {
   return fields.some((field) => field.type === 'belongsTo' && (field.foreignKey ?? `${field.name}Id`) === name);
 }
-
-function plainObject(value: unknown): string | null {
-  return isObject(value) ? null : 'Give an object.';
-}
-
-function wellFormed(value: unknown): string | null {
-  if (jsonDepth(value, limits.jsonDepth + 1) > limits.jsonDepth) return `Nest at most ${limits.jsonDepth} deep.`;
-  return isWellFormedJson(value) ? null : 'The text holds U+0000 or half a surrogate pair.';
-}
-
-function note(details: Details, key: string, problem: string | null): void {
-  if (problem !== null) details[key] ??= problem;
-}
-
-export type { ErrorDetails };

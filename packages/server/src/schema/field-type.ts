@@ -1,5 +1,5 @@
+import type { FieldDefinition } from '../protocol/definition.ts';
 import type { OperatorFamily } from '../protocol/operators.ts';
-import type { FieldDefinition } from './definition.ts';
 
 /** How a value lies in the database; each dialect says what that means in its columns. */
 export type Storage = PlainStorage | DecimalStorage;

@@ -1,4 +1,4 @@
-import type { FieldDefinition } from './definition.ts';
+import type { FieldDefinition } from '../protocol/definition.ts';
 import type { FieldType } from './field-type.ts';
 import { arrayType } from './types/array.ts';
 import { bigIntType } from './types/big-int.ts';

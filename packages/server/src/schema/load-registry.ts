@@ -1,4 +1,4 @@
-import type { CollectionOptions, FieldDefinition } from './definition.ts';
+import type { CollectionOptions, FieldDefinition } from '../protocol/definition.ts';
 import { typeOf } from './field-types.ts';
 import { physicalName } from './names.ts';
 import {

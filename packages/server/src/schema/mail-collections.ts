@@ -2,7 +2,8 @@
  * Mail in every application: accounts, the mailboxes of each, e-mails, the conversations that they belong to, and what is
  * attached to them. Who sees a record is decided by its account (access/mail-sight.ts).
  */
-import type { FieldDefinition } from './definition.ts';
+import type { FieldDefinition } from '../protocol/definition.ts';
+import { mailboxRoles } from './mailbox-roles.ts';
 import type { SystemCollection, SystemField, SystemRelation } from './system-collections.ts';
 
 /** The collections that requests may name. */
@@ -14,6 +15,9 @@ const mailNames: ReadonlySet<string> = new Set(mailResources);
 export function isMailResource(name: string): name is MailResource {
   return mailNames.has(name);
 }
+
+/** The `status` of an account that was destroyed, until all that was in it is gone: to everybody it is not there. */
+export const leavingStatus = 'destroying';
 
 /** What of an e-mail lies beside its row: lists do not read it, and who may get the e-mail may get it. */
 export const contentCollection = 'mailContents';
@@ -77,7 +81,7 @@ export const mailCollections: readonly SystemCollection[] = [
       key,
       account,
       { name: 'path', type: 'string', required: true, allowNull: false, maxLength: 1000 },
-      { name: 'role', type: 'string', pattern: '^(inbox|sent|drafts|outbox|trash|junk|archive|all)$' },
+      { name: 'role', type: 'string', pattern: `^(${mailboxRoles.join('|')})$` },
       count('messages'),
       count('unread'),
       { name: 'uidvalidity', type: 'string', maxLength: 20 },

@@ -1,4 +1,4 @@
-import type { CollectionOptions, FieldDefinition } from './definition.ts';
+import type { CollectionOptions, FieldDefinition } from '../protocol/definition.ts';
 import type { FieldType } from './field-type.ts';
 
 /** A field of the current snapshot. */

@@ -1,4 +1,4 @@
-import type { FieldDefinition, IndexDefinition } from './definition.ts';
+import type { FieldDefinition, IndexDefinition } from '../protocol/definition.ts';
 import { mailCollections, mailRelations } from './mail-collections.ts';
 
 /** A collection that every application is born with. Its names are its tables' names. */

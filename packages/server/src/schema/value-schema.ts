@@ -1,8 +1,8 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
 import { isWellFormedJson, isWellFormedText, jsonDepth } from '../base/well-formed.ts';
+import type { FieldDefinition } from '../protocol/definition.ts';
 import { limits } from '../protocol/limits.ts';
-import type { FieldDefinition } from './definition.ts';
 import type { FieldType, JsonSchema } from './field-type.ts';
 import { compareNumbers, digitsOf } from './number-text.ts';
 import type { Collection, Field } from './registry.ts';

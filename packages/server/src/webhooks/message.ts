@@ -1,5 +1,6 @@
 /** What a webhook is sent: what its role may read of the record now, under the webhook's own filter. */
-import { type Published, type StoredDelivery, type StoredWebhook, wasToldOf } from '../database/webhook-rows.ts';
+import { type Published, type StoredDelivery, wasToldOf } from '../database/delivery-rows.ts';
+import type { StoredWebhook } from '../database/webhook-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';

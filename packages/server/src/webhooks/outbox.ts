@@ -3,14 +3,9 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import type { ChangeLog, LoggedEvent } from '../changes/change-log.ts';
 import { matchesEvent } from '../changes/event-pattern.ts';
 import type { Database } from '../database/database.ts';
-import {
-  enabledWebhooks,
-  hasMoreWaiting,
-  type NewDelivery,
-  outboxPosition,
-  queueDeliveries,
-  type StoredWebhook,
-} from '../database/webhook-rows.ts';
+import { hasMoreWaiting, type NewDelivery, queueDeliveries } from '../database/delivery-rows.ts';
+import { outboxPosition } from '../database/outbox-position.ts';
+import { enabledWebhooks, type StoredWebhook } from '../database/webhook-rows.ts';
 import { day } from './retry.ts';
 import { makeMessageId } from './signature.ts';
 

@@ -1,6 +1,6 @@
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { Database } from '../database/database.ts';
-import { type Outcome, type Settled, type StoredDelivery, settleDeliveries } from '../database/webhook-rows.ts';
+import { type Outcome, type Settled, type StoredDelivery, settleDeliveries } from '../database/delivery-rows.ts';
 
 /** What ends within so short a time is noted in one transaction: its commit costs more than the notes. */
 const gatherMilliseconds = 5;

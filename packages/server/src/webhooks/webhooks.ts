@@ -14,16 +14,13 @@ import type { Database } from '../database/database.ts';
 import {
   claimDeliveries,
   deleteFinished,
-  enabledWebhooks,
-  findWebhook,
   nextDelivery,
   type Outcome,
-  pauseWebhook,
   releaseDelivery,
   type StoredDelivery,
-  type StoredWebhook,
   webhooksWithDue,
-} from '../database/webhook-rows.ts';
+} from '../database/delivery-rows.ts';
+import { enabledWebhooks, findWebhook, pauseWebhook, type StoredWebhook } from '../database/webhook-rows.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { messageOf, testMessage } from './message.ts';
 import { mostWaiting, Outbox } from './outbox.ts';

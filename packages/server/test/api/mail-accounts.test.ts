@@ -133,13 +133,145 @@ describeEngines('mail accounts', (engine) => {
     expect(await server.data('GET /api/emails', { as: 'ann' })).toHaveLength(1);
   });
 
+  test('a role that writes flags alone neither moves e-mails nor brings any in; one with a row filter moves none out of it', async () => {
+    for (const name of ['flagger', 'sorter'])
+      await server.data('POST /api/roles:create', { body: { name, title: name } });
+    for (const row of [
+      { role: 'flagger', actions: ['update', 'create'], fields: ['read'] },
+      { role: 'sorter', actions: ['update'], filter: { folder: 'inbox' } },
+    ])
+      await server.data('POST /api/permissions:create', { body: { resource: 'emails', ...row } });
+    const [{ id }] = await server.data('GET /api/emails', { as: 'ann' });
+    const box = { accountId: 1, path: 'Away' };
+    const away = await server.data('POST /api/mailboxes:create', { as: 'ann', body: box });
+    for (const [name, code] of [
+      ['flagger', 'FIELD_DENIED'],
+      ['sorter', 'NO_PERMISSION'],
+    ] as const) {
+      const body = { email: `${name}@example.com`, password: 'correct horse', roles: [name] };
+      const user = await server.data('POST /api/users:create', { body });
+      server.tokens.set(name, await server.signIn(body.email, body.password));
+      await server.data('POST /api/accounts:update?filterByTk=1', { body: { members: [user.id] } });
+      for (const request of ['POST /api/emails:move', 'POST /api/emails:move?dryRun=true'])
+        await server.play({
+          name,
+          request,
+          as: name,
+          body: { ids: [id], mailbox: 'Away' },
+          expect: { status: 403, body: { code } },
+        });
+      await server.data(`PATCH /api/emails/${id}`, { as: name, body: { read: true } });
+    }
+    await server.play({
+      name: 'brings none in',
+      request: 'POST /api/emails:import?account=1',
+      as: 'flagger',
+      headers: { 'content-type': 'message/rfc822' },
+      body: rawMail({ subject: 'Whole' }),
+      expect: { status: 403 },
+    });
+    await server.data('POST /api/accounts:update?filterByTk=1', { body: { members: [] } });
+    await server.data(`DELETE /api/mailboxes/${away.id}`, { as: 'ann' });
+  });
+
+  test.each([
+    ['emails', 'text'],
+    ['emails', 'html'],
+    ['emails', 'references'],
+    ['accounts', 'password'],
+  ])('no field of %s is called %s: that stands for something else', async (collectionName, name) => {
+    const expect = { status: 409, body: { code: 'FIELD_EXISTS' } };
+    for (const [request, body] of [
+      ['POST /api/fields:create', { collectionName, name, type: 'string' }],
+      [
+        'POST /api/collections:create',
+        { name: 'x', fields: [{ name: 'y', type: 'hasMany', target: collectionName, foreignKey: name }] },
+      ],
+    ] as const)
+      await server.play({ name, request, body, expect });
+    await server.data('POST /api/fields:create', { body: { collectionName, name: 'own', type: 'string' } });
+    const renamed = { collectionName, name: 'own', newName: name };
+    await server.play({ name, request: 'POST /api/fields:update', body: renamed, expect });
+    await server.data('POST /api/fields:destroy', { body: { collectionName, name: 'own' } });
+  });
+
+  const rethread = 'POST /api/accounts:rethread?filterByTk=1';
+  const rethreading: Scenario[] = [
+    {
+      name: 'a member rethreads',
+      request: rethread,
+      as: 'ann',
+      expect: { status: 200, body: { data: { conversations: 1, changed: 0 } } },
+    },
+    { name: 'who is no member does not', request: rethread, as: 'bob', expect: { status: 403 } },
+    { name: 'nor an admin', request: rethread, expect: { status: 403, body: { code: 'NO_PERMISSION' } } },
+    { name: 'nor a viewer', request: rethread, as: 'vera', expect: { status: 403 } },
+    {
+      name: 'the account is named',
+      request: 'POST /api/accounts:rethread',
+      as: 'ann',
+      expect: { status: 400, body: { code: 'TARGET_MISSING' } },
+    },
+    {
+      name: 'no trial',
+      request: `${rethread}&dryRun=true`,
+      as: 'ann',
+      expect: { status: 400, body: { code: 'PARAMETER_UNKNOWN' } },
+    },
+  ];
+  test('conversations are made anew by who may update the account', async () => {
+    for (const scenario of rethreading) await server.play(scenario);
+    const { database } = server.running.applications.main;
+    await database.unlessUnderWay('rethread 1', async () => {
+      await server.play({
+        name: 'one at a time',
+        request: rethread,
+        as: 'ann',
+        expect: { status: 409, body: { code: 'RETHREAD_RUNNING' } },
+      });
+    });
+    await database.write((transaction) => transaction.run({ text: 'UPDATE conversations SET messages=7', values: [] }));
+    await server.play({
+      name: 'what was wrong is told of',
+      request: rethread,
+      as: 'ann',
+      expect: { status: 200, body: { data: { conversations: 1, changed: 1 } }, events: ['conversations.updated'] },
+    });
+  });
+
+  test('a field that every e-mail must have is refused: nobody gives it to those that come in', async () => {
+    const body = { collectionName: 'emails', name: 'mood', type: 'string', defaultValue: 'calm' };
+    const refusals = [{ required: true }, { allowNull: false }];
+    for (const more of refusals)
+      await server.play({
+        name: 'made',
+        request: 'POST /api/fields:create',
+        body: { ...body, ...more },
+        expect: { status: 422, body: { code: 'DEFINITION_INVALID' } },
+      });
+    await server.data('POST /api/fields:create', { body });
+    for (const more of refusals)
+      await server.play({
+        name: 'changed',
+        request: 'POST /api/fields:update',
+        body: { collectionName: 'emails', name: 'mood', ...more },
+        expect: { status: 422, body: { code: 'DEFINITION_INVALID' } },
+      });
+    const [{ id }] = await server.data('GET /api/emails', { as: 'ann' });
+    expect(await server.data(`PATCH /api/emails/${id}`, { as: 'ann', body: { mood: 'glad' } })).toMatchObject({
+      mood: 'glad',
+    });
+    await server.data('POST /api/fields:destroy', { body: { collectionName: 'emails', name: 'mood' } });
+  });
+
   test('an account goes with all that is in it', async () => {
     await server.data('POST /api/accounts:create', { as: 'bob', body: { address: 'bob@example.com' } });
     const [{ id }] = await server.data('GET /api/accounts', { as: 'bob' });
     await upload(server, 'bob', id, rawMail({ subject: 'Gone soon', id: 'b@example.net' }));
     await server.data(`DELETE /api/accounts/${id}`, { as: 'bob' });
     expect(await server.data('GET /api/emails?search=gone', { as: 'bob' })).toEqual([]);
-    const { database } = server.running.applications.main;
+    const { database, mail } = server.running.applications.main;
+    await mail.removal.wake();
     for (const table of ['"mailContents"', '"mailThreadKeys"', 'conversations', 'mailboxes', '_mail_text']) {
       const [rows] = await database.read([{ text: `SELECT count(*) FROM ${table}`, values: [] }]);
       expect(Number(rows![0]![0]), table).toBe(1);

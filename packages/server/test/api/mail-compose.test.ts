@@ -66,6 +66,7 @@ describeEngines('writing mail', (engine) => {
       to: [{ address: 'cora@example.net' }],
     });
     const { id, conversationId, messageId } = first.body.data;
+    expect(first.body.data.text.trim()).toBe('Hel');
     const files = [
       { filename: 'a.png', contentType: 'image/png', content: png },
       { filename: 'x.html', content: html },
@@ -211,6 +212,25 @@ describeEngines('writing mail', (engine) => {
     const again = await server.call('POST /api/emails:send', { as: 'ann', body, headers: key });
     expect(again.headers.get('idempotency-replayed')).toBe('true');
     expect(again.body).toEqual(first.body);
+    expect(await queue()).toHaveLength(1);
+    await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id: first.body.data.id } });
+  });
+
+  test('a draft whose sending is repeated is sent once', async () => {
+    const { id } = await server.data('POST /api/emails:saveDraft', {
+      as: 'ann',
+      body: { account: 1, to: 'cora@example.net', text: 'Once.' },
+    });
+    const asked = { as: 'ann', body: { id }, headers: { 'idempotency-key': 'once-1', 'if-match': '*' } };
+    const first = await server.call('POST /api/emails:send', asked);
+    const again = await server.call('POST /api/emails:send', asked);
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    expect(again.body).toEqual(first.body);
+    expect(await queue()).toHaveLength(1);
+    const otherKey = { ...asked, headers: { 'idempotency-key': 'once-2' } };
+    expect((await server.call('POST /api/emails:send', otherKey)).status).toBe(403);
+    const otherBody = { ...asked, body: { id, subject: 'Twice' } };
+    expect((await server.call('POST /api/emails:send', otherBody)).body.code).toBe('IDEMPOTENCY_KEY_REUSED');
     expect(await queue()).toHaveLength(1);
     await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id: first.body.data.id } });
   });

@@ -1,10 +1,18 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
+import { upload } from '../support/mail-world.ts';
 import { rawMail } from '../support/raw-mail.ts';
 import { type Scenario, TestServer } from '../support/scenario.ts';
 
 const eml = { 'content-type': 'message/rfc822' };
 const from = (account: number | string): string => `POST /api/emails:import?account=${account}`;
+
+/** Different ones, of one beginning. */
+const manyWords = (count: number, beginning: string): string =>
+  Array.from({ length: count }, (_, index) => beginning + String(index).padStart(6, '0')).join(' ');
 
 describeEngines('messages are brought in', (engine) => {
   let server: TestServer;
@@ -32,7 +40,7 @@ describeEngines('messages are brought in', (engine) => {
       expect: {
         status: 200,
         body: { data: { stored: 1, duplicates: 0, unparsable: 0, failed: 0, problems: [] } },
-        events: ['emails.created', 'conversations.created'],
+        events: ['mailboxes.created', 'emails.created', 'conversations.created'],
       },
     },
     {
@@ -112,6 +120,39 @@ describeEngines('messages are brought in', (engine) => {
       expect: { status: 400, body: { code: 'PARAMETER_INVALID' } },
     },
     {
+      name: 'one more account of the address',
+      request: 'POST /api/accounts:create',
+      as: 'ann',
+      body: { address: 'shop@example.com' },
+      expect: { status: 200, events: ['accounts.created'] },
+    },
+    {
+      name: 'an address of two accounts names neither',
+      request: from('shop@example.com'),
+      as: 'ann',
+      headers: eml,
+      body: rawMail({ subject: 'Lost' }),
+      expect: { status: 400, body: { code: 'PARAMETER_INVALID' } },
+    },
+    {
+      name: 'nothing is no message',
+      request: from(1),
+      as: 'ann',
+      headers: eml,
+      body: '',
+      expect: { status: 400, body: { code: 'BODY_INVALID' } },
+    },
+    ...['', '%20', '%00', 'a%00b', '%0D%0A', 'x'.repeat(1001), encodeURIComponent('騴'.repeat(700))].map(
+      (mailbox): Scenario => ({
+        name: `a mailbox that is no path is 400: ${mailbox.slice(0, 9)}`,
+        request: `${from(1)}&mailbox=${mailbox}`,
+        as: 'ann',
+        headers: eml,
+        body: rawMail({ subject: 'Lost' }),
+        expect: { status: 400, body: { code: 'PARAMETER_INVALID' } },
+      }),
+    ),
+    {
       name: 'elsewhere an upload is 415',
       request: 'POST /api/accounts:create',
       as: 'ann',
@@ -129,6 +170,70 @@ describeEngines('messages are brought in', (engine) => {
     },
   ];
   for (const scenario of scenarios) test(scenario.name, () => server.play(scenario).then(() => {}));
+
+  test.each([
+    ['text', { text: manyWords(10_000, 'ж'.repeat(53)) }],
+    ['subject', { subject: manyWords(20_000, 'a'), text: manyWords(10_000, 'é'.repeat(50)) }],
+  ])('no %s has more words than can be kept', async (name, mail) => {
+    const raw = rawMail({ id: `${name}@words.example`, headers: ['X-Needle: 1'], ...mail });
+    expect(await upload(server, 'ann', 1, raw)).toMatchObject({ stored: 1, failed: 0 });
+    const found = await server.data(
+      `GET /api/emails?search=${name === 'text' ? `${'ж'.repeat(53)}000003` : 'a000003'}`,
+      {
+        as: 'ann',
+      },
+    );
+    expect(found).toMatchObject([{ messageId: `${name}@words.example` }]);
+    await server.data('POST /api/emails:destroy?force=true', { as: 'ann', body: { ids: [found[0].id] } });
+  });
+
+  test('an upload that breaks off stores nothing, and lies where nobody else looks', async () => {
+    const before = process.env['TMPDIR'];
+    const folder = mkdtempSync(join(tmpdir(), 'tablinum-test-'));
+    process.env['TMPDIR'] = folder;
+    const broken = new AbortController();
+    const seen: number[] = [];
+    async function* pieces(): AsyncGenerator<Buffer> {
+      yield Buffer.from(`From a@b.example Thu Aug 22 12:36:23 2002\n${rawMail({ subject: 'Shattered' })}\n\n`);
+      for (let look = 0; look < 50 && seen.at(-1) !== 0; look += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        seen.push(readdirSync(folder).length);
+      }
+      broken.abort();
+      yield Buffer.from('x');
+    }
+    const sent = fetch(`${server.running.url}/api/emails:import?account=1`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${server.tokens.get('ann')}`, 'content-type': 'application/mbox' },
+      body: pieces(),
+      duplex: 'half',
+      signal: broken.signal,
+    } as never);
+    await expect(sent).rejects.toThrow();
+    expect(seen.at(-1)).toBe(0);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await server.data('GET /api/emails?search=shattered', { as: 'ann' })).toEqual([]);
+    if (before === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = before;
+    rmSync(folder, { recursive: true });
+  });
+
+  test('many at once, into mailboxes that are not there yet, wait for each other and not for ever', async () => {
+    const { id } = await server.data('POST /api/accounts:create', { as: 'bob', body: { address: 'many@example.com' } });
+    const names = Array.from({ length: 24 }, (_, index) => (index % 3 === 0 ? 'Archive' : `Box ${index}`));
+    const stored = await Promise.all(
+      ['Archives', ...names].map((name, index) =>
+        upload(server, 'bob', id, rawMail({ id: `${index}@many.example` }), 'message/rfc822', `&mailbox=${name}`),
+      ),
+    );
+    expect(stored.map((each) => each.stored)).toEqual(stored.map(() => 1));
+    const boxes: { path: string; role: string | null; messages: number }[] = await server.data(
+      'GET /api/mailboxes?pageSize=100',
+      { as: 'bob' },
+    );
+    expect(boxes.filter(({ role }) => role === 'archive')).toHaveLength(1);
+    expect(boxes.reduce((sum, { messages }) => sum + messages, 0)).toBe(25);
+  });
 
   test('what was stored outlives a restart', async () => {
     await server.running.stop();

@@ -241,16 +241,26 @@ describeEngines('an inbox', (engine) => {
       expect: { status: 403 },
     },
     {
-      name: 'destroying puts into the trash',
+      name: 'destroying puts into the trash, which is made and told of',
       request: `DELETE /api/emails/${idOf(0)}`,
       as: 'ann',
-      expect: { status: 200, body: { data: 1 }, events: ['emails.updated', 'conversations.updated'] },
+      expect: {
+        status: 200,
+        body: { data: 1 },
+        events: ['mailboxes.created', 'emails.updated', 'conversations.updated'],
+      },
     },
     {
-      name: 'destroying in the trash is for good',
+      name: 'destroying in the trash is for good, and the conversation goes with the last of its e-mails',
       request: `DELETE /api/emails/${idOf(0)}`,
       as: 'ann',
-      expect: { status: 200, body: { data: 1 }, events: ['emails.destroyed', 'conversations.updated'] },
+      expect: { status: 200, body: { data: 1 }, events: ['emails.destroyed', 'conversations.destroyed'] },
+    },
+    {
+      name: 'then nothing tells of it any more',
+      request: `GET /api/conversations/${emails[0].conversationId}`,
+      as: 'ann',
+      expect: { status: 403, absent: ['nvoice', 'books@'] },
     },
     {
       name: 'then it is gone',
@@ -286,6 +296,86 @@ describeEngines('an inbox', (engine) => {
       });
     expect(await subjects('')).toHaveLength(3);
     expect(await subjects('search=invoice')).toEqual([]);
+  });
+
+  test('a mailbox has one role and a path that is none, and its e-mails follow it', async () => {
+    await upload(
+      server,
+      'ann',
+      1,
+      rawMail({ subject: 'At work', id: 'w1@e.example' }),
+      'message/rfc822',
+      '&mailbox=Work',
+    );
+    const [mail] = await server.data('GET /api/emails?folder=Work', { as: 'ann' });
+    const counted = async (): Promise<[number, number]> => {
+      const { messages, unread } = await server.data(`GET /api/conversations/${mail.conversationId}`, { as: 'ann' });
+      return [messages, unread];
+    };
+    const change = `PATCH /api/mailboxes/${mail.mailboxId}`;
+    const trash = (await server.data('GET /api/mailboxes', { as: 'ann' })).find((each: Json) => each.role === 'trash');
+    const refused: [string, string, unknown, number][] = [
+      ['a role that another one has', change, { role: 'inbox' }, 409],
+      ['a new one of that role', 'POST /api/mailboxes:create', { accountId: 1, path: 'More', role: 'trash' }, 409],
+      ['a path that is a role', 'POST /api/mailboxes:create', { accountId: 1, path: 'junk' }, 422],
+      ['no path', change, { path: ' ' }, 422],
+      ['a path of two lines', change, { path: 'a\r\nb' }, 422],
+      ['in another account', change, { accountId: 2 }, 403],
+      ['one with e-mails', `DELETE /api/mailboxes/${mail.mailboxId}`, undefined, 409],
+    ];
+    for (const [name, request, body, status] of refused)
+      await server.play({ name, request, as: 'ann', body, expect: { status } });
+    await server.data(`DELETE /api/mailboxes/${trash.id}`, { as: 'ann' });
+    expect(await counted()).toEqual([1, 1]);
+    await server.play({
+      name: 'becomes the trash',
+      request: change,
+      as: 'ann',
+      body: { role: 'trash' },
+      expect: { status: 200, events: ['emails.updated', 'conversations.updated', 'mailboxes.updated'] },
+    });
+    expect(await counted()).toEqual([0, 0]);
+    expect(await subjects('folder=TRASH')).toEqual(['At work']);
+    await server.data(change, { as: 'ann', body: { role: null, path: 'Home' } });
+    expect(await counted()).toEqual([1, 1]);
+    await server.play({
+      name: 'is renamed',
+      request: change,
+      as: 'ann',
+      body: { path: 'House' },
+      expect: { status: 200, events: ['emails.updated', 'mailboxes.updated'] },
+    });
+    expect(await subjects('search=in:House')).toEqual(['At work']);
+    await server.data('POST /api/emails:destroy?force=true', { as: 'ann', body: { ids: [mail.id] } });
+  });
+
+  test('a message that joins two conversations tells of each e-mail that changes its own', async () => {
+    const mails = [
+      rawMail({ subject: 'Joined', id: 'j1@e.example' }),
+      rawMail({ subject: 'Re: Joined', id: 'j3@e.example', references: ['j2@e.example'] }),
+    ];
+    for (const each of mails) await upload(server, 'ann', 1, each);
+    const [later, first] = await server.data('GET /api/emails?search=joined&sort=-id', { as: 'ann' });
+    expect(later.conversationId).not.toBe(first.conversationId);
+    const joining = rawMail({ subject: 'Re: Joined', id: 'j2@e.example', references: ['j1@e.example'] });
+    await server.play({
+      name: 'joined',
+      request: 'POST /api/emails:import?account=1',
+      as: 'ann',
+      headers: { 'content-type': 'message/rfc822' },
+      body: joining,
+      expect: {
+        status: 200,
+        events: ['emails.created', 'emails.updated', 'conversations.updated', 'conversations.updated'],
+      },
+    });
+    const { conversationId } = await server.data(`GET /api/emails/${later.id}`, { as: 'ann' });
+    expect(conversationId).toBe(first.conversationId);
+    const former = `GET /api/conversations/${later.conversationId}`;
+    expect(await server.data(former, { as: 'ann' })).toMatchObject({ messages: 0, mergedInto: conversationId });
+    const ids = (await server.data('GET /api/emails?search=joined', { as: 'ann' })).map((each: Json) => each.id);
+    await server.data('POST /api/emails:destroy?force=true', { as: 'ann', body: { ids } });
+    expect((await server.call(former, { as: 'ann' })).status).toBe(403);
   });
 
   test('conversations are counted, and show their e-mails with the oldest first', async () => {

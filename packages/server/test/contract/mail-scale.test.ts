@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
 import { describeEngines } from '../support/engines.ts';
 import { parsedCorpus, storeCopies } from '../support/mail-copies.ts';
+import { searches as meanings, wordsOf } from '../support/mail-search-oracle.ts';
 import { openMailWorld } from '../support/mail-world.ts';
 import type { TestServer } from '../support/scenario.ts';
 
@@ -11,6 +13,24 @@ const scale = Number(process.env['MAIL_SCALE'] ?? 2000);
 const shared = process.env['SHARED_DATA_DIR'] ?? join(import.meta.dirname, '../../../../../shared/data');
 const folder = join(shared, 'mail/easy-ham');
 const accountsOfCara = 20;
+/** How many times slower than promised it may be: on a busy machine MAIL_PATIENCE=3. Of few e-mails nothing is promised. */
+const patience = process.env['MAIL_SCALE'] ? Number(process.env['MAIL_PATIENCE'] ?? 1) : 50;
+/** Words that everybody writes, as nobody puts them: measured, without a promise. */
+const hopeless = '"list the mailing"';
+
+const lists = [
+  '/api/emails',
+  '/api/emails?unread=true',
+  '/api/emails?starred=true',
+  '/api/emails?folder=inbox',
+  '/api/emails?pageSize=50',
+  '/api/conversations',
+];
+
+interface Stored {
+  readonly id: number;
+  readonly conversationId: number;
+}
 
 /**
  * Three shapes: ann has one big account, bob a small one beside it, cara twenty of middling size. Each is read as fast as if the
@@ -18,9 +38,10 @@ const accountsOfCara = 20;
  */
 describeEngines('a hundred thousand e-mails', (engine) => {
   let server: TestServer;
+  let corpus: readonly ParsedMail[];
   beforeAll(async () => {
     server = await openMailWorld(engine);
-    const corpus = await parsedCorpus(existsSync(folder) ? folder : null, Math.min(2500, scale));
+    corpus = await parsedCorpus(existsSync(folder) ? folder : null, Math.min(2500, scale));
     const body = { email: 'cara@example.com', password: 'correct horse', roles: ['editor'] };
     await server.data('POST /api/users:create', { body });
     server.tokens.set('cara', await server.signIn(body.email, body.password));
@@ -41,62 +62,127 @@ describeEngines('a hundred thousand e-mails', (engine) => {
   }, 1_800_000);
   afterAll(() => server.stop());
 
-  /** Milliseconds of requests, sorted. */
-  async function times(as: string, requests: readonly string[], rounds: number): Promise<number[]> {
+  /** Milliseconds of requests, each after the first, sorted. */
+  async function times(as: string, path: string, rounds: number): Promise<number[]> {
     const taken: number[] = [];
     const headers = { authorization: `Bearer ${server.tokens.get(as)}` };
-    for (let round = 0; round < rounds; round += 1)
-      for (const path of requests) {
-        const begun = performance.now();
-        const response = await fetch(server.running.url + path, { headers });
-        const { data } = (await response.json()) as { data: unknown[] };
-        taken.push(performance.now() - begun);
-        expect(response.status, path).toBe(200);
-        if (round === 0 && process.env['MAIL_SCALE'])
-          process.stdout.write(`  ${engine.name} ${as} ${path}: ${taken.at(-1)!.toFixed(1)} ms, ${data.length}\n`);
-      }
-    return taken.sort((one, other) => one - other);
+    for (let round = 0; round <= rounds; round += 1) {
+      const begun = performance.now();
+      const response = await fetch(server.running.url + path, { headers });
+      await response.arrayBuffer();
+      taken.push(performance.now() - begun);
+      expect(response.status, path).toBe(200);
+    }
+    return taken.slice(1).sort((one, other) => one - other);
   }
+  const at = (taken: readonly number[], share: number): number =>
+    taken[Math.min(taken.length - 1, Math.floor(taken.length * share))]!;
   const say = (what: string, taken: readonly number[]): void => {
-    const at = (share: number): string =>
-      taken[Math.min(taken.length - 1, Math.floor(taken.length * share))]!.toFixed(1);
-    process.stdout.write(`${engine.name}, ${scale}: ${what} p50 ${at(0.5)} ms, p95 ${at(0.95)} ms\n`);
+    const [half, most] = [at(taken, 0.5), at(taken, 0.95)].map((each) => each.toFixed(1));
+    process.stdout.write(`${engine.name}, ${scale}: ${what} p50 ${half} ms, p95 ${most} ms\n`);
   };
 
-  const lists = [
-    '/api/emails',
-    '/api/emails?unread=true',
-    '/api/emails?starred=true',
-    '/api/emails?folder=inbox',
-    '/api/emails?pageSize=50',
-    '/api/conversations',
-  ];
   for (const who of ['ann', 'bob', 'cara'])
     test(`first pages of ${who}`, { timeout: 120_000 }, async () => {
       for (const path of lists) {
-        const taken = await times(who, [path], 30);
+        const taken = await times(who, path, 30);
         say(`${who} ${path}`, taken);
-        expect(taken[15]).toBeLessThan(250);
+        expect(at(taken, 0.5), path).toBeLessThan(5 * patience);
       }
     });
 
-  const searches = [
-    'the',
-    'linux',
-    'perl module',
-    '"mailing list"',
-    'from:list',
-    'subject:re',
-    'spam -linux',
-    'zeppelin',
-  ]
-    .concat(['the is:starred', 'the is:unread', 'apt-get kernel', 'razor has:attachment', 'wor*'])
-    .map((words) => `/api/emails?search=${encodeURIComponent(words)}`);
   for (const who of ['ann', 'bob', 'cara'])
-    test(`searches of ${who}`, { timeout: 120_000 }, async () => {
-      const taken = await times(who, searches, 8);
-      say(`${who} searches`, taken);
-      expect(taken[Math.floor(taken.length / 2)]).toBeLessThan(250);
+    test(`searches of ${who}`, { timeout: 240_000 }, async () => {
+      const all: number[] = [];
+      for (const [words] of meanings)
+        for (const resource of ['emails', 'conversations']) {
+          const path = `/api/${resource}?search=${encodeURIComponent(words)}`;
+          const taken = await times(who, path, process.env['MAIL_SCALE'] ? 6 : 1);
+          if (process.env['MAIL_SCALE']) say(`${who} ${resource} ${words}`, taken);
+          if (words !== hopeless) all.push(...taken);
+        }
+      all.sort((one, other) => one - other);
+      say(`${who} searches`, all);
+      expect(at(all, 0.5)).toBeLessThan(10 * patience);
+      expect(at(all, who === 'cara' ? 0.8 : 0.9)).toBeLessThan(20 * patience);
+    });
+
+  test('pages far down, and counts', { timeout: 240_000 }, async () => {
+    for (const words of ['the', 'linux']) {
+      const path = `/api/emails?search=${words}`;
+      let after = '';
+      for (let page = 0; page < 30; page += 1) {
+        const { body } = await server.call(`GET ${path}&pageSize=1000${after}`, { as: 'ann' });
+        if (!body.meta.hasNext) break;
+        after = `&after=${body.meta.nextCursor}`;
+      }
+      const deep = await times('ann', path + after, 10);
+      say(`ann ${words}, pages far down`, deep);
+      expect(at(deep, 0.5)).toBeLessThan(20 * patience);
+      say(`ann ${words}, counted`, await times('ann', `${path}&count=exact`, 3));
+    }
+  });
+
+  /** E-mails of an account, the newest first, each with the conversation that it is in. */
+  async function stored(as: string, account: number): Promise<Stored[]> {
+    const found: Stored[] = [];
+    for (let after = ''; ; ) {
+      const query = `accountId=${account}&fields=id,conversationId&pageSize=1000${after}`;
+      const { body } = await server.call(`GET /api/emails:list?${query}`, { as });
+      found.push(...body.data);
+      if (!body.meta.hasNext) return found;
+      after = `&after=${body.meta.nextCursor}`;
+    }
+  }
+
+  /** The keys of a list, page by page. */
+  async function listed(as: string, path: string, pages: number): Promise<number[]> {
+    const keys: number[] = [];
+    let after = '';
+    for (let page = 0; page < pages; page += 1) {
+      const { body } = await server.call(`GET ${path}${after}`, { as });
+      keys.push(...body.data.map(({ id }: { id: number }) => id));
+      if (!body.meta.hasNext) break;
+      after = `&after=${body.meta.nextCursor}`;
+    }
+    return keys;
+  }
+
+  for (const [who, count] of [
+    ['ann', scale],
+    ['bob', 40],
+    ['cara', Math.ceil(scale / 200)],
+  ] as const)
+    test(`searches of ${who} find what a plain look finds`, { timeout: 240_000 }, async () => {
+      const words = corpus.map(wordsOf);
+      const accounts: { id: number }[] = await server.data('GET /api/accounts:list?pageSize=100', { as: who });
+      const mails = (await Promise.all(accounts.map(({ id }) => stored(who, id)))).flatMap((list) =>
+        list.map((each, index) => {
+          const number = count - 1 - index;
+          return { ...each, copy: { number, words: words[number % words.length]! } };
+        }),
+      );
+      mails.sort((one, other) => other.id - one.id);
+      for (const [search, holds] of meanings) {
+        const wanted = mails.filter(({ copy }) => holds(copy));
+        const query = `search=${encodeURIComponent(search)}&pageSize=37`;
+        const ids = wanted.map(({ id }) => id).slice(0, 111);
+        expect(await listed(who, `/api/emails?${query}`, 3), search).toEqual(ids);
+        // Conversations in the order of their last e-mails, whichever of theirs is found; a flag may be another's.
+        if (/\b(is|in):/.test(search)) continue;
+        const found = new Set(wanted.map(({ conversationId }) => conversationId));
+        const inOrder = new Set(mails.map(({ conversationId }) => conversationId).filter((id) => found.has(id)));
+        expect(await listed(who, `/api/conversations?${query}`, 2), search).toEqual([...inOrder].slice(0, 74));
+      }
+      const day = new Date((mails[Math.floor(mails.length / 2)]!.id / 2 ** 20) * 1000).toISOString().slice(0, 10);
+      const moment = (Date.parse(day) / 1000) * 2 ** 20;
+      for (const [word, isIn] of [
+        ['before', (id: number) => id < moment],
+        ['after', (id: number) => id >= moment],
+      ] as const) {
+        const ids = mails.filter(({ id, copy }) => isIn(id) && meanings[0]![1](copy)).map(({ id }) => id);
+        expect(await listed(who, `/api/emails?search=the+${word}:${day}&pageSize=50`, 2)).toEqual(ids.slice(0, 100));
+      }
     });
 
   test('flags', { timeout: 120_000 }, async () => {
@@ -115,7 +201,7 @@ describeEngines('a hundred thousand e-mails', (engine) => {
     }
     taken.sort((one, other) => one - other);
     say('flag', taken);
-    expect(taken[50]).toBeLessThan(250);
+    expect(at(taken, 0.5)).toBeLessThan(20 * patience);
   });
 
   test('pages follow each other to the end, and show every e-mail once', { timeout: 120_000 }, async () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { anonymous } from '../../src/identity/authenticator.ts';
 import type { ParsePool } from '../../src/mail/parse/parse-pool.ts';
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
 import { MailIngest } from '../../src/mail/store/ingest.ts';
@@ -58,6 +59,12 @@ function mailOf({ id, references, subject, people, bulk }: Drawn, number: number
   };
 }
 
+/** An account, and the keys of its e-mails by their places. */
+interface Stored {
+  readonly id: number;
+  readonly emailOf: ReadonlyMap<number, number>;
+}
+
 describeEngines('conversations of a store', (engine) => {
   let server: TestServer;
   beforeAll(async () => {
@@ -65,11 +72,12 @@ describeEngines('conversations of a store', (engine) => {
   });
   afterAll(() => server.stop());
 
-  /** Stores messages in an order, some at a time, in an account of their own; gives the groups of their places. */
-  async function groups(all: readonly Drawn[], order: readonly number[], at: number): Promise<number[][]> {
-    const { database, changes, clock, logger } = server.running.applications.main;
+  /** Stores messages in an order, some at a time, in an account of their own; gives their keys, by their places. */
+  async function stored(all: readonly Drawn[], order: readonly number[], at: number): Promise<Stored> {
+    const { main } = server.running.applications;
+    const { database, changes, clock, logger } = main;
     const { id } = await server.data('POST /api/accounts:create', { as: 'ann', body: { address: own } });
-    const mailbox = await mailboxPlace(database, id, 'INBOX');
+    const mailbox = await mailboxPlace(main.recordContext(anonymous, null), id, 'INBOX');
     const mails = new Map<Uint8Array, ParsedMail>();
     const parser = { parse: async (raw: Uint8Array) => mails.get(raw)! } as ParsePool;
     const ingest = new MailIngest({ database, changes, clock, logger, parser, blobs: noBlobs });
@@ -85,6 +93,11 @@ describeEngines('conversations of a store', (engine) => {
       const results = await ingest.store({ id, address: own }, incoming, { actor: null, requestId: null });
       for (const [index, { emailId }] of results.entries()) emailOf.set(numbers[index]!, emailId!);
     }
+    return { id, emailOf };
+  }
+
+  /** The groups of the places of messages. */
+  async function groups(all: readonly Drawn[], { id, emailOf }: Stored): Promise<number[][]> {
     const rows = (await server.data(`GET /api/emails?accountId=${id}&pageSize=100&folder=inbox`, { as: 'ann' })) as {
       id: number;
       conversationId: number;
@@ -115,7 +128,68 @@ describeEngines('conversations of a store', (engine) => {
           const ranks = all.map(() => keys.next().value as number);
           const order = [...all.keys()].sort((one, other) => ranks[one]! - ranks[other]!);
           const threaded = all.map((each, number) => ({ ...mailOf(each, number), at: Date.parse(receivedAt(each)) }));
-          expect(await groups(all, order, at)).toEqual(partition(threaded, new Set([own])));
+          expect(await groups(all, await stored(all, order, at))).toEqual(partition(threaded, new Set([own])));
+        },
+      ),
+      { numRuns: runs },
+    );
+  });
+
+  /** Conversations as they show themselves, each with the places of its messages. */
+  async function shown({ id, emailOf }: Stored): Promise<unknown> {
+    const { database } = server.running.applications.main;
+    const read = async (text: string): Promise<readonly (readonly unknown[])[]> =>
+      (await database.read([{ text, values: [] }]))[0]!;
+    const placeOf = new Map([...emailOf].map(([place, email]) => [email, place]));
+    const emails = await read(`SELECT id,"conversationId" FROM emails WHERE "accountId"=${id}`);
+    const places = (conversation: unknown): unknown =>
+      emails.flatMap((row) => (row[1] === conversation ? [placeOf.get(Number(row[0]))] : [])).sort();
+    const conversations = await read(
+      `SELECT id,subject,CAST(participants AS text),messages,unread,starred,attachments,"lastAt",snippet,"mergedInto" IS NULL FROM conversations WHERE "accountId"=${id} AND messages>0`,
+    );
+    const keys = await read(`SELECT key,"conversationId" FROM "mailThreadKeys" WHERE "accountId"=${id}`);
+    return {
+      conversations: conversations.map(([key, ...rest]) => JSON.stringify([places(key), ...rest])).sort(),
+      keys: keys.map(([key, conversation]) => JSON.stringify([key, places(conversation)])).sort(),
+    };
+  }
+
+  /** Puts e-mails, keys, counts and what is shown where dice have it. */
+  async function spoil({ id, emailOf }: Stored, dice: () => number): Promise<void> {
+    const { database } = server.running.applications.main;
+    const of = `"accountId"=${id}`;
+    const [found] = await database.read([{ text: `SELECT id FROM conversations WHERE ${of}`, values: [] }]);
+    const any = (): number => Number(found![dice() % found!.length]![0]);
+    const statements = [...emailOf.values()].flatMap((email) => [
+      `UPDATE emails SET "conversationId"=${dice() % 5 === 0 ? 'NULL' : any()} WHERE id=${email} AND ${dice() % 2}=0`,
+      `UPDATE "mailThreadKeys" SET "conversationId"=${any()} WHERE ${of} AND id%3=${dice() % 3}`,
+      `UPDATE conversations SET messages=${dice() % 4},snippet='x',subject='y',participants='[]' WHERE id=${any()}`,
+      `UPDATE conversations SET "mergedInto"=${any()} WHERE id=${any()} AND ${dice() % 2}=0`,
+    ]);
+    statements.push(`DELETE FROM "mailThreadKeys" WHERE ${of} AND id%4=${dice() % 4}`);
+    statements.push(`INSERT INTO "mailThreadKeys" ("accountId",key,"conversationId") VALUES (${id},'stale',${any()})`);
+    await database.write(async (transaction) => {
+      for (const text of statements) await transaction.run({ text, values: [] });
+    });
+  }
+
+  test('are made anew as a fresh import has them, whatever became of them', { timeout: 240_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(drawn, { minLength: 2, maxLength: 12 }),
+        fc.infiniteStream(fc.nat()),
+        async (all, numbers) => {
+          const dice = (): number => numbers.next().value as number;
+          const inTime = [...all.keys()].sort((one, other) => all[one]!.day - all[other]!.day);
+          const account = await stored(all, inTime, 5);
+          await spoil(account, dice);
+          const rethread = (): Promise<unknown> =>
+            server.data(`POST /api/accounts:rethread?filterByTk=${account.id}`, { as: 'ann' });
+          const threaded = all.map((each, number) => ({ ...mailOf(each, number), at: Date.parse(receivedAt(each)) }));
+          const conversations = partition(threaded, new Set([own])).length;
+          expect(await rethread()).toEqual({ conversations, changed: expect.any(Number) });
+          expect(await shown(account)).toEqual(await shown(await stored(all, inTime, all.length)));
+          expect(await rethread()).toEqual({ conversations, changed: 0 });
         },
       ),
       { numRuns: runs },

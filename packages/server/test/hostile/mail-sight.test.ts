@@ -171,6 +171,44 @@ describeEngines("somebody else's mail", (engine) => {
     });
 });
 
+describeEngines('a rule that leads into mail', (engine) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await openMailWorld(engine);
+    await upload(server, 'ann', 1, rawMail({ subject: `About ${word}`, id: 'r@e.example', text: `${word} inside` }));
+    const fields = [{ name: 'mail', type: 'belongsTo', target: 'emails' }];
+    await server.data('POST /api/collections:create', { body: { name: 'tickets', fields } });
+    const [{ id }] = await server.data('GET /api/emails', { as: 'ann' });
+    await server.data('POST /api/tickets:create', { as: 'ann', body: { mailId: id } });
+    await server.data('POST /api/roles:create', { body: { name: 'spy', title: 'Spy' } });
+    for (const [user, role] of [
+      [1, 'admin'],
+      [2, 'editor'],
+    ])
+      await server.data(`POST /api/users:update?filterByTk=${user}`, { body: { roles: [role, 'spy'] } });
+    server.tokens.set('ann', await server.signIn('ann@example.com', 'correct horse'));
+  });
+  afterAll(() => server.stop());
+
+  test.each([
+    ['the subject', { mail: { subject: { $includes: word } } }, 1],
+    ['the text', { mail: { content: { text: { $includes: word } } } }, 1],
+    ['another path', { mail: { conversation: { emails: { subject: { $includes: word } } } } }, 1],
+    ['what it is not', { $not: { mail: { subject: { $includes: 'nothing' } } } }, null],
+    ['that it is there', { mail: { $exists: true } }, 1],
+  ])('tells nobody of it who does not see it: %s', async (_, filter, found) => {
+    const body = { role: 'spy', resource: 'tickets', actions: ['list'], filter };
+    const { id } = await server.data('POST /api/permissions:create', { body });
+    const headers = { 'x-role': 'spy' };
+    const asAdmin = await server.data('GET /api/tickets:list', { headers });
+    const asAnn = await server.data('GET /api/tickets:list', { as: 'ann', headers });
+    await server.data(`POST /api/permissions:destroy?filterByTk=${id}`);
+    // A negation says the same of what is not seen, whatever is in it.
+    if (found === null) expect([asAdmin.length, asAnn.length]).toEqual([1, 1]);
+    else expect([asAdmin.length, asAnn.length]).toEqual([0, found]);
+  });
+});
+
 /** What a write by filter answers that reached nothing. */
 function isNothing(data: unknown): boolean {
   return data === 0 || (Array.isArray(data) && data.length === 0);

@@ -51,3 +51,15 @@ test('they parse whole, in both parsers alike, without warnings, and hold what a
   const sizes = partition(threaded).map((group) => group.length);
   expect([Math.min(...sizes), Math.max(...sizes)]).toEqual([1, 8]);
 });
+
+test('an answer quotes a day on which something came, and not a later one than its own', async () => {
+  const days = new Set(made.map(({ receivedAt }) => receivedAt!.slice(0, 10)));
+  const quoted = await Promise.all(
+    made.map(async ({ raw, receivedAt }) => {
+      const day = /^.*(\d{4}-\d\d-\d\d).*\n>/m.exec((await parseMail(raw)).text ?? '')?.[1];
+      return day === undefined ? [] : [{ day, own: receivedAt!.slice(0, 10) }];
+    }),
+  );
+  expect(quoted.flat().length).toBeGreaterThan(50);
+  expect(quoted.flat().filter(({ day, own }) => day > own || !days.has(day))).toEqual([]);
+});

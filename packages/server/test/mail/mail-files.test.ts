@@ -26,6 +26,16 @@ const readText = async (text: string, variant?: MboxVariant, length = 7): Promis
   all(readMbox(pieces(text, length), variant));
 
 describe('mbox', () => {
+  test.each(['1:11 ', '1:11 19', '1:11:11 19 20 ', 'a '])(
+    'lines that are almost separators hold nobody up: %j',
+    async (text) => {
+      const line = `From a@b.example ${text.repeat(Math.floor(970 / text.length))}\n\n`;
+      const begun = performance.now();
+      expect(await all(readMbox([Buffer.from(line.repeat(3000))]))).toHaveLength(1);
+      expect(performance.now() - begun).toBeLessThan(2500);
+    },
+  );
+
   test('messages, their times and flags', async () => {
     const file = `From a@b.example Thu Aug 22 12:36:23 2002
 Subject: one
@@ -74,6 +84,12 @@ Subject: two
       'From a Thu Aug 22 12:36:23 2002\nA: b\n\nc\nFrom a Thu Aug 22 12:36:23 2002\n',
       ['A: b\n\nc\nFrom a Thu Aug 22 12:36:23 2002\n'],
     ],
+    [
+      'From with a year alone',
+      'From a 2002\nA: b\n\nFrom a 2002 12:36\n',
+      ['From a 2002\nA: b\n\nFrom a 2002 12:36\n'],
+    ],
+    ['From without an address', 'From Thu Aug 22 12:36:23 2002\nA: b\n', ['A: b\n']],
     ['From without a date', 'From a Thu Aug 22 12:36:23 2002\nA: b\n\nFrom now on\n', ['A: b\n\nFrom now on\n']],
   ])('%s', async (_, file, messages) => {
     for (const length of [1, 2, 1000]) expect((await readText(file, 'mboxrd', length)).map(textOf)).toEqual(messages);

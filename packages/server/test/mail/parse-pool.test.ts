@@ -25,6 +25,17 @@ test('messages go in beside each other and come out each as itself, with their f
   expect(Buffer.from(withFile.attachments[0]!.bytes).toString()).toBe('%PDF-1.4');
 });
 
+test('whoever brings one message waits for one of those who bring many', async () => {
+  const made = start();
+  const ended: string[] = [];
+  const many = {};
+  const parse = async (subject: string, of?: unknown): Promise<void> => {
+    ended.push((await made.parse(good(subject), of)).subject);
+  };
+  await Promise.all([...['a1', 'a2', 'a3', 'a4'].map((name) => parse(name, many)), parse('b'), parse('c')]);
+  expect(ended).toEqual(['a1', 'a2', 'b', 'c', 'a3', 'a4']);
+});
+
 test('the raw message stays with who gave it', async () => {
   const message = good('mine');
   await start().parse(message);

@@ -27,6 +27,12 @@ describeEngines('bytes that nothing refers to', (engine) => {
       attachments: [{ filename: 'd.txt', content: Buffer.from('drafted').toString('base64') }],
     };
     await server.data('POST /api/emails:saveDraft', { as: 'ann', body: draft });
+    const waiting = {
+      ...draft,
+      to: 'cora@example.net',
+      attachments: [{ filename: 'w.txt', content: Buffer.from('waiting').toString('base64') }],
+    };
+    const sent = await server.data('POST /api/emails:send', { as: 'ann', body: waiting });
     const stray = Buffer.from('an import that was cut short');
     await blobs.put(1, [{ sha256: hash('sha256', stray), bytes: stray }]);
     const before = await blobs.keptBefore(1, Date.now() + 1000);
@@ -46,13 +52,21 @@ describeEngines('bytes that nothing refers to', (engine) => {
     expect(String(await blobs.get(1, shared!))).toBe('in both');
     expect(String(await blobs.get(1, hash('sha256', 'drafted')))).toBe('drafted');
 
+    // What waits to be sent is a draft again when it is called back, with its files.
+    expect(String(await blobs.get(1, hash('sha256', 'waiting')))).toBe('waiting');
+    await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id: sent.id } });
+    const again = { id: sent.id, subject: 'Once more' };
+    expect((await server.data('POST /api/emails:saveDraft', { as: 'ann', body: again })).attachments).toMatchObject([
+      { filename: 'w.txt' },
+    ]);
+
     // What is kept again just now is about to be referred to.
     await blobs.put(1, [{ sha256: hash('sha256', stray), bytes: stray }]);
     await blobs.remove(1, [hash('sha256', stray)], Date.now() - 1000);
     expect(await blobs.get(1, hash('sha256', stray))).toEqual(stray);
 
     await server.data('POST /api/accounts:destroy?filterByTk=1', { as: 'ann' });
-    await sweep();
+    await server.running.applications.main.mail.removal.wake();
     expect(await blobs.keptBefore(1, Date.now() + 1000)).toEqual([]);
     await server.stop();
   });

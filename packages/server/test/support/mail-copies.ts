@@ -2,13 +2,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BlobStore } from '../../src/base/blob-store.ts';
+import { anonymous } from '../../src/identity/authenticator.ts';
 import { demoMail } from '../../src/mail/demo/demo-mail.ts';
 import { ParsePool } from '../../src/mail/parse/parse-pool.ts';
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
-import type { MailAccount } from '../../src/mail/store/incoming-mail.ts';
+import type { MailAccount, MailFlags } from '../../src/mail/store/incoming-mail.ts';
 import { MailIngest } from '../../src/mail/store/ingest.ts';
 import { mailboxPlace } from '../../src/mail/store/mailbox-place.ts';
-import type { TestServer } from './scenario.ts';
+import type { RunningServer } from '../../src/server.ts';
 
 export const noBlobs: BlobStore = {
   put: async () => {},
@@ -34,19 +35,25 @@ export async function parsedCorpus(folder: string | null, most: number): Promise
   return parsed;
 }
 
-/** Stores copies of parsed messages in an account, an hour of received time apart. Returns messages a second. */
+/** Flags of the copy of that number. */
+export function flagsOf(number: number): MailFlags {
+  return { read: number % 50 !== 0, starred: number % 200 === 0, answered: false, draft: false };
+}
+
+/** Stores copies of parsed messages in an account, a minute of received time apart. Returns messages a second. */
 export async function storeCopies(
-  server: TestServer,
+  server: { readonly running: RunningServer },
   account: MailAccount,
   corpus: readonly ParsedMail[],
   count: number,
   until = Date.UTC(2026, 10, 20),
 ): Promise<number> {
-  const { database, changes, clock, logger } = server.running.applications.main;
+  const { main } = server.running.applications;
+  const { database, changes, clock, logger } = main;
   const copies = new Map<Uint8Array, ParsedMail>();
   const parser = { parse: async (raw: Uint8Array) => copies.get(raw)! } as ParsePool;
   const ingest = new MailIngest({ database, changes, clock, logger, parser, blobs: noBlobs });
-  const mailbox = await mailboxPlace(database, account.id, 'INBOX');
+  const mailbox = await mailboxPlace(main.recordContext(anonymous, null), account.id, 'INBOX');
   const begun = performance.now();
   for (let start = 0; start < count; start += 100) {
     const batch = Array.from({ length: Math.min(100, count - start) }, (_, index) => {
@@ -58,7 +65,7 @@ export async function storeCopies(
         raw,
         mailbox,
         receivedAt: new Date(until - (count - number) * 60_000).toISOString(),
-        flags: { read: number % 50 !== 0, starred: number % 200 === 0, answered: false, draft: false },
+        flags: flagsOf(number),
       };
     });
     await ingest.store(account, batch, { actor: null, requestId: null });

@@ -10,4 +10,19 @@ export const inboxRoutes = [
     component: lazyRouteComponent(() => import('../inbox/inbox-page.tsx'), 'InboxPage'),
     validateSearch: inboxSearch,
   }),
+  createRoute({
+    getParentRoute: () => applicationRoute,
+    path: 'inbox/accounts',
+    component: lazyRouteComponent(() => import('../inbox/accounts/accounts-page.tsx'), 'AccountsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => applicationRoute,
+    path: 'inbox/accounts/new',
+    component: lazyRouteComponent(() => import('../inbox/accounts/new-account-page.tsx'), 'NewAccountPage'),
+  }),
+  createRoute({
+    getParentRoute: () => applicationRoute,
+    path: 'inbox/accounts/$account',
+    component: lazyRouteComponent(() => import('../inbox/accounts/account-page.tsx'), 'MailAccountPage'),
+  }),
 ] as const;

@@ -22,7 +22,8 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
   const [palette, { open: openPalette, close: closePalette }] = useDisclosure(false);
   const online = useOnline();
   const path = useRouterState({ select: (state) => state.location.pathname });
-  const [menuAt, setMenuAt] = useState<string | null>(null); // a step to another page closes it
+  // The menu stands over the page that it was opened on: a step to another one closes it.
+  const [menuOver, setMenuOver] = useState<string | null>(null);
   useShortcuts(openPalette);
   const navigation = <Navigation search={openPalette} />;
   return (
@@ -33,14 +34,14 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
       {narrow ? (
         <>
           <header className={classes.bar}>
-            <IconButton icon="menu" label={t.menu} onClick={() => setMenuAt(path)} />
+            <IconButton icon="menu" label={t.menu} onClick={() => setMenuOver(path)} />
             <ApplicationSwitcher />
             <IconButton icon="search" label={t.palette.open} onClick={openPalette} />
             <UserMenu compact />
           </header>
           <Drawer
-            opened={menuAt === path}
-            onClose={() => setMenuAt(null)}
+            opened={menuOver === path}
+            onClose={() => setMenuOver(null)}
             size="17rem"
             padding={0}
             withCloseButton={false}

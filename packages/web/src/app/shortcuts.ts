@@ -10,7 +10,8 @@ export function useShortcuts(openPalette: () => void): void {
   const navigate = useNavigate();
   const application = useApplication();
   useEffect(() => {
-    let begun = 0;
+    // Moments count from when the page was opened: 0 would make a `g` of that.
+    let begun = Number.NEGATIVE_INFINITY;
     const pressed = (event: KeyboardEvent): void => {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
         event.preventDefault();
@@ -20,7 +21,7 @@ export function useShortcuts(openPalette: () => void): void {
       if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
       if (event.key === 'g') begun = event.timeStamp;
       else if (event.timeStamp - begun < patienceMilliseconds) {
-        begun = 0;
+        begun = Number.NEGATIVE_INFINITY;
         const section = sections.find(({ key }) => key === event.key);
         if (section) void navigate({ to: `/a/${application}/${section.path}` });
       }

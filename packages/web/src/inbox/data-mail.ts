@@ -1,16 +1,38 @@
 /** What the inbox asks of the server, by the key under which it is kept. */
-import type { Client } from '@tablinum/client';
+import type { Check, Client } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { clientOf } from '../data/application.tsx';
-import { forget, queryClient, type Scope, useAsked } from '../data/queries.ts';
+import { forget, queryClient, type Scope, useAsked, useCheck } from '../data/queries.ts';
 import type { Account, Email, Thread } from './mail.ts';
 
-/** Accounts with their mailboxes; of the mailboxes those whose mail the user sees. */
-export function useAccounts(): UseQueryResult<readonly Account[], Error> {
-  return useAsked(['mail-accounts'], async (client) => {
-    const query = { appends: ['mailboxes'], pageSize: 200, sort: ['id'], count: 'none' } as const;
-    return (await client.call<Account[]>('accounts:list', { query })).data;
+/** Accounts by whose mail the user sees; an administrator sees others too, without their mail. */
+export interface Accounts {
+  readonly mine: readonly Account[];
+  readonly others: readonly Account[];
+}
+
+/** Accounts with their mailboxes. */
+export function useAccounts(): UseQueryResult<Accounts, Error> {
+  const { data: check, error } = useCheck();
+  const asked = useAsked(['mail-accounts', check?.id, check?.currentRole], (client) => readAccounts(client, check!), {
+    enabled: check !== undefined,
   });
+  return check === undefined && error ? ({ ...asked, error } as typeof asked) : asked;
+}
+
+async function readAccounts(client: Client, { id, currentRole }: Check): Promise<Accounts> {
+  const administers = currentRole === 'admin';
+  const query = {
+    appends: ['mailboxes', ...(administers ? ['members'] : [])],
+    pageSize: 200,
+    sort: ['id'],
+    count: 'none',
+  } as const;
+  const all = (await client.call<(Account & { members?: readonly { id: number }[] })[]>('accounts:list', { query }))
+    .data;
+  const isMine = ({ ownerId, members }: (typeof all)[number]): boolean =>
+    !administers || ownerId === id || (members ?? []).some((each) => each.id === id);
+  return { mine: all.filter(isMine), others: all.filter((each) => !isMine(each)) };
 }
 
 export function useThread(id: number): UseQueryResult<Thread, Error> {
@@ -46,19 +68,4 @@ export function patchThread(application: string, id: number, change: (email: Ema
 
 export function forgetThread(application: string, id: number): void {
   void forget(application, 'thread', id);
-}
-
-/** The e-mails of conversations, with what an action needs of them; at most 1000. */
-export type EmailPlace = Pick<
-  Email,
-  'id' | 'accountId' | 'mailboxId' | 'folder' | 'read' | 'starred' | 'outgoing' | 'receivedAt'
-> & { readonly conversationId: number };
-
-export async function readPlaces(client: Client, conversations: readonly number[]): Promise<readonly EmailPlace[]> {
-  const query = {
-    filter: { conversationId: { $in: conversations } },
-    fields: ['id', 'accountId', 'conversationId', 'mailboxId', 'folder', 'read', 'starred', 'outgoing', 'receivedAt'],
-    pageSize: 1000,
-  };
-  return (await client.call<EmailPlace[]>('emails:list', { query })).data;
 }

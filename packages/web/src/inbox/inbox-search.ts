@@ -32,7 +32,7 @@ export type Shown = Omit<InboxSearch, 'c'>;
 
 /** The parameters of `conversations:list`. Words that say where to look take the place of the folder. */
 export function listParameters({ account, folder = 'inbox', unread, starred, q }: Shown): object {
-  const everywhere = folder === 'any' || (q !== undefined && /(^|\s)-?in:/.test(q));
+  const everywhere = folder === 'any' || namesFolder(q);
   return {
     ...(account !== undefined && { accountId: account }),
     ...(!everywhere && { folder }),
@@ -40,4 +40,20 @@ export function listParameters({ account, folder = 'inbox', unread, starred, q }
     ...(starred && { starred: true }),
     ...(q !== undefined && { search: q }),
   };
+}
+
+/** The one folder that is shown, or null where several are. */
+export function folderShown({ folder = 'inbox', q }: Shown): string | null {
+  return folder === 'any' || namesFolder(q) ? null : folder;
+}
+
+/** A link to what is shown. */
+export function addressOf(application: string, search: InboxSearch): string {
+  const pairs = Object.entries(search).map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
+  return `/a/${application}/inbox${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`;
+}
+
+/** Search words may say where to look: then these decide. */
+function namesFolder(q: string | undefined): boolean {
+  return q !== undefined && /(^|\s)-?in:/.test(q);
 }

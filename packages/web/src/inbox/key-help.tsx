@@ -1,12 +1,12 @@
 import { Modal } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useTexts } from '../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
 import { Keys } from '../ui/keys.tsx';
 import classes from './key-help.module.css';
 
 /** All keys of the inbox. */
 export function KeyHelp({ opened, close }: { opened: boolean; close: () => void }): ReactNode {
-  const { keyHelp } = useTexts().inbox;
+  const { keyHelp } = useInboxTexts();
   return (
     <Modal opened={opened} onClose={close} title={keyHelp.title} size="md">
       <dl className={classes.keys}>

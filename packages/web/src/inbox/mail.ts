@@ -22,6 +22,8 @@ export interface Account {
   readonly address: string;
   readonly status: string;
   readonly statusReason: string | null;
+  readonly signature: string | null;
+  readonly ownerId: number | null;
   readonly mailboxes: readonly Mailbox[];
 }
 

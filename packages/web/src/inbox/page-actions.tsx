@@ -1,8 +1,7 @@
 import { Button, Drawer } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { ReactNode, RefObject } from 'react';
-import { useSchema } from '../data/schema.ts';
-import { useTexts } from '../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
 import { Icon } from '../ui/icon.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { FolderPane } from './folders/folder-pane.tsx';
@@ -18,6 +17,7 @@ interface PageActionsProps {
   readonly searchField: RefObject<HTMLInputElement | null>;
   readonly help: () => void;
   readonly compose: () => void;
+  readonly mayWrite: boolean;
 }
 
 /** Beside the title: search, keys; on a phone the folders. */
@@ -29,10 +29,10 @@ export function PageActions({
   searchField,
   help,
   compose,
+  mayWrite,
 }: PageActionsProps): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const [opened, folders] = useDisclosure(false);
-  const mayWrite = useSchema().data?.may('emails', 'saveDraft') ?? true;
   const { q, ...others } = shown;
   return (
     <>

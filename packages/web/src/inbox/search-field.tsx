@@ -1,6 +1,6 @@
 import { Popover, TextInput } from '@mantine/core';
 import { type FormEvent, type ReactNode, type RefObject, useEffect, useState } from 'react';
-import { useTexts } from '../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
 import { Icon } from '../ui/icon.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import classes from './search-field.module.css';
@@ -13,7 +13,7 @@ interface SearchFieldProps {
 
 /** Search words and their operators, which stand below while it has the focus. */
 export function SearchField({ value, search, fieldRef }: SearchFieldProps): ReactNode {
-  const t = useTexts().inbox.search;
+  const t = useInboxTexts().search;
   const [typed, setTyped] = useState(value);
   const [hinting, setHinting] = useState(false);
   useEffect(() => setTyped(value), [value]);
@@ -59,7 +59,7 @@ export function SearchField({ value, search, fieldRef }: SearchFieldProps): Reac
             rightSection={typed !== '' && <IconButton icon="x" size="sm" label={t.clear} onClick={clear} />}
           />
         </Popover.Target>
-        <Popover.Dropdown p="xs" role="group" aria-label={t.operators}>
+        <Popover.Dropdown p="xs" className={classes.dropdown!} role="group" aria-label={t.operators}>
           <div className={classes.hints}>
             {t.hints.map(([operator, meaning]) => (
               <button

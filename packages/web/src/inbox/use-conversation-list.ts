@@ -12,12 +12,11 @@ const countsPause = 800;
 /** The list for what is shown, kept up to date by events; after a sleep from where it stood. */
 export function useConversationList(shown: Shown): { readonly list: ConversationList; readonly state: ListState } {
   const [application, role] = useScope();
-  const key = JSON.stringify(shown);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another role asks anew
-  const list = useMemo(
-    () => new ConversationList(clientOf(application), JSON.parse(key) as Shown),
-    [application, role, key],
-  );
+  const key = JSON.stringify([application, role, shown]);
+  const list = useMemo(() => {
+    const [of, , what] = JSON.parse(key) as [string, string | null, Shown];
+    return new ConversationList(clientOf(of), what);
+  }, [key]);
   const state = useSyncExternalStore(list.subscribe, list.snapshot);
   useEffect(() => void list.readOn(), [list]);
   useEffect(() => {
@@ -43,6 +42,10 @@ export function useConversationList(shown: Shown): { readonly list: Conversation
       countAgain();
     },
     lost,
+    () => void list.readAgain(),
   );
+  // Folders that others make, and accounts that come and go.
+  useLive('mailboxes', countAgain, countAgain);
+  useLive('accounts', countAgain, countAgain);
   return { list, state };
 }

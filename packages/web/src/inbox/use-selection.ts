@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import type { Conversation } from './mail.ts';
 
 export interface Selection {
@@ -9,10 +9,14 @@ export interface Selection {
   all(): void;
 }
 
-/** Which conversations of a list are chosen. */
+/** Which conversations of a list are chosen: of those that are still in it, since others take some away too. */
 export function useSelection(rows: readonly Conversation[]): Selection {
-  const [ids, setIds] = useState<ReadonlySet<number>>(new Set());
+  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
   const [last, setLast] = useState<number | null>(null);
+  const ids = useMemo(
+    () => (chosen.size === 0 ? chosen : new Set(rows.filter(({ id }) => chosen.has(id)).map(({ id }) => id))),
+    [rows, chosen],
+  );
   const toggle = (id: number, range = false): void => {
     const next = new Set(ids);
     const from = rows.findIndex((row) => row.id === last);
@@ -20,13 +24,13 @@ export function useSelection(rows: readonly Conversation[]): Selection {
     if (range && from >= 0 && to >= 0)
       for (const row of rows.slice(Math.min(from, to), Math.max(from, to) + 1)) next.add(row.id);
     else if (!next.delete(id)) next.add(id);
-    setIds(next);
+    setChosen(next);
     setLast(id);
   };
   return {
     ids,
     toggle,
-    clear: () => setIds(new Set()),
-    all: () => setIds(new Set(rows.map(({ id }) => id))),
+    clear: () => setChosen(new Set()),
+    all: () => setChosen(new Set(rows.map(({ id }) => id))),
   };
 }

@@ -1,7 +1,7 @@
 /** Statements about mail accounts and their mailboxes. */
 import type { Database, Transaction } from '../database.ts';
 import { reading, writing } from '../identity-store.ts';
-import { listValue, sql, value } from '../sql.ts';
+import { sql, value } from '../sql.ts';
 
 export interface StoredMailbox {
   readonly id: number;
@@ -22,21 +22,22 @@ export async function mailboxesOf(
   return rows.map(([id, path, role]) => ({ id: Number(id), path: path as string, role: role as string | null }));
 }
 
-/** Makes a mailbox; the one that is there stays as it is. */
+/** Makes a mailbox. Returns its key; null where one of that path is there, which stays as it is. */
 export async function addMailbox(
   database: Database,
   transaction: Transaction,
   account: number,
   path: string,
   role: string | null,
-): Promise<void> {
+): Promise<number | null> {
   transaction.touch('mailboxes');
-  await writing(
+  const [row] = await writing(
     database,
     transaction,
   )(
-    sql`INSERT INTO mailboxes ("accountId",path,role,messages,unread) VALUES (${value('integer', account)},${value('text', path)},${value('text', role)},0,0) ON CONFLICT ("accountId",path) DO NOTHING`,
+    sql`INSERT INTO mailboxes ("accountId",path,role,messages,unread) VALUES (${value('integer', account)},${value('text', path)},${value('text', role)},0,0) ON CONFLICT ("accountId",path) DO NOTHING RETURNING id`,
   );
+  return row ? Number(row[0]) : null;
 }
 
 /** The users who see the mail of an account; its owner is one of them. */
@@ -72,20 +73,13 @@ export async function setMembers(
   );
 }
 
-/** Takes the words of an account's mail out of the index: it is about to be destroyed, with all that is in it. */
-export async function forgetWords(database: Database, transaction: Transaction, account: number): Promise<void> {
-  const run = writing(database, transaction);
-  const rows = await run(sql`SELECT id FROM emails WHERE "accountId"=${value('integer', account)}`);
-  const ids = rows.map(([id]) => Number(id));
-  if (ids.length > 0) await run(database.dialect.words.remove(listValue('bigint', ids)));
-}
-
-export async function readMailbox(database: Database, transaction: Transaction, id: number): Promise<StoredMailbox> {
+/** The account that a mailbox belongs to. */
+export async function accountOfMailbox(database: Database, transaction: Transaction, id: number): Promise<number> {
   const [row] = await writing(
     database,
     transaction,
-  )(sql`SELECT id,path,role FROM mailboxes WHERE id=${value('integer', id)}`);
-  return { id: Number(row![0]), path: row![1] as string, role: row![2] as string | null };
+  )(sql`SELECT "accountId" FROM mailboxes WHERE id=${value('integer', id)}`);
+  return Number(row![0]);
 }
 
 /** Keeps sealed secrets of an account beside those that it has; null takes one away. */

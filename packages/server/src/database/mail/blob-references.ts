@@ -18,10 +18,12 @@ export async function referredBlobs(
   return new Set(rows.map(([name]) => name as string));
 }
 
-/** Texts that tell what messages written here go on from: files stand in them by their SHA-256. */
+/** What drafts go on from, and what waits to be sent would, were it called back: files stand in these texts by their SHA-256. */
 export async function sourcesOf(database: Database, account: number): Promise<string[]> {
+  const of = value('integer', account);
+  // Through the e-mails: whether there is a source stands behind all that a message says.
   const rows = await reading(database)(
-    sql`SELECT source FROM "mailContents" WHERE "accountId"=${value('integer', account)} AND source IS NOT NULL`,
+    sql`SELECT c.source FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e."accountId"=${of} AND (${database.dialect.isTrue(sql`e.draft`)} OR e.id IN (SELECT "emailId" FROM "mailOutbox" WHERE "accountId"=${of})) AND c.source IS NOT NULL`,
   );
   return rows.map(([source]) => (typeof source === 'string' ? source : JSON.stringify(source)));
 }

@@ -2,7 +2,7 @@
 import type { Database, Row, Transaction } from '../database.ts';
 import { reading, writing } from '../identity-store.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
-import { recounted } from './mail-writer.ts';
+import { recounted } from './conversation-counts.ts';
 
 /** Where an e-mail lies, and what counts it. */
 export interface EmailPlace {
@@ -13,6 +13,15 @@ export interface EmailPlace {
   readonly folder: string | null;
   readonly read: boolean;
 }
+
+/** E-mails whose folder goes by another name now, and the name it had. */
+export interface RenamedFolder {
+  readonly emails: readonly { readonly id: number; readonly conversationId: number }[];
+  readonly before: string | null;
+}
+
+/** A statement is ended after some seconds; a mailbox may have any number of e-mails. */
+const renamedAtOnce = 2000;
 
 type Run = (statement: Sql) => Promise<Row[]>;
 
@@ -71,11 +80,38 @@ export class EmailRows {
     };
   }
 
-  /** After a mailbox has got another path or role: what its e-mails say of it. */
-  async renameFolder(mailbox: number, folder: string): Promise<void> {
-    await this.#run(
-      sql`UPDATE emails SET folder=${value('text', folder)},_v=_v+1 WHERE "mailboxId"=${value('integer', mailbox)} AND folder<>${value('text', folder)}`,
+  /** After a mailbox has got another path or role: what its e-mails say of it. Returns those that said something else. */
+  async renameFolder(mailbox: number, folder: string): Promise<RenamedFolder> {
+    const [row] = await this.#run(
+      sql`SELECT folder FROM emails WHERE "mailboxId"=${value('integer', mailbox)} LIMIT 1`,
     );
+    const to = value('text', folder);
+    const some = sql`SELECT id FROM emails WHERE "mailboxId"=${value('integer', mailbox)} AND folder<>${to} LIMIT ${renamedAtOnce}`;
+    const rows: Row[] = [];
+    for (let renamed = renamedAtOnce; renamed === renamedAtOnce; ) {
+      const these = await this.#run(
+        sql`UPDATE emails SET folder=${to},_v=_v+1 WHERE id IN (${some}) RETURNING id,"conversationId"`,
+      );
+      renamed = these.length;
+      rows.push(...these);
+    }
+    return {
+      emails: rows.map(([id, conversation]) => ({ id: Number(id), conversationId: Number(conversation) })),
+      before: (row?.[0] ?? null) as string | null,
+    };
+  }
+
+  /** Of some conversations those that no e-mail is left in, with those that were joined to them. */
+  async emptied(conversations: readonly number[]): Promise<number[]> {
+    const rows = await this.#run(
+      sql`SELECT id FROM conversations c WHERE ${this.#isIn('id', 'integer', conversations)} AND NOT EXISTS (SELECT 1 FROM emails e WHERE e."conversationId"=c.id)`,
+    );
+    const empty = rows.map(([id]) => Number(id));
+    if (empty.length === 0) return [];
+    const joined = await this.#run(
+      sql`SELECT id FROM conversations WHERE "accountId" IN (SELECT "accountId" FROM conversations WHERE ${this.#isIn('id', 'integer', empty)}) AND "lastEmailId"=0 AND ${this.#isIn('"mergedInto"', 'integer', empty)}`,
+    );
+    return [...empty, ...joined.map(([id]) => Number(id))];
   }
 
   /** How many e-mails lie in mailboxes. */

@@ -4,6 +4,7 @@ import type { IndexedWords } from '../dialect.ts';
 import { reading, writing } from '../identity-store.ts';
 import { type Columns, insertRows } from '../row-insert.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
+import { recounted } from './conversation-counts.ts';
 
 export interface MailAddressValue {
   readonly name: string;
@@ -63,7 +64,8 @@ export interface NewEmail {
   readonly attachments: readonly NewAttachment[];
 }
 
-const numbersPerSecond = 2 ** 20;
+/** Keys of a second. */
+export const numbersPerSecond = 2 ** 20;
 
 /**
  * The key of an e-mail: the second in which it was received, then a number that no other has. Keys are in the order in which
@@ -159,15 +161,16 @@ export class MailWriter {
     return rows.map(([id]) => Number(id)).sort((one, other) => one - other);
   }
 
-  /** Conversations that turn out to be one: the others lead to it from now on. */
-  async merge(into: number, others: readonly number[]): Promise<void> {
+  /** Conversations that turn out to be one: the others lead to it from now on. Returns the e-mails that were in those. */
+  async merge(into: number, others: readonly number[]): Promise<number[]> {
     const gone = this.#isIn('"conversationId"', 'integer', others);
     const target = value('integer', into);
-    await this.#run(sql`UPDATE emails SET "conversationId"=${target},_v=_v+1 WHERE ${gone}`);
+    const moved = await this.#run(sql`UPDATE emails SET "conversationId"=${target},_v=_v+1 WHERE ${gone} RETURNING id`);
     await this.#run(sql`UPDATE "mailThreadKeys" SET "conversationId"=${target} WHERE ${gone}`);
     await this.#run(
       sql`UPDATE conversations SET "mergedInto"=${target},_v=_v+1 WHERE ${this.#isIn('id', 'integer', others)} OR (${this.#of} AND ${this.#isIn('"mergedInto"', 'integer', others)})`,
     );
+    return moved.map(([id]) => Number(id));
   }
 
   async addThreadKeys(keys: readonly (readonly [key: string, conversationId: number])[]): Promise<void> {
@@ -329,19 +332,6 @@ export interface SubjectMate {
   readonly from: readonly MailAddressValue[];
   readonly to: readonly MailAddressValue[];
   readonly cc: readonly MailAddressValue[];
-}
-
-/** Statements that count conversations anew. What lies in the trash is out of a conversation. */
-export function recounted({ dialect }: Database, conversations: readonly number[]): readonly Sql[] {
-  const which = dialect.isIn(sql`id`, listValue('integer', conversations));
-  const number = (condition: Sql): Sql => sql`count(CASE WHEN ${condition} THEN 1 END)`;
-  const unread = number(sql`NOT (${dialect.isTrue(sql`e.read`)})`);
-  const starred = number(dialect.isTrue(sql`e.starred`));
-  const attached = number(dialect.isTrue(sql`e."hasAttachments"`));
-  return [
-    sql`UPDATE conversations SET (messages,unread,starred,attachments,"lastEmailId")=(SELECT count(*),${unread},${starred},${attached},coalesce(max(e.id),0) FROM emails e WHERE e."conversationId"=conversations.id AND e.folder<>'trash'),_v=_v+1 WHERE ${which}`,
-    sql`UPDATE conversations SET ("lastAt",snippet)=(SELECT e."receivedAt",e.snippet FROM emails e WHERE e.id="lastEmailId") WHERE ${which}`,
-  ];
 }
 
 const contentColumns: Columns = [

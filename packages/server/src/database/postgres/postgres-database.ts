@@ -27,6 +27,7 @@ export interface PostgresOptions {
 }
 
 const takeTurn = 'SELECT pg_advisory_lock(hashtext(current_schema()),hashtext($1))';
+const tryUnderWay = "SELECT pg_try_advisory_lock(hashtext(current_schema()),hashtext('under way '||$1))";
 const endTurn = 'SELECT pg_advisory_unlock(hashtext(current_schema()),hashtext($1))';
 const attempts = 6;
 /** Runs after which a statement is worth a name of its own on each connection. */
@@ -55,9 +56,11 @@ const types = {
 export class PostgresDatabase implements Database {
   readonly dialect = postgresDialect;
   readonly #pool: pg.Pool;
+  readonly #options: PostgresOptions;
   readonly #runs = new LruMap<{ count: number; name: string }>(namedPerConnection);
 
   constructor(options: PostgresOptions) {
+    this.#options = options;
     this.#pool = new pg.Pool({
       connectionString: options.url,
       max: options.poolSize,
@@ -103,6 +106,20 @@ export class PostgresDatabase implements Database {
       return await work();
     } finally {
       client.release(true);
+    }
+  }
+
+  /** The lock is on a connection of its own: the work needs those of the pool. */
+  async unlessUnderWay<T>(name: string, work: () => Promise<T>): Promise<T | null> {
+    const { budget, url, schema } = this.#options;
+    const client = new budget.client({ connectionString: url, options: `-c search_path=${schema}` });
+    client.on('error', () => {}); // who is then let in finds half of the work done, and does the rest
+    await client.connect().catch((error: unknown) => Promise.reject(faultOf(error)));
+    try {
+      const { rows } = await client.query({ text: tryUnderWay, values: [name], rowMode: 'array' });
+      return rows[0]![0] === true ? await work() : null;
+    } finally {
+      await client.end().catch(() => {});
     }
   }
 

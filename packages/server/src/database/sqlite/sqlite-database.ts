@@ -52,6 +52,7 @@ export class SqliteDatabase implements Database {
   readonly #logPath: string;
   readonly #long = new Map<string, number>();
   readonly #counters = new Map<string, number>();
+  readonly #underWay = new Set<string>();
   #everyTable = 0;
   #statementsSinceCheckpoint = 0;
   #checkpointing = false;
@@ -132,6 +133,12 @@ export class SqliteDatabase implements Database {
   /** One process serves the file. */
   alone<T>(work: () => Promise<T>): Promise<T> {
     return work();
+  }
+
+  async unlessUnderWay<T>(name: string, work: () => Promise<T>): Promise<T | null> {
+    if (this.#underWay.has(name)) return null;
+    this.#underWay.add(name);
+    return work().finally(() => this.#underWay.delete(name));
   }
 
   changeCounter(tables: readonly string[]): number {

@@ -12,6 +12,11 @@ export const sqliteWords: WordIndex = {
   found: (email, expression, accounts) =>
     sql`${email}.id IN (SELECT rowid FROM _mail_text WHERE ${matches(expression, accounts)})`,
   page: { table: sql`_mail_text`, key: sql`_mail_text.rowid`, matches },
+  has: (key, account, expression) =>
+    sql`EXISTS (SELECT 1 FROM _mail_text WHERE _mail_text MATCH concat('account:("',${account},'")',${expression}) AND _mail_text.rowid=${key})`,
+  all: (expression, accounts) => sql`SELECT rowid AS id FROM _mail_text WHERE ${matches(expression, accounts)}`,
+  // A hundred microseconds each: the index goes through its words from the first on.
+  asked: 80,
 };
 
 function matches(expression: Param, accounts: Sql): Sql {

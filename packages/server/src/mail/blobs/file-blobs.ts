@@ -4,6 +4,7 @@ import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:f
 import { dirname, join } from 'node:path';
 import type { BlobStore, NewBlob, OpenBlob } from '../../base/blob-store.ts';
 import { FifoLock } from '../../base/fifo-lock.ts';
+import { LruMap } from '../../base/lru-map.ts';
 
 const hash = /^[0-9a-f]{64}$/;
 
@@ -15,6 +16,8 @@ export class FileBlobs implements BlobStore {
   readonly #folder: string;
   /** Whether a file is there is settled for whoever keeps it again before it may be removed, or after. */
   readonly #turn = new FifoLock();
+  /** Folders whose names are on the disk, or are being written there: nobody's file counts as kept before its folder does. */
+  readonly #folders = new LruMap<Promise<void>>(10_000);
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -26,12 +29,20 @@ export class FileBlobs implements BlobStore {
       [...new Map(blobs.map((each) => [each.sha256, each])).values()].map(async ({ sha256, bytes }) => {
         const path = this.#path(account, sha256);
         folders.add(dirname(path));
-        if (await this.#turn.run(() => touched(path))) return;
-        await makeFolder(dirname(path));
-        await written(path, bytes);
+        await this.#folderReady(dirname(path));
+        if (!(await this.#turn.run(() => touched(path)))) await written(path, bytes);
       }),
     );
     await Promise.all([...folders].map(syncFolder));
+  }
+
+  #folderReady(path: string): Promise<void> {
+    const known = this.#folders.get(path);
+    if (known) return known;
+    const ready = makeFolder(path, this.#folder);
+    this.#folders.set(path, ready);
+    ready.catch(() => this.#folders.delete(path));
+    return ready;
   }
 
   async get(account: number, sha256: string): Promise<Buffer | null> {
@@ -102,11 +113,10 @@ async function written(path: string, bytes: Uint8Array): Promise<void> {
   await rename(temporary, path);
 }
 
-/** Makes a folder whose name outlives a crash: each folder that was made is noted in the one above. */
-async function makeFolder(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true, mode: 0o700 });
-  if (first === undefined) return;
-  for (let at = path; at.length >= first.length; at = dirname(at)) await syncFolder(dirname(at));
+/** Makes a folder whose name outlives a crash, also where an earlier process made it and ended: each is noted in the one above. */
+async function makeFolder(path: string, root: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  for (let at = path; at.length >= root.length; at = dirname(at)) await syncFolder(dirname(at));
 }
 
 async function syncFolder(path: string): Promise<void> {

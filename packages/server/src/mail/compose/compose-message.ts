@@ -12,20 +12,24 @@ export interface LoadedFile extends DraftFile {
  * addresses, whatever the message names; addresses are given as objects, so that what stands in them is never taken apart.
  *
  * @param now milliseconds since the epoch.
+ * @param leaves somebody else gets it: then text stands beside HTML that has none. Of a draft it is made where it is parsed, in
+ *   a thread, however often it is saved.
  */
 export async function composeMessage(
   draft: Draft,
   sender: Sender,
   files: readonly LoadedFile[],
   now: number,
+  leaves: boolean,
 ): Promise<Buffer> {
   const { html } = draft;
+  const beside = html === null ? '' : leaves ? await plainText(html) : undefined;
   const composer = new MailComposer({
     from: { name: nameOf(sender), address: sender.address },
     to: draft.to.map(plain),
     cc: draft.cc.map(plain),
     subject: draft.subject,
-    text: draft.text ?? (html === null ? '' : await plainText(html)),
+    text: draft.text ?? beside,
     html: html === null ? undefined : withSources(html),
     messageId: `<${draft.messageId}>`,
     inReplyTo: draft.inReplyTo === null ? undefined : `<${draft.inReplyTo}>`,

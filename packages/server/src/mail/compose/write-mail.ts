@@ -99,7 +99,7 @@ export async function readyMail(
   if (!draft && recipientsOf(whole).length === 0)
     throw invalidValues({ to: 'Name somebody to whom the message goes, in to, cc or bcc.' });
   const now = context.clock.now();
-  const raw = await composeMessage(whole, sender, files, now);
+  const raw = await composeMessage(whole, sender, files, now, !draft);
   await mail.blobs.put(account.id, files);
   const flags = { read: true, starred: false, answered: false, draft };
   const nowhere = { id: 0, folder: '' };
@@ -184,7 +184,7 @@ export async function storeDraft(inside: RecordContext, mail: MailStore, written
   const { account, before, draft } = written;
   const transaction = inside.inside!;
   if (before === null) {
-    const place = await rolePlace(inside.database, transaction, account.id, 'drafts', 'Drafts');
+    const place = await rolePlace(inside, account.id, 'drafts', 'Drafts');
     return storeNew(inside, mail, written, place);
   }
   await requireUnchanged(inside, before);
@@ -215,7 +215,7 @@ export async function storeQueued(
     await requireUnchanged(inside, before);
     await removeDraft(inside, before);
   }
-  const place = await rolePlace(inside.database, transaction, account.id, 'outbox', 'Outbox');
+  const place = await rolePlace(inside, account.id, 'outbox', 'Outbox');
   const email = await storeNew(inside, mail, written, place);
   const sender = account.address;
   const recipients = recipientsOf(draft);
@@ -234,7 +234,7 @@ export async function callBack(inside: RecordContext, id: number): Promise<void>
   if (!(await unqueueMail(inside.database, transaction, id)))
     throw new ApiError('MAIL_NOT_QUEUED', 'The e-mail does not wait to be sent; it cannot be called back.');
   const [place] = await new EmailRows(inside.database, transaction).places([id]);
-  const drafts = await rolePlace(inside.database, transaction, place!.accountId, 'drafts', 'Drafts');
+  const drafts = await rolePlace(inside, place!.accountId, 'drafts', 'Drafts');
   await new DraftRows(inside.database, transaction).setDraft(id, true);
   await put(inside, [place!], drafts, ['draft']);
 }

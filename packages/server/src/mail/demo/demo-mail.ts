@@ -47,11 +47,20 @@ function toFile({ at, content, outgoing, starred, readAfter }: Made, shift: numb
   const seen = outgoing || until.getTime() - received.getTime() > readAfter * day;
   const flags: MailFlag[] = [...(seen ? ['seen' as const] : []), ...(starred ? ['flagged' as const] : [])];
   return {
-    raw: rawMessage({ ...content, date: received }),
+    raw: rawMessage({ ...content, ...dated(content, shift), date: received }),
     flags,
     receivedAt: received.toISOString(),
     mailbox: outgoing ? 'Sent' : 'INBOX',
   };
+}
+
+/** A day inside a text, told once it is known when all messages came. */
+const dayMark = (at: number): string => `{day ${Math.round(at)}}`;
+
+function dated({ text, html }: RawContent, shift: number): Pick<RawContent, 'text' | 'html'> {
+  const told = (words: string): string =>
+    words.replace(/\{day (\d+)\}/g, (_, at: string) => new Date(Number(at) + shift).toISOString().slice(0, 10));
+  return { text: told(text), ...(html !== undefined && { html: told(html) }) };
 }
 
 class DemoMaker {
@@ -105,7 +114,7 @@ class DemoMaker {
         parts: turn === 0 ? this.#files(exchange, fill) : [],
       });
       references.push(messageId);
-      quoted = quotation(exchange, new Date(at), from.name, own);
+      quoted = quotation(exchange, dayMark(at), from.name, own);
       at += this.#dice.between(20, 40 * 60) * minute;
     }
   }
@@ -201,8 +210,8 @@ class DemoMaker {
 
 const monthOf = (at: number): string => new Date(at).toLocaleString('en-GB', { month: 'long', timeZone: 'UTC' });
 
-function quotation({ attribution }: DemoExchange, date: Date, writer: string, text: string): string {
-  const head = attribution.replace('{date}', date.toISOString().slice(0, 10)).replace('{writer}', writer);
+function quotation({ attribution }: DemoExchange, date: string, writer: string, text: string): string {
+  const head = attribution.replace('{date}', date).replace('{writer}', writer);
   return [head, ...text.split('\n').map((line) => `> ${line}`.trimEnd())].join('\n');
 }
 

@@ -9,7 +9,8 @@ import type { FileMessage, MailFlag } from './mail-file.ts';
  */
 export type MboxVariant = 'mboxrd' | 'mboxo';
 
-const separator = /^From (\S*) *(.*\d{1,2}:\d\d(?::\d\d)?\b.*\b(?:19|20)\d\d.*)$/;
+const time = /\d{1,2}:\d\d(?::\d\d)?\b/;
+const year = /\b(?:19|20)\d\d/;
 const empty = new Uint8Array();
 
 /**
@@ -38,10 +39,13 @@ export async function* readMbox(
   if (message) yield message.ended();
 }
 
-/** What stands behind the address of a separating line; null for other lines. */
+/** What stands behind `From ` in a separating line, which holds a time and a year after it; null for other lines. */
 function separatorDate(line: Uint8Array): string | null {
   if (!startsWith(line, fromMark) || line.length > 1000) return null;
-  return separator.exec(Buffer.from(line).toString('latin1').trimEnd())?.[2] ?? null;
+  const text = Buffer.from(line.subarray(fromMark.length)).toString('latin1').trimEnd();
+  // Two looks, each from left to right: one pattern for both takes the square of a line's length.
+  const clock = time.exec(text);
+  return clock && year.test(text.slice(clock.index + clock[0].length)) ? text : null;
 }
 
 const fromMark = Buffer.from('From ');

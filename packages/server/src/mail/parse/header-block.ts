@@ -79,7 +79,14 @@ function parseHeader(line: Uint8Array): Header | null {
   const name = text.slice(0, Math.max(colon, 0)).trim();
   if (!/^[\x21-\x39\x3b-\x7e]{1,200}$/.test(name)) return null;
   const raw = cleanLine(text.slice(colon + 1));
-  return { name, raw, value: decodeWords(raw) };
+  return {
+    name,
+    raw,
+    // When it is asked for: whoever looks for flags alone need not decode all that a stranger wrote.
+    get value() {
+      return decodeWords(raw);
+    },
+  };
 }
 
 function decodeBytes(bytes: Uint8Array): string {

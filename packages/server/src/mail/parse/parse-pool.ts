@@ -54,7 +54,8 @@ export class ParsePool {
   readonly #memoryMegabytes: number;
   readonly #milliseconds: number;
   readonly #idleMilliseconds: number;
-  readonly #waiting: Waiting[] = [];
+  /** By whoever asks, the next in turn first: a thousand messages of one hold up the single one of another by one message. */
+  readonly #waiting = new Map<unknown, Waiting[]>();
   readonly #all = new Set<Worker>();
   readonly #idle = new Map<Worker, NodeJS.Timeout>();
   readonly #started = new WeakSet<Worker>();
@@ -69,14 +70,17 @@ export class ParsePool {
 
   /**
    * @param raw is copied to the thread; the caller keeps it.
+   * @param of what the message is a part of: those of different ones take turns.
    * @throws MailTooLarge over 50 MB; nothing else that a message holds makes it reject.
    * @throws ParsePoolClosed where the pool is closed before the message is parsed.
    */
-  parse(raw: Uint8Array): Promise<ParsedMail> {
+  parse(raw: Uint8Array, of: unknown = raw): Promise<ParsedMail> {
     if (raw.length > mailLimits.rawBytes) return Promise.reject(new MailTooLarge(raw.length));
     if (this.#closed) return Promise.reject(new ParsePoolClosed());
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ raw, resolve, reject });
+      const list = this.#waiting.get(of);
+      if (list) list.push({ raw, resolve, reject });
+      else this.#waiting.set(of, [{ raw, resolve, reject }]);
       this.#next();
     });
   }
@@ -91,15 +95,25 @@ export class ParsePool {
     this.#closed = true;
     for (const timer of this.#idle.values()) clearTimeout(timer);
     this.#idle.clear();
-    for (const { reject } of this.#waiting.splice(0)) reject(new ParsePoolClosed());
+    for (const { reject } of [...this.#waiting.values()].flat()) reject(new ParsePoolClosed());
+    this.#waiting.clear();
     await Promise.all([...this.#all].map((worker) => worker.terminate()));
   }
 
   #next(): void {
-    while (this.#waiting.length > 0 && !this.#closed && (this.#idle.size > 0 || this.#all.size < this.#threads)) {
+    while (this.#waiting.size > 0 && !this.#closed && (this.#idle.size > 0 || this.#all.size < this.#threads)) {
       const worker = this.#rested() ?? this.#spawn();
-      this.#run(worker, this.#waiting.shift()!);
+      this.#run(worker, this.#first());
     }
+  }
+
+  /** Whoever has more waits at the end of the line for the next. */
+  #first(): Waiting {
+    const [of, list] = this.#waiting.entries().next().value!;
+    const first = list.shift()!;
+    this.#waiting.delete(of);
+    if (list.length > 0) this.#waiting.set(of, list);
+    return first;
   }
 
   #rested(): Worker | null {

@@ -3,11 +3,13 @@
  * list is planned from, so that grants hold for each field that a word stands for.
  */
 import type { WordColumn, WordTerm } from '../../database/dialect.ts';
+import { numbersPerSecond } from '../../database/mail/mail-writer.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import type { AskedRecordRequest } from '../../protocol/record-request.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import { requireGrant } from '../../records/read-records.ts';
 import type { RecordContext } from '../../records/record-context.ts';
+import { isMailboxRole } from '../../schema/mailbox-roles.ts';
 import { parseSearch, type SearchTerm } from './search-words.ts';
 import { textWords } from './text-words.ts';
 
@@ -58,7 +60,8 @@ export function askedMail(
   const { expression } = asked;
   if (expression === null) return request;
   const values = [...request.values, expression];
-  return { ...request, values, words: { slot: values.length - 1 }, shape: `${request.shape} words ${values.length}` };
+  const words = { slot: values.length - 1, plain: asked.isPlain };
+  return { ...request, values, words, shape: `${request.shape} words ${values.length} ${words.plain}` };
 }
 
 class AskedMail {
@@ -109,6 +112,11 @@ class AskedMail {
   /** What the index is asked for; null where no words are. */
   get expression(): string | null {
     return this.#terms.length === 0 ? null : this.#context.database.dialect.words.expression(this.#terms);
+  }
+
+  /** Whether the index is asked for whole words alone. */
+  get isPlain(): boolean {
+    return this.#terms.every(({ words, prefix }) => words.length === 1 && !prefix);
   }
 
   #add(term: SearchTerm): void {
@@ -184,8 +192,9 @@ class AskedMail {
 
   #inFolder(name: string, not: boolean): void {
     this.#placed = true;
-    const role = roles.has(name.toLowerCase()) ? name.toLowerCase() : name;
-    const condition = this.#isEmails ? { folder: role } : { emails: { folder: role } };
+    const role = name.toLowerCase();
+    const folder = isMailboxRole(role) ? role : name;
+    const condition = this.#isEmails ? { folder } : { emails: { folder } };
     this.#conditions.push(not ? { $not: condition } : condition);
   }
 
@@ -193,6 +202,11 @@ class AskedMail {
     const field = this.#isEmails ? 'receivedAt' : 'lastAt';
     const condition = { [field]: { [operator]: new Date(at).toISOString() } };
     this.#conditions.push(not ? { $not: condition } : condition);
+    // The key of an e-mail begins with its second: a list need not walk to that moment.
+    const key = this.#isEmails ? 'id' : 'lastEmailId';
+    if (not || !this.#mayFilter(this.#isEmails ? 'emails' : 'conversations', key)) return;
+    const second = operator === '$gte' ? Math.floor(at / 1000) : Math.ceil(at / 1000);
+    this.#conditions.push({ [key]: { [operator]: firstKeyOf(second) } });
   }
 
   #ofConversation(id: number): void {
@@ -211,7 +225,10 @@ class AskedMail {
   }
 }
 
-const roles = new Set(['inbox', 'sent', 'drafts', 'trash', 'junk', 'archive', 'all']);
+/** The lowest key of an e-mail that was received in a second since the epoch, or later. */
+function firstKeyOf(second: number): number {
+  return Math.max(0, second) * numbersPerSecond;
+}
 
 function textOf(name: string, input: unknown): string {
   if (typeof input === 'string') return input;

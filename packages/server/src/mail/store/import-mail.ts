@@ -1,5 +1,4 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -34,6 +33,8 @@ const mostProblems = 100;
 /** Messages of a transaction, and bytes of them that are held at once. */
 const batchMessages = 50;
 const batchBytes = 16 * 1024 * 1024;
+/** While one is written the next one is parsed. */
+const batchesUnderWay = 2;
 
 /** Stores the messages of an upload as they come; what is stored stays, whatever comes after it. */
 export async function importMail(
@@ -44,16 +45,23 @@ export async function importMail(
   by: IngestBy,
 ): Promise<ImportReport> {
   const report = new Report();
+  const underWay: Promise<readonly Ingested[]>[] = [];
   let batch: IncomingMail[] = [];
   let bytes = 0;
+  const begin = async (work: Promise<readonly Ingested[]>): Promise<void> => {
+    work.catch(() => {}); // told when its turn comes
+    underWay.push(work);
+    if (underWay.length >= batchesUnderWay) report.add(await underWay.shift()!);
+  };
   const flush = async (): Promise<void> => {
-    if (batch.length > 0) report.add(await mail.ingest.store(account, batch, by));
+    if (batch.length > 0) await begin(mail.ingest.store(account, batch, by));
     [batch, bytes] = [[], 0];
   };
   for await (const each of messagesOf(upload)) {
     if (each.tooLong !== undefined) {
       await flush();
-      report.add([{ outcome: 'failed', emailId: null, reason: new MailTooLarge(each.tooLong).message }]);
+      const reason = new MailTooLarge(each.tooLong).message;
+      await begin(Promise.resolve([{ outcome: 'failed', emailId: null, reason }]));
       continue;
     }
     batch.push(incomingOf(each, mailbox));
@@ -61,16 +69,26 @@ export async function importMail(
     if (batch.length >= batchMessages || bytes >= batchBytes) await flush();
   }
   await flush();
+  for (const each of underWay) report.add(await each);
   return report.shown;
 }
 
 async function* messagesOf({ type, bytes }: Upload): AsyncGenerator<FileMessage> {
   if (type !== 'application/mbox') return yield whole(bytes);
+  const file = await namelessFile();
+  try {
+    await pipeline(bytes, bounded, file.createWriteStream({ autoClose: false }));
+    yield* readMbox(file.createReadStream({ start: 0, autoClose: false }));
+  } finally {
+    await file.close();
+  }
+}
+
+/** A file that is gone as soon as it is closed, also by the end of the process: no mail of anybody stays in a temporary folder. */
+async function namelessFile(): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'tablinum-import-'));
   try {
-    const path = join(folder, 'mbox');
-    await pipeline(bytes, bounded, createWriteStream(path, { mode: 0o600 }));
-    yield* readMbox(createReadStream(path));
+    return await open(join(folder, 'mbox'), 'wx+', 0o600);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -109,6 +127,7 @@ async function whole(bytes: Readable): Promise<FileMessage> {
     if (size <= mailLimits.rawBytes) pieces.push(piece);
     size += piece.length;
   }
+  if (size === 0) throw new ApiError('BODY_INVALID', 'The upload is empty; send the bytes of a message.');
   return { raw: Buffer.concat(pieces), ...(size > mailLimits.rawBytes && { tooLong: size }) };
 }
 

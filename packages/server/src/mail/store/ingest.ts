@@ -7,12 +7,14 @@ import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import type { Database, Transaction } from '../../database/database.ts';
+import { isAccountOpen } from '../../database/mail/leaving-rows.ts';
 import { MailWriter, presentEmails } from '../../database/mail/mail-writer.ts';
 import { MailTooLarge, type ParsePool } from '../parse/parse-pool.ts';
 import type { MailAddress } from '../parse/parsed-mail.ts';
 import { type Groups, groupsOf } from '../threads/conversation-groups.ts';
 import { conversationSubject } from '../threads/conversation-subject.ts';
 import { looseLinks } from '../threads/loose-links.ts';
+import { addPeople, byAddress, type Participants } from '../threads/participants.ts';
 import { threadSigns } from '../threads/thread-signs.ts';
 import type { IncomingMail, IngestBy, Ingested, MailAccount } from './incoming-mail.ts';
 import { mailIdentity } from './mail-identity.ts';
@@ -27,8 +29,11 @@ export interface IngestParts {
   readonly logger: Logger;
 }
 
-/** Participants that a conversation names. */
-const mostParticipants = 50;
+class AccountGone extends Error {
+  constructor() {
+    super('The account was destroyed meanwhile.');
+  }
+}
 
 export class MailIngest {
   readonly #parts: IngestParts;
@@ -53,6 +58,8 @@ export class MailIngest {
       return await this.#storeAll(account, messages, by);
     } catch (error) {
       if (this.#closed) throw error;
+      if (error instanceof AccountGone)
+        return messages.map(() => ({ outcome: 'failed', emailId: null, reason: error.message }));
       if (messages.length > 1) {
         const results: Ingested[] = [];
         for (const each of messages) results.push(...(await this.store(account, [each], by)));
@@ -69,15 +76,7 @@ export class MailIngest {
    * @throws MailTooLarge
    */
   async prepare(account: MailAccount, incoming: IncomingMail): Promise<ReadMail> {
-    const mail = await this.#parts.parser.parse(incoming.raw);
-    const moment = receivedAt(incoming.receivedAt, mail.sentAt, this.#parts.clock.now());
-    const ready = {
-      incoming,
-      mail,
-      identity: mailIdentity(incoming.raw),
-      signs: threadSigns(mail, moment),
-      receivedAt: moment,
-    };
+    const ready = await this.#read(incoming, mailIdentity(incoming.raw));
     if (this.#closed) throw new Error('the application is being closed');
     await this.#parts.blobs.put(account.id, blobsOf(ready));
     return ready;
@@ -92,12 +91,19 @@ export class MailIngest {
 
   async #storeAll(account: MailAccount, messages: readonly IncomingMail[], by: IngestBy): Promise<Ingested[]> {
     const { database } = this.#parts;
+    if (!(await isAccountOpen(database, null, account.id))) throw new AccountGone();
     const identities = messages.map(({ raw }) => mailIdentity(raw));
     const known = await presentEmails(database, account.id, identities);
     const refused = new Map<number, string>();
     const ready = await Promise.all(
       messages.map((incoming, index) =>
-        known.has(identities[index]!) ? null : this.#parsed(incoming, (reason) => refused.set(index, reason)),
+        known.has(identities[index]!)
+          ? null
+          : this.#read(incoming, identities[index]!, messages).catch((error: unknown) => {
+              if (!(error instanceof MailTooLarge)) throw error;
+              refused.set(index, error.message);
+              return null;
+            }),
       ),
     );
     if (this.#closed) throw new Error('the application is being closed');
@@ -109,23 +115,11 @@ export class MailIngest {
     return messages.map((_, index) => outcomeOf(ids[index]!, ready[index] ?? null, refused.get(index) ?? null));
   }
 
-  /** Null where it is refused. */
-  async #parsed(incoming: IncomingMail, refuse: (reason: string) => void): Promise<ReadMail | null> {
-    try {
-      const mail = await this.#parts.parser.parse(incoming.raw);
-      const moment = receivedAt(incoming.receivedAt, mail.sentAt, this.#parts.clock.now());
-      return {
-        incoming,
-        mail,
-        identity: mailIdentity(incoming.raw),
-        signs: threadSigns(mail, moment),
-        receivedAt: moment,
-      };
-    } catch (error) {
-      if (!(error instanceof MailTooLarge)) throw error;
-      refuse(error.message);
-      return null;
-    }
+  /** @param of those that are read together. */
+  async #read(incoming: IncomingMail, identity: string, of: unknown = incoming): Promise<ReadMail> {
+    const mail = await this.#parts.parser.parse(incoming.raw, of);
+    const moment = receivedAt(incoming.receivedAt, mail.sentAt, this.#parts.clock.now());
+    return { incoming, mail, identity, signs: threadSigns(mail, moment), receivedAt: moment };
   }
 
   #write(
@@ -137,6 +131,7 @@ export class MailIngest {
   ): Promise<Written[]> {
     const { database } = this.#parts;
     const work = async (transaction: Transaction): Promise<Written[]> => {
+      if (!(await isAccountOpen(database, transaction, account.id))) throw new AccountGone();
       const writer = new MailWriter(database, transaction, account.id);
       const present = await writer.present(identities);
       const fresh = new Map<string, ReadMail>();
@@ -166,7 +161,7 @@ export class MailIngest {
   ): Promise<number[]> {
     if (fresh.length === 0) return [];
     const { changes, clock } = this.#parts;
-    const { conversations, made, merges } = await joinConversations(writer, account, fresh);
+    const { conversations, made, merges, moved } = await joinConversations(writer, account, fresh);
     const now = clock.now();
     const emails = fresh.map((each, index) => newEmail(each, conversations[index]!, account));
     const ids = await writer.addEmails(emails);
@@ -179,11 +174,12 @@ export class MailIngest {
     await writer.recount(touched);
     for (const [mailbox, list] of Map.groupBy(emails, (each) => each.mailboxId))
       await writer.countIn(mailbox, list.length, list.filter((each) => !each.read).length);
-    const event = { actor: by.actor, requestId: by.requestId, changed: [], by: null };
+    const event = { actor: by.actor, requestId: by.requestId, by: null };
     const at = isoTime(now);
-    const tell = (name: string, resource: string, tks: readonly number[]): Promise<void> =>
-      changes.append(transaction, { name, resource, tks: tks.map(String), ...event }, at);
+    const tell = (name: string, resource: string, tks: readonly number[], changed: string[] = []): Promise<void> =>
+      changes.append(transaction, { name, resource, tks: tks.map(String), changed, ...event }, at);
     await tell('emails.created', 'emails', ids);
+    await tell('emails.updated', 'emails', moved, ['conversationId']);
     await tell(
       'conversations.created',
       'conversations',
@@ -219,6 +215,8 @@ interface Joined {
   readonly conversations: readonly number[];
   readonly made: ReadonlySet<number>;
   readonly merges: Groups['merges'];
+  /** E-mails that were there and are of another conversation now. */
+  readonly moved: readonly number[];
 }
 
 /** Which conversation each message belongs to; those that begin one have it made, and those that turn out to be one are joined. */
@@ -237,7 +235,8 @@ async function joinConversations(
     fresh.map(({ signs }, index) => ({ keys: signs.keys, ...links[index]! })),
     known,
   );
-  for (const { into, others } of merges) await writer.merge(into, others);
+  const moved: number[] = [];
+  for (const { into, others } of merges) moved.push(...(await writer.merge(into, others)));
   const firsts = [...new Set(places.flatMap((place) => ('first' in place ? [place.first] : [])))];
   const ids = await writer.addConversations(firsts.map((first) => conversationSubject(fresh[first]!.mail.subject)));
   const idOf = new Map(firsts.map((first, index) => [first, ids[index]!]));
@@ -245,6 +244,7 @@ async function joinConversations(
     conversations: places.map((place) => ('first' in place ? idOf.get(place.first)! : place.conversation)),
     made: new Set(ids),
     merges,
+    moved,
   };
 }
 
@@ -274,20 +274,14 @@ export async function addParticipants(
 ): Promise<void> {
   const ids = [...conversations, ...merges.flatMap(({ into, others }) => [into, ...others])];
   const present = await writer.participants([...new Set(ids)]);
-  const named = new Map<number, Map<string, MailAddress>>();
+  const named = new Map<number, Participants>();
   const add = (id: number, people: readonly MailAddress[]): void => {
     const known = named.get(id) ?? byAddress(present.get(id) ?? []);
-    for (const [address, each] of byAddress(people))
-      if (!known.has(address) && known.size < mostParticipants) known.set(address, each);
+    addPeople(known, people);
     named.set(id, known);
   };
   for (const { into, others } of merges) for (const other of others) add(into, present.get(other) ?? []);
   for (const [index, { mail }] of fresh.entries()) add(conversations[index]!, [...mail.from, ...mail.to, ...mail.cc]);
   for (const [id, people] of named)
     if (people.size > (present.get(id)?.length ?? 0)) await writer.setParticipants(id, [...people.values()]);
-}
-
-function byAddress(people: readonly MailAddress[]): Map<string, MailAddress> {
-  const written = people.filter(({ address }) => address !== '');
-  return new Map(written.map((each) => [each.address.toLowerCase(), each]));
 }

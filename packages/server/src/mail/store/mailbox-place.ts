@@ -1,10 +1,12 @@
-import type { Database, Transaction } from '../../database/database.ts';
 import { addMailbox, mailboxesOf, type StoredMailbox } from '../../database/mail/account-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
+import { tell } from '../../records/mail-changes.ts';
+import { type RecordContext, together } from '../../records/record-context.ts';
+import { type MailboxRole, mailboxRoles } from '../../schema/mailbox-roles.ts';
 import type { MailboxPlace } from './incoming-mail.ts';
 
 /** Names by which mail programs call the mailboxes that everybody has. */
-const roleNames: Readonly<Record<string, readonly string[]>> = {
+const roleNames: Readonly<Record<MailboxRole, readonly string[]>> = {
   inbox: ['inbox'],
   sent: ['sent', 'sent items', 'sent mail', 'sent messages'],
   drafts: ['drafts', 'draft'],
@@ -16,26 +18,23 @@ const roleNames: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The role of a mailbox by the last part of its path; null for one that somebody named. */
-export function roleOfPath(path: string): string | null {
+export function roleOfPath(path: string): MailboxRole | null {
   const name = path.split(/[/.]/).at(-1)!.trim().toLowerCase();
-  return Object.entries(roleNames).find(([, names]) => names.includes(name))?.[0] ?? null;
+  return mailboxRoles.find((role) => roleNames[role].includes(name)) ?? null;
 }
 
 /** The mailbox that has a role in an account, inside a transaction; made as `path` where there is none. */
 export async function rolePlace(
-  database: Database,
-  transaction: Transaction,
+  inside: RecordContext,
   account: number,
-  role: string,
+  role: MailboxRole,
   path: string,
 ): Promise<MailboxPlace> {
-  const find = async (): Promise<StoredMailbox | undefined> =>
-    (await mailboxesOf(database, account, transaction)).find((each) => each.role === role);
-  const there = await find();
+  const all = await mailboxesOf(inside.database, account, inside.inside!);
+  const there = all.find((each) => each.role === role);
   if (there) return placeOf(there);
-  await addMailbox(database, transaction, account, path, role);
-  const made = await find();
-  if (made) return placeOf(made);
+  const place = await made(inside, account, path, role);
+  if (place) return place;
   throw new ApiError(
     'DEPENDANTS_EXIST',
     `A mailbox "${path}" is there and has another role; give it the role ${role}.`,
@@ -43,15 +42,33 @@ export async function rolePlace(
 }
 
 /** The mailbox of an account by its path or its role; made where there is none. */
-export async function mailboxPlace(database: Database, account: number, name: string): Promise<MailboxPlace> {
-  const found = named(await mailboxesOf(database, account), name);
+export async function mailboxPlace(context: RecordContext, account: number, name: string): Promise<MailboxPlace> {
+  const found = named(await mailboxesOf(context.database, account), name);
+  if (found) return placeOf(found);
+  // Whoever else wants one of that role or path waits, on every node; all that is asked here is asked of the transaction, since
+  // others that hold a connection each would wait for one more.
+  return together(context, (inside) => placeMade(inside, account, name), { turn: `mail ${account}` });
+}
+
+async function placeMade(inside: RecordContext, account: number, name: string): Promise<MailboxPlace> {
+  const all = await mailboxesOf(inside.database, account, inside.inside!);
+  const found = named(all, name);
   if (found) return placeOf(found);
   const role = roleOfPath(name);
-  await database.write(async (transaction) => {
-    const taken = (await mailboxesOf(database, account)).some((each) => each.role === role);
-    await addMailbox(database, transaction, account, name, taken ? null : role);
-  });
-  return placeOf(named(await mailboxesOf(database, account), name)!);
+  return (await made(inside, account, name, all.some((each) => each.role === role) ? null : role))!;
+}
+
+/** A new mailbox, told of; null where one of that path is there. */
+async function made(
+  inside: RecordContext,
+  account: number,
+  path: string,
+  role: MailboxRole | null,
+): Promise<MailboxPlace | null> {
+  const id = await addMailbox(inside.database, inside.inside!, account, path, role);
+  if (id === null) return null;
+  await tell(inside, inside.inside!, 'mailboxes.created', 'mailboxes', [id]);
+  return placeOf({ id, path, role });
 }
 
 export function placeOf({ id, path, role }: StoredMailbox): MailboxPlace {

@@ -30,6 +30,8 @@ export async function moveEmails(
   const places = await reached(inside, keys, 'update');
   for (const [account, list] of Map.groupBy(places, (each) => each.accountId))
     await put(inside, list, await namedMailbox(inside, account, named));
+  // As in any update: the role's row filter admits them as they are now.
+  await requireReach(inside, keys, 'update');
   return places.length;
 }
 
@@ -45,7 +47,7 @@ export async function destroyEmails(inside: RecordContext, keys: readonly number
   if (gone.length > 0) await destroyRecords(inside, emails, requestByKeys('destroy', gone), null, rulesOf(emails));
   const rest = places.filter(({ id }) => !gone.includes(id));
   for (const [account, list] of Map.groupBy(rest, (each) => each.accountId))
-    await put(inside, list, await rolePlace(inside.database, inside.inside!, account, 'trash', 'Trash'));
+    await put(inside, list, await rolePlace(inside, account, 'trash', 'Trash'));
   return places.length;
 }
 

@@ -40,11 +40,28 @@ export function threadKey(mail: ThreadedMail): ThreadKey {
  * @param own addresses of the account, in lower case: they are in every message of it.
  */
 export function joinsBySubject(orphan: ThreadedMail, earlier: ThreadedMail, own: ReadonlySet<string>): boolean {
-  const age = orphan.at - earlier.at;
-  if (earlier.bulk || age < 0 || age > window || !threadKey(orphan).orphan) return false;
+  if (earlier.bulk || !isInWindow(orphan.at, earlier.at) || !threadKey(orphan).orphan) return false;
   if (baseSubject(earlier.subject) !== baseSubject(orphan.subject)) return false;
-  const known = parties(earlier, own);
-  return [...parties(orphan, own)].some((party) => known.has(party));
+  return mayAnswer(
+    { at: orphan.at, parties: parties(orphan, own) },
+    { at: earlier.at, parties: parties(earlier, own) },
+  );
+}
+
+/** When a message was received, and who takes part in it besides the account. */
+export interface Seen {
+  readonly at: number;
+  readonly parties: ReadonlySet<string>;
+}
+
+/** Whether an orphan may answer a message of the same subject, neither of them from a list. */
+export function mayAnswer(orphan: Seen, earlier: Seen): boolean {
+  return isInWindow(orphan.at, earlier.at) && !orphan.parties.isDisjointFrom(earlier.parties);
+}
+
+/** Whether a message is at most 30 days older than another, and not younger. */
+export function isInWindow(later: number, earlier: number): boolean {
+  return later - earlier >= 0 && later - earlier <= window;
 }
 
 /** Who takes part, in lower case, without the account itself. */

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { ParsedMail } from '../parse/parsed-mail.ts';
 import { type ThreadedMail, threadKey } from './thread-key.ts';
 
 /** What of a message the index of conversations keeps. */
@@ -14,7 +13,7 @@ export interface ThreadSigns {
 }
 
 /** @param at when it was received, in milliseconds since the epoch; what is less than a second does not count. */
-export function threadSigns(mail: ParsedMail, at: number): ThreadSigns {
+export function threadSigns(mail: Omit<ThreadedMail, 'at'>, at: number): ThreadSigns {
   const threaded: ThreadedMail = { ...mail, at: Math.floor(at / 1000) * 1000 };
   const { ids, base, orphan } = threadKey(threaded);
   return {

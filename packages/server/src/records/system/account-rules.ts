@@ -1,12 +1,17 @@
 import type { Transaction } from '../../database/database.ts';
-import { dropSecrets, forgetWords, serversOf, setMembers, setSecrets } from '../../database/mail/account-rows.ts';
+import { dropSecrets, serversOf, setMembers, setSecrets } from '../../database/mail/account-rows.ts';
+import { closeAccount, isReferredTo } from '../../database/mail/leaving-rows.ts';
 import { emailForm, isEmail } from '../../identity/sign-in.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
+import { leavingStatus, mailResources } from '../../schema/mail-collections.ts';
+import { fieldOf } from '../../schema/registry.ts';
+import { accountSecrets } from '../../schema/taken-names.ts';
 import { listRecords } from '../read-records.ts';
 import type { RecordContext } from '../record-context.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
+import { mayKnow, referencesTo } from '../references.ts';
 
 /** Told by the server; passed over, so that a record that was read can be sent back whole. */
 const told = new Set(['status', 'statusReason', 'backfillDone', 'backfillTotal', 'lastSyncAt', 'mailboxes']);
@@ -14,19 +19,14 @@ const told = new Set(['status', 'statusReason', 'backfillDone', 'backfillTotal',
 /** Mail accounts: whoever makes one owns it, and its owner is always among its members. */
 export const accountRules: RecordRules = {
   access: false,
+  heavy: true,
 
   async prepare(body, key, context): Promise<RuledBody> {
     if (!isObject(body)) return { body: body as Body };
-    const {
-      members: named,
-      password,
-      smtpPassword,
-      refreshToken,
-      clientSecret,
-      ...rest
-    } = Object.fromEntries(Object.entries(body).filter(([name]) => !told.has(name)));
+    const said = Object.entries(body).filter(([name]) => !told.has(name));
+    const { members: named, ...rest } = Object.fromEntries(said.filter(([name]) => !accountSecrets.has(name)));
     const row: Record<string, unknown> = { ...rest };
-    const given = checkedSecrets({ password, smtpPassword, refreshToken, clientSecret });
+    const given = checkedSecrets(Object.fromEntries(said.filter(([name]) => accountSecrets.has(name))));
     for (const name of ['imap', 'smtp']) if (row[name] != null) row[name] = serverOf(name, row[name], context);
     if (row['address'] !== undefined) row['address'] = addressOf(row['address']);
     const members = named === undefined ? null : await memberKeys(named, context);
@@ -42,17 +42,58 @@ export const accountRules: RecordRules = {
   },
 
   /** A password is kept for the servers that it was given for: whoever names others does not have it sent there. */
-  async guard(transaction, action, keys, body, { database }): Promise<void> {
-    for (const key of keys as readonly number[]) {
-      if (action === 'destroy') await forgetWords(database, transaction, key);
-      else if (body && ('imap' in body || 'smtp' in body)) {
-        const before = await serversOf(database, transaction, key);
-        const after = { ...before, ...pick(body, ['imap', 'smtp']) };
-        if (JSON.stringify(after) !== JSON.stringify(before)) await dropSecrets(database, transaction, key);
-      }
+  async guard(transaction, action, keys, body, context) {
+    const { database } = context;
+    const accounts = keys as readonly number[];
+    if (action === 'destroy') {
+      for (const key of accounts) await refuseReferred(context, transaction, key);
+      return async () => {
+        for (const key of accounts) await closeAccount(database, transaction, key);
+        transaction.afterDurable(() => context.mail.takeAway());
+      };
     }
+    if (body && ('imap' in body || 'smtp' in body)) await forgetMisdirected(context, transaction, accounts, body);
+    return nothingMore;
   },
+
+  putAway: { status: leavingStatus },
 };
+
+const nothingMore = async (): Promise<void> => {};
+
+/** Accounts that are about to get other servers lose the secrets that were given for those that they had. */
+async function forgetMisdirected(
+  { database }: RecordContext,
+  transaction: Transaction,
+  accounts: readonly number[],
+  body: Body,
+): Promise<void> {
+  for (const key of accounts) {
+    const before = await serversOf(database, transaction, key);
+    const after = { ...before, ...pick(body, ['imap', 'smtp']) };
+    if (JSON.stringify(after) !== JSON.stringify(before)) await dropSecrets(database, transaction, key);
+  }
+}
+
+/** @throws ApiError 409 where a record of another collection, by a foreign key that restricts, keeps something of the account. */
+async function refuseReferred(context: RecordContext, transaction: Transaction, account: number): Promise<void> {
+  const { database, registry } = context;
+  for (const name of mailResources) {
+    const parent = registry.get(name);
+    for (const reference of referencesTo(parent, registry)) {
+      const { child, field } = reference;
+      const { onDelete, field: named } = field.references!;
+      if (onDelete !== 'restrict') continue;
+      const by = { table: child.table, column: field.column! };
+      const to = { table: parent.table, column: fieldOf(parent, named).column! };
+      if (!(await isReferredTo(database, transaction, by, to, account))) continue;
+      const who = mayKnow(context, reference)
+        ? `Records of ${child.name} depend on its ${name} by "${field.name}"`
+        : 'Other records depend on what is in it';
+      throw new ApiError('DEPENDANTS_EXIST', `${who}; remove or change them first.`);
+    }
+  }
+}
 
 function pick(body: Body, names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(names.filter((name) => name in body).map((name) => [name, body[name]]));

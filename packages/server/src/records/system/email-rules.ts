@@ -2,7 +2,7 @@ import { EmailRows } from '../../database/mail/email-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import type { Collection } from '../../schema/registry.ts';
-import { conversationsChanged, MailboxCounts, refuseQueued } from '../mail-changes.ts';
+import { conversationsChanged, conversationsLeft, MailboxCounts, refuseQueued } from '../mail-changes.ts';
 import type { RecordContext } from '../record-context.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
 
@@ -28,7 +28,7 @@ export const emailRules: RecordRules = {
       return async () => {
         await remove();
         await rows.count(counts.changes);
-        await conversationsChanged(context, transaction, places);
+        await conversationsLeft(context, transaction, places);
       };
     }
     const read = body?.['read'];

@@ -1,7 +1,12 @@
-import { readMailbox } from '../../database/mail/account-rows.ts';
+import type { Transaction } from '../../database/database.ts';
+import { accountOfMailbox, mailboxesOf } from '../../database/mail/account-rows.ts';
 import { EmailRows } from '../../database/mail/email-rows.ts';
-import { ApiError } from '../../protocol/api-error.ts';
+import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
+import { isMailboxPath, mailboxPathForm } from '../../schema/mailbox-path.ts';
+import { isMailboxRole } from '../../schema/mailbox-roles.ts';
+import { conversationsChanged, tell } from '../mail-changes.ts';
+import type { RecordContext } from '../record-context.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
 
 /** Counted by the server, or told by the account's own server. */
@@ -11,20 +16,16 @@ const told = new Set(['messages', 'unread', 'uidvalidity', 'uidnext', 'highestmo
 export const mailboxRules: RecordRules = {
   access: false,
   everyday: true,
+  heavy: true,
 
-  async prepare(body, key, { database }): Promise<RuledBody> {
+  async prepare(body, key, context): Promise<RuledBody> {
     if (!isObject(body)) return { body: body as Body };
     const row = Object.fromEntries(Object.entries(body).filter(([name]) => !told.has(name)));
     if (key !== null && ('accountId' in row || 'account' in row))
       throw new ApiError('SYSTEM_PROTECTED', 'A mailbox stays in its account.');
-    return {
-      body: row,
-      beside: async (transaction, id) => {
-        if (key === null) return;
-        const { path, role } = await readMailbox(database, transaction, id as number);
-        await new EmailRows(database, transaction).renameFolder(id as number, role ?? path);
-      },
-    };
+    if (typeof row['path'] === 'string' && !isMailboxPath(row['path']))
+      throw invalidValues({ path: `Give ${mailboxPathForm}.` });
+    return { body: row, beside: (transaction, id) => settled(context, transaction, id as number, key === null) };
   },
 
   async guard(transaction, action, keys, _body, { database }): Promise<void> {
@@ -33,3 +34,26 @@ export const mailboxRules: RecordRules = {
       throw new ApiError('DEPENDANTS_EXIST', 'There are e-mails in the mailbox; move or destroy them first.');
   },
 };
+
+/**
+ * Holds a mailbox against the others of its account, and tells its e-mails how it is called now.
+ *
+ * @throws ApiError 409 for a role that another one has, 422 for a path that would be taken for a role.
+ */
+async function settled(context: RecordContext, transaction: Transaction, id: number, isNew: boolean): Promise<void> {
+  const { database } = context;
+  const all = await mailboxesOf(database, await accountOfMailbox(database, transaction, id), transaction);
+  const { path, role } = all.find((each) => each.id === id)!;
+  const other = all.find((each) => each.id !== id && role !== null && each.role === role);
+  if (other)
+    throw new ApiError('UNIQUE_CONFLICT', `"${other.path}" has the role ${role} already; take it from there first.`);
+  if (isMailboxRole(path) && path !== role)
+    throw invalidValues({ path: `"${path}" is the name of a role; give the mailbox that role, or another path.` });
+  if (isNew) return;
+  const folder = role ?? path;
+  const { emails, before } = await new EmailRows(database, transaction).renameFolder(id, folder);
+  const ids = emails.map((each) => each.id);
+  await tell(context, transaction, 'emails.updated', 'emails', ids, ['folder']);
+  // What lies in the trash does not count.
+  if ((before === 'trash') !== (folder === 'trash')) await conversationsChanged(context, transaction, emails);
+}

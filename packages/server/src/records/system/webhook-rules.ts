@@ -3,14 +3,8 @@ import { grantsOf } from '../../access/grants.ts';
 import { secretProblem } from '../../base/webhook-secret.ts';
 import { patternProblem, resourceOf } from '../../changes/event-pattern.ts';
 import { environmentOf, type Transaction } from '../../database/database.ts';
-import {
-  findWebhook,
-  rolesOfWebhooks,
-  type StoredWebhook,
-  setSecret,
-  startWebhook,
-  webhookIn,
-} from '../../database/webhook-rows.ts';
+import { startWebhook } from '../../database/outbox-position.ts';
+import { findWebhook, rolesOfWebhooks, type StoredWebhook, setSecret, webhookIn } from '../../database/webhook-rows.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { normaliseFilter } from '../../protocol/filter-normaliser.ts';
 import { isObject } from '../../protocol/json-text.ts';

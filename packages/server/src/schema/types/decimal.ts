@@ -1,4 +1,4 @@
-import type { FieldDefinition } from '../definition.ts';
+import type { FieldDefinition } from '../../protocol/definition.ts';
 import { type FieldType, fieldType, misfit, optionChecks } from '../field-type.ts';
 
 const defaults = { precision: 18, scale: 2 };

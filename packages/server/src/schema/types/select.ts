@@ -1,4 +1,4 @@
-import type { FieldDefinition } from '../definition.ts';
+import type { FieldDefinition } from '../../protocol/definition.ts';
 import { type FieldType, fieldType, misfit, operatorSets, optionChecks } from '../field-type.ts';
 
 const longest = 255;

@@ -2,10 +2,10 @@ import { Button, Group, JsonInput, Stack, Switch, Textarea, TextInput } from '@m
 import type { Application } from '@tablinum/client';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
+import { Section } from '../../data/section.tsx';
+import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import { Section } from '../access/section.tsx';
-import { detailsOf, orNull, useWrite } from '../access/use-write.ts';
 import { mainName } from './application-parts.tsx';
 
 /** What people call an application, and how it is run. */

@@ -5,11 +5,11 @@ import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { session } from '../../data/session.ts';
+import { useAct } from '../../data/use-write.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { ButtonLink } from '../../ui/links.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { StateBadge } from '../access/badges.tsx';
-import { useAct } from '../access/use-write.ts';
 
 export const mainName = 'main';
 

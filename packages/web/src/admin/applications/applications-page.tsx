@@ -7,12 +7,12 @@ import { ListPage } from '../../data/list-page.tsx';
 import { FormProblem } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
 import { useMay } from '../../data/schema.ts';
+import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { Moment } from '../../ui/moment.tsx';
 import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import { detailsOf, orNull, useWrite } from '../access/use-write.ts';
 import { ApplicationStatus, InMainOnly, mainName, useEnter } from './application-parts.tsx';
 
 /** The applications of this server, managed in main. */

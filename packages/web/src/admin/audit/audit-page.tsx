@@ -4,6 +4,7 @@ import { ListPage } from '../../data/list-page.tsx';
 import { Asked, FormProblem } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
 import { useMay } from '../../data/schema.ts';
+import { useWrite } from '../../data/use-write.ts';
 import { Facts } from '../../ui/facts.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -13,7 +14,6 @@ import { SearchInput } from '../../ui/search-input.tsx';
 import { StateBadge } from '../access/badges.tsx';
 import type { AuditSearch } from '../access/list-search.ts';
 import { useListSearch } from '../access/use-list-search.ts';
-import { useWrite } from '../access/use-write.ts';
 import type { AuditEntry, JournalReport } from '../access/wire.ts';
 import { auditFilter } from './audit-filter.ts';
 

@@ -4,11 +4,11 @@ import { useApplication } from '../../data/application.tsx';
 import { ListPage } from '../../data/list-page.tsx';
 import { FormProblem } from '../../data/problem.tsx';
 import { useAsked, useCheck } from '../../data/queries.ts';
+import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { Moment } from '../../ui/moment.tsx';
 import { useRoles } from '../access/access-queries.ts';
-import { detailsOf, orNull, useWrite } from '../access/use-write.ts';
 import type { ApiKey, MadeKey } from '../access/wire.ts';
 import { KeyStateBadge, Lifetime, lifetimes, TokenDialog } from './key-parts.tsx';
 

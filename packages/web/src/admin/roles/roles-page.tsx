@@ -4,11 +4,11 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { ListPage } from '../../data/list-page.tsx';
 import { FormProblem } from '../../data/problem.tsx';
+import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { useRoles } from '../access/access-queries.ts';
 import { NameBadges } from '../access/badges.tsx';
-import { detailsOf, orNull, useWrite } from '../access/use-write.ts';
 import type { Role } from '../access/wire.ts';
 
 /** Every role, and the way to a new one. */

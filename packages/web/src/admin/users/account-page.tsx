@@ -5,6 +5,8 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { Asked, FormProblem } from '../../data/problem.tsx';
 import { useAsked, useCheck } from '../../data/queries.ts';
 import { useSchema } from '../../data/schema.ts';
+import { Section } from '../../data/section.tsx';
+import { detailsOf, orNull, useAct, useWrite } from '../../data/use-write.ts';
 import { Facts } from '../../ui/facts.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
@@ -12,8 +14,6 @@ import { Moment } from '../../ui/moment.tsx';
 import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { NameBadges, StateBadge } from '../access/badges.tsx';
-import { Section } from '../access/section.tsx';
-import { detailsOf, orNull, useAct, useWrite } from '../access/use-write.ts';
 
 export function AccountPage(): ReactNode {
   const t = useTexts().access.account;

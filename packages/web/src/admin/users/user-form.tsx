@@ -3,9 +3,9 @@ import { Button, Group, MultiSelect, PasswordInput, Select, Stack, TextInput } f
 import type { RecordValues } from '@tablinum/client';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
+import { detailsOf, orNull } from '../../data/use-write.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { useRoles } from '../access/access-queries.ts';
-import { detailsOf, orNull } from '../access/use-write.ts';
 import type { User } from '../access/wire.ts';
 
 interface UserFormProps {

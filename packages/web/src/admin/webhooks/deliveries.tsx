@@ -5,6 +5,8 @@ import type { ReactNode } from 'react';
 import { Asked } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
 import { useMay } from '../../data/schema.ts';
+import { Section } from '../../data/section.tsx';
+import { useAct } from '../../data/use-write.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
 import { Moment } from '../../ui/moment.tsx';
@@ -12,9 +14,7 @@ import { Pager } from '../../ui/pager.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { StateBadge } from '../access/badges.tsx';
 import type { DeliveriesSearch } from '../access/list-search.ts';
-import { Section } from '../access/section.tsx';
 import { useListSearch } from '../access/use-list-search.ts';
-import { useAct } from '../access/use-write.ts';
 import type { Delivery } from '../access/wire.ts';
 
 const pageSize = 20;

@@ -2,11 +2,11 @@ import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { Allowed } from '../../data/denied.tsx';
+import { useWrite } from '../../data/use-write.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
 import { ToldOnce } from '../access/told-once.tsx';
-import { useWrite } from '../access/use-write.ts';
 import type { Webhook } from '../access/wire.ts';
 import { WebhookForm, type WebhookValues } from './webhook-form.tsx';
 

@@ -2,13 +2,16 @@
  * What people do to conversations. Each act shows at once, then asks the server, and is put right where that refuses; what
  * takes mail out of sight may be taken back.
  */
-import type { Client } from '@tablinum/client';
+import { type Client, Failure } from '@tablinum/client';
+import { explainDenied } from '../../data/explain-denied.tsx';
 import { messageOf } from '../../data/problem.tsx';
-import type { Texts } from '../../ui/i18n/texts.tsx';
+import { leaveIfOver } from '../../data/queries.ts';
+import type { InboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { toast } from '../../ui/toasts.tsx';
-import { type EmailPlace, forgetThread, patchThread, readPlaces } from '../data-mail.ts';
+import { forgetThread, patchThread } from '../data-mail.ts';
 import type { ConversationList } from '../list/conversation-list.ts';
 import type { Conversation, Flags, Mailbox } from '../mail.ts';
+import { type EmailPlace, PartlyDone, readPlaces, writePlaces } from './email-places.ts';
 
 interface Place {
   readonly client: Client;
@@ -16,10 +19,13 @@ interface Place {
   readonly list: ConversationList;
   /** Role or path of the folder that is shown, or null where several are. */
   readonly folder: string | null;
-  readonly texts: Texts['inbox'];
+  readonly texts: InboxTexts;
 }
 
+/** An action of e-mails, as a refusal is explained by. */
+type MailAction = 'batchUpdate' | 'move' | 'destroy';
 type Wanted = (emails: readonly EmailPlace[]) => readonly EmailPlace[];
+type Act = (ids: readonly number[], accountId: number) => Promise<unknown>;
 
 export class MailActions {
   readonly #place: Place;
@@ -55,14 +61,14 @@ export class MailActions {
     try {
       await client.post('emails:batchUpdate', { ids: [email], ...flags });
     } catch (error) {
-      this.#putRight([conversation], error);
+      this.#putRight([conversation], error, 'batchUpdate');
     }
     list.heard(conversation);
   }
 
   move(rows: readonly Conversation[], mailbox: Pick<Mailbox, 'id' | 'path'>): void {
     const { client, texts } = this.#place;
-    this.#takeAway(rows, texts.done.moved(rows.length, mailbox.path), (ids) =>
+    this.#takeAway(rows, texts.done.moved(rows.length, mailbox.path), 'move', (ids) =>
       client.post('emails:move', { ids, mailbox: mailbox.id }),
     );
   }
@@ -70,7 +76,7 @@ export class MailActions {
   /** Into the mailbox for what is done with; made where an account has none. */
   archive(rows: readonly Conversation[], mailboxes: readonly Mailbox[]): void {
     const { client, texts } = this.#place;
-    this.#takeAway(rows, texts.done.archived(rows.length), async (ids, accountId) => {
+    this.#takeAway(rows, texts.done.archived(rows.length), 'move', async (ids, accountId) => {
       const has = mailboxes.some((each) => each.accountId === accountId && each.role === 'archive');
       if (!has) await client.post('mailboxes:create', { accountId, path: 'Archive', role: 'archive' }).catch(() => {});
       await client.post('emails:move', { ids, mailbox: 'archive' });
@@ -79,7 +85,7 @@ export class MailActions {
 
   trash(rows: readonly Conversation[]): void {
     const { client, texts } = this.#place;
-    this.#takeAway(rows, texts.done.trashed(rows.length), (ids) => client.post('emails:destroy', { ids }));
+    this.#takeAway(rows, texts.done.trashed(rows.length), 'destroy', (ids) => client.post('emails:destroy', { ids }));
   }
 
   /** For good; nothing takes it back. */
@@ -88,11 +94,13 @@ export class MailActions {
     const keys = rows.map(({ id }) => id);
     list.hide(keys);
     try {
-      await client.post('emails:destroy', { ids: this.#concerned(await readPlaces(client, keys)).map(({ id }) => id) });
+      const ids = this.#concerned(await readPlaces(client, keys)).map(({ id }) => id);
+      await writePlaces(ids, (some) => client.post('emails:destroy', { ids: some }));
       toast(texts.done.destroyed(rows.length));
+      list.settle(keys);
     } catch (error) {
-      list.unhide(keys, rows);
-      this.#putRight(keys, error);
+      list.settle(keys, rows);
+      this.#putRight(keys, error, 'destroy');
     }
   }
 
@@ -107,57 +115,66 @@ export class MailActions {
     wanted: Wanted,
     change: (row: Conversation) => Conversation,
   ): Promise<void> {
+    if (rows.length === 0) return;
     const { application, client, list } = this.#place;
     const keys = rows.map(({ id }) => id);
-    list.patch(keys, change);
+    const done = list.patch(keys, change);
     try {
-      const emails = await readPlaces(client, keys);
-      const chosen = keys.flatMap((key) => wanted(emails.filter((each) => each.conversationId === key)));
-      if (chosen.length === 0) return;
+      const emails = byConversation(await readPlaces(client, keys));
+      const chosen = keys.flatMap((key) => wanted(emails.get(key) ?? []));
       const ids = new Set(chosen.map(({ id }) => id));
-      for (const key of keys)
+      for (const key of new Set(chosen.map(({ conversationId }) => conversationId)))
         patchThread(application, key, (email) => (ids.has(email.id) ? { ...email, ...flags } : email));
-      await client.post('emails:batchUpdate', { ids: [...ids], ...flags });
+      await writePlaces([...ids], (some) => client.post('emails:batchUpdate', { ids: some, ...flags }));
+      done();
     } catch (error) {
-      this.#putRight(keys, error);
+      done();
+      this.#putRight(keys, error, 'batchUpdate');
     }
   }
 
-  #takeAway(
-    rows: readonly Conversation[],
-    said: string,
-    act: (ids: readonly number[], accountId: number) => Promise<unknown>,
-  ): void {
+  #takeAway(rows: readonly Conversation[], said: string, action: MailAction, act: Act): void {
     if (rows.length === 0) return;
     const { client, list, texts } = this.#place;
     const keys = rows.map(({ id }) => id);
     list.hide(keys);
-    const done = this.#away(keys, act);
-    done.catch((error: unknown) => {
-      list.unhide(keys, rows);
-      this.#putRight(keys, error);
-    });
+    /** What was taken away; null where that was refused, which has been said then. */
+    const done = this.#away(keys, act).then(
+      (emails) => {
+        list.settle(keys);
+        return emails;
+      },
+      (error: unknown) => {
+        list.settle(keys, rows);
+        this.#putRight(keys, error, action);
+        return null;
+      },
+    );
+    let taken = false;
     const back = async (): Promise<void> => {
-      this.#undo = null;
-      list.unhide(keys, rows);
+      if (taken) return;
+      taken = true;
+      if (this.#undo === undo) this.#undo = null;
+      list.settle(keys, rows);
+      const release = list.keep(keys);
       try {
-        for (const [mailbox, ids] of grouped(await done, ({ mailboxId }) => mailboxId))
-          if (mailbox !== null) await client.post('emails:move', { ids, mailbox });
-        list.unhide(keys, rows);
+        for (const [mailbox, ids] of grouped((await done) ?? [], ({ mailboxId }) => mailboxId))
+          if (mailbox !== null) await writePlaces(ids, (some) => client.post('emails:move', { ids: some, mailbox }));
+        release();
       } catch (error) {
-        this.#putRight(keys, error);
+        release();
+        this.#putRight(keys, error, 'move');
       }
     };
-    this.#undo = () => void back();
-    toast(said, { action: { label: texts.undo, run: () => void back() } });
+    const undo = (): void => void back();
+    this.#undo = undo;
+    toast(said, { action: { label: texts.undo, run: undo } });
   }
 
-  async #away(
-    keys: readonly number[],
-    act: (ids: readonly number[], accountId: number) => Promise<unknown>,
-  ): Promise<readonly EmailPlace[]> {
+  async #away(keys: readonly number[], act: Act): Promise<readonly EmailPlace[]> {
     const emails = this.#concerned(await readPlaces(this.#place.client, keys));
-    for (const [account, ids] of grouped(emails, ({ accountId }) => accountId)) await act(ids, account);
+    for (const [account, ids] of grouped(emails, ({ accountId }) => accountId))
+      await writePlaces(ids, (some) => act(some, account));
     return emails;
   }
 
@@ -168,14 +185,30 @@ export class MailActions {
     return here.length > 0 ? here : emails;
   }
 
-  #putRight(keys: readonly number[], error: unknown): void {
-    const { application, list } = this.#place;
+  #putRight(keys: readonly number[], error: unknown, action: MailAction): void {
+    const { application, list, texts } = this.#place;
     for (const key of keys) {
       list.heard(key);
       forgetThread(application, key);
     }
-    toast(messageOf(error), { failed: true });
+    const cause = error instanceof PartlyDone ? error.cause : error;
+    leaveIfOver(cause, application);
+    const said =
+      error instanceof PartlyDone ? texts.partlyDone(error.done, error.all, error.message) : messageOf(error);
+    const denied = cause instanceof Failure && cause.status === 403;
+    const why = { label: texts.why, run: () => explainDenied({ resource: 'emails', action }) };
+    toast(said, { failed: true, ...(denied && { action: why }) });
   }
+}
+
+function byConversation(emails: readonly EmailPlace[]): ReadonlyMap<number, EmailPlace[]> {
+  const found = new Map<number, EmailPlace[]>();
+  for (const email of emails) {
+    const list = found.get(email.conversationId);
+    if (list) list.push(email);
+    else found.set(email.conversationId, [email]);
+  }
+  return found;
 }
 
 function lastOf(emails: readonly EmailPlace[]): readonly EmailPlace[] | null {
@@ -185,6 +218,10 @@ function lastOf(emails: readonly EmailPlace[]): readonly EmailPlace[] | null {
 
 function grouped<K>(emails: readonly EmailPlace[], by: (email: EmailPlace) => K): [K, number[]][] {
   const groups = new Map<K, number[]>();
-  for (const email of emails) groups.set(by(email), [...(groups.get(by(email)) ?? []), email.id]);
+  for (const email of emails) {
+    const ids = groups.get(by(email));
+    if (ids) ids.push(email.id);
+    else groups.set(by(email), [email.id]);
+  }
   return [...groups];
 }

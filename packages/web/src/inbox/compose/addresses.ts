@@ -1,19 +1,24 @@
 import type { MailAddress } from '../mail.ts';
 
-/** `Ada <ada@example.com>, bob@example.com` as the API takes it. What is no address is sent as it stands: the server names it. */
-export function parseAddresses(text: string): (MailAddress | string)[] {
-  return split(text).map((each) => {
-    const named = /^"?([^"<>]*?)"?\s*<([^<>]*)>$/.exec(each);
-    return named ? { name: named[1]!.trim(), address: named[2]!.trim() } : each;
-  });
+/** `Ada <ada@example.com>` as the API takes it. What is no address is sent as it stands: the server names it. */
+export function parseAddress(text: string): MailAddress | string {
+  const named = /^"?([^"<>]*?)"?\s*<([^<>]*)>$/.exec(text.trim());
+  return named ? { name: named[1]!.trim(), address: named[2]!.trim() } : text.trim();
 }
 
+/** Whether it may be one; the server has the last word. */
+export function isAddress(text: string): boolean {
+  const parsed = parseAddress(text);
+  return /^[^\s@<>",;]+@[^\s@<>",;]+$/.test(typeof parsed === 'string' ? parsed : parsed.address);
+}
+
+/** As it stands in a field; a name that a list of addresses would break at is quoted. */
 export function addressText({ name, address }: MailAddress): string {
   if (!name) return address;
-  return /[,;"<>]/.test(name) ? `"${name.replaceAll('"', '')}" <${address}>` : `${name} <${address}>`;
+  return /[,;"<>]/.test(name) ? `"${name.replaceAll(/["<>]/g, '')}" <${address}>` : `${name} <${address}>`;
 }
 
-/** At commas and semicolons that stand in no quotation. */
-function split(text: string): string[] {
-  return [...text.matchAll(/(?:"[^"]*"|[^,;"])+/g)].map(([each]) => each.trim()).filter(Boolean);
+/** Several that were typed or pasted at once: parted at commas, semicolons and line ends that stand in no quotation. */
+export function partedAddresses(text: string): string[] {
+  return [...text.matchAll(/(?:"[^"]*"|[^,;"\n])+/g)].map(([each]) => each.trim()).filter(Boolean);
 }

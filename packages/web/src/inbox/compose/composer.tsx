@@ -1,17 +1,31 @@
-import { Button, FileButton, Skeleton, Textarea, TextInput } from '@mantine/core';
-import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { Button, FileButton, Skeleton } from '@mantine/core';
+import {
+  type DragEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react';
 import { clientOf, useApplication } from '../../data/application.tsx';
 import { FormProblem, messageOf } from '../../data/problem.tsx';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { Keys } from '../../ui/keys.tsx';
 import { toast } from '../../ui/toasts.tsx';
+import type { Account } from '../mail.ts';
 import classes from './composer.module.css';
-import { type Beginning, DraftSession, type Written } from './draft-session.ts';
+import { DraftConflict } from './draft-conflict.tsx';
+import type { Beginning } from './draft-session.ts';
+import { MessageFields } from './message-fields.tsx';
+import type { OpenMessage } from './open-message.ts';
+import { wrongAddress } from './written.ts';
 
 interface ComposerProps {
-  readonly beginning: Beginning;
+  readonly message: OpenMessage;
+  readonly accounts: readonly Account[];
   /** It was sent, discarded or put aside as a draft. */
   readonly done: () => void;
   /** A message that was sent is called back: it is written on. */
@@ -19,25 +33,36 @@ interface ComposerProps {
 }
 
 /** A message while it is written. It is saved by itself; closing keeps the draft. */
-export function Composer({ beginning, done, again }: ComposerProps): ReactNode {
-  const t = useTexts().inbox.compose;
+export function Composer({ message, accounts, done, again }: ComposerProps): ReactNode {
+  const t = useInboxTexts().compose;
   const application = useApplication();
-  const [session] = useState(() => new DraftSession(clientOf(application), beginning));
-  const { written, attachments, saving, error } = useSyncExternalStore(session.subscribe, session.snapshot);
+  const { session, beginning } = message;
+  const { kind } = beginning;
+  const state = useSyncExternalStore(session.subscribe, session.snapshot);
+  const { written, attachments, saving, conflict, error } = state;
+  const sender = accounts.find(({ id }) => id === state.accountId);
   const [sending, setSending] = useState(false);
-  const [copies, setCopies] = useState(false);
   const body = useRef<HTMLTextAreaElement>(null);
-  const ready = written !== null;
   const whole = useRef<HTMLElement>(null);
-  useEffect(() => void session.begin(), [session]);
+  const ready = written !== null;
+  useEffect(() => {
+    void session.begin();
+    if (session.unsaved) void session.save();
+    // Whoever leaves the page has what stands here saved at once.
+    return () => void session.save();
+  }, [session]);
   useEffect(() => {
     if (!ready) return;
     whole.current?.scrollIntoView({ block: 'nearest' });
-    if (beginning.kind === 'new' || beginning.kind === 'forward') return;
+    if (kind === 'new' || kind === 'forward') return;
     body.current?.focus();
     body.current?.setSelectionRange(0, 0);
-  }, [ready, beginning.kind]);
+  }, [ready, kind]);
   const send = async (): Promise<void> => {
+    // An address that was typed, and not left yet, stands in its field.
+    (document.activeElement as HTMLElement | null)?.blur();
+    const now = session.snapshot().written;
+    if (now === null || wrongAddress(now) !== null) return;
     setSending(true);
     const id = await session.send();
     setSending(false);
@@ -59,72 +84,64 @@ export function Composer({ beginning, done, again }: ComposerProps): ReactNode {
     session.discard().catch((refused: unknown) => toast(messageOf(refused), { failed: true }));
   };
   const close = async (): Promise<void> => {
-    if (await session.save()) done();
-    else if (session.snapshot().written === null || saving === 'no') done();
+    if (await session.close()) done();
+  };
+  const attach = (files: readonly File[]): void => {
+    for (const file of files) void session.attach(file);
   };
   const pressed = (event: KeyboardEvent): void => {
     if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) {
       event.preventDefault();
       void send();
-    } else if (event.key === 'Escape') {
+    } else if (event.key === 'Escape' && !event.defaultPrevented) {
       event.stopPropagation();
       void close();
     }
   };
-  const field = (name: keyof Written) => ({
-    value: written?.[name] ?? '',
-    onChange: (event: { currentTarget: { value: string } }) => session.write({ [name]: event.currentTarget.value }),
-  });
+  const dropped = (event: DragEvent): void => {
+    if (event.dataTransfer.files.length === 0) return;
+    event.preventDefault();
+    attach([...event.dataTransfer.files]);
+  };
   return (
-    <section ref={whole} className={classes.composer} aria-label={t.titles[beginning.kind]} onKeyDown={pressed}>
+    <section
+      ref={whole}
+      className={classes.composer}
+      aria-label={t.titles[kind]}
+      onKeyDown={pressed}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={dropped}
+    >
       <header className={classes.head}>
-        <h2>{t.titles[beginning.kind]}</h2>
+        <h2>
+          {t.titles[kind]}
+          {kind !== 'new' && accounts.length > 1 && sender && (
+            <span className={classes.from}> {t.fromAccount(sender.address)}</span>
+          )}
+        </h2>
         <span className={classes.state} role="status">
           {saving === 'now' || saving === 'soon' ? t.saving : saving === 'saved' ? t.saved : ''}
         </span>
         <IconButton icon="x" size="md" label={t.close} onClick={() => void close()} />
       </header>
-      {written === null && !error && <Skeleton height={180} />}
-      {written !== null && (
-        <>
-          <div className={classes.line}>
-            <TextInput
-              className={classes.grow}
-              label={t.to}
-              {...field('to')}
-              autoComplete="off"
-              autoFocus={beginning.kind === 'new' || beginning.kind === 'forward'}
-            />
-            {!copies && !written.cc && !written.bcc && (
-              <Button variant="subtle" color="gray" size="compact-sm" onClick={() => setCopies(true)}>
-                {t.addCopies}
-              </Button>
-            )}
-          </div>
-          {(copies || written.cc || written.bcc) && (
-            <div className={classes.line}>
-              <TextInput className={classes.grow} label={t.cc} {...field('cc')} autoComplete="off" />
-              <TextInput className={classes.grow} label={t.bcc} {...field('bcc')} autoComplete="off" />
-            </div>
-          )}
-          <TextInput label={t.subject} {...field('subject')} autoComplete="off" />
-          <Textarea
-            ref={body}
-            label={t.text}
-            {...field('text')}
-            autosize
-            minRows={7}
-            maxRows={22}
-            classNames={{ label: 'visually-hidden' }}
-          />
-        </>
+      {!ready && !error && <Skeleton height={180} />}
+      {conflict && <DraftConflict conflict={conflict} session={session} />}
+      {ready && (
+        <MessageFields
+          session={session}
+          written={written}
+          kind={kind}
+          accounts={accounts}
+          accountId={state.accountId}
+          bodyRef={body}
+        />
       )}
       {attachments.length > 0 && (
-        <ul className={classes.files}>
+        <ul className={classes.files} aria-label={t.files}>
           {attachments.map((file) => (
             <li key={file.id}>
               <Icon name="paperclip" size={14} />
-              {file.filename}
+              <span className={classes.file}>{file.filename}</span>
               <IconButton
                 icon="x"
                 size="xs"
@@ -140,13 +157,13 @@ export function Composer({ beginning, done, again }: ComposerProps): ReactNode {
         <Button
           onClick={() => void send()}
           loading={sending}
-          disabled={!written?.to.trim()}
+          disabled={!ready || conflict !== null}
           leftSection={<Icon name="send" />}
           rightSection={<Keys of="mod+↵" />}
         >
           {t.send}
         </Button>
-        <FileButton onChange={(file) => file && void session.attach(file)}>
+        <FileButton multiple onChange={attach}>
           {(props) => <IconButton icon="paperclip" label={t.attach} {...props} disabled={!ready} />}
         </FileButton>
         <span className={classes.grow} />

@@ -1,10 +1,12 @@
 /**
- * One message while it is written: begun on the server, saved a moment after each change, one save after the other, sent
- * once. What is typed is never lost by a refusal: it stays here, and the next save carries all of it.
+ * One message while it is written: begun on the server, saved a moment after each change, one request after the other, sent
+ * once. What is typed is never lost by a refusal: it stays here, and the next save carries all of it. Where the draft has
+ * gone on elsewhere, both texts are kept, and the writer settles it.
  */
 import type { Client } from '@tablinum/client';
-import type { Attachment, Email, MailAddress } from '../mail.ts';
-import { addressText, parseAddresses } from './addresses.ts';
+import type { Attachment, Email } from '../mail.ts';
+import { isAway, isLost, isStale, StoredDraft } from './stored-draft.ts';
+import { begunText, bodyOf, nothing, resigned, saysTheSame, type Written, writtenOf } from './written.ts';
 
 /** What a message begins as. */
 export type Beginning =
@@ -12,45 +14,58 @@ export type Beginning =
   | { readonly kind: 'reply' | 'replyAll' | 'forward'; readonly email: number; readonly conversation: number }
   | { readonly kind: 'draft'; readonly email: number; readonly conversation: number };
 
-/** As it stands in the fields. */
-export interface Written {
-  readonly to: string;
-  readonly cc: string;
-  readonly bcc: string;
-  readonly subject: string;
-  readonly text: string;
-}
+/** The draft has gone on elsewhere: what is there now, or that it is there no more. */
+export type Conflict =
+  | { readonly kind: 'changed'; readonly theirs: Written; readonly version: string | null }
+  | { readonly kind: 'gone' };
+
+/** How a conflict ends: with what stands here, with what stands there, or with one below the other. */
+export type Settlement = 'mine' | 'theirs' | 'both';
 
 export interface DraftState {
   /** Null until it is begun. */
   readonly written: Written | null;
+  /** The account that it comes from; null until it is known. */
+  readonly accountId: number | null;
   readonly attachments: readonly Attachment[];
   readonly saving: 'no' | 'soon' | 'now' | 'saved';
+  readonly conflict: Conflict | null;
   readonly error: Error | null;
 }
 
+/** From the last change to its save, and from a save that did not arrive to the next, in milliseconds. */
 const pause = 700;
-const nothing: Written = { to: '', cc: '', bcc: '', subject: '', text: '' };
+const pauseOffline = 4000;
 
 export class DraftSession {
-  readonly #client: Client;
   readonly #beginning: Beginning;
+  readonly #signatures: ReadonlyMap<number, string>;
+  readonly #draft: StoredDraft;
+  readonly #failed: (error: Error) => void;
   readonly #listeners = new Set<() => void>();
-  #state: DraftState = { written: null, attachments: [], saving: 'no', error: null };
-  #id: number | null = null;
+  #state: DraftState;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #queue: Promise<unknown> = Promise.resolve();
   #begun = false;
+  #touched = false;
   #over = false;
 
-  constructor(client: Client, beginning: Beginning) {
-    this.#client = client;
+  /**
+   * @param signatures texts by account, for those that have one.
+   * @param failed hears of each failure once, beside the state that shows it.
+   */
+  constructor(
+    client: Client,
+    beginning: Beginning,
+    signatures: ReadonlyMap<number, string>,
+    failed: (error: Error) => void,
+  ) {
+    this.#failed = failed;
+    this.#draft = new StoredDraft(client);
     this.#beginning = beginning;
-  }
-
-  /** The draft on the server, if there is one yet. */
-  get id(): number | null {
-    return this.#id;
+    this.#signatures = signatures;
+    const accountId = beginning.kind === 'new' ? beginning.accountId : null;
+    this.#state = { written: null, accountId, attachments: [], saving: 'no', conflict: null, error: null };
   }
 
   readonly snapshot = (): DraftState => this.#state;
@@ -60,12 +75,31 @@ export class DraftSession {
     return () => void this.#listeners.delete(listener);
   };
 
+  /** Something stands here alone. */
+  get unsaved(): boolean {
+    return !this.#over && (this.#state.saving === 'soon' || this.#state.saving === 'now');
+  }
+
   async begin(): Promise<void> {
     if (this.#begun) return;
     this.#begun = true;
+    const beginning = this.#beginning;
     try {
-      if (this.#beginning.kind === 'new') this.#become({ written: nothing });
-      else this.#take(await this.#first(this.#beginning));
+      if (beginning.kind === 'new') {
+        const text = begunText(this.#signatureOf(beginning.accountId));
+        this.#become({ written: { ...nothing, text }, error: null });
+      } else if (beginning.kind === 'draft') {
+        const email = await this.#draft.read(beginning.email);
+        this.#keep(email);
+        this.#become({ written: writtenOf(email), error: null });
+      } else {
+        const asked = { id: beginning.email, draft: true };
+        const { email } = await this.#draft.make(`emails:${beginning.kind}`, asked, nothing);
+        this.#keep(email);
+        const written = writtenOf(email);
+        const text = `\n${begunText(this.#signatureOf(email.accountId), written.text)}`;
+        this.#become({ written: { ...written, text }, error: null });
+      }
     } catch (error) {
       this.#begun = false;
       this.#become({ error: error as Error });
@@ -73,56 +107,84 @@ export class DraftSession {
   }
 
   write(change: Partial<Written>): void {
+    this.#touched = true;
     this.#become({ written: { ...(this.#state.written ?? nothing), ...change }, saving: 'soon' });
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.save(), pause);
+    this.#saveIn(pause);
   }
 
   /** Saves what is not saved yet. @returns whether all of it is. */
-  save(): Promise<boolean> {
+  async save(): Promise<boolean> {
     clearTimeout(this.#timer);
-    if (this.#over || this.#state.saving !== 'soon') return this.#queue.then(() => this.#state.error === null);
-    const saved = this.#queue.then(() => this.#saveNow());
-    this.#queue = saved;
-    return saved;
+    if (this.#over) return true;
+    if (this.#state.saving === 'soon') return this.#inTurn(() => this.#saveNow());
+    await this.#queue;
+    return !this.unsaved;
   }
 
-  async attach(file: File): Promise<void> {
-    if (this.#id === null) this.#become({ saving: 'soon' });
-    if (!(await this.save()) || this.#id === null) return;
-    try {
-      const query = { filterByTk: this.#id, filename: file.name, ...(file.type && { contentType: file.type }) };
-      const body = new Blob([file], { type: 'application/octet-stream' });
-      const { data } = await this.#client.call<Email>('emails:attach', { method: 'POST', query, body });
-      this.#become({ attachments: data.attachments ?? [], error: null });
-    } catch (error) {
-      this.#become({ error: error as Error });
-    }
+  attach(file: File): Promise<void> {
+    return this.#withDraft(() => this.#draft.attach(file));
   }
 
-  async detach(file: Attachment): Promise<void> {
-    if (!(await this.save()) || this.#id === null) return;
-    const attachments = this.#state.attachments.filter(({ id }) => id !== file.id);
-    try {
-      const body = { id: this.#id, attachments: attachments.map(({ id }) => ({ id })) };
-      this.#take(await this.#client.post<Email>('emails:saveDraft', body), true);
-    } catch (error) {
-      this.#become({ error: error as Error });
-    }
+  detach(file: Attachment): Promise<void> {
+    return this.#withDraft(() => {
+      const others = this.#state.attachments.filter((each) => each.id !== file.id);
+      return this.#draft.save({ attachments: others.map(({ id }) => ({ id })) });
+    });
+  }
+
+  /** From another account. A draft stays in its own, so it is made anew there, with its files. */
+  async changeAccount(accountId: number): Promise<void> {
+    const { written, accountId: before } = this.#state;
+    if (written === null || accountId === before) return;
+    const text = resigned(written.text, this.#signatureOf(before), this.#signatureOf(accountId));
+    this.#become({ written: { ...written, text }, accountId });
+    const old = this.#draft.id;
+    if (old === null) return;
+    await this.#inTurn(async () => {
+      const now = this.#state.written!;
+      const attachments = this.#state.attachments.map(({ id }) => ({ id }));
+      const body = { account: accountId, ...bodyOf(now), attachments };
+      try {
+        const { email } = await this.#draft.make('emails:saveDraft', body, now);
+        this.#keep(email);
+        this.#become({ saving: this.#state.written === now ? 'saved' : 'soon', error: null });
+        await this.#draft.destroy(old);
+      } catch (error) {
+        this.#become({ ...(this.#draft.id === old && { accountId: before }), error: error as Error });
+      }
+    });
   }
 
   /** Into the outbox. @returns the message there, or null where it was refused. */
   async send(): Promise<number | null> {
-    if (this.#id === null) this.#become({ saving: 'soon' });
-    if (!(await this.save()) || this.#id === null) return null;
-    try {
-      const { id } = await this.#client.post<{ id: number }>('emails:send', { id: this.#id });
-      this.#over = true;
-      return id;
-    } catch (error) {
-      this.#become({ error: error as Error });
-      return null;
+    if (this.#draft.id === null) this.#become({ saving: 'soon' });
+    if (!(await this.save()) || this.#draft.id === null) return null;
+    return this.#inTurn(() => this.#sendNow(true));
+  }
+
+  /** Ends a conflict. What is gone is made anew, as it stands here. */
+  async settle(how: Settlement): Promise<void> {
+    const { conflict, written } = this.#state;
+    if (conflict === null || written === null) return;
+    if (conflict.kind === 'gone') {
+      this.#draft.forget();
+      this.#become({ conflict: null, attachments: [], saving: 'soon', error: null });
+    } else {
+      const { theirs, version } = conflict;
+      this.#draft.goOnFrom(version, theirs);
+      const both = { ...written, text: `${written.text.trimEnd()}\n\n${theirs.text.trim()}\n` };
+      const next = { mine: written, theirs, both }[how];
+      this.#become({ conflict: null, written: next, saving: how === 'theirs' ? 'saved' : 'soon', error: null });
     }
+    await this.save();
+  }
+
+  /** It is put aside; an answer of which nothing was written leaves nothing behind. @returns whether all is saved. */
+  async close(): Promise<boolean> {
+    if (this.#state.written === null) return true;
+    if (this.#touched || this.#beginning.kind === 'draft') return this.save();
+    await this.discard();
+    return true;
   }
 
   /** Nothing of it stays. */
@@ -130,65 +192,110 @@ export class DraftSession {
     clearTimeout(this.#timer);
     this.#over = true;
     await this.#queue;
-    if (this.#id !== null) await this.#client.post('emails:destroy', { ids: [this.#id] }, { force: true });
+    if (this.#state.conflict?.kind !== 'gone') await this.#draft.destroy();
   }
 
-  async #first(beginning: Exclude<Beginning, { kind: 'new' }>): Promise<Email> {
-    if (beginning.kind === 'draft')
-      return (await this.#client.call<Email>('emails:get', { query: { filterByTk: beginning.email } })).data;
-    const draft = await this.#client.post<Email>(`emails:${beginning.kind}`, { id: beginning.email, draft: true });
-    return { ...draft, text: `\n\n${draft.text ?? ''}` };
+  /** @param again a draft that only its flags made another one is sent after all. */
+  async #sendNow(again: boolean): Promise<number | null> {
+    try {
+      const id = await this.#draft.send();
+      this.#over = true;
+      return id;
+    } catch (error) {
+      this.#become({ error: error as Error });
+      const goesOn = again && isStale(error) && (await this.#lookAgain(this.#state.written!, true));
+      return goesOn ? this.#sendNow(false) : null;
+    }
   }
 
   async #saveNow(): Promise<boolean> {
     const { written } = this.#state;
-    if (this.#over || !written) return false;
+    if (this.#over || !written || this.#state.conflict) return this.#over;
     this.#become({ saving: 'now' });
     try {
-      const { to, cc, bcc, subject, text } = written;
-      const message = {
-        to: parseAddresses(to),
-        cc: parseAddresses(cc),
-        bcc: parseAddresses(bcc),
-        subject,
-        text,
-        html: null,
-      };
-      const beginning = this.#beginning;
-      const place = this.#id !== null ? { id: this.#id } : beginning.kind === 'new' && { account: beginning.accountId };
-      const { id } = await this.#client.post<Email>('emails:saveDraft', { ...place, ...message });
-      this.#id = id;
+      this.#keep(await this.#put(written));
       this.#become({ saving: this.#state.written === written ? 'saved' : 'soon', error: null });
       return true;
     } catch (error) {
       this.#become({ saving: 'soon', error: error as Error });
+      if (isStale(error) || isAway(error)) return this.#lookAgain(written, isStale(error));
+      if (isLost(error)) this.#saveIn(pauseOffline);
       return false;
     }
   }
 
-  #take(email: Email, filesAlone = false): void {
-    this.#id = email.id;
-    const attachments = email.attachments ?? [];
-    if (filesAlone) {
-      this.#become({ attachments, error: null });
-      return;
+  async #put(written: Written): Promise<Email> {
+    if (this.#draft.id !== null) return this.#draft.save(bodyOf(written));
+    const beginning = this.#beginning;
+    const isAnswer = beginning.kind !== 'new' && beginning.kind !== 'draft';
+    const path = isAnswer ? beginning.kind : 'saveDraft';
+    const place = isAnswer ? { id: beginning.email, draft: true, quote: false } : { account: this.#state.accountId };
+    const { email, of } = await this.#draft.make(`emails:${path}`, { ...place, ...bodyOf(written) }, written);
+    return of === written ? email : this.#draft.save(bodyOf(written));
+  }
+
+  /**
+   * A save came too late, or found no draft. Where nothing was written elsewhere (a flag was set, or the reply to a save of
+   * ours got lost) it is saved again; else that is for the writer to settle.
+   *
+   * @param stale it is another version; else the server says that it is out of reach.
+   */
+  async #lookAgain(written: Written, stale: boolean): Promise<boolean> {
+    const now = await this.#draft.look().catch(() => undefined);
+    if (now === undefined) return false;
+    if (now === null) {
+      this.#become({ conflict: { kind: 'gone' }, saving: 'soon', error: null });
+      return false;
     }
-    const written = {
-      to: addressesText(email.to),
-      cc: addressesText(email.cc),
-      bcc: addressesText(email.bcc ?? null),
-      subject: email.subject ?? '',
-      text: email.text ?? '',
-    };
-    this.#become({ written, attachments, error: null });
+    if (!stale) return false;
+    const { theirs, version } = now;
+    if (saysTheSame(theirs, this.#draft.told) || saysTheSame(theirs, written)) {
+      this.#draft.goOnFrom(version, theirs);
+      this.#become({ error: null, saving: 'soon' });
+      return this.#saveNow();
+    }
+    this.#become({ conflict: { kind: 'changed', theirs, version }, saving: 'soon', error: null });
+    return false;
+  }
+
+  /** Something that needs the draft to be there. */
+  async #withDraft(work: () => Promise<Email>): Promise<void> {
+    if (this.#draft.id === null) this.#become({ saving: 'soon' });
+    if (!(await this.save()) || this.#draft.id === null) return;
+    this.#touched = true;
+    await this.#inTurn(async () => {
+      try {
+        this.#keep(await work());
+        this.#become({ error: null });
+      } catch (error) {
+        this.#become({ error: error as Error });
+        if (isStale(error)) await this.#lookAgain(this.#state.written!, true);
+      }
+    });
+  }
+
+  #keep({ accountId, attachments }: Email): void {
+    this.#become({ accountId: accountId ?? this.#state.accountId, attachments: attachments ?? [] });
+  }
+
+  #signatureOf(account: number | null): string | null {
+    return this.#signatures.get(account ?? 0) ?? null;
+  }
+
+  #saveIn(milliseconds: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.save(), milliseconds);
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#queue.then(work);
+    this.#queue = done.catch(() => {});
+    return done;
   }
 
   #become(change: Partial<DraftState>): void {
     this.#state = { ...this.#state, ...change };
     for (const listener of this.#listeners) listener();
+    if (change.error) this.#failed(change.error);
   }
-}
-
-function addressesText(addresses: readonly MailAddress[] | null): string {
-  return (addresses ?? []).map(addressText).join(', ');
 }

@@ -1,7 +1,9 @@
 import { UnstyledButton } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useApplication } from '../../data/application.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';
+import { TextLink } from '../../ui/links.tsx';
 import type { Shown } from '../inbox-search.ts';
 import type { Account, Mailbox } from '../mail.ts';
 import classes from './folder-pane.module.css';
@@ -31,7 +33,8 @@ export function folderOf({ role, path }: Pick<Mailbox, 'role' | 'path'>): string
 
 /** Views over all mail, and the mailboxes of each account. */
 export function FolderPane({ accounts, shown, show }: FolderPaneProps): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
+  const app = useApplication();
   const { account, folder = 'inbox', starred } = shown;
   const inEverything = account === undefined;
   const unread = accounts
@@ -61,10 +64,18 @@ export function FolderPane({ accounts, shown, show }: FolderPaneProps): ReactNod
       {accounts.map((each) => (
         <div key={each.id} className={classes.account}>
           <h2 className={classes.address} title={each.statusReason ?? each.address}>
-            <span>{each.name || each.address}</span>
+            <TextLink
+              to="/a/$app/inbox/accounts/$account"
+              params={{ app, account: String(each.id) }}
+              className={classes.link}
+              inherit
+              c="inherit"
+            >
+              {each.name || each.address}
+            </TextLink>
             {each.statusReason && <Icon name="warning" size={13} />}
           </h2>
-          {sorted(each.mailboxes, accounts.length === 1).map((mailbox) => (
+          {listed(each.mailboxes, accounts.length === 1).map((mailbox) => (
             <Entry
               key={mailbox.id}
               icon={icons[mailbox.role ?? ''] ?? 'folder'}
@@ -76,6 +87,11 @@ export function FolderPane({ accounts, shown, show }: FolderPaneProps): ReactNod
           ))}
         </div>
       ))}
+      <div className={classes.end}>
+        <TextLink to="/a/$app/inbox/accounts" params={{ app }} size="sm" c="dimmed">
+          {t.accounts.manage}
+        </TextLink>
+      </div>
     </nav>
   );
 }
@@ -89,7 +105,7 @@ interface EntryProps {
 }
 
 function Entry({ icon, label, count = 0, current, go }: EntryProps): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   return (
     <UnstyledButton
       className={classes.entry}
@@ -109,9 +125,13 @@ function Entry({ icon, label, count = 0, current, go }: EntryProps): ReactNode {
   );
 }
 
-/** @param single the inbox of an only account stands above already. */
-function sorted(mailboxes: readonly Mailbox[], single: boolean): Mailbox[] {
+/** Those with a role first, the others by name. */
+export function folderOrder(mailboxes: readonly Mailbox[]): readonly Mailbox[] {
   const place = ({ role }: Mailbox): number => (role === null ? order.length : order.indexOf(role));
-  const listed = single ? mailboxes.filter(({ role }) => role !== 'inbox') : mailboxes;
-  return listed.toSorted((a, b) => place(a) - place(b) || a.path.localeCompare(b.path));
+  return mailboxes.toSorted((a, b) => place(a) - place(b) || a.path.localeCompare(b.path));
+}
+
+/** @param single the inbox of an only account stands above already. */
+function listed(mailboxes: readonly Mailbox[], single: boolean): readonly Mailbox[] {
+  return folderOrder(single ? mailboxes.filter(({ role }) => role !== 'inbox') : mailboxes);
 }

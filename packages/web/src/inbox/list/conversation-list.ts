@@ -1,12 +1,14 @@
 /**
  * The conversations of a list, the newest first, page after page by the server's cursor, as far as somebody scrolled.
  *
- * Changes show at once and are put right when the server refuses them (`patch`, `hide`, `refresh`). What arrives takes its
- * place at the top only where `show` is asked for: until then it is counted, and nothing jumps.
+ * Changes show at once, stay while their request is on its way, whatever events say meanwhile, and are put right when the
+ * server refuses them (`patch`, `hide`, `settle`). What arrives takes its place at the top only where that is in view:
+ * until then it is counted, and nothing jumps.
  */
 import type { Client, ListMeta } from '@tablinum/client';
 import { listParameters, type Shown } from '../inbox-search.ts';
 import type { Conversation } from '../mail.ts';
+import { Overlays, type RowChange } from './overlays.ts';
 
 export interface ListState {
   readonly rows: readonly Conversation[];
@@ -19,6 +21,9 @@ export interface ListState {
 }
 
 const pageSize = 60;
+/** Rows that are read again in one request, and in all: a list that was scrolled further begins anew. */
+const largePage = 200;
+const mostReloaded = 1000;
 const moment = 60;
 
 export class ConversationList {
@@ -28,10 +33,11 @@ export class ConversationList {
   /** Keys of rows to read again. */
   readonly #stale = new Set<number>();
   readonly #arrived = new Map<number, Conversation>();
-  readonly #hidden = new Set<number>();
+  readonly #overlays = new Overlays();
   #state: ListState = { rows: [], read: false, more: false, error: null, arrived: 0 };
   #next: string | null = null;
   #reading = false;
+  #underWay: Promise<void> = Promise.resolve();
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** Whether the top of the list is in view: then what arrives is shown at once. */
   atTop = true;
@@ -50,19 +56,20 @@ export class ConversationList {
     return () => void this.#listeners.delete(listener);
   };
 
-  row(id: number): Conversation | undefined {
-    return this.#state.rows.find((row) => row.id === id);
-  }
-
   /** Reads the first page, or the next one. Does nothing while one is on its way. */
   async readOn(): Promise<void> {
     if (this.#reading || (this.#state.read && !this.#state.more)) return;
     this.#reading = true;
+    this.#underWay = this.#readNext();
+    await this.#underWay;
+  }
+
+  async #readNext(): Promise<void> {
     try {
       const { rows, next } = await this.#page(this.#next);
       this.#next = next;
       const known = new Set(this.#state.rows.map(({ id }) => id));
-      const added = rows.filter(({ id }) => !known.has(id) && !this.#hidden.has(id));
+      const added = this.#overlays.over(rows.filter(({ id }) => !known.has(id)));
       this.#become({ rows: [...this.#state.rows, ...added], read: true, more: next !== null, error: null });
     } catch (error) {
       this.#become({ error: error as Error });
@@ -71,13 +78,26 @@ export class ConversationList {
     }
   }
 
-  /** Reads the whole anew, from the top. */
+  /** Reads anew what was read before somebody listened, or is being read. */
+  async readAgain(): Promise<void> {
+    await this.#underWay;
+    if (this.#state.read) await this.reload();
+  }
+
+  /** Reads anew what was read, from the top: rows keep their place as far as they are still there. */
   async reload(): Promise<void> {
+    const wanted = Math.min(this.#state.rows.length, mostReloaded);
     try {
-      const { rows, next } = await this.#page(null);
+      const rows: Conversation[] = [];
+      let next: string | null = null;
+      do {
+        const page = await this.#page(next, null, wanted > pageSize ? largePage : pageSize);
+        rows.push(...page.rows);
+        next = page.next;
+      } while (next !== null && rows.length < wanted);
       this.#next = next;
       this.#arrived.clear();
-      this.#become({ rows: this.#shownOf(rows), read: true, more: next !== null, error: null, arrived: 0 });
+      this.#become({ rows: this.#overlays.over(rows), read: true, more: next !== null, error: null, arrived: 0 });
     } catch (error) {
       this.#become({ error: error as Error });
     }
@@ -89,26 +109,39 @@ export class ConversationList {
     this.#arrived.clear();
     const ids = new Set(arrived.map(({ id }) => id));
     const others = this.#state.rows.filter(({ id }) => !ids.has(id));
-    this.#become({ rows: newestFirst([...arrived, ...others]), arrived: 0 });
+    this.#become({ rows: newestFirst([...this.#overlays.over(arrived), ...others]), arrived: 0 });
   }
 
-  patch(ids: readonly number[], change: (row: Conversation) => Conversation): void {
-    this.#become({ rows: this.#state.rows.map((row) => (ids.includes(row.id) ? change(row) : row)) });
+  /** Shows a change at once. @returns to be called when the server has answered: from then on, what it tells stands. */
+  patch(ids: readonly number[], change: RowChange): () => void {
+    const end = this.#overlays.change(ids, change);
+    const changed = new Set(ids);
+    this.#become({ rows: this.#state.rows.map((row) => (changed.has(row.id) ? change(row) : row)) });
+    return end;
   }
 
   /** They leave the list at once. */
   hide(ids: readonly number[]): void {
-    for (const id of ids) this.#hidden.add(id);
-    this.#become({ rows: this.#shownOf(this.#state.rows) });
+    this.#overlays.hide(ids);
+    this.#become({ rows: this.#state.rows.filter(({ id }) => !this.#overlays.hides(id)) });
   }
 
-  /** They are looked at again: what the server says stands. */
-  unhide(ids: readonly number[], rows: readonly Conversation[] = []): void {
-    for (const id of ids) this.#hidden.delete(id);
+  /** What hid them is over: they are looked at again, and what the server says stands. */
+  settle(ids: readonly number[], rows: readonly Conversation[] = []): void {
+    this.#overlays.unhide(ids);
     const known = new Set(this.#state.rows.map(({ id }) => id));
     const back = rows.filter(({ id }) => !known.has(id));
     if (back.length > 0) this.#become({ rows: newestFirst([...this.#state.rows, ...back]) });
     for (const id of ids) this.heard(id);
+  }
+
+  /** They stay in the list, though the server does not have them there yet. @returns what ends it. */
+  keep(ids: readonly number[]): () => void {
+    const end = this.#overlays.keep(ids);
+    return () => {
+      end();
+      for (const id of ids) this.heard(id);
+    };
   }
 
   /** Something happened to a conversation: it is read again, several at once after a moment. */
@@ -118,28 +151,29 @@ export class ConversationList {
   }
 
   async #refresh(): Promise<void> {
-    this.#timer = undefined;
-    const keys = [...this.#stale].slice(0, 200);
-    this.#stale.clear();
+    const keys = [...this.#stale].slice(0, largePage);
+    for (const key of keys) this.#stale.delete(key);
     try {
-      const { rows } = await this.#page(null, keys);
-      this.#settle(keys, new Map(rows.map((row) => [row.id, row])));
+      const { rows } = await this.#page(null, keys, largePage);
+      this.#settleRows(keys, new Map(rows.map((row) => [row.id, row])));
     } catch {
       // What stands there stays; the next event or reading sets it right.
     }
+    this.#timer = this.#stale.size > 0 ? setTimeout(() => void this.#refresh(), moment) : undefined;
   }
 
-  #settle(keys: readonly number[], found: ReadonlyMap<number, Conversation>): void {
+  #settleRows(keys: readonly number[], found: ReadonlyMap<number, Conversation>): void {
     const known = new Map(this.#state.rows.map((row) => [row.id, row]));
+    const asked = new Set(keys);
     for (const id of keys) {
       const now = found.get(id);
       const before = known.get(id);
-      if (!now || this.#hidden.has(id) || !(before || this.#fits(now))) this.#arrived.delete(id);
+      if (!now || this.#overlays.hides(id) || !(before || this.#fits(now))) this.#arrived.delete(id);
       else if (!before || (before.lastAt !== now.lastAt && id !== this.held)) this.#arrived.set(id, now);
     }
-    const stays = (row: Conversation): boolean => !keys.includes(row.id) || found.has(row.id);
+    const stays = ({ id }: Conversation): boolean => !asked.has(id) || found.has(id) || this.#overlays.keeps(id);
     const rows = this.#state.rows.filter(stays).map((row) => found.get(row.id) ?? row);
-    this.#become({ rows, arrived: this.#arrived.size });
+    this.#become({ rows: this.#overlays.over(rows), arrived: this.#arrived.size });
     if (this.atTop && this.#arrived.size > 0) this.show();
   }
 
@@ -148,20 +182,20 @@ export class ConversationList {
   }
 
   /** @param keys these alone, also those that have been read or lost their star since: they keep their place. */
-  async #page(after: string | null, keys?: readonly number[]): Promise<{ rows: Conversation[]; next: string | null }> {
+  async #page(
+    after: string | null,
+    keys: readonly number[] | null = null,
+    size = pageSize,
+  ): Promise<{ rows: Conversation[]; next: string | null }> {
     const { unread: _, starred: __, ...standing } = this.#shown;
     const query = {
       ...listParameters(keys ? standing : this.#shown),
-      pageSize: keys ? 200 : pageSize,
+      pageSize: size,
       ...(after !== null && { after }),
       ...(keys && { filterByTk: keys }),
     };
     const { data, meta } = await this.#client.call<Conversation[], ListMeta>('conversations:list', { query });
     return { rows: data, next: meta.nextCursor };
-  }
-
-  #shownOf(rows: readonly Conversation[]): Conversation[] {
-    return rows.filter(({ id }) => !this.#hidden.has(id));
   }
 
   #become(change: Partial<ListState>): void {

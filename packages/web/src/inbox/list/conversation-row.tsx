@@ -1,5 +1,5 @@
 import { type MouseEvent, memo, type ReactNode } from 'react';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { type Conversation, nameOf } from '../mail.ts';
 import { fullTime, shortTime } from '../times.ts';
@@ -12,6 +12,9 @@ interface RowProps {
   readonly href: string;
   readonly current: boolean;
   readonly selected: boolean;
+  /** Whether the role may do anything to those that are selected, and whether it may set stars. */
+  readonly selects: boolean;
+  readonly stars: boolean;
   readonly open: (id: number) => void;
   readonly select: (id: number, range: boolean) => void;
   readonly star: (row: Conversation) => void;
@@ -24,11 +27,13 @@ export const ConversationRow = memo(function ConversationRow({
   href,
   current,
   selected,
+  selects,
+  stars,
   open,
   select,
   star,
 }: RowProps): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const who = whoOf(row, own) || t.nobody;
   const subject = row.subject || t.noSubject;
   const followed = (event: MouseEvent): void => {
@@ -45,15 +50,17 @@ export const ConversationRow = memo(function ConversationRow({
       data-selected={selected || undefined}
     >
       <span className={classes.mark}>
-        <input
-          type="checkbox"
-          className={classes.box}
-          checked={selected}
-          aria-label={t.select(subject)}
-          onChange={() => {}}
-          onClick={(event) => select(row.id, event.shiftKey)}
-          tabIndex={-1}
-        />
+        {selects && (
+          <input
+            type="checkbox"
+            className={classes.box}
+            checked={selected}
+            aria-label={t.select(subject)}
+            onChange={() => {}}
+            onClick={(event) => select(row.id, event.shiftKey)}
+            tabIndex={-1}
+          />
+        )}
       </span>
       <a
         className={classes.link}
@@ -74,16 +81,24 @@ export const ConversationRow = memo(function ConversationRow({
         <span className={classes.subject}>{subject}</span>
         <span className={classes.snippet}>{row.snippet}</span>
       </a>
-      <button
-        type="button"
-        aria-label={row.starred > 0 ? t.unstar : t.star}
-        aria-pressed={row.starred > 0}
-        className={classes.star}
-        onClick={() => star(row)}
-        tabIndex={-1}
-      >
-        <Icon name="star" />
-      </button>
+      {stars ? (
+        <button
+          type="button"
+          aria-label={row.starred > 0 ? t.unstar : t.star}
+          aria-pressed={row.starred > 0}
+          className={classes.star}
+          onClick={() => star(row)}
+          tabIndex={-1}
+        >
+          <Icon name="star" />
+        </button>
+      ) : (
+        row.starred > 0 && (
+          <span className={classes.star} role="img" aria-label={t.starred} data-set>
+            <Icon name="star" />
+          </span>
+        )
+      )}
     </div>
   );
 });

@@ -1,8 +1,9 @@
 import { Button, Checkbox } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { IconButton } from '../../ui/icon-button.tsx';
 import type { Shown } from '../inbox-search.ts';
+import type { MailRights } from '../rights.ts';
 import type { Selection } from '../use-selection.ts';
 import classes from './list-bar.module.css';
 
@@ -11,6 +12,7 @@ interface ListBarProps {
   readonly loaded: number;
   readonly shown: Shown;
   readonly show: (shown: Shown) => void;
+  readonly rights: MailRights;
   readonly archive: () => void;
   readonly trash: () => void;
   readonly move: () => void;
@@ -21,8 +23,8 @@ interface ListBarProps {
 
 /** Above the list: its filters, or what can be done with those that are selected. */
 export function ListBar(props: ListBarProps): ReactNode {
-  const t = useTexts().inbox;
-  const { selection, loaded, shown, show } = props;
+  const t = useInboxTexts();
+  const { selection, loaded, shown, show, rights } = props;
   const { ids } = selection;
   const toggle = (name: 'unread' | 'starred'): void => {
     const { [name]: on, ...others } = shown;
@@ -30,24 +32,30 @@ export function ListBar(props: ListBarProps): ReactNode {
   };
   return (
     <div className={classes.bar} data-selecting={ids.size > 0 || undefined}>
-      <Checkbox
-        size="xs"
-        aria-label={ids.size > 0 ? t.clearSelection : t.selectAll}
-        checked={ids.size > 0 && ids.size === loaded}
-        indeterminate={ids.size > 0 && ids.size < loaded}
-        onChange={() => (ids.size > 0 ? selection.clear() : selection.all())}
-        disabled={loaded === 0}
-      />
+      {(rights.mark || rights.move || rights.destroy) && (
+        <Checkbox
+          size="xs"
+          aria-label={ids.size > 0 ? t.clearSelection : t.selectAll}
+          checked={ids.size > 0 && ids.size === loaded}
+          indeterminate={ids.size > 0 && ids.size < loaded}
+          onChange={() => (ids.size > 0 ? selection.clear() : selection.all())}
+          disabled={loaded === 0}
+        />
+      )}
       {ids.size > 0 ? (
         <>
           <span className={classes.count}>{t.selected(ids.size)}</span>
           <span className={classes.space} />
-          <IconButton icon="archive" size="md" label={t.commands.archive} onClick={props.archive} />
-          <IconButton icon="trash" size="md" label={t.commands.trash} onClick={props.trash} />
-          <IconButton icon="folder" size="md" label={t.commands.move} onClick={props.move} />
-          <IconButton icon="eye" size="md" label={t.commands.read} onClick={props.read} />
-          <IconButton icon="mail" size="md" label={t.commands.unread} onClick={props.unread} />
-          <IconButton icon="star" size="md" label={t.commands.star} onClick={props.star} />
+          {rights.move && <IconButton icon="archive" size="md" label={t.commands.archive} onClick={props.archive} />}
+          {rights.destroy && <IconButton icon="trash" size="md" label={t.commands.trash} onClick={props.trash} />}
+          {rights.move && <IconButton icon="folder" size="md" label={t.commands.move} onClick={props.move} />}
+          {rights.mark && (
+            <>
+              <IconButton icon="eye" size="md" label={t.commands.read} onClick={props.read} />
+              <IconButton icon="mail" size="md" label={t.commands.unread} onClick={props.unread} />
+              <IconButton icon="star" size="md" label={t.commands.star} onClick={props.star} />
+            </>
+          )}
         </>
       ) : (
         <>

@@ -1,8 +1,8 @@
 import { Button } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useEffectEvent, useRef } from 'react';
 import { Problem } from '../../data/problem.tsx';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Empty, Waiting } from '../../ui/states.tsx';
 import type { Conversation } from '../mail.ts';
@@ -17,6 +17,9 @@ interface ListPaneProps {
   readonly hrefOf: (id: number) => string;
   readonly cursor: number | null;
   readonly selected: ReadonlySet<number>;
+  /** Whether the role may do anything to those that are selected, and whether it may set stars. */
+  readonly selects: boolean;
+  readonly stars: boolean;
   readonly open: (id: number) => void;
   readonly select: (id: number, range: boolean) => void;
   readonly star: (row: Conversation) => void;
@@ -29,7 +32,7 @@ const rowHeight = 76;
 /** The conversations, as many as somebody scrolls to; only those in view are drawn. */
 export function ListPane(props: ListPaneProps): ReactNode {
   const { list, state, cursor, empty } = props;
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const scroller = useRef<HTMLDivElement>(null);
   const { rows } = state;
   const virtual = useVirtualizer({
@@ -44,11 +47,12 @@ export function ListPane(props: ListPaneProps): ReactNode {
   useEffect(() => {
     if (state.read && state.more && last >= rows.length - 20) void list.readOn();
   }, [list, state.read, state.more, rows.length, last]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what arrives moves rows, and not the reader
-  useEffect(() => {
-    const index = rows.findIndex(({ id }) => id === cursor);
+  const reach = useEffectEvent((id: number | null) => {
+    const index = rows.findIndex((row) => row.id === id);
     if (index >= 0) virtual.scrollToIndex(index, { align: 'auto' });
-  }, [cursor]);
+  });
+  // What arrives moves rows, and not the reader: a step of the cursor alone does.
+  useEffect(() => reach(cursor), [cursor]);
   const scrolled = (): void => {
     list.atTop = (scroller.current?.scrollTop ?? 0) < rowHeight / 2;
   };
@@ -108,6 +112,8 @@ export function ListPane(props: ListPaneProps): ReactNode {
                   href={props.hrefOf(row.id)}
                   current={row.id === cursor}
                   selected={props.selected.has(row.id)}
+                  selects={props.selects}
+                  stars={props.stars}
                   open={props.open}
                   select={props.select}
                   star={props.star}

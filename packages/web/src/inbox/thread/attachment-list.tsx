@@ -2,27 +2,24 @@ import { Modal, UnstyledButton } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { clientOf, useApplication } from '../../data/application.tsx';
 import { messageOf } from '../../data/problem.tsx';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
+import { saveFile } from '../../ui/save-file.ts';
 import { toast } from '../../ui/toasts.tsx';
 import type { Attachment } from '../mail.ts';
+import { sizeText } from '../size-text.ts';
 import classes from './attachment-list.module.css';
 
 /** Files of an e-mail: each can be saved, images and texts looked at. Images that stand in its text are not listed. */
 export function AttachmentList({ attachments }: { attachments: readonly Attachment[] }): ReactNode {
-  const t = useTexts().inbox.attachment;
+  const t = useInboxTexts().attachment;
   const application = useApplication();
   const [shown, setShown] = useState<Attachment | null>(null);
   if (attachments.length === 0) return null;
   const save = async (file: Attachment): Promise<void> => {
     try {
-      const address = URL.createObjectURL(await bytesOf(application, file));
-      const link = document.createElement('a');
-      link.href = address;
-      link.download = file.filename ?? t.unnamed;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(address), 10_000);
+      saveFile(await bytesOf(application, file), file.filename ?? t.unnamed);
     } catch (error) {
       toast(messageOf(error), { failed: true });
     }
@@ -92,9 +89,4 @@ function Preview({ file }: { file: Attachment }): ReactNode {
   if (content?.image) return <img className={classes.image} src={content.image} alt={file.filename ?? ''} />;
   if (content?.text !== undefined) return <pre className={classes.text}>{content.text}</pre>;
   return <p role={content?.failed ? 'alert' : 'status'}>{content?.failed}</p>;
-}
-
-function sizeText(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  return bytes < 1024 ** 2 ? `${Math.round(bytes / 1024)} kB` : `${(bytes / 1024 ** 2).toFixed(1)} MB`;
 }

@@ -2,38 +2,52 @@
  * A mail's HTML in a frame of its own: no scripts, no forms, and a policy that loads nothing but what is in the page
  * already. The page fills it and measures it from outside.
  */
-import { useComputedColorScheme } from '@mantine/core';
-import { type ReactNode, useEffect, useMemo, useRef } from 'react';
+import { Button, useComputedColorScheme } from '@mantine/core';
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { clientOf, useApplication } from '../../data/application.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import type { Attachment } from '../mail.ts';
 import classes from './mail-frame.module.css';
+import { MailImages } from './mail-images.ts';
 import { applyLooks, type CleanMail, cleanMail } from './purify.ts';
 
 interface MailFrameProps {
+  readonly email: number;
   readonly html: string;
   readonly attachments: readonly Attachment[];
 }
 
-export function MailFrame({ html, attachments }: MailFrameProps): ReactNode {
-  const t = useTexts().inbox;
+/** Images of other servers: how often they were asked for, and how many could not be had; null while they are on their way. */
+interface Remote {
+  readonly asked: number;
+  readonly failed: number | null;
+}
+
+export function MailFrame({ email, html, attachments }: MailFrameProps): ReactNode {
+  const t = useInboxTexts();
   const frame = useRef<HTMLIFrameElement>(null);
   const application = useApplication();
   const dark = useComputedColorScheme('light') === 'dark';
   const clean = useMemo(() => cleanMail(html), [html]);
+  const [{ asked, failed }, setRemote] = useState<Remote>({ asked: 0, failed: null });
   useEffect(() => {
     const element = frame.current;
     if (!element?.contentDocument) return;
     const stopMeasuring = fill(element, clean, dark && !clean.coloured);
-    const stopImages = showParts(element.contentDocument, attachments, application);
+    const images = new MailImages(element.contentDocument, clientOf(application));
+    void images.showParts(attachments);
+    if (asked > 0) void images.showRemote(email).then((left) => setRemote({ asked, failed: left }));
     return () => {
       stopMeasuring();
-      stopImages();
+      images.end();
     };
-  }, [clean, dark, attachments, application]);
+  }, [clean, dark, attachments, application, asked, email]);
   return (
     <>
-      {clean.hasRemoteImages && <p className={classes.note}>{t.remoteImages}</p>}
+      {clean.hasRemoteImages && (
+        <RemoteImages asked={asked > 0} failed={failed} ask={() => setRemote({ asked: asked + 1, failed: null })} />
+      )}
       <iframe
         ref={frame}
         className={classes.frame}
@@ -43,6 +57,29 @@ export function MailFrame({ html, attachments }: MailFrameProps): ReactNode {
         data-paper={(dark && clean.coloured) || undefined}
       />
     </>
+  );
+}
+
+interface RemoteImagesProps {
+  readonly asked: boolean;
+  readonly failed: number | null;
+  readonly ask: () => void;
+}
+
+/** They wait until the reader asks: whoever sent them learns then that somebody looks. Nothing remembers the answer. */
+function RemoteImages({ asked, failed, ask }: RemoteImagesProps): ReactNode {
+  const texts = useTexts();
+  const t = useInboxTexts().images;
+  if (failed === 0) return null;
+  return (
+    <div className={classes.note} role="status">
+      <span>{!asked ? t.hidden : failed === null ? t.loading : t.failed(failed)}</span>
+      {(!asked || failed !== null) && (
+        <Button size="compact-xs" variant="default" onClick={ask}>
+          {asked ? texts.common.retry : t.show}
+        </Button>
+      )}
+    </div>
   );
 }
 
@@ -100,28 +137,4 @@ function ownStyle(inDark: boolean): string {
     summary { cursor: pointer; width: max-content; list-style: none; padding: 0 8px; border-radius: 8px; line-height: 16px;
       background: ${inDark ? '#28322f' : '#e5eae8'}; margin: 8px 0; font-size: 10px; }
   `;
-}
-
-/** Images that came along: their bytes are asked for with the user's login. @returns what lets them go. */
-function showParts(inside: Document, attachments: readonly Attachment[], application: string): () => void {
-  const addresses: string[] = [];
-  let over = false;
-  const show = async (image: HTMLImageElement): Promise<void> => {
-    const part = attachments.find(({ contentId }) => bare(contentId) === bare(image.dataset['cid'] ?? null));
-    if (!part?.sniffedType?.startsWith('image/')) return;
-    const bytes = await (await clientOf(application).send(`attachments/${part.id}`)).blob();
-    if (over) return;
-    const address = URL.createObjectURL(new Blob([bytes], { type: part.sniffedType }));
-    addresses.push(address);
-    image.src = address;
-  };
-  for (const image of inside.querySelectorAll<HTMLImageElement>('img[data-cid]')) show(image).catch(() => {});
-  return () => {
-    over = true;
-    for (const address of addresses) URL.revokeObjectURL(address);
-  };
-}
-
-function bare(contentId: string | null): string | null {
-  return contentId?.replace(/^<|>$/g, '') ?? null;
 }

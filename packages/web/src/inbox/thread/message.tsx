@@ -1,6 +1,6 @@
 import { Badge, Button, UnstyledButton } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { Face } from '../face.tsx';
@@ -8,6 +8,7 @@ import { type Email, type MailAddress, nameOf } from '../mail.ts';
 import { fullTime, shortTime } from '../times.ts';
 import { AttachmentList } from './attachment-list.tsx';
 import { MailFrame } from './mail-frame.tsx';
+import { bare } from './mail-images.ts';
 import classes from './message.module.css';
 import { parted, pieces } from './plain-text.ts';
 
@@ -15,14 +16,15 @@ interface MessageProps {
   readonly email: Email;
   readonly opened: boolean;
   readonly toggle: () => void;
-  readonly star: () => void;
+  /** Null where the role sets no stars. */
+  readonly star: (() => void) | null;
   /** Of a draft. */
   readonly writeOn?: () => void;
 }
 
 /** One e-mail of a conversation: a line while it is folded, all of it otherwise. */
 export function Message({ email, opened, toggle, star, writeOn }: MessageProps): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const sender = email.from?.[0];
   return (
     <article
@@ -50,20 +52,28 @@ export function Message({ email, opened, toggle, star, writeOn }: MessageProps):
         <time className={classes.time} dateTime={email.receivedAt ?? undefined} title={fullTime(email.receivedAt)}>
           {shortTime(email.receivedAt)}
         </time>
-        <IconButton
-          icon="star"
-          size="md"
-          label={email.starred ? t.unstar : t.star}
-          pressed={email.starred}
-          className={classes.star}
-          onClick={star}
-        />
+        {star ? (
+          <IconButton
+            icon="star"
+            size="md"
+            label={email.starred ? t.unstar : t.star}
+            pressed={email.starred}
+            className={classes.star}
+            onClick={star}
+          />
+        ) : (
+          email.starred && (
+            <span className={classes.star} role="img" aria-label={t.starred} data-set>
+              <Icon name="star" size={18} />
+            </span>
+          )
+        )}
       </header>
       {opened && (
         <div className={classes.body}>
           <Warnings warnings={email.warnings ?? []} bodyState={email.bodyState} />
           {email.html ? (
-            <MailFrame html={email.html} attachments={email.attachments ?? noFiles} />
+            <MailFrame email={email.id} html={email.html} attachments={email.attachments ?? noFiles} />
           ) : (
             <PlainText text={email.text ?? ''} />
           )}
@@ -83,7 +93,11 @@ const noFiles: readonly [] = [];
 
 /** Files, without the images that the HTML shows in their place. */
 function listedOf({ html, attachments = noFiles }: Email): Email['attachments'] & object {
-  return attachments.filter(({ contentId, disposition }) => !(html && contentId && disposition !== 'attachment'));
+  const shown = new Set([...(html ?? '').matchAll(/\sdata-cid="([^"]*)"/g)].map((match) => match[1]!));
+  return attachments.filter(({ contentId, disposition }) => {
+    const inText = contentId !== null && shown.has(bare(contentId)!);
+    return !inText || disposition === 'attachment';
+  });
 }
 
 function receivers({ to, cc }: Email, said: (names: string) => string): string {
@@ -91,7 +105,7 @@ function receivers({ to, cc }: Email, said: (names: string) => string): string {
 }
 
 function Warnings({ warnings, bodyState }: { warnings: readonly string[]; bodyState: string | null }): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const known: Readonly<Record<string, string>> = t.warnings;
   const bodies: Readonly<Record<string, string>> = t.bodyStates;
   const said = [...warnings.map((each) => known[each]), bodies[bodyState ?? '']].filter((each) => each !== undefined);
@@ -109,7 +123,7 @@ function Warnings({ warnings, bodyState }: { warnings: readonly string[]; bodySt
 }
 
 function PlainText({ text }: { text: string }): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const [unfolded, setUnfolded] = useState(false);
   const { said, quoted } = parted(text);
   return (
@@ -137,10 +151,9 @@ function PlainText({ text }: { text: string }): ReactNode {
 }
 
 function Linked({ text }: { text: string }): ReactNode {
-  return pieces(text).map(({ text: part, link }, index) =>
+  return pieces(text).map(({ at, text: part, link }) =>
     link ? (
-      // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of a text never change places
-      <a key={index} href={part} target="_blank" rel="noopener noreferrer">
+      <a key={at} href={part} target="_blank" rel="noopener noreferrer">
         {part}
       </a>
     ) : (

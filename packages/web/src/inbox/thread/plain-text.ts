@@ -23,6 +23,8 @@ export function parted(text: string): SaidText {
 }
 
 export interface Piece {
+  /** Where it begins. */
+  readonly at: number;
   readonly text: string;
   readonly link: boolean;
 }
@@ -33,10 +35,10 @@ export function pieces(text: string): readonly Piece[] {
   const found: Piece[] = [];
   let from = 0;
   for (const match of text.matchAll(address)) {
-    if (match.index > from) found.push({ text: text.slice(from, match.index), link: false });
-    found.push({ text: match[0], link: true });
+    if (match.index > from) found.push({ at: from, text: text.slice(from, match.index), link: false });
+    found.push({ at: match.index, text: match[0], link: true });
     from = match.index + match[0].length;
   }
-  if (from < text.length) found.push({ text: text.slice(from), link: false });
+  if (from < text.length) found.push({ at: from, text: text.slice(from), link: false });
   return found;
 }

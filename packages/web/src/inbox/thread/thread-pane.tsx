@@ -1,12 +1,13 @@
 import { Badge, Skeleton } from '@mantine/core';
-import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Asked } from '../../data/problem.tsx';
-import { useSchema } from '../../data/schema.ts';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import type { MailActions } from '../actions/mail-actions.ts';
 import { useThread } from '../data-mail.ts';
 import type { Email, Thread } from '../mail.ts';
+import type { MailRights } from '../rights.ts';
 import { Message } from './message.tsx';
 import classes from './thread-pane.module.css';
 
@@ -27,6 +28,7 @@ export interface ThreadCommands {
 interface ThreadPaneProps {
   readonly id: number;
   readonly actions: MailActions;
+  readonly rights: MailRights;
   readonly commands: ThreadCommands;
   /** What somebody writes here, or the start of it: it stands below the messages. */
   readonly below: (thread: Thread) => ReactNode;
@@ -34,27 +36,30 @@ interface ThreadPaneProps {
   readonly writeOn: (email: Email) => void;
   /** The draft that is being written: it is no message yet. */
   readonly writing: boolean;
-  readonly paneRef?: RefObject<HTMLElement | null>;
 }
 
 /** A conversation: its e-mails, the oldest first, those that were read folded. Opening it marks it read, where the role may. */
 export function ThreadPane(props: ThreadPaneProps): ReactNode {
-  const { id, commands, paneRef } = props;
-  const t = useTexts().inbox;
+  const { id, commands, rights } = props;
+  const t = useInboxTexts();
   const thread = useThread(id);
   return (
-    <section className={classes.pane} aria-label={t.thread} ref={paneRef} tabIndex={-1}>
+    <section className={classes.pane} aria-label={t.thread} tabIndex={-1}>
       <div className={classes.bar}>
         <IconButton icon="chevronLeft" label={t.commands.close} onClick={commands.close} className={classes.close} />
-        <IconButton icon="archive" label={t.commands.archive} onClick={commands.archive} />
-        <IconButton icon="trash" label={t.commands.trash} onClick={commands.trash} />
-        <IconButton icon="mail" label={t.commands.unread} onClick={commands.unread} />
-        <IconButton icon="folder" label={t.commands.move} onClick={commands.move} />
+        {rights.move && <IconButton icon="archive" label={t.commands.archive} onClick={commands.archive} />}
+        {rights.destroy && <IconButton icon="trash" label={t.commands.trash} onClick={commands.trash} />}
+        {rights.mark && <IconButton icon="mail" label={t.commands.unread} onClick={commands.unread} />}
+        {rights.move && <IconButton icon="folder" label={t.commands.move} onClick={commands.move} />}
         <span className={classes.space} />
-        <IconButton icon="reply" label={t.commands.reply} onClick={commands.reply} />
-        <IconButton icon="replyAll" label={t.commands.replyAll} onClick={commands.replyAll} />
-        <IconButton icon="forward" label={t.commands.forward} onClick={commands.forward} />
-        <span className={classes.space} />
+        {rights.write && (
+          <>
+            <IconButton icon="reply" label={t.commands.reply} onClick={commands.reply} />
+            <IconButton icon="replyAll" label={t.commands.replyAll} onClick={commands.replyAll} />
+            <IconButton icon="forward" label={t.commands.forward} onClick={commands.forward} />
+            <span className={classes.space} />
+          </>
+        )}
         <IconButton icon="chevronUp" label={t.commands.previous} onClick={commands.previous} />
         <IconButton icon="chevronDown" label={t.commands.next} onClick={commands.next} />
       </div>
@@ -70,19 +75,19 @@ export function ThreadPane(props: ThreadPaneProps): ReactNode {
 function Messages({
   thread,
   actions,
+  rights,
   below,
   writeOn,
   writing,
 }: ThreadPaneProps & { readonly thread: Thread }): ReactNode {
-  const t = useTexts().inbox;
+  const t = useInboxTexts();
   const [opened, setOpened] = useState(() => openedAtFirst(thread.emails));
-  const mayMark = useSchema().data?.may('emails', 'batchUpdate') ?? false;
   const seen = useRef(false);
   useEffect(() => {
-    if (seen.current || !mayMark) return;
+    if (seen.current || !rights.mark) return;
     seen.current = true;
     if (thread.emails.some((each) => !each.read)) void actions.setRead([thread], true);
-  }, [thread, actions, mayMark]);
+  }, [thread, actions, rights.mark]);
   // What arrives while it is read stands open.
   const last = thread.emails.at(-1)?.id;
   useEffect(() => {
@@ -116,8 +121,8 @@ function Messages({
             email={email}
             opened={opened.has(email.id)}
             toggle={() => toggle(email.id)}
-            star={() => void actions.setFlags(thread.id, email.id, { starred: !email.starred })}
-            {...(email.draft && email.folder === 'drafts' && { writeOn: () => writeOn(email) })}
+            star={rights.mark ? () => void actions.setFlags(thread.id, email.id, { starred: !email.starred }) : null}
+            {...(rights.write && email.draft && email.folder === 'drafts' && { writeOn: () => writeOn(email) })}
           />
         ))}
       {below(thread)}

@@ -76,6 +76,7 @@ export const themeIn = ({ close }: { readonly close: string }): MantineThemeOver
           closeButtonProps: { 'aria-label': close },
         },
       },
+      Drawer: { defaultProps: { closeButtonProps: { 'aria-label': close } } },
       Tooltip: { defaultProps: { openDelay: 400, withinPortal: true } },
       Menu: { defaultProps: { shadow: 'md', withinPortal: true } },
     },

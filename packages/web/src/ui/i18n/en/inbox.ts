@@ -1,3 +1,5 @@
+import { mailAccounts } from './mail-accounts.ts';
+
 /** Pages of e-mail. */
 const folderNames: Readonly<Record<string, string>> = {
   inbox: 'Inbox',
@@ -14,6 +16,7 @@ const conversations = (n: number): string => (n === 1 ? 'Conversation' : `${n} c
 
 export const inbox = {
   title: 'Inbox',
+  accounts: mailAccounts,
   folders: 'Folders',
   conversations: 'Conversations',
   thread: 'Conversation',
@@ -37,7 +40,16 @@ export const inbox = {
   messageText: 'Text of the message',
   to: (names: string) => `to ${names}`,
   quotation: 'Quoted text',
-  remoteImages: 'Images of other servers are not loaded: they would tell the sender that you read this.',
+  images: {
+    hidden: 'Images of other servers are not loaded: they would tell the sender that you read this.',
+    show: 'Show images',
+    loading: 'Images are being fetched…',
+    failed: (n: number) => (n === 1 ? 'One image could not be had.' : `${n} images could not be had.`),
+  },
+  notAllowed: 'Your role does not allow this.',
+  why: 'Why?',
+  partlyDone: (done: number, all: number, message: string) => `${done} of ${all} e-mails are done. ${message}`,
+  noFolder: 'No such folder.',
   arrived: (n: number) => (n === 1 ? '1 new' : `${n} new`),
   moveTo: 'Move to…',
   read: 'Mark read',
@@ -70,9 +82,8 @@ export const inbox = {
   },
   empty: {
     noAccount: 'No mail account yet',
-    noAccountText:
-      'Mail comes in through accounts. Add one with accounts:create, then import messages or have it synchronised; the API reference shows how.',
-    toReference: 'Open the API reference',
+    noAccountText: 'Mail comes in through accounts. Add one, then import messages into it.',
+    noAccountReader: 'Mail comes in through accounts, and you are a member of none. Ask whoever looks after them.',
     folder: 'Nothing here',
     folderText: 'What arrives shows up by itself.',
     filtered: 'No conversation matches',
@@ -134,7 +145,11 @@ export const inbox = {
       forward: 'Forward',
       draft: 'Draft',
     },
+    from: 'From',
+    fromAccount: (address: string) => `from ${address}`,
     to: 'To',
+    recipientsHint: 'Type a name or an address; Enter takes it.',
+    noAddress: (text: string) => `${text} is no address: it would not be sent there.`,
     cc: 'Copy',
     bcc: 'Blind copy',
     addCopies: 'Cc, Bcc',
@@ -143,15 +158,31 @@ export const inbox = {
     send: 'Send',
     sent: 'Waits in the outbox.',
     callBack: 'Call back',
-    attach: 'Attach a file',
+    attach: 'Attach files',
+    files: 'Attached files',
     detach: (name: string) => `Take ${name} away`,
     discard: 'Discard the draft',
     close: 'Close, and keep the draft',
     saving: 'Saving…',
     saved: 'Draft saved',
     goOn: 'Write on',
+    conflict: {
+      title: 'This draft was changed elsewhere',
+      text: 'Another tab, or somebody else, has saved it since. Both texts are here; nothing is lost until you choose.',
+      theirs: 'As it was saved elsewhere',
+      keepMine: 'Keep what I wrote',
+      keepBoth: 'Keep both, one below the other',
+      takeTheirs: 'Take the other one',
+      gone: 'This draft is gone',
+      goneText:
+        'It was sent or discarded elsewhere. What you wrote is still here; its files have to be attached again.',
+      saveAnew: 'Save it as a new draft',
+    },
   },
-  activity: (name: string) => `Campaign: ${name.replace(/^campaign\./, '')}`,
+  activity: {
+    title: 'Campaigns',
+    said: (name: string) => `Campaign: ${name}`,
+  },
   warnings: {
     senderNameShowsOtherAddress: 'The sender’s name shows another address than the one that this came from.',
     senderDomainLooksAlike: 'The sender’s domain looks like another one.',

@@ -1,8 +1,8 @@
 import { Button, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useMay } from '../../data/schema.ts';
-import { useTexts } from '../../ui/i18n/texts.tsx';
-import { Icon } from '../../ui/icon.tsx';
+import { useTexts } from '../ui/i18n/texts.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { useMay } from './schema.ts';
 import { Section } from './section.tsx';
 
 interface DestroySectionProps {
@@ -17,11 +17,11 @@ interface DestroySectionProps {
 
 /** The end of a page: what takes its subject away. */
 export function DestroySection({ resource, text, act, destroy, children }: DestroySectionProps): ReactNode {
-  const t = useTexts().access;
+  const t = useTexts().common;
   const may = useMay();
   if (!may(resource, 'destroy')) return null;
   return (
-    <Section title={t.danger} text={text} framed>
+    <Section title={t.destroy} text={text} framed>
       <Stack align="flex-start">
         <Button variant="light" color="red" onClick={destroy} leftSection={<Icon name="trash" />}>
           {act}

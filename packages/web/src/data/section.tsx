@@ -1,7 +1,7 @@
 import { Group, Paper, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { Changeable } from '../../data/changeable.tsx';
-import type { AskedRight } from '../../data/denied.tsx';
+import { Changeable } from './changeable.tsx';
+import type { AskedRight } from './denied.tsx';
 
 interface SectionProps {
   readonly title: string;

@@ -1,10 +1,10 @@
-/** Writes of the access pages: sent, then what the lists keep of it is asked again. */
+/** Writes of forms and buttons: sent, then what the lists keep of it is asked again. */
 import { type Client, Failure } from '@tablinum/client';
 import { type UseMutationResult, useMutation } from '@tanstack/react-query';
-import { clientOf, useApplication } from '../../data/application.tsx';
-import { messageOf } from '../../data/problem.tsx';
-import { forget } from '../../data/queries.ts';
-import { toast } from '../../ui/toasts.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { clientOf, useApplication } from './application.tsx';
+import { messageOf } from './problem.tsx';
+import { forget } from './queries.ts';
 
 interface WriteOptions<Given, Result> {
   readonly write: (client: Client, given: Given) => Promise<Result>;

@@ -1,0 +1,4 @@
+/** The value of a JSON column, which comes as text; null stays null. */
+export function parsedJson(text: unknown): unknown {
+  return typeof text === 'string' ? JSON.parse(text) : text;
+}

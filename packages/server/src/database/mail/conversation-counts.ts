@@ -1,0 +1,34 @@
+/** What conversations count of their e-mails: made anew from them, never added to. */
+import type { Database } from '../database.ts';
+import { listValue, type Sql, sql } from '../sql.ts';
+
+const counted = sql`messages,unread,starred,attachments,"lastEmailId"`;
+const latest = sql`SELECT e."receivedAt",e.snippet FROM emails e WHERE e.id="lastEmailId"`;
+
+/** What a conversation counts. What lies in the trash is out of it. */
+function countsOf({ dialect }: Database): Sql {
+  const number = (condition: Sql): Sql => sql`count(CASE WHEN ${condition} THEN 1 END)`;
+  const unread = number(sql`NOT (${dialect.isTrue(sql`e.read`)})`);
+  const starred = number(dialect.isTrue(sql`e.starred`));
+  const attached = number(dialect.isTrue(sql`e."hasAttachments"`));
+  return sql`SELECT count(*),${unread},${starred},${attached},coalesce(max(e.id),0) FROM emails e WHERE e."conversationId"=conversations.id AND e.folder<>'trash'`;
+}
+
+/** Statements that count conversations anew. */
+export function recounted(database: Database, conversations: readonly number[]): readonly Sql[] {
+  const which = database.dialect.isIn(sql`id`, listValue('integer', conversations));
+  return [
+    sql`UPDATE conversations SET (${counted})=(${countsOf(database)}),_v=_v+1 WHERE ${which}`,
+    sql`UPDATE conversations SET ("lastAt",snippet)=(${latest}) WHERE ${which}`,
+  ];
+}
+
+/** A query for those of some conversations whose counts are not those of their e-mails, or that their e-mails are led away from. */
+export function miscounted(database: Database, conversations: readonly number[]): Sql {
+  const which = database.dialect.isIn(sql`id`, listValue('integer', conversations));
+  const wrong = sql`(${counted})<>(${countsOf(database)})`;
+  const last = (name: string): Sql => sql`(SELECT e.${name} FROM emails e WHERE e.id="lastEmailId")`;
+  const late = sql`"lastAt" IS DISTINCT FROM ${last('"receivedAt"')} OR snippet IS DISTINCT FROM ${last('snippet')}`;
+  const astray = sql`("mergedInto" IS NOT NULL AND EXISTS (SELECT 1 FROM emails e WHERE e."conversationId"=conversations.id))`;
+  return sql`SELECT id FROM conversations WHERE ${which} AND (${wrong} OR ${late} OR ${astray})`;
+}

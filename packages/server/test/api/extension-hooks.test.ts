@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { installExtensions, startWithExtensions, toldBy } from '../support/extension-orders.ts';
+import type { TestServer } from '../support/scenario.ts';
+
+const installed = installExtensions();
+const { happened, asked, blocked } = await toldBy(installed);
+/** Until it was told of just these events since `happened` was emptied. */
+const toldOf = (...names: string[]): Promise<void> =>
+  expect.poll(() => happened.map(({ name }) => name)).toEqual(names);
+
+describeEngines('hooks of extensions', (engine) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startWithExtensions(engine, installed);
+    await server.data('POST /api/orders:create', { body: {} }); // the first one, which stays
+  });
+  afterAll(() => server?.stop());
+
+  test('what is done is told once, and nothing of what was refused or tried', async () => {
+    happened.length = 0;
+    const { id } = await server.data('POST /api/orders:create', { body: { pieces: 1 } });
+    await server.call('POST /api/orders:create', { body: { note: 'throws' } });
+    await server.data('POST /api/orders:create?dryRun=true', { body: { pieces: 1 } });
+    await server.data('POST /api/lines:create', { body: [{ note: 'a' }, { note: 'b' }] });
+    await server.data(`POST /api/orders:destroy?filterByTk=${id}`);
+    await toldOf('orders.created', 'lines.created', 'lines.created', 'orders.destroyed');
+    expect(happened[0]).toMatchObject({
+      application: 'main',
+      resource: 'orders',
+      tk: String(id),
+      actor: 'user:1',
+      changed: ['pieces'],
+    });
+  });
+
+  test('a batch is asked and told of like its operations by themselves', async () => {
+    happened.length = 0;
+    const operations = [
+      { op: 'create', resource: 'orders', as: 'one', values: { note: '  wide ' } },
+      { op: 'update', resource: 'orders', filterByTk: '$one.id', values: { note: 'who' } },
+    ];
+    const [made, changed] = await server.data('POST /api/batch', { body: { operations } });
+    expect([made.note, changed.note]).toEqual(['wide', `main,update,${made.id},admin`]);
+    await server.call('POST /api/batch', {
+      body: { operations: [...operations, { op: 'create', resource: 'orders', values: { note: 'throws' } }] },
+    });
+    await server.data('POST /api/lines:create', { body: { note: 'the last' } });
+    await toldOf('orders.created', 'orders.updated', 'lines.created');
+  });
+
+  test('going back to what a hook refuses is refused, and else told of', async () => {
+    await server.data('POST /api/collections:create', {
+      body: { name: 'kept', fields: [{ name: 'note', type: 'string' }], options: { logging: true } },
+    });
+    const { id } = await server.data('POST /api/kept:create', { body: { note: 'throwz' } });
+    const { database } = server.running.applications.main;
+    await server.data(`POST /api/kept:update?filterByTk=${id}`, { body: { note: 'fine' } });
+    await server.data(`POST /api/kept:update?filterByTk=${id}`, { body: { note: 'later' } });
+    const entries = await server.data(`GET /api/kept:history?filterByTk=${id}`);
+    const [first, second] = entries.toReversed();
+    // What the hook refuses now was written before it was there.
+    const text = database.dialect.shared
+      ? "UPDATE _history SET changes=replace(changes::text,'throwz','throws')::jsonb"
+      : "UPDATE _history SET changes=replace(changes,'throwz','throws')";
+    await database.write((transaction) => transaction.run({ text, values: [] }));
+    await server.play({
+      name: 'refused',
+      request: `POST /api/kept:revert?filterByTk=${id}&entry=${first.id}`,
+      expect: { status: 500, body: { code: 'EXTENSION_FAILED' } },
+    });
+    happened.length = 0;
+    await server.data(`POST /api/kept:revert?filterByTk=${id}&entry=${second.id}`);
+    await toldOf('kept.updated');
+  });
+
+  test('what a trial begins too late is not written', async () => {
+    const before = (await server.data('GET /api/orders:list?pageSize=1000')).length;
+    await server.data('POST /api/orders:twice?dryRun=true', { body: { pieces: 1, late: true } });
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(await server.data('GET /api/orders:list?pageSize=1000')).toHaveLength(before);
+    // and the line of writes goes on
+    await server.data('POST /api/orders:create', { body: { pieces: 1 } });
+  });
+
+  test('hooks are asked about what is restored and moved, and about all that goes along', async () => {
+    const belongs = (target: string, onDelete: string): object => ({ name: 'of', type: 'belongsTo', target, onDelete });
+    await server.data('POST /api/collections:apply', {
+      body: [
+        { name: 'roots', fields: [{ name: 'sort', type: 'sort' }] },
+        { name: 'twigs', fields: [belongs('roots', 'cascade')] },
+        { name: 'leaves', fields: [belongs('twigs', 'cascade')] },
+        { name: 'birds', fields: [belongs('twigs', 'setNull')] },
+        { name: 'bins', fields: [], options: { paranoid: true } },
+        { name: 'papers', fields: [belongs('bins', 'cascade')], options: { paranoid: true } },
+      ],
+    });
+    await server.data('POST /api/roots:create', { body: [{}, {}] });
+    await server.data('POST /api/twigs:create', { body: [{ ofId: 1 }, { ofId: 1 }] });
+    await server.data('POST /api/leaves:create', { body: { ofId: 2 } });
+    await server.data('POST /api/birds:create', { body: { ofId: 2 } });
+    await server.data('POST /api/bins:create', { body: {} });
+    await server.data('POST /api/papers:create', { body: { ofId: 1 } });
+    const refused = async (what: string, request: string): Promise<void> => {
+      blocked.add(what);
+      await server.play({ name: what, request, expect: { status: 422, body: { code: 'EXTENSION_REFUSED' } } });
+      blocked.clear();
+    };
+    const done = async (request: string): Promise<unknown[][]> => {
+      asked.length = 0;
+      await server.data(request);
+      return [...asked];
+    };
+    await refused('roots update 1', 'POST /api/roots:move?sourceId=1&targetId=2');
+    expect(await done('POST /api/roots:move?sourceId=1&targetId=2')).toEqual([['roots', 'update', 1, { sort: 2 }]]);
+    for (const what of ['roots destroy 1', 'twigs destroy 2', 'leaves destroy 1', 'birds update 1'])
+      await refused(what, 'POST /api/roots:destroy?filterByTk=1');
+    expect(await done('POST /api/roots:destroy?filterByTk=1')).toEqual([
+      ['roots', 'destroy', 1, {}],
+      ['twigs', 'destroy', 1, {}],
+      ['twigs', 'destroy', 2, {}],
+      ['leaves', 'destroy', 1, {}],
+      ['birds', 'update', 1, { ofId: null }],
+    ]);
+    await refused('papers destroy 1', 'POST /api/bins:destroy?filterByTk=1');
+    expect(await done('POST /api/bins:destroy?filterByTk=1')).toHaveLength(2);
+    for (const what of ['bins restore 1', 'papers restore 1'])
+      await refused(what, 'POST /api/bins:restore?filterByTk=1');
+    expect(await done('POST /api/bins:restore?filterByTk=1')).toEqual([
+      ['bins', 'restore', 1, {}],
+      ['papers', 'restore', 1, {}],
+    ]);
+  });
+
+  test('what is published is told too, with its payload', async () => {
+    happened.length = 0;
+    await server.data('POST /api/changes:publish', { body: { name: 'campaign.sent', payload: { to: 2 } } });
+    await toldOf('campaign.sent');
+    expect(happened[0]).toMatchObject({ name: 'campaign.sent', tk: null, changed: [], payload: { to: 2 } });
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest';
+import { loadExtensions } from '../../src/extensions/load-extensions.ts';
+import { extensionsFolder } from '../support/extension-orders.ts';
+
+describe('an extension that stops the start', () => {
+  const bad: readonly [string, string, string][] = [
+    ['no extension', 'export default 5', 'defineExtension'],
+    ['no default export', 'export const a = 1', 'defineExtension'],
+    ['a syntax error', 'export default {', 'cannot be loaded'],
+    ['an error at load', 'throw new Error("boom")', 'boom'],
+    ['no name', 'export default {}', 'name'],
+    ['an unknown member', 'export default { name: "a", hooks: [] }', 'hooks'],
+    [
+      'a hook without a collection',
+      'export default { name: "a", before: [{ actions: ["create"], run() {} }] }',
+      'collection',
+    ],
+    [
+      'a hook of no action',
+      'export default { name: "a", before: [{ collection: "x", actions: ["list"], run() {} }] }',
+      'create',
+    ],
+    ['a hook that does nothing', 'export default { name: "a", after: [{ events: ["*"] }] }', 'run'],
+    ['a bad event', 'export default { name: "a", after: [{ events: ["x"], run() {} }] }', 'orders.created'],
+    [
+      'a generated action',
+      'export default { name: "a", actions: [{ action: "x:list", summary: "", reads: true, permission: "public", run() {} }] }',
+      'generated',
+    ],
+    [
+      'an action without a permission',
+      'export default { name: "a", actions: [{ action: "x:y", summary: "", reads: true, run() {} }] }',
+      'permission',
+    ],
+    [
+      'a type that is there',
+      'export default { name: "a", fieldTypes: [{ name: "string", maxLength: 5, holds: () => true, give: "" }] }',
+      'already',
+    ],
+  ];
+
+  test.each(bad)('%s', async (_name, text, words) => {
+    const path = extensionsFolder({ 'bad.ts': text });
+    await expect(loadExtensions(path)).rejects.toThrow(/^EXTENSIONS_DIR: bad\.ts: /);
+    await expect(loadExtensions(path)).rejects.toThrow(words);
+  });
+
+  test('two of one name, and a folder that is not there', async () => {
+    const twins = extensionsFolder({ 'a.ts': 'export default { name: "a" }', 'b.ts': 'export default { name: "a" }' });
+    await expect(loadExtensions(twins)).rejects.toThrow('b.ts: another extension');
+    await expect(loadExtensions('/nowhere/at/all')).rejects.toThrow('cannot be read');
+  });
+});

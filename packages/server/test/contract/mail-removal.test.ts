@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines, nodesOf, type Store } from '../support/engines.ts';
+import { parsedCorpus, storeCopies } from '../support/mail-copies.ts';
+import { openMailWorld, upload } from '../support/mail-world.ts';
+import { rawMail } from '../support/raw-mail.ts';
+import type { TestServer } from '../support/scenario.ts';
+import { ServerChild } from '../support/server-child.ts';
+
+const mails = Number(process.env['REMOVED_MAILS'] ?? 600);
+const flags = { read: false, starred: false, answered: false, draft: false };
+const tables = ['emails', 'conversations', 'mailboxes', '"mailContents"', '"mailThreadKeys"', '"mailPlacements"'];
+
+describeEngines('a mail account that is destroyed', (engine) => {
+  let server: TestServer;
+  let store: Store;
+  let id: number;
+  beforeAll(async () => {
+    store = await engine.store();
+    server = await openMailWorld(nodesOf(engine, store));
+    await upload(server, 'ann', 1, rawMail({ subject: 'Stays', id: 'stays@example.net' }));
+    id = (await server.data('POST /api/accounts:create', { as: 'ann', body: { address: 'big@example.com' } })).id;
+    await storeCopies(server, { id, address: 'big@example.com' }, await parsedCorpus(null, 100), mails);
+    const attached = { name: 'a.txt', type: 'text/plain', content: 'attached' };
+    await upload(server, 'ann', id, rawMail({ subject: 'Goes', id: 'goes@example.net', attachments: [attached] }));
+  }, 300_000);
+  afterAll(async () => {
+    await server.stop();
+    await store.remove();
+  });
+
+  const count = async (table: string): Promise<number> => {
+    const { database } = server.running.applications.main;
+    const [rows] = await database.read([{ text: `SELECT count(*) FROM ${table}`, values: [] }]);
+    return Number(rows![0]![0]);
+  };
+
+  test('is out of sight at once, and gone after kill -9 too, while others are served', {
+    timeout: 300_000,
+  }, async () => {
+    const [{ id: email }] = await server.data(`GET /api/emails?accountId=${id}`, { as: 'ann' });
+    await server.data(`PATCH /api/emails/${email}`, { as: 'ann', body: { starred: true } });
+    await server.stop();
+    const child = await ServerChild.start(store);
+    expect(await child.data(`accounts:destroy?filterByTk=${id}`)).toBe(1);
+    await child.kill();
+
+    await server.boot();
+    const { mail } = server.running.applications.main;
+    expect(await count('emails')).toBeGreaterThan(1); // else nothing was cut short
+    expect(await server.data('GET /api/accounts', { as: 'ann' })).toHaveLength(1);
+    expect(await server.data('GET /api/accounts:list')).toHaveLength(1);
+    expect(await server.call(`GET /api/accounts:get/${id}`)).toMatchObject({ status: 404 });
+    expect(await server.call(`GET /api/emails/${email}`, { as: 'ann' })).toMatchObject({ status: 403 });
+    expect(await server.data('GET /api/emails', { as: 'ann' })).toMatchObject([{ subject: 'Stays' }]);
+    expect(await server.data('GET /api/emails?search=goes', { as: 'ann' })).toEqual([]);
+    expect(await server.data('GET /api/conversations', { as: 'ann' })).toHaveLength(1);
+    // An import that is under way has nowhere to go.
+    const late = {
+      raw: Buffer.from('Subject: late\r\n\r\n'),
+      mailbox: { id: 1, folder: 'inbox' },
+      receivedAt: null,
+      flags,
+    };
+    const stored = await mail.ingest.store({ id, address: 'big@example.com' }, [late], {
+      actor: null,
+      requestId: null,
+    });
+    expect(stored).toMatchObject([{ outcome: 'failed', reason: expect.stringContaining('destroyed') }]);
+    const again = await server.call(`POST /api/accounts:destroy?filterByTk=${id}`);
+    expect(again).toMatchObject({ status: 404 });
+
+    const taken: number[] = [];
+    let done = false;
+    const removed = mail.removal.wake().then(() => {
+      done = true;
+    });
+    while (!done) {
+      const begun = performance.now();
+      await server.data('GET /api/emails', { as: 'ann' });
+      taken.push(performance.now() - begun);
+    }
+    await removed;
+    taken.sort((one, other) => one - other);
+    const at = (share: number): string => taken[Math.floor(taken.length * share)]!.toFixed(1);
+    process.stdout.write(
+      `${engine.name}: lists beside the removal of ${mails}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms\n`,
+    );
+    expect(taken[Math.floor(taken.length / 2)]).toBeLessThan(100);
+    for (const table of [...tables, 'accounts', '_mail_text']) expect(await count(table), table).toBe(1);
+    expect(await count('attachments')).toBe(0);
+    expect(await count('_history')).toBe(0);
+    expect(await mail.blobs.keptBefore(id, Date.now() + 60_000)).toEqual([]);
+  });
+
+  test('stays where a record refers to what is in it', async () => {
+    const field = { name: 'email', type: 'belongsTo', target: 'emails', onDelete: 'restrict' };
+    await server.data('POST /api/collections:create', { body: { name: 'tasks', fields: [field] } });
+    const [{ id: email }] = await server.data('GET /api/emails', { as: 'ann' });
+    await server.data('POST /api/tasks:create', { as: 'ann', body: { emailId: email } });
+    await server.play({
+      name: 'it is refused',
+      request: 'POST /api/accounts:destroy?filterByTk=1',
+      as: 'ann',
+      expect: { status: 409, body: { code: 'DEPENDANTS_EXIST' } },
+    });
+  });
+});

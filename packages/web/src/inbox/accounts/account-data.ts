@@ -1,0 +1,66 @@
+/** Accounts as their pages read and write them. */
+import type { Client } from '@tablinum/client';
+import type { UseQueryResult } from '@tanstack/react-query';
+import { useAsked } from '../../data/queries.ts';
+import type { Account } from '../mail.ts';
+
+export interface MailServer {
+  readonly host: string;
+  readonly port: number;
+  readonly security: 'tls' | 'starttls' | 'none';
+  readonly user: string | null;
+}
+
+export interface AccountRecord extends Account {
+  readonly auth: 'password' | 'oauth2';
+  readonly imap: MailServer | null;
+  readonly smtp: MailServer | null;
+}
+
+export interface Member {
+  readonly id: number;
+  readonly nickname: string | null;
+  readonly email: string | null;
+  readonly username: string | null;
+}
+
+/** Keys under which pages keep what a change of an account changes. */
+export const accountKeys = ['mail-accounts', 'mail-account', 'mail-members'] as const;
+
+export function useAccount(id: number): UseQueryResult<AccountRecord, Error> {
+  return useAsked(['mail-account', id], async (client, signal) => {
+    const query = { filterByTk: id, appends: ['mailboxes'] };
+    return (await client.call<AccountRecord>('accounts:get', { query, signal })).data;
+  });
+}
+
+/** Those who see the mail; an error for roles that see no users. */
+export function useMembers(id: number): UseQueryResult<readonly Member[], Error> {
+  return useAsked(['mail-members', id], async (client, signal) => {
+    const query = { fields: ['id', 'nickname', 'email', 'username'], pageSize: 1000, sort: ['id'] };
+    return (await client.call<Member[]>(`accounts/${id}/members:list`, { query, signal })).data;
+  });
+}
+
+/** Users whose name or address holds what is typed; an error for roles that see none. */
+export function useFoundUsers(typed: string): UseQueryResult<readonly Member[], Error> {
+  return useAsked(
+    ['users', 'found', typed],
+    async (client: Client, signal) => {
+      const query = {
+        ...(typed !== '' && { search: typed }),
+        fields: ['id', 'nickname', 'email', 'username'],
+        pageSize: 20,
+        count: 'none',
+      };
+      return (await client.call<Member[]>('users:list', { query, signal })).data;
+    },
+    { keepPrevious: true },
+  );
+}
+
+/** What people call a user. */
+export function memberName({ nickname, email, username, id }: Member): string {
+  const name = nickname || username;
+  return name && email ? `${name} <${email}>` : name || email || `#${id}`;
+}

@@ -1,0 +1,75 @@
+/** An account as it stands in its form, and what of it is sent. */
+import { orNull } from '../../data/use-write.ts';
+import type { AccountRecord, MailServer } from './account-data.ts';
+
+export interface ServerDraft {
+  readonly host: string;
+  readonly port: string;
+  readonly security: MailServer['security'];
+  readonly user: string;
+}
+
+/** They go in and never come out: a form begins with them empty. */
+export const secretNames = ['password', 'smtpPassword', 'refreshToken', 'clientSecret'] as const;
+export type SecretName = (typeof secretNames)[number];
+
+export interface AccountDraft {
+  readonly address: string;
+  readonly name: string;
+  readonly signature: string;
+  readonly auth: AccountRecord['auth'];
+  readonly imap: ServerDraft;
+  readonly smtp: ServerDraft;
+  readonly secrets: Readonly<Record<SecretName, string>>;
+  /** Null where they are not to be changed. */
+  readonly members: readonly number[] | null;
+}
+
+/** The ports that go with a kind of security, as a rule. */
+export const usualPorts = {
+  imap: { tls: '993', starttls: '143', none: '143' },
+  smtp: { tls: '465', starttls: '587', none: '25' },
+} as const;
+
+const noSecrets = { password: '', smtpPassword: '', refreshToken: '', clientSecret: '' };
+
+export function draftOf(account: AccountRecord | null): AccountDraft {
+  return {
+    address: account?.address ?? '',
+    name: account?.name ?? '',
+    signature: account?.signature ?? '',
+    auth: account?.auth ?? 'password',
+    imap: serverDraft(account?.imap ?? null, usualPorts.imap.tls),
+    smtp: serverDraft(account?.smtp ?? null, usualPorts.smtp.tls),
+    secrets: noSecrets,
+    members: null,
+  };
+}
+
+function serverDraft(server: MailServer | null, port: string): ServerDraft {
+  if (!server) return { host: '', port, security: 'tls', user: '' };
+  return { host: server.host, port: String(server.port), security: server.security, user: server.user ?? '' };
+}
+
+/** What `accounts:create` takes; of an account that is there only what differs. */
+export function valuesOf(draft: AccountDraft, account: AccountRecord | null): Record<string, unknown> {
+  const given: Record<string, unknown> = {
+    address: draft.address.trim(),
+    name: orNull(draft.name),
+    signature: draft.signature.trim() === '' ? null : draft.signature.trimEnd(),
+    auth: draft.auth,
+    imap: serverOf(draft.imap),
+    smtp: serverOf(draft.smtp),
+  };
+  const secrets = Object.entries(draft.secrets).filter(([, secret]) => secret !== '');
+  const differing = Object.entries(given).filter(([name, value]) => {
+    const before = account ? account[name as keyof AccountRecord] : null;
+    return JSON.stringify(value) !== JSON.stringify(before ?? null);
+  });
+  return { ...Object.fromEntries([...differing, ...secrets]), ...(draft.members && { members: draft.members }) };
+}
+
+function serverOf({ host, port, security, user }: ServerDraft): object | null {
+  if (host.trim() === '') return null;
+  return { host: host.trim(), port: Number(port), security, user: orNull(user) };
+}

@@ -1,0 +1,111 @@
+import {
+  Button,
+  Group,
+  PasswordInput,
+  Select,
+  SimpleGrid,
+  Stack,
+  Text,
+  Textarea,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { FormProblem } from '../../data/problem.tsx';
+import { detailsOf } from '../../data/use-write.ts';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import type { AccountRecord, Member } from './account-data.ts';
+import { draftOf, type SecretName, valuesOf } from './account-draft.ts';
+import { MembersSelect } from './members-select.tsx';
+import { ServerFields } from './server-fields.tsx';
+
+interface AccountFormProps {
+  /** Null for a new one. */
+  readonly account: AccountRecord | null;
+  /** Null where the role sees none. */
+  readonly members: readonly Member[] | null;
+  readonly save: (values: Record<string, unknown>) => void;
+  readonly saving: boolean;
+  readonly error: unknown;
+}
+
+export function AccountForm({ account, members, save, saving, error }: AccountFormProps): ReactNode {
+  const texts = useTexts();
+  const t = useInboxTexts().accounts;
+  const [draft, setDraft] = useState(() => draftOf(account));
+  const problems = detailsOf(error);
+  const change = (part: Partial<typeof draft>): void => setDraft({ ...draft, ...part });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    save(valuesOf(draft, account));
+  };
+  const text = (name: 'address' | 'name' | 'signature') => ({
+    label: t[name],
+    description: t[`${name}Hint`],
+    value: draft[name],
+    onChange: (event: { currentTarget: { value: string } }) => change({ [name]: event.currentTarget.value }),
+    error: problems[name],
+    autoComplete: 'off',
+  });
+  const secret = (name: SecretName) => ({
+    label: t[name],
+    value: draft.secrets[name],
+    onChange: (event: { currentTarget: { value: string } }) =>
+      change({ secrets: { ...draft.secrets, [name]: event.currentTarget.value } }),
+    error: problems[name],
+    autoComplete: 'new-password',
+  });
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm" maw={640}>
+        <TextInput {...text('address')} type="email" required autoFocus={account === null} />
+        <TextInput {...text('name')} maxLength={255} />
+        <Textarea {...text('signature')} autosize minRows={3} maxRows={10} />
+        <MembersSelect
+          present={members}
+          value={draft.members ?? (members ?? []).map(({ id }) => id)}
+          change={(next) => change({ members: next })}
+          error={problems['members']}
+        />
+        <Stack gap={2} mt="sm">
+          <Title order={3}>{t.servers}</Title>
+          <Text size="sm" c="dimmed">
+            {t.serversHint}
+          </Text>
+        </Stack>
+        <ServerFields kind="imap" server={draft.imap} change={(imap) => change({ imap })} problems={problems} />
+        <ServerFields kind="smtp" server={draft.smtp} change={(smtp) => change({ smtp })} problems={problems} />
+        <Select
+          label={t.auth}
+          data={(['password', 'oauth2'] as const).map((value) => ({ value, label: t.auths[value] }))}
+          value={draft.auth}
+          onChange={(auth) => auth && change({ auth })}
+          allowDeselect={false}
+        />
+        <Text size="sm" c="dimmed">
+          {account ? t.secretKept : t.secretNew}
+        </Text>
+        <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
+          {draft.auth === 'oauth2' ? (
+            <>
+              <PasswordInput {...secret('refreshToken')} />
+              <PasswordInput {...secret('clientSecret')} />
+            </>
+          ) : (
+            <>
+              <PasswordInput {...secret('password')} />
+              <PasswordInput {...secret('smtpPassword')} />
+            </>
+          )}
+        </SimpleGrid>
+        <FormProblem error={error} />
+        <Group>
+          <Button type="submit" loading={saving}>
+            {account ? texts.common.save : t.add}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,144 @@
+import { Alert, Badge, Button, Stack } from '@mantine/core';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { useApplication } from '../../data/application.tsx';
+import { DestroySection } from '../../data/destroy-section.tsx';
+import { Asked } from '../../data/problem.tsx';
+import { useCheck } from '../../data/queries.ts';
+import { Section } from '../../data/section.tsx';
+import { useAct, useWrite } from '../../data/use-write.ts';
+import { confirm } from '../../ui/confirm.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { TextLink } from '../../ui/links.tsx';
+import { Page } from '../../ui/page.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import { useAccounts } from '../data-mail.ts';
+import { noRights, useMailRights } from '../rights.ts';
+import { type AccountRecord, accountKeys, useAccount, useMembers } from './account-data.ts';
+import { AccountForm } from './account-form.tsx';
+import { ExportSection } from './export-section.tsx';
+import { FoldersSection } from './folders-section.tsx';
+import { ImportSection } from './import-section.tsx';
+
+/** One account: its mail in and out, its folders, its servers, who sees it. */
+export function MailAccountPage(): ReactNode {
+  const t = useInboxTexts().accounts;
+  const app = useApplication();
+  const { account: id = '' } = useParams({ strict: false });
+  const account = useAccount(Number(id));
+  const above = (
+    <TextLink to="/a/$app/inbox/accounts" params={{ app }}>
+      {t.all}
+    </TextLink>
+  );
+  const { data } = account;
+  return (
+    <Page
+      title={data ? data.name || data.address : id}
+      above={above}
+      description={
+        data && (
+          <>
+            {data.name && `${data.address} `}
+            <Badge variant="light" color="gray" tt="none">
+              {t.statuses[data.status] ?? data.status}
+            </Badge>
+          </>
+        )
+      }
+    >
+      <Asked query={account} asked={{ resource: 'accounts', action: 'get' }}>
+        {(shown) => <Content key={shown.id} account={shown} />}
+      </Asked>
+    </Page>
+  );
+}
+
+function Content({ account }: { account: AccountRecord }): ReactNode {
+  const t = useInboxTexts().accounts;
+  const rights = useMailRights() ?? noRights;
+  const others = useAccounts().data?.others ?? [];
+  const members = useMembers(account.id);
+  /** After each the form begins anew, with what the server has made of it, and without secrets. */
+  const [saves, setSaves] = useState(0);
+  const save = useWrite<unknown, Record<string, unknown>>({
+    write: (client, values) => client.post('accounts:update', values, { filterByTk: account.id }),
+    changes: accountKeys,
+    done: () => {
+      setSaves(saves + 1);
+      toast(t.saved);
+    },
+  });
+  const isMine = others.every(({ id }) => id !== account.id);
+  return (
+    <Stack gap="xl">
+      {account.statusReason && (
+        <Alert color="yellow" variant="light" icon={<Icon name="warning" />}>
+          {account.statusReason}
+        </Alert>
+      )}
+      {!isMine && <NotMember account={account} />}
+      {isMine && rights.bringIn && <ImportSection account={account} />}
+      {isMine && rights.takeOut && account.mailboxes.length > 0 && <ExportSection account={account} />}
+      {isMine && <FoldersSection account={account} mayChange={rights.changeFolders} />}
+      {rights.changeAccounts && !members.isPending && (
+        <Section title={t.details}>
+          <AccountForm
+            key={saves}
+            account={account}
+            members={members.data ?? null}
+            save={save.mutate}
+            saving={save.isPending}
+            error={save.error}
+          />
+        </Section>
+      )}
+      {rights.destroyAccounts && <Destroy account={account} />}
+    </Stack>
+  );
+}
+
+/** For an administrator who sees an account without its mail. */
+function NotMember({ account }: { account: AccountRecord }): ReactNode {
+  const t = useInboxTexts().accounts;
+  const { data: check } = useCheck();
+  const become = useAct({
+    write: (client) => client.post(`accounts/${account.id}/members:add`, [check!.id]),
+    changes: accountKeys,
+    done: () => toast(t.became),
+  });
+  return (
+    <Alert variant="light" icon={<Icon name="lock" />} title={t.notMember}>
+      <Stack gap="xs" align="flex-start">
+        {t.notMemberText}
+        {check?.id != null && (
+          <Button size="compact-sm" variant="default" onClick={() => void become()}>
+            {t.become}
+          </Button>
+        )}
+      </Stack>
+    </Alert>
+  );
+}
+
+function Destroy({ account }: { account: AccountRecord }): ReactNode {
+  const t = useInboxTexts().accounts;
+  const { destroy: act } = useTexts().common;
+  const app = useApplication();
+  const navigate = useNavigate();
+  const destroy = useAct({
+    write: (client) => client.records('accounts').destroy(account.id),
+    changes: ['mail-accounts'],
+    done: async () => {
+      toast(t.destroyed);
+      await navigate({ to: '/a/$app/inbox/accounts', params: { app } });
+    },
+  });
+  const ask = async (): Promise<void> => {
+    const asked = { title: t.destroyTitle, text: t.destroyText, act, typed: account.address, danger: true };
+    if (await confirm(asked)) await destroy();
+  };
+  return <DestroySection resource="accounts" text={t.destroyText} act={act} destroy={() => void ask()} />;
+}

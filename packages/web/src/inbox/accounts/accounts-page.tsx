@@ -1,0 +1,78 @@
+import { Badge, Group } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useApplication } from '../../data/application.tsx';
+import { Asked } from '../../data/problem.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { ButtonLink, TextLink } from '../../ui/links.tsx';
+import { ListTable } from '../../ui/list-table.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { type Accounts, useAccounts } from '../data-mail.ts';
+import type { Account } from '../mail.ts';
+import { useMailRights } from '../rights.ts';
+
+/** The accounts that the user sees; an administrator those of others too. */
+export function AccountsPage(): ReactNode {
+  const t = useInboxTexts().accounts;
+  const app = useApplication();
+  const accounts = useAccounts();
+  const rights = useMailRights();
+  const add = rights?.addAccounts && (
+    <ButtonLink to="/a/$app/inbox/accounts/new" params={{ app }} leftSection={<Icon name="plus" />}>
+      {t.add}
+    </ButtonLink>
+  );
+  const above = (
+    <TextLink to="/a/$app/inbox" params={{ app }}>
+      {t.backToInbox}
+    </TextLink>
+  );
+  return (
+    <Page title={t.title} description={t.description} above={above} actions={add}>
+      <Asked query={accounts} asked={{ resource: 'accounts', action: 'list' }}>
+        {(all) =>
+          all.mine.length + all.others.length === 0 ? (
+            <Empty icon="inbox" title={t.none} text={t.noneText}>
+              {add}
+            </Empty>
+          ) : (
+            <AccountTable accounts={all} />
+          )
+        }
+      </Asked>
+    </Page>
+  );
+}
+
+function AccountTable({ accounts: { mine, others } }: { accounts: Accounts }): ReactNode {
+  const t = useInboxTexts().accounts;
+  const app = useApplication();
+  return (
+    <ListTable<Account>
+      label={t.title}
+      rows={[...mine, ...others]}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          title: t.columns.address,
+          show: ({ id, address }) => (
+            <Group gap="xs">
+              <TextLink to="/a/$app/inbox/accounts/$account" params={{ app, account: String(id) }}>
+                {address}
+              </TextLink>
+              {others.some((each) => each.id === id) && (
+                <Badge variant="light" color="gray" tt="none">
+                  {t.notMember}
+                </Badge>
+              )}
+            </Group>
+          ),
+        },
+        { title: t.columns.name, show: ({ name }) => name },
+        { title: t.columns.status, show: ({ status, statusReason }) => statusReason ?? t.statuses[status] ?? status },
+        { title: t.columns.folders, number: true, show: ({ mailboxes }) => mailboxes.length },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,73 @@
+import { Button, Group, Select, Text } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { clientOf, useApplication } from '../../data/application.tsx';
+import { messageOf } from '../../data/problem.tsx';
+import { Section } from '../../data/section.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { saveFile } from '../../ui/save-file.ts';
+import { toast } from '../../ui/toasts.tsx';
+import { folderOf } from '../folders/folder-pane.tsx';
+import { sizeText } from '../size-text.ts';
+import type { AccountRecord } from './account-data.ts';
+
+/** The mail of an account, or of one folder, as a file. */
+export function ExportSection({ account }: { account: AccountRecord }): ReactNode {
+  const texts = useInboxTexts();
+  const t = texts.accounts.export;
+  const application = useApplication();
+  const [folder, setFolder] = useState<string | null>(null);
+  /** Bytes that are here; null while nothing is on its way. */
+  const [received, setReceived] = useState<number | null>(null);
+  const start = async (): Promise<void> => {
+    setReceived(0);
+    try {
+      const query = { account: account.id, ...(folder !== null && { mailbox: folder }) };
+      const response = await clientOf(application).send('emails:export', { query });
+      const pieces: Uint8Array<ArrayBuffer>[] = [];
+      let size = 0;
+      for (const reader = response.body!.getReader(); ; ) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        pieces.push(value);
+        size += value.length;
+        setReceived(size);
+      }
+      saveFile(new Blob(pieces, { type: 'application/mbox' }), `${account.address}.mbox`);
+    } catch (error) {
+      toast(messageOf(error), { failed: true });
+    }
+    setReceived(null);
+  };
+  return (
+    <Section title={t.title} text={t.text}>
+      <Group align="flex-end" gap="sm">
+        <Select
+          label={t.folder}
+          data={account.mailboxes.map(({ path, role }) => ({
+            value: path,
+            label: texts.folderName(folderOf({ path, role })),
+          }))}
+          value={folder}
+          onChange={setFolder}
+          placeholder={t.all}
+          clearable
+          w={220}
+        />
+        <Button
+          variant="default"
+          leftSection={<Icon name="arrowDown" />}
+          onClick={() => void start()}
+          loading={received !== null}
+        >
+          {t.start}
+        </Button>
+        {received !== null && (
+          <Text size="sm" role="status">
+            {t.working(sizeText(received))}
+          </Text>
+        )}
+      </Group>
+    </Section>
+  );
+}

@@ -1,0 +1,155 @@
+import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { FormProblem } from '../../data/problem.tsx';
+import { Section } from '../../data/section.tsx';
+import { detailsOf, useAct, useWrite } from '../../data/use-write.ts';
+import { confirm } from '../../ui/confirm.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon-button.tsx';
+import { ListTable } from '../../ui/list-table.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import { folderOf, folderOrder } from '../folders/folder-pane.tsx';
+import type { Mailbox } from '../mail.ts';
+import { type AccountRecord, accountKeys } from './account-data.ts';
+
+interface FoldersSectionProps {
+  readonly account: AccountRecord;
+  readonly mayChange: boolean;
+}
+
+/** The mailboxes of an account: made, renamed, and destroyed when they are empty. */
+export function FoldersSection({ account, mayChange }: FoldersSectionProps): ReactNode {
+  const texts = useTexts();
+  const inboxTexts = useInboxTexts();
+  const t = inboxTexts.accounts.folders;
+  /** Null: none; else the one that gets another name, or a new one. */
+  const [named, setNamed] = useState<Mailbox | 'new' | null>(null);
+  const destroy = useAct<unknown, Mailbox>({
+    write: (client, { id }) => client.records('mailboxes').destroy(id),
+    changes: accountKeys,
+    done: () => toast(t.destroyed),
+  });
+  const ask = async (mailbox: Mailbox): Promise<void> => {
+    const text = t.destroyText(mailbox.path);
+    if (await confirm({ title: t.destroyTitle, text, act: texts.common.destroy, danger: true })) await destroy(mailbox);
+  };
+  const add = mayChange && (
+    <Button variant="default" leftSection={<Icon name="plus" />} onClick={() => setNamed('new')}>
+      {t.add}
+    </Button>
+  );
+  return (
+    <Section title={t.title} text={t.text} actions={add}>
+      {account.mailboxes.length === 0 ? (
+        <Text c="dimmed">{t.none}</Text>
+      ) : (
+        <ListTable<Mailbox>
+          label={t.title}
+          rows={folderOrder(account.mailboxes)}
+          keyOf={({ id }) => id}
+          columns={[
+            {
+              title: t.path,
+              show: (mailbox) => {
+                const name = inboxTexts.folderName(folderOf(mailbox));
+                return name === mailbox.path ? name : `${name} (${mailbox.path})`;
+              },
+            },
+            { title: t.messages, number: true, show: ({ messages }) => texts.common.count(messages) },
+            { title: t.unread, number: true, show: ({ unread }) => texts.common.count(unread) },
+            {
+              title: '',
+              width: 90,
+              show: (mailbox) =>
+                mayChange && (
+                  <Group gap={2} wrap="nowrap" justify="flex-end">
+                    <IconButton
+                      icon="edit"
+                      size="md"
+                      label={t.rename(mailbox.path)}
+                      onClick={() => setNamed(mailbox)}
+                    />
+                    <IconButton
+                      icon="trash"
+                      size="md"
+                      label={t.destroy(mailbox.path)}
+                      disabled={mailbox.messages > 0}
+                      onClick={() => void ask(mailbox)}
+                    />
+                  </Group>
+                ),
+            },
+          ]}
+        />
+      )}
+      <Modal
+        opened={named !== null}
+        onClose={() => setNamed(null)}
+        title={named === 'new' ? t.add : t.renameTitle}
+        size="sm"
+      >
+        {named !== null && (
+          <FolderForm account={account.id} mailbox={named === 'new' ? null : named} done={() => setNamed(null)} />
+        )}
+      </Modal>
+    </Section>
+  );
+}
+
+interface FolderFormProps {
+  readonly account: number;
+  /** Null for a new one. */
+  readonly mailbox: Mailbox | null;
+  readonly done: () => void;
+}
+
+function FolderForm({ account, mailbox, done }: FolderFormProps): ReactNode {
+  const texts = useTexts();
+  const inboxTexts = useInboxTexts();
+  const t = inboxTexts.accounts.folders;
+  const [path, setPath] = useState(mailbox?.path ?? '');
+  const save = useWrite({
+    write: (client) => {
+      const mailboxes = client.records('mailboxes');
+      const values = { path: path.trim() };
+      return mailbox ? mailboxes.update(mailbox.id, values) : mailboxes.create({ ...values, accountId: account });
+    },
+    changes: accountKeys,
+    done: () => {
+      toast(mailbox ? t.renamed : t.created);
+      done();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    save.mutate();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <TextInput
+          label={t.path}
+          description={t.pathHint}
+          value={path}
+          onChange={(event) => setPath(event.currentTarget.value)}
+          error={detailsOf(save.error)['path']}
+          maxLength={1000}
+          autoComplete="off"
+          data-autofocus
+          required
+        />
+        <FormProblem error={save.error} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={done}>
+            {texts.common.cancel}
+          </Button>
+          <Button type="submit" loading={save.isPending}>
+            {mailbox ? texts.common.rename : texts.common.create}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

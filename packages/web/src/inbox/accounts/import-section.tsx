@@ -1,0 +1,125 @@
+import { Autocomplete, Button, FileButton, Group, List, Progress, Stack, Text } from '@mantine/core';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { clientOf, useApplication } from '../../data/application.tsx';
+import { FormProblem } from '../../data/problem.tsx';
+import { forget, leaveIfOver } from '../../data/queries.ts';
+import { Section } from '../../data/section.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { ButtonLink } from '../../ui/links.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import { sizeText } from '../size-text.ts';
+import { type AccountRecord, accountKeys } from './account-data.ts';
+import { type ImportReport, importMail } from './mail-upload.ts';
+
+interface Import {
+  readonly name: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly sent: number;
+  readonly report: ImportReport | null;
+  readonly state: 'running' | 'done' | 'stopped' | 'failed';
+  readonly error: unknown;
+}
+
+/** A file of messages, brought into an account; how far it is, and what became of it. */
+export function ImportSection({ account }: { account: AccountRecord }): ReactNode {
+  const t = useInboxTexts().accounts.import;
+  const application = useApplication();
+  const [folder, setFolder] = useState('INBOX');
+  const [job, setJob] = useState<Import | null>(null);
+  const stop = useRef<AbortController | null>(null);
+  useEffect(() => () => stop.current?.abort(), []);
+  const start = async (file: File): Promise<void> => {
+    const controller = new AbortController();
+    stop.current = controller;
+    const { name, size } = file;
+    setJob({ name, size, sent: 0, report: null, state: 'running', error: null });
+    const change = (part: Partial<Import>): void => setJob((before) => before && { ...before, ...part });
+    try {
+      const told = (sent: number, report: ImportReport): void => change({ sent, report });
+      const place = { account: account.id, mailbox: folder.trim() || 'INBOX' };
+      await importMail(clientOf(application), { ...place, file, told, signal: controller.signal });
+      change({ state: 'done' });
+      toast(t.done(name));
+    } catch (error) {
+      leaveIfOver(error, application);
+      change(controller.signal.aborted ? { state: 'stopped' } : { state: 'failed', error });
+    }
+    for (const key of accountKeys) void forget(application, key);
+  };
+  const running = job?.state === 'running';
+  return (
+    <Section title={t.title} text={t.text}>
+      <Stack gap="sm" maw={640}>
+        <Group align="flex-end" gap="sm">
+          <Autocomplete
+            label={t.into}
+            data={account.mailboxes.filter(({ role }) => role !== 'outbox').map(({ path }) => path)}
+            value={folder}
+            onChange={setFolder}
+            disabled={running}
+            w={220}
+          />
+          <FileButton
+            accept=".mbox,.eml,.mbx,message/rfc822,application/mbox"
+            onChange={(file) => file && void start(file)}
+          >
+            {(props) => (
+              <Button {...props} leftSection={<Icon name="plus" />} disabled={running}>
+                {t.choose}
+              </Button>
+            )}
+          </FileButton>
+        </Group>
+        {job && <Told job={job} stop={() => stop.current?.abort()} />}
+      </Stack>
+    </Section>
+  );
+}
+
+function Told({ job, stop }: { job: Import; stop: () => void }): ReactNode {
+  const t = useInboxTexts().accounts.import;
+  const app = useApplication();
+  const { name, size, sent, report, state, error } = job;
+  return (
+    <Stack gap="xs">
+      {state === 'running' && (
+        <Group wrap="nowrap">
+          <Progress.Root style={{ flex: 1 }}>
+            <Progress.Section value={size === 0 ? 100 : (100 * sent) / size} aria-label={t.progressOf(name)} animated />
+          </Progress.Root>
+          <Text size="sm" className="tabular nowrap">
+            {t.progress(sizeText(sent), sizeText(size))}
+          </Text>
+          <Button size="compact-sm" variant="default" onClick={stop}>
+            {t.stop}
+          </Button>
+        </Group>
+      )}
+      {state === 'stopped' && <Text size="sm">{t.stopped}</Text>}
+      <FormProblem error={error} />
+      {report && (
+        <div role="status">
+          <Text size="sm">{t.result(report.stored, report.duplicates)}</Text>
+          {report.unparsable > 0 && <Text size="sm">{t.unparsable(report.unparsable)}</Text>}
+          {report.failed > 0 && <Text size="sm">{t.failed(report.failed)}</Text>}
+        </div>
+      )}
+      {report && report.problems.length > 0 && (
+        <List size="sm">
+          {report.problems.slice(0, 10).map(({ message, outcome, reason }) => (
+            <List.Item key={message}>{t.problem(message, reason ?? outcome)}</List.Item>
+          ))}
+        </List>
+      )}
+      {state === 'done' && (
+        <Group>
+          <ButtonLink to="/a/$app/inbox" params={{ app }} variant="default" size="compact-sm">
+            {t.open}
+          </ButtonLink>
+        </Group>
+      )}
+    </Stack>
+  );
+}

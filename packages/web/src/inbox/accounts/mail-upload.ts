@@ -1,0 +1,93 @@
+/**
+ * Brings a file of messages in, piece by piece, since one request has a minute: the server stores each piece and says what
+ * became of it. An import may be repeated, so a piece that got lost is sent again.
+ */
+import type { Client } from '@tablinum/client';
+
+/** What became of the messages of a file. */
+export interface ImportReport {
+  readonly stored: number;
+  readonly duplicates: number;
+  readonly unparsable: number;
+  readonly failed: number;
+  /** Messages by their number in the file, from 1. */
+  readonly problems: readonly { readonly message: number; readonly outcome: string; readonly reason: string | null }[];
+}
+
+interface Upload {
+  readonly account: number;
+  /** Path or role; made where there is none. */
+  readonly mailbox: string;
+  readonly file: Blob;
+  /** Told after each piece: bytes that are in, and what became of them. */
+  readonly told: (bytes: number, report: ImportReport) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Bytes of a piece; one message is never parted. */
+const pieceBytes = 2 * 1024 * 1024;
+const nothing: ImportReport = { stored: 0, duplicates: 0, unparsable: 0, failed: 0, problems: [] };
+/** Of what cannot be read, so many are told. */
+const mostProblems = 100;
+
+/** @throws Failure where a piece is refused; what came before it stays. */
+export async function importMail(client: Client, upload: Upload): Promise<ImportReport> {
+  const { account, mailbox, file, told, signal } = upload;
+  const isMbox = (await file.slice(0, 5).text()) === 'From ';
+  const type = isMbox ? 'application/mbox' : 'message/rfc822';
+  let report = nothing;
+  let sent = 0;
+  for await (const piece of isMbox ? mboxPieces(file) : [file]) {
+    const asked = { method: 'POST', query: { account, mailbox }, body: new Blob([piece], { type }), signal } as const;
+    const { data } = await client.call<ImportReport>('emails:import', asked);
+    report = joined(report, data);
+    sent += piece.size;
+    told(sent, report);
+  }
+  return report;
+}
+
+function joined(one: ImportReport, next: ImportReport): ImportReport {
+  const before = one.stored + one.duplicates + one.unparsable + one.failed;
+  const problems = next.problems.map((each) => ({ ...each, message: each.message + before }));
+  return {
+    stored: one.stored + next.stored,
+    duplicates: one.duplicates + next.duplicates,
+    unparsable: one.unparsable + next.unparsable,
+    failed: one.failed + next.failed,
+    problems: [...one.problems, ...problems].slice(0, mostProblems),
+  };
+}
+
+/** An mbox in pieces that begin and end with messages. */
+export async function* mboxPieces(file: Blob, size = pieceBytes): AsyncGenerator<Blob> {
+  let from = 0;
+  while (from < file.size) {
+    let to = Math.min(from + size, file.size);
+    while (to < file.size) {
+      const end = lastMessage(await textOf(file.slice(from, to)));
+      if (end > 0) {
+        to = from + end;
+        break;
+      }
+      to = Math.min(to + size, file.size);
+    }
+    yield file.slice(from, to);
+    from = to;
+  }
+}
+
+/** A character for each byte. */
+async function textOf(bytes: Blob): Promise<string> {
+  return new TextDecoder('windows-1252').decode(await bytes.arrayBuffer());
+}
+
+/** Where the last message begins: a line after an empty one that begins with `From ` and holds a time; 0 where none does. */
+function lastMessage(text: string): number {
+  for (let at = text.lastIndexOf('\nFrom '); at > 0; at = text.lastIndexOf('\nFrom ', at - 1)) {
+    const line = text.slice(at + 1, text.indexOf('\n', at + 1));
+    const afterEmpty = text[at - 1] === '\n' || text.slice(at - 2, at) === '\n\r';
+    if (afterEmpty && /\d{2}:\d{2}/.test(line) && /\d{4}/.test(line) && text.indexOf('\n', at + 1) > 0) return at + 1;
+  }
+  return 0;
+}

@@ -1,0 +1,48 @@
+import { MultiSelect, TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { type ReactNode, useState } from 'react';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
+import { type Member, memberName, useFoundUsers } from './account-data.ts';
+
+interface MembersSelectProps {
+  /** Those who are members already; null where the role does not see them. */
+  readonly present: readonly Member[] | null;
+  readonly value: readonly number[];
+  readonly change: (members: readonly number[]) => void;
+  readonly error: string | undefined;
+}
+
+/** Users who see the mail of an account; found by name. */
+export function MembersSelect({ present, value, change, error }: MembersSelectProps): ReactNode {
+  const t = useInboxTexts().accounts;
+  const [typed, setTyped] = useState('');
+  const [asked] = useDebouncedValue(typed, 150);
+  const found = useFoundUsers(asked);
+  const [met, setMet] = useState<ReadonlyMap<number, string>>(new Map());
+  if (present === null || (found.error && !found.data))
+    return <TextInput label={t.members} description={t.membersHidden} value="" disabled readOnly />;
+  const names = new Map([
+    ...met,
+    ...[...present, ...(found.data ?? [])].map((each) => [each.id, memberName(each)] as const),
+  ]);
+  const data = [...names].map(([id, label]) => ({ value: String(id), label }));
+  const offered = new Set((found.data ?? []).map(({ id }) => String(id)));
+  return (
+    <MultiSelect
+      label={t.members}
+      description={t.membersHint}
+      data={data}
+      value={value.map(String)}
+      onChange={(next) => {
+        setMet(names);
+        change(next.map(Number));
+      }}
+      searchable
+      searchValue={typed}
+      onSearchChange={setTyped}
+      filter={({ options }) => options.filter((each) => 'value' in each && offered.has(each.value))}
+      hidePickedOptions
+      error={error}
+    />
+  );
+}

@@ -1,0 +1,34 @@
+import { useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useApplication } from '../../data/application.tsx';
+import { useWrite } from '../../data/use-write.ts';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
+import { TextLink } from '../../ui/links.tsx';
+import { Page } from '../../ui/page.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import { accountKeys } from './account-data.ts';
+import { AccountForm } from './account-form.tsx';
+
+export function NewAccountPage(): ReactNode {
+  const t = useInboxTexts().accounts;
+  const app = useApplication();
+  const navigate = useNavigate();
+  const create = useWrite<{ readonly id: number }, Record<string, unknown>>({
+    write: (client, values) => client.post('accounts:create', values),
+    changes: accountKeys,
+    done: async ({ id }) => {
+      toast(t.created);
+      await navigate({ to: '/a/$app/inbox/accounts/$account', params: { app, account: String(id) } });
+    },
+  });
+  const above = (
+    <TextLink to="/a/$app/inbox/accounts" params={{ app }}>
+      {t.all}
+    </TextLink>
+  );
+  return (
+    <Page title={t.add} above={above}>
+      <AccountForm account={null} members={[]} save={create.mutate} saving={create.isPending} error={create.error} />
+    </Page>
+  );
+}

@@ -1,0 +1,52 @@
+import { Fieldset, Select, SimpleGrid, TextInput } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
+import { type ServerDraft, usualPorts } from './account-draft.ts';
+
+interface ServerFieldsProps {
+  readonly kind: 'imap' | 'smtp';
+  readonly server: ServerDraft;
+  readonly change: (server: ServerDraft) => void;
+  /** What was refused, by the place in the body, such as `imap.host`. */
+  readonly problems: Readonly<Record<string, string>>;
+}
+
+/** Where mail comes from, or goes to. */
+export function ServerFields({ kind, server, change, problems }: ServerFieldsProps): ReactNode {
+  const t = useInboxTexts().accounts;
+  const ports = usualPorts[kind];
+  const text = (name: 'host' | 'port' | 'user') => ({
+    value: server[name],
+    onChange: (event: { currentTarget: { value: string } }) => change({ ...server, [name]: event.currentTarget.value }),
+    error: problems[`${kind}.${name}`],
+    autoComplete: 'off',
+    autoCapitalize: 'none',
+    spellCheck: false,
+  });
+  /** A port that nobody chose goes along. */
+  const secure = (security: ServerDraft['security']): void => {
+    const usual = Object.values(ports).some((each) => each === server.port);
+    change({ ...server, security, ...(usual && { port: ports[security] }) });
+  };
+  return (
+    <Fieldset legend={t[kind]}>
+      <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
+        <TextInput
+          label={t.host}
+          description={t.hostHint(`${kind}.example.com`)}
+          {...text('host')}
+          error={problems[`${kind}.host`] ?? problems[kind]}
+        />
+        <TextInput label={t.user} description={t.userHint} {...text('user')} />
+        <Select
+          label={t.security}
+          data={(['tls', 'starttls', 'none'] as const).map((value) => ({ value, label: t.securities[value] }))}
+          value={server.security}
+          onChange={(security) => security && secure(security)}
+          allowDeselect={false}
+        />
+        <TextInput label={t.port} type="number" min={1} max={65535} {...text('port')} />
+      </SimpleGrid>
+    </Fieldset>
+  );
+}

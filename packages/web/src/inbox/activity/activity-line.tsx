@@ -1,0 +1,41 @@
+import { Drawer, UnstyledButton } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import type { ReactNode } from 'react';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { Moment } from '../../ui/moment.tsx';
+import classes from './activity-line.module.css';
+import { useCampaignActivity } from './campaign-activity.ts';
+
+/** The last thing that a campaign did, in one line; behind it those before. Nothing where nothing happened. */
+export function ActivityLine(): ReactNode {
+  const t = useInboxTexts().activity;
+  const activities = useCampaignActivity();
+  const [opened, panel] = useDisclosure(false);
+  const [last] = activities;
+  if (!last) return null;
+  return (
+    <>
+      <UnstyledButton className={classes.line} onClick={panel.open} title={t.title}>
+        <Icon name="send" size={14} />
+        <span className={classes.name}>{t.said(last.name)}</span>
+        <span className={classes.facts}>{last.facts}</span>
+        {activities.length > 1 && <span className={classes.more}>{activities.length}</span>}
+      </UnstyledButton>
+      <span className="visually-hidden" role="status">
+        {t.said(last.name)}
+      </span>
+      <Drawer opened={opened} onClose={panel.close} title={t.title} position="right" size="24rem">
+        <ol className={classes.list}>
+          {activities.map(({ cursor, name, at, facts }) => (
+            <li key={cursor}>
+              <b>{t.said(name)}</b>
+              <Moment at={at} />
+              {facts && <p>{facts}</p>}
+            </li>
+          ))}
+        </ol>
+      </Drawer>
+    </>
+  );
+}

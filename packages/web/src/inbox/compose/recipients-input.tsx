@@ -1,0 +1,58 @@
+import { TagsInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { type KeyboardEvent, type ReactNode, useState } from 'react';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
+import { isAddress, partedAddresses } from './addresses.ts';
+import classes from './composer.module.css';
+import { useKnownPeople } from './known-people.ts';
+
+interface RecipientsInputProps {
+  readonly label: string;
+  readonly value: readonly string[];
+  readonly change: (value: readonly string[]) => void;
+  /** Whose mail tells who is known. */
+  readonly accountId: number | null;
+  readonly autoFocus?: boolean;
+}
+
+/** Addresses, with those of mail that was seen offered while somebody types. What is typed stands without a further key. */
+export function RecipientsInput({ label, value, change, accountId, autoFocus }: RecipientsInputProps): ReactNode {
+  const t = useInboxTexts().compose;
+  const [typed, setTyped] = useState('');
+  const [asked] = useDebouncedValue(typed, 150);
+  const known = useKnownPeople(accountId, asked).filter((each) => !value.includes(each));
+  /** A comma or semicolon ends an address, except inside a quoted name. Escape closes what is offered, and nothing else. */
+  const pressed = (event: KeyboardEvent): void => {
+    const offering = known.length > 0 && event.currentTarget.getAttribute('aria-expanded') === 'true';
+    if (event.key === 'Escape' && offering) event.stopPropagation();
+    const quoted = (typed.match(/"/g)?.length ?? 0) % 2 === 1;
+    if ((event.key !== ',' && event.key !== ';') || quoted || typed.trim() === '') return;
+    event.preventDefault();
+    change([...value, ...partedAddresses(typed)]);
+    setTyped('');
+  };
+  const wrong = value.find((each) => !isAddress(each));
+  return (
+    <TagsInput
+      className={classes.field}
+      classNames={{ inputField: classes.typed! }}
+      label={label}
+      error={wrong !== undefined && t.noAddress(wrong)}
+      value={[...value]}
+      onChange={(next) => change(next.flatMap(partedAddresses))}
+      splitChars={[]}
+      onKeyDown={pressed}
+      searchValue={typed}
+      onSearchChange={setTyped}
+      data={typed === '' ? [] : known}
+      filter={({ options }) => options}
+      maxDropdownHeight={240}
+      acceptValueOnBlur
+      autoFocus={autoFocus}
+      autoComplete="off"
+      clearable={false}
+      aria-description={t.recipientsHint}
+      comboboxProps={{ position: 'bottom-start' }}
+    />
+  );
+}

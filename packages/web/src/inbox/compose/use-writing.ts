@@ -1,0 +1,54 @@
+import { useEffect } from 'react';
+import { clientOf } from '../../data/application.tsx';
+import { messageOf } from '../../data/problem.tsx';
+import { leaveIfOver, useCheck, useScope } from '../../data/queries.ts';
+import { toast } from '../../ui/toasts.tsx';
+import type { Account } from '../mail.ts';
+import { type Beginning, DraftSession } from './draft-session.ts';
+import { type OpenMessage, openMessage, setOpenMessage, useOpenMessage } from './open-message.ts';
+
+export interface Writing {
+  /** The message that is being written, or null. */
+  readonly message: OpenMessage | null;
+  /** The conversation that it belongs to, or null. */
+  readonly conversation: number | null;
+  /** Begins another one; the one before is put aside, and stays where it cannot be saved. */
+  begin(beginning: Beginning): Promise<void>;
+  /** It was sent, discarded or put aside. */
+  end(): void;
+}
+
+let begun = 0;
+
+/** What somebody writes in the inbox. */
+export function useWriting(accounts: readonly Account[]): Writing {
+  const [application] = useScope();
+  const { data: check } = useCheck();
+  const open = useOpenMessage(application);
+  const isOthers = open !== null && check !== undefined && open.writer !== check.id;
+  useEffect(() => {
+    if (isOthers) setOpenMessage(application, null);
+  }, [isOthers, application]);
+  const message = check === undefined || isOthers ? null : open;
+  const begin = async (beginning: Beginning): Promise<void> => {
+    const before = openMessage(application);
+    if (before && !(await before.session.close())) {
+      const { error } = before.session.snapshot();
+      if (error) toast(messageOf(error), { failed: true });
+      return;
+    }
+    const signatures = new Map(accounts.flatMap(({ id, signature }) => (signature ? [[id, signature] as const] : [])));
+    const session = new DraftSession(clientOf(application), beginning, signatures, (error) =>
+      leaveIfOver(error, application),
+    );
+    begun += 1;
+    setOpenMessage(application, { id: begun, beginning, session, writer: check?.id ?? null });
+  };
+  const of = message?.beginning;
+  return {
+    message,
+    conversation: of && 'conversation' in of ? of.conversation : null,
+    begin,
+    end: () => setOpenMessage(application, null),
+  };
+}

@@ -1,0 +1,102 @@
+import { Button } from '@mantine/core';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { useApplication } from '../../data/application.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
+import classes from '../inbox-page.module.css';
+import { addressOf, type Shown } from '../inbox-search.ts';
+import type { Account, Conversation } from '../mail.ts';
+import type { MailRights } from '../rights.ts';
+import type { Cursor } from '../use-cursor.ts';
+import type { MailCommands } from '../use-mail-commands.ts';
+import type { Selection } from '../use-selection.ts';
+import type { ConversationList, ListState } from './conversation-list.ts';
+import { ListBar } from './list-bar.tsx';
+import { ListPane } from './list-pane.tsx';
+
+interface ListSectionProps {
+  readonly list: ConversationList;
+  readonly state: ListState;
+  readonly accounts: readonly Account[];
+  readonly shown: Shown;
+  readonly show: (shown: Shown) => void;
+  readonly selection: Selection;
+  readonly cursor: Cursor;
+  readonly commands: MailCommands;
+  readonly rights: MailRights;
+  /** Asks where to. */
+  readonly move: () => void;
+}
+
+/** The conversations, with what can be done to several at once above them. */
+export function ListSection(props: ListSectionProps): ReactNode {
+  const { list, state, accounts, shown, show, selection, cursor, commands, rights, move } = props;
+  const t = useInboxTexts();
+  const application = useApplication();
+  const acts = useSteady({
+    open: cursor.open,
+    select: selection.toggle,
+    star: (row: Conversation) => commands.toggleStar([row]),
+  });
+  const filtered = shown.q !== undefined || shown.unread || shown.starred;
+  const showAll = (
+    <Button variant="default" onClick={() => show({})}>
+      {t.empty.takeAway}
+    </Button>
+  );
+  return (
+    <section className={classes.list} aria-label={t.conversations}>
+      <ListBar
+        selection={selection}
+        loaded={state.rows.length}
+        shown={shown}
+        show={show}
+        rights={rights}
+        archive={commands.archive}
+        trash={commands.trash}
+        move={move}
+        read={() => commands.setRead(true)}
+        unread={() => commands.setRead(false)}
+        star={() => commands.toggleStar()}
+      />
+      <ListPane
+        key={JSON.stringify(shown)}
+        list={list}
+        state={state}
+        ownOf={({ accountId }) => accounts.find(({ id }) => id === accountId)?.address ?? ''}
+        hrefOf={(c) => addressOf(application, { ...shown, c })}
+        cursor={cursor.at}
+        selected={selection.ids}
+        selects={rights.mark || rights.move || rights.destroy}
+        stars={rights.mark}
+        {...acts}
+        empty={
+          filtered
+            ? { title: t.empty.filtered, text: t.empty.filteredText, step: showAll }
+            : { title: t.empty.folder, text: t.empty.folderText }
+        }
+      />
+    </section>
+  );
+}
+
+interface RowActs {
+  readonly open: (id: number) => void;
+  readonly select: (id: number, range: boolean) => void;
+  readonly star: (row: Conversation) => void;
+}
+
+/** The same functions at every rendering, which do what was given last: rows are drawn anew only where they changed. */
+function useSteady(acts: RowActs): RowActs {
+  const latest = useRef(acts);
+  useEffect(() => {
+    latest.current = acts;
+  });
+  const [steady] = useState(
+    (): RowActs => ({
+      open: (id) => latest.current.open(id),
+      select: (id, range) => latest.current.select(id, range),
+      star: (row) => latest.current.star(row),
+    }),
+  );
+  return steady;
+}

@@ -1,0 +1,59 @@
+import { useMemo } from 'react';
+import { useSchema } from '../data/schema.ts';
+
+/** What the role may do with mail. */
+export interface MailRights {
+  /** Set flags. */
+  readonly mark: boolean;
+  readonly move: boolean;
+  readonly destroy: boolean;
+  /** Write messages, and send them. */
+  readonly write: boolean;
+  readonly bringIn: boolean;
+  readonly takeOut: boolean;
+  readonly addAccounts: boolean;
+  readonly changeAccounts: boolean;
+  readonly destroyAccounts: boolean;
+  readonly changeFolders: boolean;
+}
+
+const actions: Readonly<Record<keyof MailRights, readonly [resource: string, action: string]>> = {
+  mark: ['emails', 'batchUpdate'],
+  move: ['emails', 'move'],
+  destroy: ['emails', 'destroy'],
+  write: ['emails', 'saveDraft'],
+  bringIn: ['emails', 'import'],
+  takeOut: ['emails', 'export'],
+  addAccounts: ['accounts', 'create'],
+  changeAccounts: ['accounts', 'update'],
+  destroyAccounts: ['accounts', 'destroy'],
+  changeFolders: ['mailboxes', 'update'],
+};
+
+/** Null until it is known: then nothing is offered yet that would be taken away again. */
+export function useMailRights(): MailRights | null {
+  const { data: schema } = useSchema();
+  return useMemo(
+    () =>
+      schema
+        ? (Object.fromEntries(
+            Object.entries(actions).map(([right, [resource, action]]) => [right, schema.may(resource, action)]),
+          ) as unknown as MailRights)
+        : null,
+    [schema],
+  );
+}
+
+/** While nobody knows. */
+export const noRights: MailRights = {
+  mark: false,
+  move: false,
+  destroy: false,
+  write: false,
+  bringIn: false,
+  takeOut: false,
+  addAccounts: false,
+  changeAccounts: false,
+  destroyAccounts: false,
+  changeFolders: false,
+};

@@ -1,0 +1,76 @@
+/**
+ * Images of a mail, put into its frame as bytes: those that came along at once, those of other servers when the reader asks.
+ * All are fetched with the login, from this server alone; the frame itself loads nothing.
+ */
+import type { Client } from '@tablinum/client';
+import type { Attachment } from '../mail.ts';
+
+/** The server fetches eight at once for all of an application. */
+const atOnce = 3;
+
+export class MailImages {
+  readonly #inside: Document;
+  readonly #client: Client;
+  readonly #addresses: string[] = [];
+  #over = false;
+
+  constructor(inside: Document, client: Client) {
+    this.#inside = inside;
+    this.#client = client;
+  }
+
+  /** Those that the mail names by `cid:`. */
+  async showParts(attachments: readonly Attachment[]): Promise<void> {
+    const shown = [...this.#images('data-cid')].map(async ([contentId, images]) => {
+      const part = attachments.find((each) => bare(each.contentId) === bare(contentId));
+      if (!part?.sniffedType?.startsWith('image/')) return;
+      await this.#show(images, `attachments/${part.id}`, {}, part.sniffedType);
+    });
+    await Promise.allSettled(shown);
+  }
+
+  /** Those of other servers, each address once. @returns how many could not be had. */
+  async showRemote(email: number): Promise<number> {
+    const waiting = [...this.#images('data-src')];
+    let failed = 0;
+    const work = async (): Promise<void> => {
+      for (let next = waiting.shift(); next && !this.#over; next = waiting.shift()) {
+        const [url, images] = next;
+        await this.#show(images, 'emails:image', { filterByTk: email, url }).catch(() => {
+          failed += 1;
+        });
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+    return failed;
+  }
+
+  /** Lets the bytes go. */
+  end(): void {
+    this.#over = true;
+    for (const address of this.#addresses) URL.revokeObjectURL(address);
+  }
+
+  /** @param type what the bytes are, where that is known better than the reply says it. */
+  async #show(images: readonly HTMLImageElement[], path: string, query: object, type?: string): Promise<void> {
+    const bytes = await (await this.#client.send(path, { query })).blob();
+    if (this.#over) return;
+    const address = URL.createObjectURL(type === undefined ? bytes : new Blob([bytes], { type }));
+    this.#addresses.push(address);
+    for (const image of images) image.src = address;
+  }
+
+  #images(attribute: string): ReadonlyMap<string, HTMLImageElement[]> {
+    const found = new Map<string, HTMLImageElement[]>();
+    for (const image of this.#inside.querySelectorAll<HTMLImageElement>(`img[${attribute}]`)) {
+      const named = image.getAttribute(attribute)!;
+      found.set(named, [...(found.get(named) ?? []), image]);
+    }
+    return found;
+  }
+}
+
+/** A content id without its angle brackets. */
+export function bare(contentId: string | null): string | null {
+  return contentId?.replace(/^<|>$/g, '') ?? null;
+}

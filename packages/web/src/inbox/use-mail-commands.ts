@@ -1,0 +1,79 @@
+import { useMemo } from 'react';
+import { clientOf } from '../data/application.tsx';
+import { useScope } from '../data/queries.ts';
+import { confirm } from '../ui/confirm.tsx';
+import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
+import { useTexts } from '../ui/i18n/texts.tsx';
+import { MailActions } from './actions/mail-actions.ts';
+import { folderShown } from './inbox-search.ts';
+import type { ConversationList } from './list/conversation-list.ts';
+import type { Account, Conversation, Mailbox } from './mail.ts';
+import type { Cursor } from './use-cursor.ts';
+import type { InboxAddress } from './use-inbox-address.ts';
+import type { Selection } from './use-selection.ts';
+
+/** What keys, buttons and the palette do to those that are selected, else to the conversation at the cursor. */
+export interface MailCommands {
+  readonly actions: MailActions;
+  archive(): void;
+  /** Into the trash; what lies there is gone for good, when somebody has said so. */
+  trash(): void;
+  moveTo(mailbox: Mailbox): void;
+  toggleRead(): void;
+  setRead(read: boolean): void;
+  toggleStar(rows?: readonly Conversation[]): void;
+}
+
+interface CommandsOf {
+  readonly list: ConversationList;
+  readonly accounts: readonly Account[];
+  readonly address: InboxAddress;
+  readonly selection: Selection;
+  readonly cursor: Cursor;
+}
+
+export function useMailCommands({ list, accounts, address, selection, cursor }: CommandsOf): MailCommands {
+  const texts = useTexts();
+  const inboxTexts = useInboxTexts();
+  const [application] = useScope();
+  const folder = folderShown(address.shown);
+  const actions = useMemo(
+    () => new MailActions({ client: clientOf(application), application, list, folder, texts: inboxTexts }),
+    [application, list, folder, inboxTexts],
+  );
+  /** The next conversation takes their place, then they are gone. */
+  const away = (act: (rows: readonly Conversation[]) => void): void => {
+    const rows = cursor.targets();
+    if (rows.length === 0) return;
+    cursor.stepOver(rows);
+    act(rows);
+  };
+  const destroy = async (): Promise<void> => {
+    const { title, text } = inboxTexts.destroy;
+    const count = cursor.targets().length;
+    const asked = { title, text: text(count), act: texts.common.destroy, danger: true };
+    if (count > 0 && (await confirm(asked))) away((rows) => void actions.destroy(rows));
+  };
+  return {
+    actions,
+    archive: () =>
+      away((rows) =>
+        actions.archive(
+          rows,
+          accounts.flatMap(({ mailboxes }) => mailboxes),
+        ),
+      ),
+    trash: () => (folder === 'trash' ? void destroy() : away((rows) => actions.trash(rows))),
+    moveTo: (mailbox) => away((rows) => actions.move(rows, mailbox)),
+    setRead: (read) => void actions.setRead(cursor.targets(), read),
+    toggleRead: () => {
+      const rows = cursor.targets();
+      // Whoever reads one, and marks it, wants it unread.
+      const reading = selection.ids.size === 0 && address.opened !== null;
+      const read = !reading && rows.some(({ unread }) => unread > 0);
+      void actions.setRead(rows, read);
+      if (reading) address.open(null);
+    },
+    toggleStar: (rows = cursor.targets()) => void actions.setStarred(rows, !rows.every(({ starred }) => starred > 0)),
+  };
+}

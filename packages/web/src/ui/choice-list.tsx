@@ -1,0 +1,82 @@
+/** A field, and below it what fits to what is typed: arrows walk through it, Enter takes. The field keeps the focus. */
+import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
+import classes from './choice-list.module.css';
+import { Icon, type IconName } from './icon.tsx';
+
+export interface Choice {
+  /** Tells it from the others. */
+  readonly key: string;
+  readonly label: string;
+  readonly icon: IconName;
+  /** Small, at the end of the line. */
+  readonly aside?: string;
+}
+
+interface ChoiceListProps<T extends Choice> {
+  /** Names of the field and of the list, for readers of the page. */
+  readonly label: string;
+  readonly listLabel: string;
+  readonly placeholder?: string;
+  readonly fitting: (typed: string) => readonly T[];
+  readonly choose: (choice: T) => void;
+  /** Where nothing fits. */
+  readonly empty: string;
+}
+
+export function ChoiceList<T extends Choice>(props: ChoiceListProps<T>): ReactNode {
+  const { label, listLabel, placeholder, fitting, choose, empty } = props;
+  const id = useId();
+  const [typed, setTyped] = useState('');
+  const [at, setAt] = useState(0);
+  const found = fitting(typed);
+  const pressed = (event: KeyboardEvent): void => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    if (step !== 0) {
+      event.preventDefault();
+      setAt((found.length + at + step) % Math.max(found.length, 1));
+    } else if (event.key === 'Enter' && found[at]) choose(found[at]);
+  };
+  return (
+    <div>
+      <div className={classes.field}>
+        <Icon name="search" size={18} />
+        <input
+          data-autofocus
+          role="combobox"
+          aria-expanded="true"
+          aria-controls={id}
+          aria-activedescendant={found[at] && `${id}-${at}`}
+          aria-label={label}
+          placeholder={placeholder}
+          value={typed}
+          onChange={(event) => {
+            setTyped(event.currentTarget.value);
+            setAt(0);
+          }}
+          onKeyDown={pressed}
+        />
+      </div>
+      <div id={id} role="listbox" aria-label={listLabel} className={classes.list}>
+        {found.map((each, index) => (
+          <button
+            key={each.key}
+            id={`${id}-${index}`}
+            type="button"
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === at}
+            className={classes.entry}
+            onMouseDown={(event) => event.preventDefault()}
+            onMouseMove={() => setAt(index)}
+            onClick={() => choose(each)}
+          >
+            <Icon name={each.icon} />
+            <span className={classes.label}>{each.label}</span>
+            {each.aside && <span className={classes.aside}>{each.aside}</span>}
+          </button>
+        ))}
+      </div>
+      {found.length === 0 && <p className={classes.empty}>{empty}</p>}
+    </div>
+  );
+}
