@@ -94,6 +94,12 @@ export class Emails extends Records {
     return this.#upload('import', to, messages, type, progress, sent);
   }
 
+  /** Makes the conversations of an account anew, from its e-mails: what is as it should be stays. */
+  async rethread(account: number): Promise<{ readonly conversations: number; readonly changed: number }> {
+    const asked = { method: 'POST' as const, query: { filterByTk: account } };
+    return (await this.transport.call<{ conversations: number; changed: number }>('accounts:rethread', asked)).data;
+  }
+
   /** The message as it came, byte by byte. */
   raw(email: number, sent: Sent = {}): Promise<Response> {
     return this.transport.send(`${this.path}:raw`, { ...sent, query: { filterByTk: email } });

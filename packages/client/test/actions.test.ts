@@ -133,6 +133,7 @@ async function everything(
     emails.moveTo([1], 'archive'),
     emails.flag([1], { read: true }),
     emails.import({ account: 1, mailbox: 'INBOX' }, blob),
+    emails.rethread(1),
     emails.raw(1),
     emails.image(1, 'https://example.com/a.png'),
     emails.export({ account: 1, mailbox: 'INBOX' }),

@@ -35,27 +35,32 @@ export interface Rights {
   mayLink(collection: string, relation: string): boolean;
 }
 
+export interface RoleDocument {
+  /** With the fields that the role is shown. */
+  readonly collections: readonly Collection[];
+  /** With those too that it may give and is not shown. */
+  readonly forms: readonly Collection[];
+  readonly rights: Rights;
+}
+
 /** The collections of which a document shows records, and what it says may be done. */
-export function readDocument(document: DocumentPart): { collections: Collection[]; rights: Rights } {
+export function readDocument(document: DocumentPart): RoleDocument {
   const { tags = [], components } = document;
   const { schemas } = components;
   const rights = rightsOf(document);
   const names = new Set(Object.keys(schemas).flatMap((each) => /^(\w+)\.(?:record|listed)$/.exec(each)?.[1] ?? []));
-  const collections = [...names].map((name) => {
+  const collectionOf = (name: string, given: boolean): Collection => {
     const shown = { ...schemas[`${name}.listed`]?.properties, ...schemas[`${name}.record`]?.properties };
-    const written = schemas[`${name}.create`];
-    const all = { ...shown, ...written?.properties, ...shown }; // what is shown says more of its type than what is taken
-    const fields = Object.entries(all).map(([field, schema]) =>
-      fieldOf(field, schema, written?.required?.includes(field) ?? false),
-    );
-    const description = tags.find((tag) => tag.name === name)?.description;
-    const options = {
-      paranoid: rights.may(name, 'restore'),
-      logging: rights.may(name, 'history'),
-    };
-    return { name, title: description ?? null, description: null, fields: linked(fields), options };
-  });
-  return { collections, rights };
+    const written = ['update', 'create'].map((action) => (given && schemas[`${name}.${action}`]?.properties) || {});
+    const all = { ...shown, ...written[0], ...written[1], ...shown }; // what is shown says more of its type than what is taken
+    const required = schemas[`${name}.create`]?.required ?? [];
+    const fields = Object.entries(all).map(([field, schema]) => fieldOf(field, schema, required.includes(field)));
+    const title = tags.find((tag) => tag.name === name)?.description ?? null;
+    const options = { paranoid: rights.may(name, 'restore'), logging: rights.may(name, 'history') };
+    return { name, title, description: null, fields: linked(fields), options };
+  };
+  const every = (given: boolean): Collection[] => [...names].map((name) => collectionOf(name, given));
+  return { collections: every(false), forms: every(true), rights };
 }
 
 function rightsOf({ paths, components: { schemas } }: DocumentPart): Rights {

@@ -11,6 +11,8 @@ export interface Schema extends Rights {
   /** As the role sees their records, by what people call them. */
   readonly collections: readonly Collection[];
   readonly byName: ReadonlyMap<string, Collection>;
+  /** With the fields that the role may give and does not see: what forms ask for. */
+  readonly forms: ReadonlyMap<string, Collection>;
   /** As they are defined, also what the role sees no records of; those it sees, where it may read no definitions. */
   readonly definitions: ReadonlyMap<string, Collection>;
   /** Whether definitions may be read. */
@@ -43,16 +45,28 @@ const nothing = (): boolean => false;
 async function readSchema(client: Client, role: string): Promise<Schema> {
   if (role === 'admin') {
     const defined = await client.collections.list();
-    return { ...everything, ...listed(defined), definitions: named(defined), configures: true };
+    return { ...everything, ...listed(defined), forms: named(defined), definitions: named(defined), configures: true };
   }
   const document = (await (await client.send('docs:openapi')).json()) as DocumentPart;
-  const { collections, rights } = readDocument(document);
+  const { collections, forms, rights } = readDocument(document);
   if (!rights.may('collections', 'list'))
-    return { ...rights, ...listed(collections), definitions: named(collections), configures: false };
+    return {
+      ...rights,
+      ...listed(collections),
+      forms: named(forms),
+      definitions: named(collections),
+      configures: false,
+    };
   const defined = await client.collections.list();
-  const seen = named(collections);
-  const shown = defined.map((each) => asSeen(each, seen.get(each.name)));
-  return { ...rights, ...listed(shown), definitions: named(defined), configures: true };
+  const seen = (by: ReadonlyMap<string, Collection>): Collection[] =>
+    defined.map((each) => asSeen(each, by.get(each.name)));
+  return {
+    ...rights,
+    ...listed(seen(named(collections))),
+    forms: named(seen(named(forms))),
+    definitions: named(defined),
+    configures: true,
+  };
 }
 
 /** A definition without the fields that the role does not see. */

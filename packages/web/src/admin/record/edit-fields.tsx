@@ -50,7 +50,7 @@ export function EditFields({ collection, schema, read, reload }: RecordBodyProps
     event.preventDefault();
     if (isReadable(draft) && dirty && !save.isPending) save.mutate(base.etag);
   };
-  const fields = formFields(collection, false).filter(mayWrite);
+  const fields = formFields(schema.forms.get(collection.name) ?? collection, false).filter(mayWrite);
   return (
     <form onSubmit={submit} noValidate>
       <Stack>
@@ -142,10 +142,11 @@ function Conflict({ takeTheirs, saveMine }: { takeTheirs: () => void; saveMine: 
 
 /** What stands below the form: what is not in it, the foreign keys of relations aside. */
 function restOf(collection: Collection, fields: readonly Field[]): Field[] {
+  const names = new Set(fields.map((field) => field.name));
   const many = new Set(['hasMany', 'belongsToMany']);
   return collection.fields.filter(
     (field) =>
-      !fields.includes(field) && !many.has(field.type) && field.type !== 'password' && !isForeign(collection, field),
+      !names.has(field.name) && !many.has(field.type) && field.type !== 'password' && !isForeign(collection, field),
   );
 }
 

@@ -62,7 +62,7 @@ function NewRecordForm({ collection, schema }: Omit<NewRecordProps, 'above'>): R
     if (create.error) renewKey(crypto.randomUUID());
     change(...given);
   };
-  const fields = formFields(collection, true).filter((field) =>
+  const fields = formFields(schema.forms.get(collection.name) ?? collection, true).filter((field) =>
     schema.mayWrite(collection.name, 'create', writtenName(field)),
   );
   return (

@@ -29,7 +29,7 @@ export function BulkBar({ collection, schema, rows, selected, clear, trash, read
   const client = useClient();
   const [editing, setEditing] = useState(false);
   const keys = [...selected];
-  const fields = collection.fields.filter(
+  const fields = (schema.forms.get(collection.name) ?? collection).fields.filter(
     (each) =>
       !each.readOnly &&
       !each.primaryKey &&

@@ -125,7 +125,12 @@ export function Grid(props: GridProps): ReactNode {
     const page = Math.max(1, Math.floor((scroller.current.clientHeight - rowHeight) / rowHeight) - 1);
     const to = destination(event, active, { count, columns: fields.length, page });
     if (to) goTo(to);
-    else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && row) props.open(row);
+    else if (
+      event.key === 'Enter' &&
+      row &&
+      (event.ctrlKey || event.metaKey || !props.editable(fields[active.column]!))
+    )
+      props.open(row);
     else if (event.key === 'Enter' || event.key === 'F2') edit(active);
     else if (event.key === ' ' && row) toggle(row);
     else if (event.key === 'Delete' && row) clear(row);

@@ -191,7 +191,7 @@ export const data = {
     resize: (field: string) => `Width of ${field}`,
     grid: (collection: string) => `Records of ${collection}`,
     gridHint:
-      'Arrow keys move, Enter edits, Delete empties, Space selects, Ctrl C copies, Ctrl Enter opens the record.',
+      'Arrow keys move, Enter edits, or opens the record where a cell may not be edited, Delete empties, Space selects, Ctrl C copies, Ctrl Enter opens the record.',
     cleared: (field: string) => `${field} is emptied.`,
     copied: (n: number) => (n === 1 ? '1 record copied.' : `${n.toLocaleString('en')} records copied.`),
     tooMany: (n: number) => `The first ${n.toLocaleString('en')} are shown. Filter or search for the others.`,
