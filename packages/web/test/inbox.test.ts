@@ -158,7 +158,13 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await text('Not with this role.').waitFor();
       await row('Spring sale').locator('button[aria-pressed=false]').waitFor({ state: 'attached' });
       await page.unroute('**/api/emails:batchUpdate*');
-      await page.getByRole('button', { name: 'Dismiss' }).last().click();
+      await page.getByRole('button', { name: 'Why?' }).click();
+      await page
+        .getByRole('dialog', { name: 'Your role does not allow this' })
+        .getByText('You act as editor')
+        .waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
     });
 
     once('search takes operators, and says what it cannot read', long, async () => {

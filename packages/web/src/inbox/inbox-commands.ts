@@ -5,6 +5,9 @@ import { type InboxTexts, useInboxTexts } from '../ui/i18n/inbox-texts.ts';
 import type { IconName } from '../ui/icon.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { useKeys } from './keys.ts';
+import type { MailRights } from './rights.ts';
+import type { Cursor } from './use-cursor.ts';
+import type { MailCommands } from './use-mail-commands.ts';
 
 export interface InboxCommand {
   /** What the palette calls it; null for steps that only keys make. */
@@ -15,6 +18,41 @@ export interface InboxCommand {
   /** The role may; unless told, everybody may. */
   readonly allowed?: boolean;
   readonly run: () => void;
+}
+
+/** What the keys of the inbox set off. */
+export interface InboxActs {
+  readonly mail: MailCommands;
+  readonly cursor: Cursor;
+  readonly compose: () => void;
+  readonly answer: (kind: 'reply' | 'replyAll' | 'forward') => () => void;
+  readonly move: () => void;
+  readonly search: () => void;
+  readonly help: () => void;
+  readonly select: () => void;
+}
+
+export function inboxCommands(acts: InboxActs, { mark, move, destroy, write }: MailRights): readonly InboxCommand[] {
+  const { mail, cursor, answer } = acts;
+  return [
+    { name: 'compose', icon: 'edit', keys: ['c'], allowed: write, run: acts.compose },
+    { name: 'reply', icon: 'reply', keys: ['r'], allowed: write, run: answer('reply') },
+    { name: 'replyAll', icon: 'replyAll', keys: ['a'], allowed: write, run: answer('replyAll') },
+    { name: 'forward', icon: 'forward', keys: ['f'], allowed: write, run: answer('forward') },
+    { name: 'archive', icon: 'archive', keys: ['e'], allowed: move, run: mail.archive },
+    { name: 'trash', icon: 'trash', keys: ['#', 'Delete'], allowed: destroy, run: mail.trash },
+    { name: 'unread', icon: 'mail', keys: ['u'], allowed: mark, run: mail.toggleRead },
+    { name: 'star', icon: 'star', keys: ['s'], allowed: mark, run: () => mail.toggleStar() },
+    { name: 'move', icon: 'folder', keys: ['m'], allowed: move, run: acts.move },
+    { name: 'search', icon: 'search', keys: ['/'], run: acts.search },
+    { name: 'help', icon: 'info', keys: ['?'], run: acts.help },
+    { name: null, icon: 'arrowDown', keys: ['j'], run: () => cursor.step(1) },
+    { name: null, icon: 'arrowUp', keys: ['k'], run: () => cursor.step(-1) },
+    { name: null, icon: 'mail', keys: ['Enter', 'o'], run: cursor.openAt },
+    { name: null, icon: 'check', keys: ['x'], run: acts.select },
+    { name: null, icon: 'history', keys: ['z'], run: () => mail.actions.undo() },
+    { name: null, icon: 'x', keys: ['Escape'], run: cursor.back },
+  ];
 }
 
 /** Keys do what they stand for, or say that the role may not; the palette offers what the role may. */

@@ -14,7 +14,7 @@ import type { Beginning } from './compose/draft-session.ts';
 import { useWriting } from './compose/use-writing.ts';
 import { useOpenThread } from './data-mail.ts';
 import { FolderPane } from './folders/folder-pane.tsx';
-import { useInboxCommands } from './inbox-commands.ts';
+import { type InboxActs, inboxCommands, useInboxCommands } from './inbox-commands.ts';
 import classes from './inbox-page.module.css';
 import { folderShown, type Shown } from './inbox-search.ts';
 import { KeyHelp } from './key-help.tsx';
@@ -23,7 +23,7 @@ import type { Account, Conversation } from './mail.ts';
 import { MovePicker } from './move-picker.tsx';
 import { PageActions } from './page-actions.tsx';
 import { noRights, useMailRights } from './rights.ts';
-import { ThreadPane } from './thread/thread-pane.tsx';
+import { type ThreadCommands, ThreadPane } from './thread/thread-pane.tsx';
 import { useConversationList } from './use-conversation-list.ts';
 import { useCursor } from './use-cursor.ts';
 import { useInboxAddress } from './use-inbox-address.ts';
@@ -66,27 +66,17 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
     void writing.begin(beginning);
     if ('conversation' in beginning) address.open(beginning.conversation);
   };
-  const search = (): void => searchField.current?.focus();
-  const { mark, move: mayMove, destroy, write } = rights;
-  useInboxCommands([
-    { name: 'compose', icon: 'edit', keys: ['c'], allowed: write, run: compose },
-    { name: 'reply', icon: 'reply', keys: ['r'], allowed: write, run: answer('reply') },
-    { name: 'replyAll', icon: 'replyAll', keys: ['a'], allowed: write, run: answer('replyAll') },
-    { name: 'forward', icon: 'forward', keys: ['f'], allowed: write, run: answer('forward') },
-    { name: 'archive', icon: 'archive', keys: ['e'], allowed: mayMove, run: commands.archive },
-    { name: 'trash', icon: 'trash', keys: ['#', 'Delete'], allowed: destroy, run: commands.trash },
-    { name: 'unread', icon: 'mail', keys: ['u'], allowed: mark, run: commands.toggleRead },
-    { name: 'star', icon: 'star', keys: ['s'], allowed: mark, run: () => commands.toggleStar() },
-    { name: 'move', icon: 'folder', keys: ['m'], allowed: mayMove, run: move.open },
-    { name: 'search', icon: 'search', keys: ['/'], run: search },
-    { name: 'help', icon: 'info', keys: ['?'], run: help.open },
-    { name: null, icon: 'arrowDown', keys: ['j'], run: () => cursor.step(1) },
-    { name: null, icon: 'arrowUp', keys: ['k'], run: () => cursor.step(-1) },
-    { name: null, icon: 'mail', keys: ['Enter', 'o'], run: cursor.openAt },
-    { name: null, icon: 'check', keys: ['x'], run: () => toggleAt(opened ?? cursor.at, selection.toggle) },
-    { name: null, icon: 'history', keys: ['z'], run: () => commands.actions.undo() },
-    { name: null, icon: 'x', keys: ['Escape'], run: cursor.back },
-  ]);
+  const acts = {
+    mail: commands,
+    cursor,
+    compose,
+    answer,
+    move: move.open,
+    search: () => searchField.current?.focus(),
+    help: help.open,
+    select: () => toggleAt(opened ?? cursor.at, selection.toggle),
+  };
+  useInboxCommands(inboxCommands(acts, rights));
 
   const inThread = writing.conversation !== null && writing.conversation === opened;
   const composer = writing.message && (
@@ -104,7 +94,11 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
       filled
       title={title}
       actions={
-        <PageActions {...{ shown, show, accounts, narrow, searchField, compose }} help={help.open} mayWrite={write} />
+        <PageActions
+          {...{ shown, show, accounts, narrow, searchField, compose }}
+          help={help.open}
+          mayWrite={rights.write}
+        />
       }
     >
       <div className={classes.panes} data-thread={opened !== null || undefined}>
@@ -119,33 +113,23 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
             move={move.open}
           />
         )}
-        {(!narrow || opened !== null) && (
+        {opened === null && !narrow && (
           <div className={classes.thread}>
-            {opened === null ? (
-              <Empty icon="mail" title={t.empty.choose} text={t.empty.chooseText} />
-            ) : (
-              <ThreadPane
-                key={opened}
-                id={opened}
-                actions={commands.actions}
-                rights={rights}
-                writing={inThread}
-                writeOn={(email) => void writing.begin({ kind: 'draft', email: email.id, conversation: opened })}
-                below={() => inThread && composer}
-                commands={{
-                  close: cursor.back,
-                  archive: commands.archive,
-                  trash: commands.trash,
-                  move: move.open,
-                  unread: commands.toggleRead,
-                  reply: answer('reply'),
-                  replyAll: answer('replyAll'),
-                  forward: answer('forward'),
-                  next: () => cursor.step(1),
-                  previous: () => cursor.step(-1),
-                }}
-              />
-            )}
+            <Empty icon="mail" title={t.empty.choose} text={t.empty.chooseText} />
+          </div>
+        )}
+        {opened !== null && (
+          <div className={classes.thread}>
+            <ThreadPane
+              key={opened}
+              id={opened}
+              actions={commands.actions}
+              rights={rights}
+              writing={inThread}
+              writeOn={(email) => void writing.begin({ kind: 'draft', email: email.id, conversation: opened })}
+              below={() => inThread && composer}
+              commands={threadCommands(acts)}
+            />
           </div>
         )}
       </div>
@@ -161,6 +145,22 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
       <ExplainHost />
     </Page>
   );
+}
+
+/** What the buttons above a conversation do. */
+function threadCommands({ mail, cursor, answer, move }: InboxActs): ThreadCommands {
+  return {
+    close: cursor.back,
+    archive: mail.archive,
+    trash: mail.trash,
+    move,
+    unread: mail.toggleRead,
+    reply: answer('reply'),
+    replyAll: answer('replyAll'),
+    forward: answer('forward'),
+    next: () => cursor.step(1),
+    previous: () => cursor.step(-1),
+  };
 }
 
 function toggleAt(id: number | null, toggle: (id: number) => void): void {

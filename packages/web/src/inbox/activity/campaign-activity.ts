@@ -3,6 +3,7 @@ import type { Event } from '@tablinum/client';
 import { useSyncExternalStore } from 'react';
 import { useLive } from '../../data/live.ts';
 import { useScope } from '../../data/queries.ts';
+import { useToken } from '../../data/session.ts';
 
 export interface Activity {
   readonly cursor: string;
@@ -33,7 +34,9 @@ function note(key: string, activity: Activity): void {
 
 /** Listens while it is used; roles that may not hear of campaigns get an empty list. */
 export function useCampaignActivity(): readonly Activity[] {
-  const key = JSON.stringify(useScope());
+  const [application, role] = useScope();
+  // Another login begins with nothing.
+  const key = JSON.stringify([application, role, useToken(application)]);
   useLive(
     'campaign',
     (event) => note(key, activityOf(event)),

@@ -189,7 +189,6 @@ export class DraftSession {
 
   /** Nothing of it stays. */
   async discard(): Promise<void> {
-    clearTimeout(this.#timer);
     this.#over = true;
     await this.#queue;
     if (this.#state.conflict?.kind !== 'gone') await this.#draft.destroy();
@@ -242,12 +241,11 @@ export class DraftSession {
    */
   async #lookAgain(written: Written, stale: boolean): Promise<boolean> {
     const now = await this.#draft.look().catch(() => undefined);
-    if (now === undefined) return false;
     if (now === null) {
       this.#become({ conflict: { kind: 'gone' }, saving: 'soon', error: null });
       return false;
     }
-    if (!stale) return false;
+    if (!now || !stale) return false;
     const { theirs, version } = now;
     if (saysTheSame(theirs, this.#draft.told) || saysTheSame(theirs, written)) {
       this.#draft.goOnFrom(version, theirs);

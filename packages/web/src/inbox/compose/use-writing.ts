@@ -2,6 +2,7 @@ import { useEffect } from 'react';
 import { clientOf } from '../../data/application.tsx';
 import { messageOf } from '../../data/problem.tsx';
 import { leaveIfOver, useCheck, useScope } from '../../data/queries.ts';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { toast } from '../../ui/toasts.tsx';
 import type { Account } from '../mail.ts';
 import { type Beginning, DraftSession } from './draft-session.ts';
@@ -24,6 +25,7 @@ let begun = 0;
 export function useWriting(accounts: readonly Account[]): Writing {
   const [application] = useScope();
   const { data: check } = useCheck();
+  const t = useInboxTexts();
   const open = useOpenMessage(application);
   const isOthers = open !== null && check !== undefined && open.writer !== check.id;
   useEffect(() => {
@@ -34,7 +36,7 @@ export function useWriting(accounts: readonly Account[]): Writing {
     const before = openMessage(application);
     if (before && !(await before.session.close())) {
       const { error } = before.session.snapshot();
-      if (error) toast(messageOf(error), { failed: true });
+      toast(error ? messageOf(error) : t.compose.unsaved, { failed: true });
       return;
     }
     const signatures = new Map(accounts.flatMap(({ id, signature }) => (signature ? [[id, signature] as const] : [])));

@@ -164,6 +164,7 @@ export const inbox = {
     discard: 'Discard the draft',
     close: 'Close, and keep the draft',
     saving: 'Saving…',
+    unsaved: 'The message that you write is not saved yet.',
     saved: 'Draft saved',
     goOn: 'Write on',
     conflict: {
