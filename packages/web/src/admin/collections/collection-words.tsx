@@ -58,7 +58,7 @@ export function CollectionWords({ collection }: { collection: Collection }): Rea
             error={save.error instanceof Failure ? save.error.details['options.indexes'] : undefined}
           />
           <Text size="sm" c="dimmed">
-            {kept.map((name) => t.data.definition.optionNames[name]).join(' · ')} {t.data.definition.optionsFixed}
+            {[...kept.map((name) => t.data.definition.optionNames[name]), t.data.definition.optionsFixed].join(' · ')}
           </Text>
           <FormProblem error={save.error} />
           <Group>

@@ -132,7 +132,7 @@ function OptionBadges({ field }: { field: Field }): ReactNode {
     field.required && t.types.options.required,
     field.unique && t.types.options.unique,
     field.enum?.slice(0, 4).join(', '),
-    field.onDelete && t.types.onDelete[field.onDelete],
+    field.onDelete && t.types.whenDeleted(t.types.onDelete[field.onDelete]),
   ].filter((each) => typeof each === 'string');
   return (
     <Group gap={4}>

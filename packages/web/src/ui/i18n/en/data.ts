@@ -138,7 +138,8 @@ export const data = {
       defaultValue: 'JSON, or plain text.',
       uiSchema: 'Such as {"title": "Price", "x-component": "Input"}. Kept for programs.',
     } as Readonly<Record<string, string>>,
-    onDelete: { setNull: 'Empty the link', cascade: 'Delete along', restrict: 'Refuse' },
+    onDelete: { setNull: 'Empty the link', cascade: 'Delete along', restrict: 'Refuse to delete' },
+    whenDeleted: (what: string) => `If its target goes: ${what.toLowerCase()}`,
   },
   indexes: {
     title: 'Indexes over several fields',
