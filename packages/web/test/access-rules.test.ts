@@ -8,7 +8,7 @@ import { keyState } from '../src/admin/keys/key-state.ts';
 import { grantableActions, presets } from '../src/admin/roles/actions.ts';
 import { decidedFor, type Resource, type Ruled } from '../src/admin/roles/decision.ts';
 import { ruleOperations } from '../src/admin/roles/save-rule.ts';
-import { en } from '../src/ui/i18n/en.ts';
+import { access } from '../src/ui/i18n/en/access.ts';
 
 const rule = (id: number, resource: string, ...actions: string[]): Permission => ({
   id,
@@ -24,7 +24,7 @@ const users: Resource = { name: 'users', kind: 'system' };
 
 test('the matrix offers what the server grants, and has words for it', () => {
   expect([...grantableActions].sort()).toEqual([...serverActions].sort());
-  for (const action of [...serverActions, '*']) expect(en.access.actionNames[action], action).toBeTruthy();
+  for (const action of [...serverActions, '*']) expect(access.actionNames[action], action).toBeTruthy();
   for (const preset of Object.values(presets)) for (const action of preset) expect(serverActions).toContain(action);
 });
 

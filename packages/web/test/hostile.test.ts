@@ -113,10 +113,11 @@ describe.skipIf(chromium === null)('pages under attack', () => {
   });
 
   test('an edit that is refused goes back alone: another one of the row stays', long, async () => {
+    const { promise: looked, resolve: release } = Promise.withResolvers<void>();
     await page.route('**/api/posts:update*', async (route) => {
       const first = route.request().postData()?.includes('title') ?? false;
       if (!first) return route.continue();
-      await new Promise((resolve) => setTimeout(resolve, 400));
+      await looked;
       const body = {
         error: 'Validation Error',
         code: 'VALUE_INVALID',
@@ -132,6 +133,8 @@ describe.skipIf(chromium === null)('pages under attack', () => {
     await page.keyboard.type('Köln');
     await page.keyboard.press('Enter');
     await cell('Refused').waitFor();
+    await cell('Köln').waitFor();
+    release();
     await page.getByText('That title is taken.').waitFor();
     await cell('Two').waitFor();
     await cell('Köln').waitFor();

@@ -13,7 +13,7 @@ interface PagerProps {
 
 /** Steps through a long list page by page; on a single page it tells the number alone. */
 export function Pager({ page, totalPage, count, go }: PagerProps): ReactNode {
-  const t = useTexts().access;
+  const t = useTexts().common.pager;
   return (
     <Group justify="space-between" component="nav" aria-label={t.pages}>
       <Text size="sm" c="dimmed" className="tabular">

@@ -4,6 +4,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
 import { Section } from '../../data/section.tsx';
 import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { mainName } from './application-parts.tsx';
@@ -11,7 +12,8 @@ import { mainName } from './application-parts.tsx';
 /** What people call an application, and how it is run. */
 export function ApplicationDetails({ application }: { application: Application }): ReactNode {
   const t = useTexts();
-  const words = t.access.applications;
+  const access = useAccessTexts();
+  const words = access.applications;
   const { name, displayName, description, options } = application;
   const [values, setValues] = useState({
     displayName: displayName ?? '',
@@ -28,7 +30,7 @@ export function ApplicationDetails({ application }: { application: Application }
         ...(name !== mainName && { options: { ...options, autoStart: values.autoStart, metadata: metadata ?? {} } }),
       }),
     changes: ['applications'],
-    done: () => toast(t.access.saved),
+    done: () => toast(access.saved),
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();

@@ -12,6 +12,7 @@ import { session } from '../../data/session.ts';
 import { useAct } from '../../data/use-write.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { Facts } from '../../ui/facts.tsx';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
@@ -34,7 +35,7 @@ type Shown = Application &
 
 /** One application: whether it runs, why not, and its end. */
 export function ApplicationPage(): ReactNode {
-  const t = useTexts().access.applications;
+  const t = useAccessTexts().applications;
   const app = useApplication();
   const { application: name = '' } = useParams({ strict: false });
   const shown = useAsked(
@@ -60,7 +61,7 @@ export function ApplicationPage(): ReactNode {
 }
 
 function Actions({ application: { name, status } }: { application: Application }): ReactNode {
-  const t = useTexts().access.applications;
+  const t = useAccessTexts().applications;
   const may = useMay();
   const enter = useEnter();
   const start = useAct({
@@ -95,7 +96,7 @@ function Actions({ application: { name, status } }: { application: Application }
 }
 
 function Content({ application }: { application: Shown }): ReactNode {
-  const t = useTexts().access.applications;
+  const t = useAccessTexts().applications;
   return (
     <Stack gap="xl">
       {application.name === mainName && <Text c="dimmed">{t.mainNote}</Text>}
@@ -121,7 +122,7 @@ function Content({ application }: { application: Shown }): ReactNode {
 }
 
 function Errors({ application: { errorLog } }: { application: Shown }): ReactNode {
-  const t = useTexts().access.applications;
+  const t = useAccessTexts().applications;
   return (
     <Section title={t.errors}>
       {errorLog.length === 0 ? (
@@ -144,7 +145,8 @@ function Errors({ application: { errorLog } }: { application: Shown }): ReactNod
 
 function Destroy({ name }: { name: string }): ReactNode {
   const t = useTexts();
-  const { destroyTitle, destroyText, destroyed, destroy: act } = t.access.applications;
+  const access = useAccessTexts();
+  const { destroyTitle, destroyText, destroyed, destroy: act } = access.applications;
   const app = useApplication();
   const navigate = useNavigate();
   const destroy = useAct({

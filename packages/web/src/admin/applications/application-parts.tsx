@@ -6,7 +6,7 @@ import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { session } from '../../data/session.ts';
 import { useAct } from '../../data/use-write.ts';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { ButtonLink } from '../../ui/links.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { StateBadge } from '../access/badges.tsx';
@@ -14,7 +14,7 @@ import { StateBadge } from '../access/badges.tsx';
 export const mainName = 'main';
 
 export function ApplicationStatus({ status }: Pick<Application, 'status'>): ReactNode {
-  const { statuses } = useTexts().access.applications;
+  const { statuses } = useAccessTexts().applications;
   const tone = ({ running: 'good', stopped: 'plain', starting: 'careful', failed: 'bad' } as const)[status];
   return <StateBadge tone={tone}>{statuses[status] ?? status}</StateBadge>;
 }
@@ -36,7 +36,7 @@ export function useEnter(): (name: string) => Promise<void> {
 
 /** Elsewhere than in main there is nothing to manage. */
 export function InMainOnly({ children }: { children?: ReactNode }): ReactNode {
-  const t = useTexts().access.applications;
+  const t = useAccessTexts().applications;
   if (useApplication() === mainName) return children;
   return (
     <Empty icon="apps" title={t.mainOnly}>

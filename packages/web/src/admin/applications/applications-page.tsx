@@ -8,6 +8,7 @@ import { FormProblem } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
 import { useMay } from '../../data/schema.ts';
 import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { Moment } from '../../ui/moment.tsx';
@@ -17,7 +18,7 @@ import { ApplicationStatus, InMainOnly, mainName, useEnter } from './application
 
 /** The applications of this server, managed in main. */
 export function ApplicationsPage(): ReactNode {
-  const t = useTexts().access.applications;
+  const t = useAccessTexts().applications;
   if (useApplication() === mainName) return <Applications />;
   return (
     <Page title={t.title} description={t.description}>
@@ -28,7 +29,8 @@ export function ApplicationsPage(): ReactNode {
 
 function Applications(): ReactNode {
   const t = useTexts();
-  const words = t.access.applications;
+  const access = useAccessTexts();
+  const words = access.applications;
   const app = useApplication();
   const may = useMay();
   const enter = useEnter();
@@ -80,7 +82,8 @@ function Applications(): ReactNode {
 
 function NewApplication({ cancel }: { cancel: () => void }): ReactNode {
   const t = useTexts();
-  const words = t.access.applications;
+  const access = useAccessTexts();
+  const words = access.applications;
   const app = useApplication();
   const navigate = useNavigate();
   const [values, setValues] = useState({ name: '', displayName: '', description: '', autoStart: false });

@@ -6,6 +6,7 @@ import { useAsked } from '../../data/queries.ts';
 import { useMay } from '../../data/schema.ts';
 import { useWrite } from '../../data/use-write.ts';
 import { Facts } from '../../ui/facts.tsx';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
@@ -26,7 +27,7 @@ interface SearchProps {
 
 /** Who did what: found by person, action, outcome and time. */
 export function AuditPage(): ReactNode {
-  const t = useTexts().access.audit;
+  const t = useAccessTexts().audit;
   const may = useMay();
   const [search, go] = useListSearch<AuditSearch>();
   const { entry, page = 1, ...asked } = search;
@@ -99,7 +100,8 @@ export function AuditPage(): ReactNode {
 
 function Verdict({ report }: { report: JournalReport }): ReactNode {
   const t = useTexts();
-  const { valid, invalid } = t.access.audit;
+  const access = useAccessTexts();
+  const { valid, invalid } = access.audit;
   return (
     <Alert
       color={report.valid ? 'green' : 'red'}
@@ -113,7 +115,7 @@ function Verdict({ report }: { report: JournalReport }): ReactNode {
 }
 
 function Filters({ search, go }: SearchProps): ReactNode {
-  const t = useTexts().access.audit;
+  const t = useAccessTexts().audit;
   return (
     <Group gap="xs" align="flex-end">
       <SearchInput
@@ -158,7 +160,7 @@ function Filters({ search, go }: SearchProps): ReactNode {
 }
 
 function Outcome({ entry: { outcome, code, count } }: { entry: AuditEntry }): ReactNode {
-  const { outcomes } = useTexts().access.audit;
+  const { outcomes } = useAccessTexts().audit;
   return (
     <Group gap={6} wrap="nowrap">
       <StateBadge tone={outcome === 'done' ? 'good' : 'bad'}>{outcomes[outcome] ?? outcome}</StateBadge>
@@ -169,7 +171,7 @@ function Outcome({ entry: { outcome, code, count } }: { entry: AuditEntry }): Re
 }
 
 function Entry({ id }: { id: number }): ReactNode {
-  const t = useTexts().access.audit;
+  const t = useAccessTexts().audit;
   const entry = useAsked(['audit', 'one', id], (client, signal) =>
     client.records<AuditEntry>('audit').get(id, {}, { signal }),
   );

@@ -10,6 +10,7 @@ import { Section } from '../../data/section.tsx';
 import { detailsOf, orNull, useAct, useWrite } from '../../data/use-write.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { Facts } from '../../ui/facts.tsx';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
@@ -23,7 +24,7 @@ import { keyState } from './key-state.ts';
 
 /** One key: what it is used for, its successor, its end. */
 export function KeyPage(): ReactNode {
-  const t = useTexts().access.keys;
+  const t = useAccessTexts().keys;
   const app = useApplication();
   const { key: id = '' } = useParams({ strict: false });
   const key = useAsked(['apiKeys', 'one', id], (client, signal) =>
@@ -76,7 +77,7 @@ export function KeyPage(): ReactNode {
 }
 
 function Actions({ apiKey, rotate }: { apiKey: ApiKey; rotate: () => void }): ReactNode {
-  const t = useTexts().access.keys;
+  const t = useAccessTexts().keys;
   const app = useApplication();
   const navigate = useNavigate();
   const may = useMay();
@@ -109,7 +110,7 @@ function Actions({ apiKey, rotate }: { apiKey: ApiKey; rotate: () => void }): Re
 }
 
 function About({ apiKey }: { apiKey: ApiKey }): ReactNode {
-  const { keys: t, never, saved } = useTexts().access;
+  const { keys: t, never, saved } = useAccessTexts();
   const app = useApplication();
   const [name, setName] = useState(apiKey.name ?? '');
   const rename = useWrite({
@@ -159,7 +160,7 @@ function About({ apiKey }: { apiKey: ApiKey }): ReactNode {
 }
 
 function Usage({ apiKey }: { apiKey: ApiKey }): ReactNode {
-  const t = useTexts().access.keys;
+  const t = useAccessTexts().keys;
   const use = useAsked(
     ['apiKeys', 'stats', apiKey.id],
     async (client, signal) =>
@@ -177,7 +178,8 @@ function Usage({ apiKey }: { apiKey: ApiKey }): ReactNode {
 
 function UseCharts({ use }: { use: KeyUse }): ReactNode {
   const t = useTexts();
-  const words = t.access.keys;
+  const access = useAccessTexts();
+  const words = access.keys;
   const most = Math.max(1, ...use.endpoints.map((each) => each.requests));
   return (
     <Stack>
@@ -220,7 +222,8 @@ interface RotateProps {
 
 function Rotate({ apiKey, cancel, done }: RotateProps): ReactNode {
   const t = useTexts();
-  const words = t.access.keys;
+  const access = useAccessTexts();
+  const words = access.keys;
   const [values, setValues] = useState({ overlap: '1h', expiresIn: '' });
   const rotate = useWrite({
     write: (client) => {

@@ -2,14 +2,14 @@
 import { Autocomplete } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { StateBadge } from '../access/badges.tsx';
 import { ToldOnce } from '../access/told-once.tsx';
 import type { ApiKey, MadeKey } from '../access/wire.ts';
 import { keyState } from './key-state.ts';
 
 export function KeyStateBadge({ apiKey }: { apiKey: ApiKey }): ReactNode {
-  const { states } = useTexts().access.keys;
+  const { states } = useAccessTexts().keys;
   const state = keyState(apiKey);
   return (
     <StateBadge tone={({ active: 'good', soon: 'careful', over: 'bad' } as const)[state]}>{states[state]}</StateBadge>
@@ -35,7 +35,7 @@ export const overlaps = ['none', '1h', '24h', '7d'];
 
 /** The token of a key that was just made. */
 export function TokenDialog({ made, done }: { made: MadeKey | null; done: () => void }): ReactNode {
-  const t = useTexts().access.keys;
+  const t = useAccessTexts().keys;
   const application = useApplication();
   const app = application === 'main' ? '' : ` -H "X-App: ${application}"`;
   const code = `curl -H "Authorization: Bearer $KEY"${app} ${location.origin}/api/auth:check`;

@@ -5,6 +5,7 @@ import { ListPage } from '../../data/list-page.tsx';
 import { FormProblem } from '../../data/problem.tsx';
 import { useAsked, useCheck } from '../../data/queries.ts';
 import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { Moment } from '../../ui/moment.tsx';
@@ -14,7 +15,7 @@ import { KeyStateBadge, Lifetime, lifetimes, TokenDialog } from './key-parts.tsx
 
 /** The keys of programs, and the way to a new one, whose token is told once. */
 export function KeysPage(): ReactNode {
-  const { keys: t, never } = useTexts().access;
+  const { keys: t, never } = useAccessTexts();
   const app = useApplication();
   const [made, setMade] = useState<MadeKey | null>(null);
   const keys = useAsked(
@@ -69,7 +70,8 @@ export function KeysPage(): ReactNode {
 
 function NewKey({ cancel, done }: { cancel: () => void; done: (key: MadeKey) => void }): ReactNode {
   const t = useTexts();
-  const words = t.access.keys;
+  const access = useAccessTexts();
+  const words = access.keys;
   const { data: check } = useCheck();
   const { data: roles } = useRoles();
   const [values, setValues] = useState({ name: '', role: '', expiresIn: '30d' });

@@ -5,7 +5,7 @@ import { FormProblem } from '../../data/problem.tsx';
 import { titleOf, useSchema } from '../../data/schema.ts';
 import { Section } from '../../data/section.tsx';
 import { useWrite } from '../../data/use-write.ts';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import type { Permission } from '../access/wire.ts';
@@ -20,7 +20,7 @@ interface Explanation {
 
 /** Asks the server which rule decides, also for one record and one user. */
 export function Explain({ role }: { role: string }): ReactNode {
-  const t = useTexts().access;
+  const t = useAccessTexts();
   const { data: schema } = useSchema();
   const [asked, setAsked] = useState({ resource: '', action: 'list', record: '', user: '' });
   const explain = useWrite({
@@ -84,7 +84,7 @@ export function Explain({ role }: { role: string }): ReactNode {
 }
 
 function Verdict({ allowed, reason, permission }: Explanation): ReactNode {
-  const t = useTexts().access.explain;
+  const t = useAccessTexts().explain;
   const app = useApplication();
   return (
     <Alert

@@ -5,6 +5,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { Changeable } from '../../data/changeable.tsx';
 import { Asked } from '../../data/problem.tsx';
 import { type Schema, titleOf, useMay, useSchema } from '../../data/schema.ts';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import type { Permission, RoleWithPermissions } from '../access/wire.ts';
@@ -37,7 +38,7 @@ export function Matrix({ role, open }: MatrixProps): ReactNode {
 }
 
 function Rows({ role, open, schema }: MatrixProps & { schema: Schema }): ReactNode {
-  const t = useTexts().access.matrix;
+  const t = useAccessTexts().matrix;
   const search = useSearch({ strict: false }) as RoleSearch;
   const navigate = useNavigate();
   const may = useMay();
@@ -125,7 +126,7 @@ function Rows({ role, open, schema }: MatrixProps & { schema: Schema }): ReactNo
 }
 
 function RuleTitle({ role, row }: { role: RoleWithPermissions; row: Row }): ReactNode {
-  return useTexts().access.rule.title(role.title || role.name, row.title);
+  return useAccessTexts().rule.title(role.title || role.name, row.title);
 }
 
 /** All collections first, then each, then the words that rules name beside them. */
@@ -147,7 +148,7 @@ function rowNamed(rows: readonly Row[], name: string): Row {
 }
 
 function Head(): ReactNode {
-  const { matrix: t, actionNames } = useTexts().access;
+  const { matrix: t, actionNames } = useAccessTexts();
   return (
     <thead>
       <tr>
@@ -216,7 +217,7 @@ interface CellProps {
 }
 
 function Cell({ row, action, decided: { by, permission }, open }: CellProps): ReactNode {
-  const { matrix: t, actionNames } = useTexts().access;
+  const { matrix: t, actionNames } = useAccessTexts();
   const rows = permission?.filter != null;
   const fields = permission?.fields != null || permission?.exceptFields != null;
   const words = [t.state[by], rows && t.narrowedRows, fields && t.narrowedFields].filter(Boolean).join(', ');
@@ -231,7 +232,7 @@ function Cell({ row, action, decided: { by, permission }, open }: CellProps): Re
 }
 
 function Legend(): ReactNode {
-  const t = useTexts().access.matrix;
+  const t = useAccessTexts().matrix;
   const shown: readonly (readonly [DecidedBy, IconName, string])[] = [
     ['own', 'check', t.state.own],
     ['all', 'check', t.state.all],
@@ -256,6 +257,7 @@ function Legend(): ReactNode {
 /** Events of an application's own are granted by their first word. */
 function OtherName({ open }: { open: (name: string) => void }): ReactNode {
   const t = useTexts();
+  const access = useAccessTexts();
   const [asking, setAsking] = useState(false);
   const [name, setName] = useState('');
   const submit = (event: FormEvent): void => {
@@ -266,14 +268,14 @@ function OtherName({ open }: { open: (name: string) => void }): ReactNode {
   return (
     <>
       <Anchor component="button" type="button" size="sm" onClick={() => setAsking(true)}>
-        {t.access.matrix.addOther}
+        {access.matrix.addOther}
       </Anchor>
-      <Modal opened={asking} onClose={() => setAsking(false)} title={t.access.matrix.addOther}>
+      <Modal opened={asking} onClose={() => setAsking(false)} title={access.matrix.addOther}>
         <form onSubmit={submit}>
           <Stack>
             <TextInput
-              label={t.access.matrix.otherName}
-              description={t.access.matrix.otherHint}
+              label={access.matrix.otherName}
+              description={access.matrix.otherHint}
               value={name}
               onChange={(event) => setName(event.currentTarget.value)}
               pattern="[A-Za-z][A-Za-z0-9_]*"

@@ -10,6 +10,7 @@ import { useMay } from '../../data/schema.ts';
 import { Section } from '../../data/section.tsx';
 import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
 import { confirm } from '../../ui/confirm.tsx';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
@@ -29,7 +30,7 @@ interface Shown {
 
 /** One role: its words, its rules, and why it may do what. */
 export function RolePage(): ReactNode {
-  const t = useTexts().access.roles;
+  const t = useAccessTexts().roles;
   const app = useApplication();
   const { role: name = '' } = useParams({ strict: false });
   const shown = useAsked(['roles', 'one', name], async (client, signal): Promise<Shown> => {
@@ -53,7 +54,7 @@ export function RolePage(): ReactNode {
 }
 
 function RoleContent({ role, open }: Shown): ReactNode {
-  const t = useTexts().access;
+  const t = useAccessTexts();
   const may = useMay();
   return (
     <Stack gap="xl">
@@ -74,6 +75,7 @@ function RoleContent({ role, open }: Shown): ReactNode {
 
 function Details({ role }: { role: RoleWithPermissions }): ReactNode {
   const t = useTexts();
+  const access = useAccessTexts();
   const { title, description, allowConfigure, default: byDefault } = role;
   const [values, setValues] = useState({
     title: title ?? '',
@@ -90,7 +92,7 @@ function Details({ role }: { role: RoleWithPermissions }): ReactNode {
         ...(!role.builtIn && { allowConfigure: values.allowConfigure }),
       }),
     changes: ['roles'],
-    done: () => toast(t.access.saved),
+    done: () => toast(access.saved),
   });
   const problems = detailsOf(save.error);
   const submit = (event: FormEvent): void => {
@@ -98,12 +100,12 @@ function Details({ role }: { role: RoleWithPermissions }): ReactNode {
     save.mutate();
   };
   return (
-    <Section title={t.access.roles.details} needs={{ resource: 'roles', action: 'update' }}>
+    <Section title={access.roles.details} needs={{ resource: 'roles', action: 'update' }}>
       <form onSubmit={submit}>
         <Stack gap="sm" maw={520}>
-          {role.builtIn && <NameBadges names={[t.access.roles.builtIn]} />}
+          {role.builtIn && <NameBadges names={[access.roles.builtIn]} />}
           <TextInput
-            label={t.access.roles.roleTitle}
+            label={access.roles.roleTitle}
             value={values.title}
             onChange={(event) => setValues({ ...values, title: event.currentTarget.value })}
             error={problems['title']}
@@ -116,15 +118,15 @@ function Details({ role }: { role: RoleWithPermissions }): ReactNode {
             minRows={2}
           />
           <Switch
-            label={t.access.roles.configure}
-            description={t.access.roles.configureHint}
+            label={access.roles.configure}
+            description={access.roles.configureHint}
             checked={values.allowConfigure}
             onChange={(event) => setValues({ ...values, allowConfigure: event.currentTarget.checked })}
             disabled={role.builtIn}
           />
           <Switch
-            label={t.access.roles.byDefault}
-            description={t.access.roles.byDefaultHint}
+            label={access.roles.byDefault}
+            description={access.roles.byDefaultHint}
             checked={values.default}
             onChange={(event) => setValues({ ...values, default: event.currentTarget.checked })}
             error={problems['default']}
@@ -143,33 +145,34 @@ function Details({ role }: { role: RoleWithPermissions }): ReactNode {
 
 function Destroy({ role }: { role: RoleWithPermissions }): ReactNode {
   const t = useTexts();
+  const access = useAccessTexts();
   const app = useApplication();
   const navigate = useNavigate();
   const destroy = useWrite({
     write: (client) => client.records('roles').destroy(role.name),
     changes: ['roles'],
     done: async () => {
-      toast(t.access.roles.destroyed(role.name));
+      toast(access.roles.destroyed(role.name));
       await navigate({ to: '/a/$app/access/roles', params: { app } });
     },
   });
   const ask = async (): Promise<void> => {
-    const { destroyTitle, destroyText } = t.access.roles;
+    const { destroyTitle, destroyText } = access.roles;
     const sure = { title: destroyTitle(role.name), text: destroyText, act: t.common.destroy, danger: true };
     if (await confirm(sure)) destroy.mutate();
   };
   const held = destroy.error instanceof Failure && destroy.error.status === 409;
   return (
-    <DestroySection resource="roles" text={t.access.roles.dangerText} act={t.common.destroy} destroy={() => void ask()}>
+    <DestroySection resource="roles" text={access.roles.dangerText} act={t.common.destroy} destroy={() => void ask()}>
       {held ? (
-        <Alert color="yellow" variant="light" role="alert" icon={<Icon name="warning" />} title={t.access.roles.held}>
+        <Alert color="yellow" variant="light" role="alert" icon={<Icon name="warning" />} title={access.roles.held}>
           <Text size="sm">{destroy.error?.message}</Text>
           <Group mt="xs">
             <TextLink to="/a/$app/access/users" params={{ app }} search={{ role: role.name }}>
-              {t.access.roles.holders}
+              {access.roles.holders}
             </TextLink>
             <TextLink to="/a/$app/access/keys" params={{ app }}>
-              {t.access.roles.holdersKeys}
+              {access.roles.holdersKeys}
             </TextLink>
           </Group>
         </Alert>

@@ -5,6 +5,7 @@ import { useApplication } from '../../data/application.tsx';
 import { ListPage } from '../../data/list-page.tsx';
 import { FormProblem } from '../../data/problem.tsx';
 import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { useRoles } from '../access/access-queries.ts';
@@ -14,7 +15,8 @@ import type { Role } from '../access/wire.ts';
 /** Every role, and the way to a new one. */
 export function RolesPage(): ReactNode {
   const t = useTexts();
-  const { roles: words } = t.access;
+  const access = useAccessTexts();
+  const { roles: words } = access;
   const app = useApplication();
   const roles = useRoles();
   const badgesOf = (role: Role): string[] => [
@@ -57,6 +59,7 @@ export function RolesPage(): ReactNode {
 
 function NewRole({ cancel }: { cancel: () => void }): ReactNode {
   const t = useTexts();
+  const access = useAccessTexts();
   const app = useApplication();
   const navigate = useNavigate();
   const [values, setValues] = useState({ name: '', title: '', description: '' });
@@ -77,8 +80,8 @@ function NewRole({ cancel }: { cancel: () => void }): ReactNode {
     <form onSubmit={submit}>
       <Stack gap="sm">
         <TextInput
-          label={t.access.roles.name}
-          description={t.access.roles.nameHint}
+          label={access.roles.name}
+          description={access.roles.nameHint}
           value={values.name}
           onChange={(event) => setValues({ ...values, name: event.currentTarget.value })}
           error={problems['name']}
@@ -86,7 +89,7 @@ function NewRole({ cancel }: { cancel: () => void }): ReactNode {
           data-autofocus
         />
         <TextInput
-          label={t.access.roles.roleTitle}
+          label={access.roles.roleTitle}
           value={values.title}
           onChange={(event) => setValues({ ...values, title: event.currentTarget.value })}
           error={problems['title']}

@@ -5,6 +5,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
 import { titleOf } from '../../data/schema.ts';
 import { useWrite } from '../../data/use-write.ts';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import type { Permission } from '../access/wire.ts';
@@ -32,6 +33,7 @@ interface RuleFormProps {
 
 export function RuleForm({ ruled, role, resource, action, collection, done }: RuleFormProps): ReactNode {
   const t = useTexts();
+  const access = useAccessTexts();
   const present = ruleOf(ruled.own, resource.name, action);
   const [actions, setActions] = useState<readonly string[]>(present?.actions ?? firstActions(resource, action));
   const [fields, setFields] = useState(() => fieldChoice(present));
@@ -47,7 +49,7 @@ export function RuleForm({ ruled, role, resource, action, collection, done }: Ru
       ),
     changes: ['roles', 'why'],
     done: () => {
-      toast(t.access.saved);
+      toast(access.saved);
       done();
     },
   });
@@ -55,14 +57,14 @@ export function RuleForm({ ruled, role, resource, action, collection, done }: Ru
     write: (client) => client.records('permissions').destroy(present!.id),
     changes: ['roles', 'why'],
     done: () => {
-      toast(t.access.rule.removed);
+      toast(access.rule.removed);
       done();
     },
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const rows = collection ? filter.readWhole() : undefined;
-    const wrong = actions.length === 0 ? t.access.rule.noActions : rows === null ? t.access.rule.badFilter : null;
+    const wrong = actions.length === 0 ? access.rule.noActions : rows === null ? access.rule.badFilter : null;
     setProblem(wrong);
     if (wrong === null) save.mutate(rows ?? null);
   };
@@ -78,22 +80,22 @@ export function RuleForm({ ruled, role, resource, action, collection, done }: Ru
         {collection ? (
           <>
             <Stack gap="xs" component="section">
-              <Title order={3}>{t.access.rule.rows}</Title>
+              <Title order={3}>{access.rule.rows}</Title>
               <Text size="sm" c="dimmed">
-                {t.access.rule.rowsHint}
+                {access.rule.rowsHint}
               </Text>
-              <FilterEditor draft={filter} variables={variables} none={t.access.rule.rowsAll} />
+              <FilterEditor draft={filter} variables={variables} none={access.rule.rowsAll} />
             </Stack>
             <Fields choice={fields} change={setFields} collection={collection} />
           </>
         ) : (
           <Text size="sm" c="dimmed">
-            {resource.kind === 'all' ? t.access.rule.wideOnly : t.access.rule.noRecords}
+            {resource.kind === 'all' ? access.rule.wideOnly : access.rule.noRecords}
           </Text>
         )}
         {resource.kind !== 'all' && (
           <Text size="sm" c="dimmed">
-            {t.access.rule.inherited(t.access.matrix.state[inherited.by])}
+            {access.rule.inherited(access.matrix.state[inherited.by])}
           </Text>
         )}
         {problem && (
@@ -105,7 +107,7 @@ export function RuleForm({ ruled, role, resource, action, collection, done }: Ru
         <Group justify="space-between">
           {present ? (
             <Button variant="light" color="red" onClick={() => remove.mutate()} loading={remove.isPending}>
-              {t.access.rule.remove}
+              {access.rule.remove}
             </Button>
           ) : (
             <span />
@@ -115,7 +117,7 @@ export function RuleForm({ ruled, role, resource, action, collection, done }: Ru
               {t.common.cancel}
             </Button>
             <Button type="submit" loading={save.isPending}>
-              {t.access.rule.save}
+              {access.rule.save}
             </Button>
           </Group>
         </Group>
@@ -137,7 +139,7 @@ interface ActionsProps {
 }
 
 function Actions({ actions, change, resource }: ActionsProps): ReactNode {
-  const { rule: t, actionNames } = useTexts().access;
+  const { rule: t, actionNames } = useAccessTexts();
   const offered = resource.kind === 'word' ? ['publish'] : [...new Set([...recordActions, ...actions])];
   return (
     <Checkbox.Group
@@ -186,7 +188,7 @@ interface FieldsProps {
 }
 
 function Fields({ choice, change, collection }: FieldsProps): ReactNode {
-  const t = useTexts().access.rule;
+  const t = useAccessTexts().rule;
   const offered = collection.fields.filter((field) => field.type !== 'password');
   return (
     <Stack gap="xs" component="section">

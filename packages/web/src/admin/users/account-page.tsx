@@ -8,6 +8,7 @@ import { useSchema } from '../../data/schema.ts';
 import { Section } from '../../data/section.tsx';
 import { detailsOf, orNull, useAct, useWrite } from '../../data/use-write.ts';
 import { Facts } from '../../ui/facts.tsx';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
 import { Moment } from '../../ui/moment.tsx';
@@ -16,7 +17,7 @@ import { toast } from '../../ui/toasts.tsx';
 import { NameBadges, StateBadge } from '../access/badges.tsx';
 
 export function AccountPage(): ReactNode {
-  const t = useTexts().access.account;
+  const t = useAccessTexts().account;
   const check = useCheck();
   return (
     <Page title={t.title}>
@@ -35,13 +36,14 @@ export function AccountPage(): ReactNode {
 
 function Profile({ check }: { check: Check }): ReactNode {
   const t = useTexts();
-  const words = t.access.account;
+  const access = useAccessTexts();
+  const words = access.account;
   const { data: schema } = useSchema();
   const [nickname, setNickname] = useState(check.nickname ?? '');
   const save = useWrite({
     write: (client) => client.records('users').update(check.id!, { nickname: orNull(nickname) }),
     changes: ['check', 'users'],
-    done: () => toast(t.access.saved),
+    done: () => toast(access.saved),
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -49,7 +51,7 @@ function Profile({ check }: { check: Check }): ReactNode {
   };
   const facts = [
     ...(check.id === null ? [] : [[words.id, check.id] as const]),
-    [t.access.users.email, check.email ?? '–'] as const,
+    [access.users.email, check.email ?? '–'] as const,
     [words.roles, <NameBadges key="roles" names={check.roles} />] as const,
     [words.role, check.currentRole] as const,
   ];
@@ -61,7 +63,7 @@ function Profile({ check }: { check: Check }): ReactNode {
           <form onSubmit={submit}>
             <Stack gap="sm">
               <TextInput
-                label={t.access.users.nickname}
+                label={access.users.nickname}
                 description={words.nicknameHint}
                 value={nickname}
                 onChange={(event) => setNickname(event.currentTarget.value)}
@@ -85,7 +87,7 @@ function Profile({ check }: { check: Check }): ReactNode {
 const blank = { old: '', fresh: '', again: '' };
 
 function Password(): ReactNode {
-  const t = useTexts().access.account;
+  const t = useAccessTexts().account;
   const [given, setGiven] = useState(blank);
   const change = useWrite({
     write: (client) => client.auth.changePassword({ oldPassword: given.old, newPassword: given.fresh }),
@@ -142,7 +144,7 @@ function Password(): ReactNode {
 }
 
 function Sessions(): ReactNode {
-  const t = useTexts().access.account;
+  const t = useAccessTexts().account;
   const sessions = useAsked(['sessions'], (client) => client.auth.sessions());
   const endOthers = useAct({
     write: (client) => client.auth.endOtherSessions(),
@@ -174,7 +176,7 @@ function Sessions(): ReactNode {
 }
 
 function SessionTable({ sessions }: { sessions: readonly Session[] }): ReactNode {
-  const { account: t, keys, never } = useTexts().access;
+  const { account: t, keys, never } = useAccessTexts();
   const end = useAct<unknown, number>({
     write: (client, id) => client.auth.endSession(id),
     changes: ['sessions'],

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { Allowed } from '../../data/denied.tsx';
 import { useWrite } from '../../data/use-write.ts';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
@@ -13,7 +13,7 @@ import { UserForm } from './user-form.tsx';
 import { userName } from './users-page.tsx';
 
 export function NewUserPage(): ReactNode {
-  const t = useTexts().access.users;
+  const t = useAccessTexts().users;
   const app = useApplication();
   const navigate = useNavigate();
   const create = useWrite<User, RecordValues>({

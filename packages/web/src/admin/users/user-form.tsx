@@ -4,6 +4,7 @@ import type { RecordValues } from '@tablinum/client';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
 import { detailsOf, orNull } from '../../data/use-write.ts';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { useRoles } from '../access/access-queries.ts';
 import type { User } from '../access/wire.ts';
@@ -18,7 +19,8 @@ interface UserFormProps {
 
 export function UserForm({ user, save, saving, error }: UserFormProps): ReactNode {
   const t = useTexts();
-  const words = t.access.users;
+  const access = useAccessTexts();
+  const words = access.users;
   const { data: known } = useRoles();
   const [values, setValues] = useState(() => draftOf(user));
   const problems = detailsOf(error);

@@ -9,6 +9,7 @@ import { useAsked } from '../../data/queries.ts';
 import { Section } from '../../data/section.tsx';
 import { useAct, useWrite } from '../../data/use-write.ts';
 import { confirm } from '../../ui/confirm.tsx';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
@@ -19,7 +20,7 @@ import { UserForm } from './user-form.tsx';
 import { userName } from './users-page.tsx';
 
 export function UserPage(): ReactNode {
-  const t = useTexts().access.users;
+  const t = useAccessTexts().users;
   const app = useApplication();
   const { user: key = '' } = useParams({ strict: false });
   const user = useAsked(['users', 'one', key], (client, signal) =>
@@ -40,7 +41,7 @@ export function UserPage(): ReactNode {
 }
 
 function UserContent({ user }: { user: User }): ReactNode {
-  const t = useTexts().access;
+  const t = useAccessTexts();
   const save = useWrite<unknown, RecordValues>({
     write: (client, values) => client.records('users').update(user.id, values),
     changes: ['users', 'check'],
@@ -63,7 +64,7 @@ function UserContent({ user }: { user: User }): ReactNode {
 }
 
 function SignIn({ user }: { user: User }): ReactNode {
-  const t = useTexts().access.users;
+  const t = useAccessTexts().users;
   const name = userName(user);
   const setStatus = useAct<unknown, User['status']>({
     write: (client, status) => client.records('users').update(user.id, { status }),
@@ -111,9 +112,10 @@ function SignIn({ user }: { user: User }): ReactNode {
 
 function Destroy({ user }: { user: User }): ReactNode {
   const t = useTexts();
+  const access = useAccessTexts();
   const app = useApplication();
   const navigate = useNavigate();
-  const { destroyTitle, destroyText, destroyed, dangerText } = t.access.users;
+  const { destroyTitle, destroyText, destroyed, dangerText } = access.users;
   const destroy = useWrite({
     write: (client) => client.records('users').destroy(user.id),
     changes: ['users'],

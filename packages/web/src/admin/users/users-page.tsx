@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { ListPage } from '../../data/list-page.tsx';
 import { useAsked } from '../../data/queries.ts';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ButtonLink, TextLink } from '../../ui/links.tsx';
 import { Moment } from '../../ui/moment.tsx';
@@ -24,7 +24,7 @@ export function userName({ nickname, email, username, id }: User): string {
 
 /** Everybody who signs in, found by name, role and status. */
 export function UsersPage(): ReactNode {
-  const t = useTexts().access.users;
+  const t = useAccessTexts().users;
   const app = useApplication();
   const [search, go] = useListSearch<UsersSearch>();
   const { q, page = 1 } = search;
@@ -104,7 +104,7 @@ interface SearchProps {
 }
 
 function Filters({ search, go }: SearchProps): ReactNode {
-  const t = useTexts().access.users;
+  const t = useAccessTexts().users;
   const { data: roles } = useRoles();
   return (
     <Group gap="xs">

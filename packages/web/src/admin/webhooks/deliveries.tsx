@@ -7,7 +7,7 @@ import { useAsked } from '../../data/queries.ts';
 import { useMay } from '../../data/schema.ts';
 import { Section } from '../../data/section.tsx';
 import { useAct } from '../../data/use-write.ts';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { ListTable } from '../../ui/list-table.tsx';
 import { Moment } from '../../ui/moment.tsx';
 import { Pager } from '../../ui/pager.tsx';
@@ -21,7 +21,7 @@ const pageSize = 20;
 const tones = { pending: 'careful', delivered: 'good', skipped: 'plain', dead: 'bad' } as const;
 
 export function Deliveries({ webhookId }: { webhookId: number }): ReactNode {
-  const t = useTexts().access.webhooks;
+  const t = useAccessTexts().webhooks;
   const may = useMay();
   const [{ status, page = 1 }, go] = useListSearch<DeliveriesSearch>();
   const deliveries = useAsked(
@@ -87,7 +87,7 @@ interface DeliveryTableProps {
 }
 
 function DeliveryTable({ deliveries, replay }: DeliveryTableProps): ReactNode {
-  const { delivery: t, statuses, deliveries: label } = useTexts().access.webhooks;
+  const { delivery: t, statuses, deliveries: label } = useAccessTexts().webhooks;
   return (
     <ListTable
       label={label}

@@ -3,7 +3,7 @@ import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { Allowed } from '../../data/denied.tsx';
 import { useWrite } from '../../data/use-write.ts';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
 import { ToldOnce } from '../access/told-once.tsx';
@@ -11,7 +11,7 @@ import type { Webhook } from '../access/wire.ts';
 import { WebhookForm, type WebhookValues } from './webhook-form.tsx';
 
 export function NewWebhookPage(): ReactNode {
-  const t = useTexts().access.webhooks;
+  const t = useAccessTexts().webhooks;
   const app = useApplication();
   const navigate = useNavigate();
   const [made, setMade] = useState<Webhook | null>(null);

@@ -6,6 +6,7 @@ import { FormProblem } from '../../data/problem.tsx';
 import { useCheck } from '../../data/queries.ts';
 import { useSchema } from '../../data/schema.ts';
 import { detailsOf } from '../../data/use-write.ts';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { useRoles } from '../access/access-queries.ts';
 import type { Webhook } from '../access/wire.ts';
@@ -31,7 +32,8 @@ interface WebhookFormProps {
 
 export function WebhookForm({ webhook, save, saving, error }: WebhookFormProps): ReactNode {
   const t = useTexts();
-  const words = t.access.webhooks;
+  const access = useAccessTexts();
+  const words = access.webhooks;
   const { data: schema } = useSchema();
   const { data: roles } = useRoles();
   const { data: check } = useCheck();
@@ -93,7 +95,7 @@ export function WebhookForm({ webhook, save, saving, error }: WebhookFormProps):
             </Text>
           )}
         </Stack>
-        <FormProblem error={unfinished ? new Error(t.access.rule.badFilter) : error} />
+        <FormProblem error={unfinished ? new Error(access.rule.badFilter) : error} />
         <Group>
           <Button type="submit" loading={saving}>
             {webhook ? t.common.save : t.common.create}

@@ -9,6 +9,7 @@ import { useMay } from '../../data/schema.ts';
 import { Section } from '../../data/section.tsx';
 import { useAct, useWrite } from '../../data/use-write.ts';
 import { confirm } from '../../ui/confirm.tsx';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
@@ -28,7 +29,7 @@ interface TestResult {
 
 /** One webhook: whether it arrives, what was sent, where to. */
 export function WebhookPage(): ReactNode {
-  const t = useTexts().access.webhooks;
+  const t = useAccessTexts().webhooks;
   const app = useApplication();
   const { webhook: id = '' } = useParams({ strict: false });
   const webhook = useAsked(
@@ -57,7 +58,7 @@ export function WebhookPage(): ReactNode {
 }
 
 function Actions({ webhook }: { webhook: Webhook }): ReactNode {
-  const t = useTexts().access.webhooks;
+  const t = useAccessTexts().webhooks;
   const may = useMay();
   const sends = webhook.enabled && webhook.pausedAt === null;
   const [testing, setTesting] = useState(false);
@@ -94,7 +95,7 @@ function Actions({ webhook }: { webhook: Webhook }): ReactNode {
 }
 
 function Content({ webhook }: { webhook: Webhook }): ReactNode {
-  const t = useTexts().access;
+  const t = useAccessTexts();
   const save = useWrite<unknown, WebhookValues>({
     write: (client, values) => client.records('webhooks').update(webhook.id, values),
     changes: ['webhooks'],
@@ -113,7 +114,7 @@ function Content({ webhook }: { webhook: Webhook }): ReactNode {
 }
 
 function Trouble({ webhook }: { webhook: Webhook }): ReactNode {
-  const t = useTexts().access.webhooks;
+  const t = useAccessTexts().webhooks;
   const state = webhookState(webhook);
   if (state !== 'paused' && state !== 'failing') return null;
   const since = webhook.failingSince === null ? '' : momentText(webhook.failingSince);
@@ -126,7 +127,8 @@ function Trouble({ webhook }: { webhook: Webhook }): ReactNode {
 
 function Destroy({ webhook }: { webhook: Webhook }): ReactNode {
   const t = useTexts();
-  const { destroyTitle, destroyText, destroyed } = t.access.webhooks;
+  const access = useAccessTexts();
+  const { destroyTitle, destroyText, destroyed } = access.webhooks;
   const app = useApplication();
   const navigate = useNavigate();
   const destroy = useAct({

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { StateBadge } from '../access/badges.tsx';
 import type { Webhook } from '../access/wire.ts';
 
@@ -14,7 +14,7 @@ export function webhookState({ enabled, pausedAt, failingSince }: Webhook): Webh
 const tones = { on: 'good', off: 'plain', paused: 'bad', failing: 'careful' } as const;
 
 export function WebhookStateBadge({ webhook }: { webhook: Webhook }): ReactNode {
-  const { states } = useTexts().access.webhooks;
+  const { states } = useAccessTexts().webhooks;
   const state = webhookState(webhook);
   return <StateBadge tone={tones[state]}>{states[state]}</StateBadge>;
 }

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { ListPage } from '../../data/list-page.tsx';
 import { useAsked } from '../../data/queries.ts';
-import { useTexts } from '../../ui/i18n/texts.tsx';
+import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ButtonLink, TextLink } from '../../ui/links.tsx';
 import { NameBadges } from '../access/badges.tsx';
@@ -12,7 +12,7 @@ import { WebhookStateBadge } from './webhook-state.tsx';
 
 /** Who is told when something happens. */
 export function WebhooksPage(): ReactNode {
-  const t = useTexts().access.webhooks;
+  const t = useAccessTexts().webhooks;
   const app = useApplication();
   const webhooks = useAsked(
     ['webhooks', 'list'],

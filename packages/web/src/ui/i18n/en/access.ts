@@ -16,11 +16,6 @@ export const access = {
   actionNames,
   saved: 'Saved.',
   never: 'never',
-  newer: 'Previous',
-  older: 'Next',
-  pages: 'Pages',
-  pageOf: (page: number, of: number) => `Page ${page} of ${of}`,
-  found: (n: number) => (n === 1 ? '1 found' : `${n.toLocaleString('en')} found`),
   roles: {
     title: 'Roles',
     description: 'What a caller may do. Users hold roles, and act in one of them at a time; an API key has one.',

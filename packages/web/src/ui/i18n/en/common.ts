@@ -33,6 +33,13 @@ export const common = {
   dismiss: 'Dismiss',
   confirmTyping: (name: string) => `Type ${name} to confirm`,
   count: (n: number) => new Intl.NumberFormat('en').format(n),
+  pager: {
+    newer: 'Previous',
+    older: 'Next',
+    pages: 'Pages',
+    pageOf: (page: number, of: number) => `Page ${page} of ${of}`,
+    found: (n: number) => (n === 1 ? '1 found' : `${n.toLocaleString('en')} found`),
+  },
   problem: {
     title: 'This did not work',
     offlineTitle: 'The server cannot be reached',
