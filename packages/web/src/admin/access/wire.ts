@@ -1,6 +1,8 @@
 /** What the server keeps of access, as its lists show it. */
 import type { Filter } from '@tablinum/client';
 
+export type { ApiKey, JournalReport, KeyUse, MadeKey, Webhook } from '@tablinum/client';
+
 export type Role = {
   readonly name: string;
   readonly title: string | null;
@@ -33,39 +35,6 @@ export type User = {
   readonly roles?: readonly Role[];
 };
 
-export type ApiKey = {
-  readonly id: number;
-  readonly name: string | null;
-  readonly role: string;
-  readonly expiresAt: string | null;
-  readonly createdAt: string;
-  readonly lastUsedAt: string | null;
-};
-
-/** A key as it is told once. */
-export type MadeKey = Pick<ApiKey, 'id' | 'name' | 'role' | 'expiresAt'> & { readonly token: string };
-
-export type KeyUse = {
-  readonly requests: number;
-  readonly failedAttempts: number;
-  readonly firstUsedAt: string | null;
-  readonly lastUsedAt: string | null;
-  readonly endpoints: readonly { readonly endpoint: string; readonly requests: number }[];
-};
-
-export type Webhook = {
-  readonly id: number;
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly filter: Filter | null;
-  readonly role: string;
-  readonly enabled: boolean;
-  readonly failingSince: string | null;
-  readonly pausedAt: string | null;
-  /** Told once, when it was made. */
-  readonly secret?: string;
-};
-
 export type Delivery = {
   readonly id: number | string;
   readonly event: string;
@@ -92,10 +61,4 @@ export type AuditEntry = {
   readonly requestId: string | null;
   readonly count: number;
   readonly hash: string;
-};
-
-export type JournalReport = {
-  readonly entries: number;
-  readonly valid: boolean;
-  readonly firstBroken: number | null;
 };
