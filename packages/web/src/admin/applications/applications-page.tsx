@@ -1,10 +1,10 @@
-import { Button, Group, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import { Button, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import type { Application } from '@tablinum/client';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
+import { DialogForm } from '../../data/dialog-form.tsx';
 import { ListPage } from '../../data/list-page.tsx';
-import { FormProblem } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
 import { useMay } from '../../data/schema.ts';
 import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
@@ -100,51 +100,36 @@ function NewApplication({ cancel }: { cancel: () => void }): ReactNode {
     },
   });
   const problems = detailsOf(create.error);
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
   return (
-    <form onSubmit={submit}>
-      <Stack gap="sm">
-        <TextInput
-          label={words.name}
-          description={words.nameHint}
-          value={values.name}
-          onChange={(event) => setValues({ ...values, name: event.currentTarget.value })}
-          error={problems['name']}
-          required
-          data-autofocus
-        />
-        <TextInput
-          label={words.displayName}
-          value={values.displayName}
-          onChange={(event) => setValues({ ...values, displayName: event.currentTarget.value })}
-          error={problems['displayName']}
-        />
-        <Textarea
-          label={t.common.description}
-          value={values.description}
-          onChange={(event) => setValues({ ...values, description: event.currentTarget.value })}
-          autosize
-          minRows={2}
-        />
-        <Switch
-          label={words.autoStart}
-          description={words.autoStartHint}
-          checked={values.autoStart}
-          onChange={(event) => setValues({ ...values, autoStart: event.currentTarget.checked })}
-        />
-        <FormProblem error={create.error} />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={cancel}>
-            {t.common.cancel}
-          </Button>
-          <Button type="submit" loading={create.isPending}>
-            {t.common.create}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm write={create} act={t.common.create} cancel={cancel}>
+      <TextInput
+        label={words.name}
+        description={words.nameHint}
+        value={values.name}
+        onChange={(event) => setValues({ ...values, name: event.currentTarget.value })}
+        error={problems['name']}
+        required
+        data-autofocus
+      />
+      <TextInput
+        label={words.displayName}
+        value={values.displayName}
+        onChange={(event) => setValues({ ...values, displayName: event.currentTarget.value })}
+        error={problems['displayName']}
+      />
+      <Textarea
+        label={t.common.description}
+        value={values.description}
+        onChange={(event) => setValues({ ...values, description: event.currentTarget.value })}
+        autosize
+        minRows={2}
+      />
+      <Switch
+        label={words.autoStart}
+        description={words.autoStartHint}
+        checked={values.autoStart}
+        onChange={(event) => setValues({ ...values, autoStart: event.currentTarget.checked })}
+      />
+    </DialogForm>
   );
 }

@@ -1,9 +1,8 @@
-import { Button, Group, Stack } from '@mantine/core';
 import { type Collection, Failure, type Field } from '@tablinum/client';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { clientOf, useApplication } from '../../data/application.tsx';
-import { FormProblem } from '../../data/problem.tsx';
+import { DialogForm } from '../../data/dialog-form.tsx';
 import { forget } from '../../data/queries.ts';
 import type { Schema } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
@@ -37,29 +36,14 @@ export function EditField({ collection, field, schema, done }: EditFieldProps): 
       done();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    save.mutate();
-  };
   return (
-    <form onSubmit={submit}>
-      <Stack>
-        <FieldForm
-          draft={draft}
-          change={setDraft}
-          targets={schema.collections.map((each) => each.name)}
-          problems={save.error instanceof Failure ? save.error.details : {}}
-        />
-        <FormProblem error={save.error} />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={done}>
-            {t.common.cancel}
-          </Button>
-          <Button type="submit" loading={save.isPending}>
-            {field ? t.common.save : t.common.add}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm write={save} act={field ? t.common.save : t.common.add} cancel={done}>
+      <FieldForm
+        draft={draft}
+        change={setDraft}
+        targets={schema.collections.map((each) => each.name)}
+        problems={save.error instanceof Failure ? save.error.details : {}}
+      />
+    </DialogForm>
   );
 }

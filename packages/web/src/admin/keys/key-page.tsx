@@ -3,6 +3,7 @@ import { useNavigate, useParams } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { Changeable } from '../../data/changeable.tsx';
+import { DialogForm } from '../../data/dialog-form.tsx';
 import { Asked, FormProblem } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
 import { useMay } from '../../data/schema.ts';
@@ -221,7 +222,7 @@ interface RotateProps {
 }
 
 function Rotate({ apiKey, cancel, done }: RotateProps): ReactNode {
-  const t = useTexts();
+  const _t = useTexts();
   const access = useAccessTexts();
   const words = access.keys;
   const [values, setValues] = useState({ overlap: '1h', expiresIn: '' });
@@ -235,40 +236,25 @@ function Rotate({ apiKey, cancel, done }: RotateProps): ReactNode {
     done,
   });
   const problems = detailsOf(rotate.error);
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    rotate.mutate();
-  };
   return (
-    <form onSubmit={submit}>
-      <Stack gap="sm">
-        <Text size="sm">{words.rotateText}</Text>
-        <Lifetime
-          label={words.overlap}
-          description={words.overlapHint}
-          data={overlaps}
-          value={values.overlap}
-          change={(overlap) => setValues({ ...values, overlap })}
-          error={problems['overlap']}
-        />
-        <Lifetime
-          label={words.expiresIn}
-          description={words.expiresInSame}
-          data={lifetimes}
-          value={values.expiresIn}
-          change={(expiresIn) => setValues({ ...values, expiresIn })}
-          error={problems['expiresIn']}
-        />
-        <FormProblem error={rotate.error} />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={cancel}>
-            {t.common.cancel}
-          </Button>
-          <Button type="submit" loading={rotate.isPending}>
-            {words.rotate}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm write={rotate} act={words.rotate} cancel={cancel}>
+      <Text size="sm">{words.rotateText}</Text>
+      <Lifetime
+        label={words.overlap}
+        description={words.overlapHint}
+        data={overlaps}
+        value={values.overlap}
+        change={(overlap) => setValues({ ...values, overlap })}
+        error={problems['overlap']}
+      />
+      <Lifetime
+        label={words.expiresIn}
+        description={words.expiresInSame}
+        data={lifetimes}
+        value={values.expiresIn}
+        change={(expiresIn) => setValues({ ...values, expiresIn })}
+        error={problems['expiresIn']}
+      />
+    </DialogForm>
   );
 }

@@ -1,8 +1,8 @@
-import { Button, Group, Select, Stack, TextInput } from '@mantine/core';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { Select, TextInput } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
+import { DialogForm } from '../../data/dialog-form.tsx';
 import { ListPage } from '../../data/list-page.tsx';
-import { FormProblem } from '../../data/problem.tsx';
 import { useAsked, useCheck } from '../../data/queries.ts';
 import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
@@ -84,49 +84,34 @@ function NewKey({ cancel, done }: { cancel: () => void; done: (key: MadeKey) => 
     done,
   });
   const problems = detailsOf(create.error);
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
   const offered = check?.currentRole === 'admin' && roles ? roles.map((role) => role.name) : (check?.roles ?? []);
   return (
-    <form onSubmit={submit}>
-      <Stack gap="sm">
-        <TextInput
-          label={words.name}
-          description={words.nameHint}
-          value={values.name}
-          onChange={(event) => setValues({ ...values, name: event.currentTarget.value })}
-          error={problems['name']}
-          data-autofocus
-        />
-        <Select
-          label={words.role}
-          data={[...offered]}
-          value={values.role || null}
-          onChange={(role) => setValues({ ...values, role: role ?? '' })}
-          error={problems['role']}
-          searchable
-          required
-        />
-        <Lifetime
-          label={words.expiresIn}
-          description={words.expiresInHint}
-          data={lifetimes}
-          value={values.expiresIn}
-          change={(expiresIn) => setValues({ ...values, expiresIn })}
-          error={problems['expiresIn']}
-        />
-        <FormProblem error={create.error} />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={cancel}>
-            {t.common.cancel}
-          </Button>
-          <Button type="submit" loading={create.isPending} disabled={values.role === ''}>
-            {t.common.create}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm write={create} act={t.common.create} cancel={cancel} ready={values.role !== ''}>
+      <TextInput
+        label={words.name}
+        description={words.nameHint}
+        value={values.name}
+        onChange={(event) => setValues({ ...values, name: event.currentTarget.value })}
+        error={problems['name']}
+        data-autofocus
+      />
+      <Select
+        label={words.role}
+        data={[...offered]}
+        value={values.role || null}
+        onChange={(role) => setValues({ ...values, role: role ?? '' })}
+        error={problems['role']}
+        searchable
+        required
+      />
+      <Lifetime
+        label={words.expiresIn}
+        description={words.expiresInHint}
+        data={lifetimes}
+        value={values.expiresIn}
+        change={(expiresIn) => setValues({ ...values, expiresIn })}
+        error={problems['expiresIn']}
+      />
+    </DialogForm>
   );
 }

@@ -1,9 +1,9 @@
-import { Button, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { Text, Textarea, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
+import { DialogForm } from '../../data/dialog-form.tsx';
 import { ListPage } from '../../data/list-page.tsx';
-import { FormProblem } from '../../data/problem.tsx';
 import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
@@ -72,45 +72,30 @@ function NewRole({ cancel }: { cancel: () => void }): ReactNode {
     done: ({ name }) => navigate({ to: '/a/$app/access/roles/$role', params: { app, role: name } }),
   });
   const problems = detailsOf(create.error);
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
   return (
-    <form onSubmit={submit}>
-      <Stack gap="sm">
-        <TextInput
-          label={access.roles.name}
-          description={access.roles.nameHint}
-          value={values.name}
-          onChange={(event) => setValues({ ...values, name: event.currentTarget.value })}
-          error={problems['name']}
-          required
-          data-autofocus
-        />
-        <TextInput
-          label={access.roles.roleTitle}
-          value={values.title}
-          onChange={(event) => setValues({ ...values, title: event.currentTarget.value })}
-          error={problems['title']}
-        />
-        <Textarea
-          label={t.common.description}
-          value={values.description}
-          onChange={(event) => setValues({ ...values, description: event.currentTarget.value })}
-          autosize
-          minRows={2}
-        />
-        <FormProblem error={create.error} />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={cancel}>
-            {t.common.cancel}
-          </Button>
-          <Button type="submit" loading={create.isPending}>
-            {t.common.create}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm write={create} act={t.common.create} cancel={cancel}>
+      <TextInput
+        label={access.roles.name}
+        description={access.roles.nameHint}
+        value={values.name}
+        onChange={(event) => setValues({ ...values, name: event.currentTarget.value })}
+        error={problems['name']}
+        required
+        data-autofocus
+      />
+      <TextInput
+        label={access.roles.roleTitle}
+        value={values.title}
+        onChange={(event) => setValues({ ...values, title: event.currentTarget.value })}
+        error={problems['title']}
+      />
+      <Textarea
+        label={t.common.description}
+        value={values.description}
+        onChange={(event) => setValues({ ...values, description: event.currentTarget.value })}
+        autosize
+        minRows={2}
+      />
+    </DialogForm>
   );
 }

@@ -1,6 +1,6 @@
-import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
-import { type FormEvent, type ReactNode, useState } from 'react';
-import { FormProblem } from '../../data/problem.tsx';
+import { Button, Group, Modal, Text, TextInput } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { DialogForm } from '../../data/dialog-form.tsx';
 import { Section } from '../../data/section.tsx';
 import { detailsOf, useAct, useWrite } from '../../data/use-write.ts';
 import { confirm } from '../../ui/confirm.tsx';
@@ -122,34 +122,19 @@ function FolderForm({ account, mailbox, done }: FolderFormProps): ReactNode {
       done();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    save.mutate();
-  };
   return (
-    <form onSubmit={submit}>
-      <Stack>
-        <TextInput
-          label={t.path}
-          description={t.pathHint}
-          value={path}
-          onChange={(event) => setPath(event.currentTarget.value)}
-          error={detailsOf(save.error)['path']}
-          maxLength={1000}
-          autoComplete="off"
-          data-autofocus
-          required
-        />
-        <FormProblem error={save.error} />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={done}>
-            {texts.common.cancel}
-          </Button>
-          <Button type="submit" loading={save.isPending}>
-            {mailbox ? texts.common.rename : texts.common.create}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm write={save} act={mailbox ? texts.common.rename : texts.common.create} cancel={done}>
+      <TextInput
+        label={t.path}
+        description={t.pathHint}
+        value={path}
+        onChange={(event) => setPath(event.currentTarget.value)}
+        error={detailsOf(save.error)['path']}
+        maxLength={1000}
+        autoComplete="off"
+        data-autofocus
+        required
+      />
+    </DialogForm>
   );
 }

@@ -1,0 +1,40 @@
+import { Button, Group, Stack } from '@mantine/core';
+import type { FormEvent, ReactNode } from 'react';
+import { useTexts } from '../ui/i18n/texts.tsx';
+import { FormProblem } from './problem.tsx';
+
+interface DialogFormProps {
+  /** What the form does when it is sent. */
+  readonly write: { readonly mutate: () => void; readonly isPending: boolean; readonly error: Error | null };
+  /** The word for it. */
+  readonly act: string;
+  readonly cancel: () => void;
+  /** False where something is still to be given. */
+  readonly ready?: boolean;
+  readonly children: ReactNode;
+}
+
+/** The form in a dialog: its fields, what was refused, and both ways out. */
+export function DialogForm({ write, act, cancel, ready = true, children }: DialogFormProps): ReactNode {
+  const t = useTexts().common;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    write.mutate();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        {children}
+        <FormProblem error={write.error} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={cancel}>
+            {t.cancel}
+          </Button>
+          <Button type="submit" loading={write.isPending} disabled={!ready}>
+            {act}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
