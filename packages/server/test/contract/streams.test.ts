@@ -4,7 +4,7 @@ import { describeEngines, type Engine } from '../support/engines.ts';
 
 /** Of PostgreSQL fewer, since filling it takes longer than the streams; `STREAM_RECORDS=1000000` for both. */
 const recordsOf = ({ name }: Engine): number =>
-  Number(process.env['STREAM_RECORDS'] ?? (name === 'sqlite' ? 1_000_000 : 400_000));
+  Number(process.env['STREAM_RECORDS'] ?? (name === 'sqlite' ? 1_000_000 : 250_000));
 const newline = 10;
 
 describeEngines('streams', (engine) => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { describe, inject } from 'vitest';
+import { bornDatabase } from './server-settings.ts';
 
 export interface Store {
   readonly dataDir: string;
@@ -14,11 +15,11 @@ export interface Store {
 
 export interface Engine {
   readonly name: 'sqlite' | 'postgres';
-  /** A fresh folder, and on PostgreSQL a fresh database. */
-  store(): Promise<Store>;
+  /** A fresh folder, and on PostgreSQL a fresh database; `born`: in which a server has been born already. */
+  store(born?: boolean): Promise<Store>;
 }
 
-export const sqlite: Engine = { name: 'sqlite', store: async () => folderStore(null, noDatabase) };
+export const sqlite: Engine = { name: 'sqlite', store: async (born) => folderStore(null, noDatabase, born) };
 export const postgres: Engine = { name: 'postgres', store: postgresStore };
 
 /** The contract suite: the same body on both engines. */
@@ -42,8 +43,9 @@ interface DatabaseSide {
 
 const noDatabase: DatabaseSide = { copy: async () => async () => {}, drop: async () => {} };
 
-function folderStore(databaseUrl: string | null, database: DatabaseSide): Store {
+function folderStore(databaseUrl: string | null, database: DatabaseSide, born = false): Store {
   const dataDir = mkdtempSync(join(tmpdir(), 'tablinum-test-'));
+  if (born) cpSync(inject('bornFolder'), dataDir, { recursive: true });
   const copyDir = `${dataDir}-copy`;
   const copy = async (): Promise<() => Promise<void>> => {
     cpSync(dataDir, copyDir, { recursive: true });
@@ -61,10 +63,10 @@ function folderStore(databaseUrl: string | null, database: DatabaseSide): Store 
   return { dataDir, databaseUrl, copy, remove };
 }
 
-async function postgresStore(): Promise<Store> {
+async function postgresStore(born = false): Promise<Store> {
   const url = inject('postgresUrl')!;
   const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`;
-  await administer(url, `CREATE DATABASE ${name} TEMPLATE template0`);
+  await administer(url, `CREATE DATABASE ${name} TEMPLATE ${born ? bornDatabase : 'template0'}`);
   const own = Object.assign(new URL(url), { pathname: `/${name}` }).href;
   const drop = (): Promise<void> => administer(url, `DROP DATABASE ${name} WITH (FORCE)`);
   const copy = async (): Promise<() => Promise<void>> => {

@@ -6,6 +6,7 @@ import { type RunningServer, type ServerOptions, startServer } from '../../src/s
 import { type Asked, Expectation } from './documented-replies.ts';
 import type { Engine, Store } from './engines.ts';
 import type { Json } from './json.ts';
+import { birthSettings, rootEmail, rootPassword, serverSettings } from './server-settings.ts';
 import { storePicture } from './store-picture.ts';
 
 export interface Reply {
@@ -35,9 +36,6 @@ export interface Scenario {
     readonly events?: readonly string[];
   };
 }
-
-const rootEmail = 'root@example.com';
-const rootPassword = 'correct horse battery';
 
 /** A real server on a fresh store, with tokens by name. */
 export class TestServer {
@@ -73,7 +71,8 @@ export class TestServer {
       ...parts
     }: { env?: Record<string, string>; signIn?: boolean; syncFile?: SyncFile; clock?: Clock } = {},
   ): Promise<TestServer> {
-    const server = new TestServer(await engine.store(), env, parts, signIn);
+    const asUsual = signIn && Object.keys(parts).length === 0 && !birthSettings.some((name) => name in env);
+    const server = new TestServer(await engine.store(asUsual), env, parts, signIn);
     await server.boot();
     return server;
   }
@@ -81,16 +80,9 @@ export class TestServer {
   /** Starts (again) on the same store. */
   async boot(env: Readonly<Record<string, string>> = {}): Promise<void> {
     const config = readConfig({
-      PORT: '0',
+      ...serverSettings,
       DATA_DIR: this.store.dataDir,
       ...(this.store.databaseUrl && { DATABASE_URL: this.store.databaseUrl }),
-      APP_KEY: 'a key for tests only, long enough to be quiet',
-      INIT_ROOT_EMAIL: rootEmail,
-      INIT_ROOT_PASSWORD: rootPassword,
-      LOG_LEVEL: 'silent',
-      RATE_LIMIT_CREDENTIAL: 'off',
-      RATE_LIMIT_ANONYMOUS: 'off',
-      RATE_LIMIT_SIGN_IN: 'off',
       ...this.#env,
       ...env,
     });

@@ -59,7 +59,7 @@ const checked = new Set<string>();
 export async function expectAccessible(page: Page, what: string): Promise<void> {
   if (checked.has(what)) return;
   checked.add(what);
-  await page.evaluate(axe);
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe);
   const found = async (): Promise<string[]> =>
     (await page.evaluate(
       "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }).then((r) => r.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical').map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + n.failureSummary.slice(0, 200)).join(' | ')))",
