@@ -317,5 +317,22 @@ describeEngines('mail accounts', (engine) => {
       };
       expect(await as(id)).toEqual(await as(9999));
     });
+
+    test('takes no draft and no message to be sent, which were composed before', async () => {
+      const { database, mail } = server.running.applications.main;
+      const account = { id, address: 'going@example.com' };
+      const flags = { read: true, starred: false, answered: false, draft: true };
+      const raw = Buffer.from('Subject: late\r\n\r\n');
+      const ready = await mail.ingest.prepare(account, {
+        raw,
+        mailbox: { id: 1, folder: 'x' },
+        receivedAt: null,
+        flags,
+      });
+      const stored = database.write((transaction) =>
+        mail.ingest.storeInside(transaction, account, ready, { actor: null, requestId: null }),
+      );
+      await expect(stored).rejects.toMatchObject({ code: 'RECORD_UNKNOWN' });
+    });
   });
 });
