@@ -239,6 +239,29 @@ describeEngines('mail accounts', (engine) => {
     });
   });
 
+  test('however many accounts are made anew, one connection of PostgreSQL keeps others from them', async () => {
+    const { database } = server.running.applications.main;
+    const names = Array.from({ length: 12 }, (_, number) => `rethread ${1000 + number}`);
+    const held = `SELECT count(*),count(DISTINCT pid) FROM pg_locks WHERE locktype='advisory' AND classid::bigint=(hashtext(current_schema())::bigint & 4294967295)`;
+    const all = Promise.withResolvers<void>();
+    let begun = 0;
+    const work = async (): Promise<void> => {
+      begun += 1;
+      if (begun < names.length) return all.promise;
+      const again = await Promise.all(names.map((name) => database.unlessUnderWay(name, async () => 'twice')));
+      expect(again).toEqual(names.map(() => null));
+      if (database.dialect.shared) {
+        const [rows] = await database.read([{ text: held, values: [] }]);
+        expect(rows![0]!.map(Number)).toEqual([names.length, 1]);
+      }
+      all.resolve();
+    };
+    await Promise.all(names.map((name) => database.unlessUnderWay(name, work)));
+    expect(await Promise.all(names.map((name) => database.unlessUnderWay(name, async () => 'next')))).toEqual(
+      names.map(() => 'next'),
+    );
+  });
+
   test('a field that every e-mail must have is refused: nobody gives it to those that come in', async () => {
     const body = { collectionName: 'emails', name: 'mood', type: 'string', defaultValue: 'calm' };
     const refusals = [{ required: true }, { allowNull: false }];
