@@ -8,7 +8,7 @@ import type { Collection, Field, Registry } from '../schema/registry.ts';
 import type { Grant, GrantOf, RowFilter } from './grant.ts';
 import { seenThroughRule } from './mail-viewer.ts';
 import { rangeBetween, rangeOf } from './period.ts';
-import { both, inTrash, isStanding, type Operand, type Predicate, type TrashView } from './predicate.ts';
+import { both, isThere, type Operand, type Predicate, type TrashView } from './predicate.ts';
 import { denied, namedField } from './read-access.ts';
 import { datePeriod, isKnownVariable, variableOf } from './variables.ts';
 
@@ -47,8 +47,7 @@ export function planRows(
   registry: Registry,
   trash: TrashView = 'without',
 ): Predicate | null {
-  const there = both(inTrash(collection, trash), isStanding(collection, trash));
-  return both(there, planRowFilter(rows, collection, registry));
+  return both(isThere(collection, trash), planRowFilter(rows, collection, registry));
 }
 
 function planRowFilter(rows: RowFilter | null, collection: Collection, registry: Registry): Predicate | null {
@@ -120,7 +119,7 @@ function resolveRelated(
   const relation = field.relation!;
   const target = context.registry.get(relation.target);
   const access = context.grantOf && relatedAccess(field, source, target, context.grantOf, context.registry);
-  const seen = access ? access.target : both(inTrash(target, 'without'), seenThroughRule(target, context.registry));
+  const seen = access ? access.target : both(isThere(target, 'without'), seenThroughRule(target, context.registry));
   const related = (inner: Predicate | null): Predicate => {
     const predicate: Predicate = { kind: 'related', source, relation, target, of: both(seen, inner) };
     return access?.parent ? { kind: 'all', of: [access.parent, predicate] } : predicate;

@@ -75,6 +75,11 @@ export function isStanding(collection: Collection, view: TrashView): Predicate |
   };
 }
 
+/** Whether a record is there: not in the trash, as far as that is asked for, and not on its way out; null where all are. */
+export function isThere(collection: Collection, view: TrashView): Predicate | null {
+  return both(inTrash(collection, view), isStanding(collection, view));
+}
+
 /** Which records of a collection with a trash are meant. */
 export type TrashView = AskedRecordRequest['trash'];
 

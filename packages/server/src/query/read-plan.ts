@@ -18,7 +18,7 @@ import {
 } from './keyset.ts';
 import { compileObject } from './object-compiler.ts';
 import { compileGrouped, keyBounds, type PageSource, pageSourceOf } from './page-source.ts';
-import { both, inTrash, type Predicate, testsIn } from './predicate.ts';
+import { both, isThere, type Predicate, testsIn } from './predicate.ts';
 import { Aliases, columnOf, compilePredicate, compileTestOf, wordsOf } from './predicate-compiler.ts';
 import { denied } from './read-access.ts';
 import { planSearch, planWords } from './search-plan.ts';
@@ -102,7 +102,7 @@ function planWithin({ within }: Conditions, { registry, grantOf }: PlanContext):
   const field = fieldOf(source, within.relation);
   const relation = field.relation!;
   const access = relatedAccess(field, source, registry.get(relation.target), grantOf, registry);
-  return { kind: 'within', source, relation, parent: both(inTrash(source, 'without'), access.parent) };
+  return { kind: 'within', source, relation, parent: both(isThere(source, 'without'), access.parent) };
 }
 
 /** What of a page stands in the statement's text. */

@@ -10,11 +10,12 @@ import { identifier, type Param, sql } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { planRows } from '../query/filter-plan.ts';
 import type { Grant } from '../query/grant.ts';
+import type { Predicate } from '../query/predicate.ts';
 import { Aliases } from '../query/predicate-compiler.ts';
 import { denied } from '../query/read-access.ts';
 import { whereOf } from '../query/read-plan.ts';
 import { type Collection, columnsOf, type Field, fieldOf } from '../schema/registry.ts';
-import { planContext, type RecordContext } from './record-context.ts';
+import type { RecordContext } from './record-context.ts';
 import type { CheckedRecord } from './record-input.ts';
 
 type Run = (statement: BoundStatement) => Promise<Row[]>;
@@ -39,9 +40,8 @@ export async function checkReferences(
     const wanted = [...new Set(named.map((record) => record.values[field.name]))].filter((key) => !besides.has(key));
     if (wanted.length === 0) continue;
     const grant = targetGrant(context, field);
-    const mayBeTrashed = context.registry.get(field.references.collection).trash !== null;
-    if (!always && grant.rows === null && !mayBeTrashed) continue;
-    await checkField(context, field, wanted, grant, run);
+    const rows = planRows(grant.rows, context.registry.get(field.references.collection), context.registry);
+    if (always || rows !== null) await checkField(context, field, wanted, rows, run);
   }
 }
 
@@ -90,7 +90,7 @@ async function checkField(
   context: RecordContext,
   field: Field,
   wanted: readonly unknown[],
-  grant: Grant,
+  rows: Predicate | null,
   run: Run,
 ): Promise<void> {
   const { dialect } = context.database;
@@ -98,7 +98,6 @@ async function checkField(
   const targetField = fieldOf(target, field.references!.field);
   const column = sql`${identifier(target.table)}.${identifier(targetField.column!)}`;
   const keys: Param = { storage: targetField.type.storage!, list: true, read: () => wanted };
-  const rows = planRows(grant.rows, target, planContext(context).registry);
   const where = whereOf([() => dialect.isIn(column, keys), rows], false, target, dialect, new Aliases());
   const statement = compile(dialect, sql`SELECT count(DISTINCT ${column}) FROM ${identifier(target.table)}${where}`);
   const [row] = await run(

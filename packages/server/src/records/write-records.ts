@@ -122,7 +122,10 @@ export async function destroyRecords(
 ): Promise<WriteResult> {
   if (isAsked(context, collection))
     return together(context, (inside) => destroyRecords(inside, collection, request, match, rules));
-  const target: Target = { context, collection, request, rules, grant: requireGrant(context, collection, 'destroy') };
+  // Force reaches what is in the trash; where none is kept it reaches nothing more.
+  const asked = collection.trash ? request : { ...request, trash: 'without' as const };
+  const grant = requireGrant(context, collection, 'destroy');
+  const target: Target = { context, collection, request: asked, rules, grant };
   const key = requireTarget(target, 'destroy', match);
   await hooked(target, 'destroy', key, {});
   const kept = collection.trash && !request.force ? trashAll : null;

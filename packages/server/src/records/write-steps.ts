@@ -8,6 +8,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import type { Grant } from '../query/grant.ts';
+import { isThere } from '../query/predicate.ts';
 import { type Collection, columnsOf } from '../schema/registry.ts';
 import { environmentFor, missing } from './read-records.ts';
 import { planContext, type RecordContext } from './record-context.ts';
@@ -203,6 +204,7 @@ export function isPlain({ rules, collection, context }: Target, record: CheckedR
   return columnsOf(collection).every((field) => {
     if (!field.references || !record.named.includes(field.name)) return true;
     const grant = context.grantOf(field.references.collection, 'get');
-    return grant !== null && grant.rows === null && context.registry.get(field.references.collection).trash === null;
+    const target = context.registry.get(field.references.collection);
+    return grant !== null && grant.rows === null && isThere(target, 'without') === null;
   });
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import { openMailWorld, upload } from '../support/mail-world.ts';
 import { rawMail } from '../support/raw-mail.ts';
@@ -239,6 +239,29 @@ describeEngines('mail accounts', (engine) => {
     });
   });
 
+  test('however many accounts are made anew, one connection of PostgreSQL keeps others from them', async () => {
+    const { database } = server.running.applications.main;
+    const names = Array.from({ length: 12 }, (_, number) => `rethread ${1000 + number}`);
+    const held = `SELECT count(*),count(DISTINCT pid) FROM pg_locks WHERE locktype='advisory' AND classid::bigint=(hashtext(current_schema())::bigint & 4294967295)`;
+    const all = Promise.withResolvers<void>();
+    let begun = 0;
+    const work = async (): Promise<void> => {
+      begun += 1;
+      if (begun < names.length) return all.promise;
+      const again = await Promise.all(names.map((name) => database.unlessUnderWay(name, async () => 'twice')));
+      expect(again).toEqual(names.map(() => null));
+      if (database.dialect.shared) {
+        const [rows] = await database.read([{ text: held, values: [] }]);
+        expect(rows![0]!.map(Number)).toEqual([names.length, 1]);
+      }
+      all.resolve();
+    };
+    await Promise.all(names.map((name) => database.unlessUnderWay(name, work)));
+    expect(await Promise.all(names.map((name) => database.unlessUnderWay(name, async () => 'next')))).toEqual(
+      names.map(() => 'next'),
+    );
+  });
+
   test('a field that every e-mail must have is refused: nobody gives it to those that come in', async () => {
     const body = { collectionName: 'emails', name: 'mood', type: 'string', defaultValue: 'calm' };
     const refusals = [{ required: true }, { allowNull: false }];
@@ -276,5 +299,63 @@ describeEngines('mail accounts', (engine) => {
       const [rows] = await database.read([{ text: `SELECT count(*) FROM ${table}`, values: [] }]);
       expect(Number(rows![0]![0]), table).toBe(1);
     }
+  });
+
+  describe('an account on its way out', () => {
+    let id: number;
+    const sql = (text: string): Promise<unknown> =>
+      server.running.applications.main.database.write((transaction) => transaction.run({ text, values: [] }));
+    beforeAll(async () => {
+      id = (await server.data('POST /api/accounts:create', { as: 'ann', body: { address: 'going@example.com' } })).id;
+      const account = { name: 'account', type: 'belongsTo', target: 'accounts', onDelete: 'restrict' };
+      const title = { name: 'title', type: 'string' };
+      await server.data('POST /api/collections:create', { body: { name: 'tickets', fields: [title, account] } });
+      const tickets = { name: 'tickets', type: 'hasMany', target: 'tickets', foreignKey: 'accountId' };
+      await server.data('POST /api/fields:create', { body: { collectionName: 'accounts', ...tickets } });
+      await server.data('POST /api/tickets:create', { body: { title: 'Before', accountId: id } });
+      await server.data('POST /api/tickets:create', { body: { title: 'Free' } });
+      await sql(`UPDATE accounts SET status='destroying' WHERE id=${id}`);
+    });
+    afterAll(async () => {
+      await sql(`UPDATE accounts SET status='disabled' WHERE id=${id}`);
+      await server.data('POST /api/collections:destroy?filterByTk=tickets&cascade=true', {});
+    });
+
+    test.each([
+      ['a relation path', 'GET', 'accounts/:id/tickets:list', undefined],
+      ['a new record that names it', 'POST', 'tickets:create', { title: 'After', accountId: ':id' }],
+      ['a record that is to name it', 'POST', 'tickets:update?filterByTk=2', { accountId: ':id' }],
+      ['a link', 'POST', 'accounts/:id/tickets:add', [2]],
+      ['one more destroy', 'POST', 'accounts:destroy?filterByTk=:id', undefined],
+      ['a forced one', 'POST', 'accounts:destroy?filterByTk=:id&force=true', undefined],
+      ['a change', 'POST', 'accounts:update?filterByTk=:id', { name: 'Still here' }],
+      ['a search of its mail', 'GET', 'accounts/:id/mailboxes:list', undefined],
+    ])('is not there for %s', async (_, method, path, body) => {
+      const as = async (key: number): Promise<unknown> => {
+        const named = JSON.parse(JSON.stringify(body ?? null).replaceAll('":id"', String(key)));
+        const reply = await server.call(`${method} /api/${path.replace(':id', String(key))}`, {
+          ...(named !== null && { body: named }),
+        });
+        return { status: reply.status, data: reply.body.data, code: reply.body.code };
+      };
+      expect(await as(id)).toEqual(await as(9999));
+    });
+
+    test('takes no draft and no message to be sent, which were composed before', async () => {
+      const { database, mail } = server.running.applications.main;
+      const account = { id, address: 'going@example.com' };
+      const flags = { read: true, starred: false, answered: false, draft: true };
+      const raw = Buffer.from('Subject: late\r\n\r\n');
+      const ready = await mail.ingest.prepare(account, {
+        raw,
+        mailbox: { id: 1, folder: 'x' },
+        receivedAt: null,
+        flags,
+      });
+      const stored = database.write((transaction) =>
+        mail.ingest.storeInside(transaction, account, ready, { actor: null, requestId: null }),
+      );
+      await expect(stored).rejects.toMatchObject({ code: 'RECORD_UNKNOWN' });
+    });
   });
 });

@@ -299,4 +299,13 @@ describeEngines('writing mail', (engine) => {
     const made = await server.call('POST /api/emails', { as: 'ann', body: { account: 1, text: 'plain' } });
     expect(made.body.data).toMatchObject({ draft: true, snippet: 'plain' });
   });
+
+  test('a draft that goes out under another subject leaves no conversation without e-mails', async () => {
+    const draft = (await save({ account: 1, to: 'cora@example.net', subject: 'Was', text: 'x' })).body.data;
+    const body = { id: draft.id, subject: 'Is' };
+    const { id } = await server.data('POST /api/emails:send', { as: 'ann', body });
+    expect((await get(id)).conversationId).not.toBe(draft.conversationId);
+    const filter = encodeURIComponent(JSON.stringify({ id: draft.conversationId }));
+    expect(await server.data(`GET /api/conversations?filter=${filter}`, { as: 'ann' })).toEqual([]);
+  });
 });

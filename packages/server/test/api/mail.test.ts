@@ -106,6 +106,8 @@ describeEngines('an inbox', (engine) => {
     ['search=to:cora', ['Re: Broken turntable']],
     ['search=before:2026-11-03', ['Re: Broken turntable', 'Broken turntable']],
     ['search=after:2026-11-03 before:2026-11-04', ['Re: Broken turntable']],
+    ['search=after:9999-12-31', []],
+    ['after=9999-12-31&search=turntable', []],
     ['search=in:inbox invoice', ['Invoice 4711']],
     ['search=in:archive', []],
     ['search=OR', []],

@@ -104,4 +104,22 @@ describeEngines('a mail account that is destroyed', (engine) => {
       expect: { status: 409, body: { code: 'DEPENDANTS_EXIST' } },
     });
   });
+
+  test('one that cannot be taken away yet keeps no other', async () => {
+    const { database, mail } = server.running.applications.main;
+    const make = async (address: string): Promise<number> =>
+      (await server.data('POST /api/accounts:create', { as: 'ann', body: { address } })).id;
+    const [held, free] = [await make('held@example.com'), await make('free@example.com')];
+    const field = { name: 'account', type: 'belongsTo', target: 'accounts', onDelete: 'restrict' };
+    await server.data('POST /api/collections:create', { body: { name: 'holds', fields: [field] } });
+    await server.data('POST /api/holds:create', { as: 'ann', body: { accountId: held } });
+    // A record that came to name it at the moment when it was destroyed.
+    await database.write((transaction) =>
+      transaction.run({ text: `UPDATE accounts SET status='destroying' WHERE id=${held}`, values: [] }),
+    );
+    await server.data(`POST /api/accounts:destroy?filterByTk=${free}`, { as: 'ann' });
+    await mail.removal.wake();
+    const [rows] = await database.read([{ text: `SELECT id FROM accounts WHERE id IN (${held},${free})`, values: [] }]);
+    expect(rows!.map(([id]) => Number(id))).toEqual([held]);
+  });
 });

@@ -5,6 +5,7 @@ import type { ParsePool } from '../../src/mail/parse/parse-pool.ts';
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
 import { MailIngest } from '../../src/mail/store/ingest.ts';
 import { mailboxPlace } from '../../src/mail/store/mailbox-place.ts';
+import { Rethreading } from '../../src/mail/store/rethread.ts';
 import { partition } from '../../src/mail/threads/partition.ts';
 import { describeEngines } from '../support/engines.ts';
 import { noBlobs } from '../support/mail-copies.ts';
@@ -196,5 +197,46 @@ describeEngines('conversations of a store', (engine) => {
       ),
       { numRuns: runs },
     );
+  });
+
+  test('are made anew while the last e-mail of one of them is destroyed', async () => {
+    const all: Drawn[] = [1, 1, 5].map((id, day) => ({
+      id,
+      references: [],
+      subject: 'S',
+      people: [day],
+      day,
+      bulk: false,
+    }));
+    const account = await stored(all, [0, 1, 2], 3);
+    const [first, second, third] = [0, 1, 2].map((place) => account.emailOf.get(place)!);
+    const { database, changes, clock } = server.running.applications.main;
+    await database.write(async (transaction) => {
+      const text = `UPDATE emails SET "conversationId"=(SELECT "conversationId" FROM emails WHERE id=${third}) WHERE id=${second}`;
+      await transaction.run({ text, values: [] });
+    });
+    let destroyed = false;
+    const beside = new Proxy(database, {
+      get: (target, name) => {
+        const value = Reflect.get(target, name) as unknown;
+        if (typeof value !== 'function') return value;
+        if (name !== 'write') return value.bind(target);
+        return async (...given: Parameters<typeof database.write>) => {
+          if (!destroyed) {
+            destroyed = true;
+            await server.data('POST /api/emails:destroy?force=true', { as: 'ann', body: { ids: [first] } });
+          }
+          return target.write(...given);
+        };
+      },
+    });
+    const parts = { database: beside, changes, clock };
+    const made = new Rethreading(parts, { id: account.id, address: own }, { actor: null, requestId: null }).run();
+    expect(await made).toMatchObject({ conversations: 2 });
+    const emails = await server.data(`GET /api/emails?accountId=${account.id}&folder=inbox`, { as: 'ann' });
+    expect(emails).toHaveLength(2);
+    expect(new Set(emails.map((each: { conversationId: number }) => each.conversationId)).size).toBe(2);
+    const again = await server.data(`POST /api/accounts:rethread?filterByTk=${account.id}`, { as: 'ann' });
+    expect(again).toEqual({ conversations: 2, changed: 0 });
   });
 });

@@ -1,7 +1,7 @@
 /** Statements by which the conversations of an account are made anew from its e-mails. */
 import type { Database, Row, Transaction } from '../database.ts';
 import { reading, writing } from '../identity-store.ts';
-import { listValue, type Sql, sql, value } from '../sql.ts';
+import { identifier, listValue, type Sql, sql, value } from '../sql.ts';
 import { miscounted, recounted } from './conversation-counts.ts';
 import { type MailAddressValue, momentOf } from './mail-writer.ts';
 
@@ -131,6 +131,21 @@ export class ThreadRows {
     this.#account = account;
     this.#run = transaction ? writing(database, transaction) : reading(database);
     for (const table of ['emails', 'conversations', 'mailThreadKeys']) transaction?.touch(table);
+  }
+
+  /** Of some e-mails those that are there; others may be destroyed at any time. */
+  emailsThere(emails: readonly number[]): Promise<Set<number>> {
+    return this.#there('emails', 'bigint', emails);
+  }
+
+  /** Of some conversations those that are there: each goes with the last of its e-mails. */
+  conversationsThere(conversations: readonly number[]): Promise<Set<number>> {
+    return this.#there('conversations', 'integer', conversations);
+  }
+
+  async #there(table: string, storage: 'integer' | 'bigint', ids: readonly number[]): Promise<Set<number>> {
+    const rows = await this.#run(sql`SELECT id FROM ${identifier(table)} WHERE ${this.#isIn('id', storage, ids)}`);
+    return new Set(rows.map(([id]) => Number(id)));
   }
 
   /** Puts e-mails into a conversation. @returns those that were not in it. */

@@ -14,6 +14,7 @@ import {
 } from '../database.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
 import { postgresDialect } from './postgres-dialect.ts';
+import { UnderWay } from './under-way.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -27,7 +28,6 @@ export interface PostgresOptions {
 }
 
 const takeTurn = 'SELECT pg_advisory_lock(hashtext(current_schema()),hashtext($1))';
-const tryUnderWay = "SELECT pg_try_advisory_lock(hashtext(current_schema()),hashtext('under way '||$1))";
 const endTurn = 'SELECT pg_advisory_unlock(hashtext(current_schema()),hashtext($1))';
 const attempts = 6;
 /** Runs after which a statement is worth a name of its own on each connection. */
@@ -56,11 +56,14 @@ const types = {
 export class PostgresDatabase implements Database {
   readonly dialect = postgresDialect;
   readonly #pool: pg.Pool;
-  readonly #options: PostgresOptions;
+  readonly #underWay: UnderWay;
   readonly #runs = new LruMap<{ count: number; name: string }>(namedPerConnection);
 
   constructor(options: PostgresOptions) {
-    this.#options = options;
+    const { url, schema, budget } = options;
+    this.#underWay = new UnderWay(
+      () => new budget.client({ connectionString: url, options: `-c search_path=${schema}` }),
+    );
     this.#pool = new pg.Pool({
       connectionString: options.url,
       max: options.poolSize,
@@ -109,18 +112,8 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  /** The lock is on a connection of its own: the work needs those of the pool. */
   async unlessUnderWay<T>(name: string, work: () => Promise<T>): Promise<T | null> {
-    const { budget, url, schema } = this.#options;
-    const client = new budget.client({ connectionString: url, options: `-c search_path=${schema}` });
-    client.on('error', () => {}); // who is then let in finds half of the work done, and does the rest
-    await client.connect().catch((error: unknown) => Promise.reject(faultOf(error)));
-    try {
-      const { rows } = await client.query({ text: tryUnderWay, values: [name], rowMode: 'array' });
-      return rows[0]![0] === true ? await work() : null;
-    } finally {
-      await client.end().catch(() => {});
-    }
+    return this.#underWay.unless(name, work);
   }
 
   async close(): Promise<void> {

@@ -12,7 +12,7 @@ import { actorOf } from '../../identity/caller.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { statesAt, writeHistory } from '../../records/history.ts';
-import { conversationsChanged, MailboxCounts, tell } from '../../records/mail-changes.ts';
+import { conversationsChanged, conversationsLeft, MailboxCounts, tell } from '../../records/mail-changes.ts';
 import { requireGrant } from '../../records/read-records.ts';
 import type { RecordContext } from '../../records/record-context.ts';
 import { recordsInSight, sightOf } from '../../records/records-in-sight.ts';
@@ -217,6 +217,7 @@ export async function storeQueued(
   }
   const place = await rolePlace(inside, account.id, 'outbox', 'Outbox');
   const email = await storeNew(inside, mail, written, place);
+  if (before !== null) await leftByDraft(inside, before, email);
   const sender = account.address;
   const recipients = recipientsOf(draft);
   await queueMail(inside.database, transaction, { account: account.id, email, sendAt, sender, recipients });
@@ -250,6 +251,12 @@ async function storeNew(
   const id = await mail.ingest.storeInside(transaction, account, placed, byOf(inside));
   await new DraftRows(inside.database, transaction).setSource(id, draft, draft.bcc);
   return id;
+}
+
+/** A message that goes out under another subject is of another conversation; that of its draft goes with the last of its e-mails. */
+async function leftByDraft(inside: RecordContext, before: StoredDraft, email: number): Promise<void> {
+  const [place] = await new EmailRows(inside.database, inside.inside!).places([email]);
+  if (place!.conversationId !== before.conversationId) await conversationsLeft(inside, inside.inside!, [before]);
 }
 
 /** The draft as it was when it was composed: somebody else may have been faster, or sent it. */

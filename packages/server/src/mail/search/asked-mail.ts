@@ -227,7 +227,7 @@ class AskedMail {
 
 /** The lowest key of an e-mail that was received in a second since the epoch, or later. */
 function firstKeyOf(second: number): number {
-  return Math.max(0, second) * numbersPerSecond;
+  return Math.min(Math.max(0, second) * numbersPerSecond, Number.MAX_SAFE_INTEGER);
 }
 
 function textOf(name: string, input: unknown): string {

@@ -93,15 +93,28 @@ export class AccountRemoval {
         await this.#parts.database.unlessUnderWay('account removal', () => this.#removeAll());
       } while (this.#again && !this.#ended);
     } catch (error) {
-      if (!this.#ended) this.#parts.logger.warn({ err: error }, 'a destroyed mail account could not be taken away yet');
+      this.#warn(error);
     }
   }
 
   async #removeAll(): Promise<void> {
     for (const account of await leavingAccounts(this.#parts.database)) {
-      while (!this.#ended && !(await this.#piece(account))) await pause(pauseMilliseconds);
+      await this.#remove(account);
       if (this.#ended) return;
     }
+  }
+
+  /** One that cannot be taken away keeps no other. */
+  async #remove(account: number): Promise<void> {
+    try {
+      while (!this.#ended && !(await this.#piece(account))) await pause(pauseMilliseconds);
+    } catch (error) {
+      this.#warn(error);
+    }
+  }
+
+  #warn(error: unknown): void {
+    if (!this.#ended) this.#parts.logger.warn({ err: error }, 'a destroyed mail account could not be taken away yet');
   }
 
   /** Takes away a piece of an account, the account itself at last. @returns whether it is gone. */

@@ -9,6 +9,7 @@ import type { ChangeLog } from '../../changes/change-log.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { isAccountOpen } from '../../database/mail/leaving-rows.ts';
 import { MailWriter, presentEmails } from '../../database/mail/mail-writer.ts';
+import { ApiError } from '../../protocol/api-error.ts';
 import { MailTooLarge, type ParsePool } from '../parse/parse-pool.ts';
 import type { MailAddress } from '../parse/parsed-mail.ts';
 import { type Groups, groupsOf } from '../threads/conversation-groups.ts';
@@ -82,8 +83,14 @@ export class MailIngest {
     return ready;
   }
 
-  /** Stores a prepared message inside a transaction that has the turn `mail <account>`. Returns its key. */
+  /**
+   * Stores a prepared message inside a transaction that has the turn `mail <account>`. Returns its key.
+   *
+   * @throws ApiError 404 where the account was destroyed meanwhile: nothing is acknowledged that goes with it.
+   */
   async storeInside(transaction: Transaction, account: MailAccount, ready: ReadMail, by: IngestBy): Promise<number> {
+    if (!(await isAccountOpen(this.#parts.database, transaction, account.id)))
+      throw new ApiError('RECORD_UNKNOWN', new AccountGone().message);
     const writer = new MailWriter(this.#parts.database, transaction, account.id);
     const [id] = await this.#storeFresh(transaction, writer, account, [ready], by);
     return id!;

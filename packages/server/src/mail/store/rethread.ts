@@ -140,14 +140,17 @@ export class Rethreading {
   /** Puts e-mails into the conversations of their groups, and makes those that are not there. */
   async #put(portions: readonly Portion[]): Promise<void> {
     const left = this.#leftBy(portions);
-    const fresh = await this.#write(async (transaction) => {
+    const { made: fresh, touched } = await this.#write(async (transaction) => {
       const writer = new MailWriter(this.#parts.database, transaction, this.#account.id);
       const rows = new ThreadRows(this.#parts.database, transaction, this.#account.id);
-      const made = await this.#made(writer, rows, portions);
-      const settled = new Set(left);
+      const known = portions.flatMap(({ group }) => this.#conversations.get(group.oldest) ?? []);
+      const there = await rows.conversationsThere([...left, ...known]);
+      const made = await this.#made(writer, rows, portions, there);
+      const settled = new Set(left.filter((id) => there.has(id)));
       const moved: number[] = [];
       for (const { group, strays, last } of portions) {
-        const into = this.#conversations.get(group.oldest) ?? made.get(group.oldest)!;
+        const into = made.get(group.oldest) ?? this.#conversations.get(group.oldest);
+        if (into === undefined || !(there.has(into) || made.has(group.oldest))) continue;
         moved.push(
           ...(await rows.put(
             strays.map(({ id }) => id),
@@ -166,9 +169,9 @@ export class Rethreading {
         transaction,
         [...settled].filter((id) => !news.has(id)),
       );
-      for (const id of [...settled, ...news]) this.#changed.add(id);
-      return made;
+      return { made, touched: [...settled, ...news] };
     });
+    for (const id of touched) this.#changed.add(id);
     for (const [oldest, id] of fresh) this.#conversations.set(oldest, id);
   }
 
@@ -187,10 +190,20 @@ export class Rethreading {
     return left;
   }
 
-  /** Makes the conversations that are not there yet, by the oldest e-mails of their groups. */
-  async #made(writer: MailWriter, rows: ThreadRows, portions: readonly Portion[]): Promise<Map<number, number>> {
-    const wanted = [...new Set(portions.map(({ group }) => group))].filter(
-      ({ oldest }) => !this.#conversations.has(oldest),
+  /**
+   * Makes the conversations that are not there yet, or not any more, by the oldest e-mails of their groups; none for e-mails that
+   * were all destroyed meanwhile.
+   */
+  async #made(
+    writer: MailWriter,
+    rows: ThreadRows,
+    portions: readonly Portion[],
+    there: ReadonlySet<number>,
+  ): Promise<Map<number, number>> {
+    const emails = await rows.emailsThere(portions.flatMap(({ strays }) => strays.map(({ id }) => id)));
+    const filled = portions.filter(({ strays }) => strays.some(({ id }) => emails.has(id)));
+    const wanted = [...new Set(filled.map(({ group }) => group))].filter(
+      ({ oldest }) => !there.has(this.#conversations.get(oldest) ?? 0),
     );
     const ids = await writer.addConversations(wanted.map(() => ''));
     for (const [index, { strays }] of wanted.entries()) {
@@ -226,7 +239,8 @@ export class Rethreading {
     return this.#write(async (transaction) => {
       const rows = new ThreadRows(this.#parts.database, transaction, this.#account.id);
       if (stale.length > 0) await rows.forgetKeys(stale);
-      for (const [conversation, keys] of wrong) await rows.leadKeys(keys, conversation);
+      const there = await rows.conversationsThere([...wrong.keys()]);
+      for (const [conversation, keys] of wrong) if (there.has(conversation)) await rows.leadKeys(keys, conversation);
     });
   }
 
@@ -238,9 +252,12 @@ export class Rethreading {
         const conversation = this.#conversations.get(regrouping.take(key)!);
         return conversation === undefined ? [] : [[key, conversation] as const];
       });
-      await this.#write((transaction) =>
-        new MailWriter(this.#parts.database, transaction, this.#account.id).addThreadKeys(keys),
-      );
+      await this.#write(async (transaction) => {
+        const rows = new ThreadRows(this.#parts.database, transaction, this.#account.id);
+        const there = await rows.conversationsThere([...new Set(keys.map(([, conversation]) => conversation))]);
+        const writer = new MailWriter(this.#parts.database, transaction, this.#account.id);
+        await writer.addThreadKeys(keys.filter(([, conversation]) => there.has(conversation)));
+      });
     }
   }
 
