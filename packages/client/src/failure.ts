@@ -46,6 +46,12 @@ export class Failure extends Error {
   get offline(): boolean {
     return this.code === 'NETWORK';
   }
+
+  /** Nobody knows whether it was done: no reply came, or one that is not the server's own and does not tell of a refusal. */
+  get lost(): boolean {
+    const between = this.code === 'REPLY_UNREADABLE' && (this.status < 400 || this.status >= 500);
+    return this.offline || between;
+  }
 }
 
 /** The failure that a reply tells of; its body may be anything that stands between server and client. */

@@ -116,7 +116,8 @@ export class Realtime {
     const before = this.#socket;
     this.#socket = null;
     before?.close();
-    this.connect();
+    if (this.#subscriptions.size === 0) this.#leave();
+    else this.connect();
   }
 
   /** Ends every subscription and the connection. */

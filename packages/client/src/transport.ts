@@ -72,7 +72,7 @@ export class Transport {
    */
   async call<T, M = unknown>(path: string, asked: Asked = {}): Promise<Reply<T, M>> {
     const response = await this.send(path, asked);
-    const text = await response.text();
+    const text = await response.text().catch((error: unknown) => unreached(error, asked.signal));
     try {
       const { data, meta } = JSON.parse(text) as { data: T; meta: M };
       return { data, meta, etag: response.headers.get('etag') };
@@ -105,10 +105,7 @@ export class Transport {
       asked.progress && body instanceof Blob && !this.options.fetch
         ? upload(url, request, body, asked.progress)
         : (this.options.fetch ?? fetch)(url, body === undefined ? request : { ...request, body: bodyOf(body) });
-    const response = await send().catch((error: unknown) => {
-      if (asked.signal?.aborted) throw error;
-      throw new Failure(0, { code: 'NETWORK', message: 'The server could not be reached.' });
-    });
+    const response = await send().catch((error: unknown) => unreached(error, asked.signal));
     if (!response.ok) throw await failureOf(response);
     return response;
   }
@@ -161,19 +158,25 @@ function waitBefore(failure: Failure, { method = 'GET', idempotencyKey }: Asked,
     if (failure.code === 'QUERY_TIMEOUT' || (failure.code === 'REPLY_UNREADABLE' && !repeatable)) return null;
     return failure.retryAfter ?? 2 ** attempt;
   }
-  return failure.offline && repeatable ? 0.25 * 2 ** attempt : null;
+  return failure.lost && repeatable ? 0.25 * 2 ** attempt : null;
+}
+
+/** The network failed, on the way there or back; what its caller broke off stays what it was. */
+function unreached(error: unknown, signal: AbortSignal | undefined): never {
+  if (signal?.aborted) throw error;
+  throw new Failure(0, { code: 'NETWORK', message: 'The server could not be reached.' });
 }
 
 function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal?.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer);
-        reject(signal.reason as Error);
-      },
-      { once: true },
-    );
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal!.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }, milliseconds);
+    signal?.addEventListener('abort', abort, { once: true });
   });
 }

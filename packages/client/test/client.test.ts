@@ -154,6 +154,18 @@ describeEngines('the client', (engine) => {
     realtime.close();
   });
 
+  test('a socket that is made anew between two subscriptions hears the second one', async () => {
+    const realtime = new Realtime({ url: server.running.url, token: () => server.tokens.get('admin')! });
+    const listening = (): Promise<() => void> =>
+      new Promise((resolve) => {
+        const end = realtime.subscribe({ resource: 'notes' }, { subscribed: () => resolve(end) });
+      });
+    (await listening())();
+    realtime.reconnect();
+    await listening();
+    realtime.close();
+  });
+
   test('a credential that is gone ends it, without asking again and again', async () => {
     const realtime = new Realtime({ url: server.running.url, token: () => 'tbs_nothing' });
     const states: RealtimeState[] = [];
@@ -219,6 +231,27 @@ describe('what is tried again', () => {
     expect((await (await answering(gateway, [200])).call('posts:list')).data).toBe(1);
     await expect((await answering(gateway, [200])).post('posts:create')).rejects.toMatchObject({ status: 503 });
     expect(asked).toHaveLength(1);
+  });
+
+  test('a reply that breaks off, or is somebody else’s, says nothing of whether a write was done', async () => {
+    const client = await answering([502, {}, { page: 'bad gateway' }], [200]);
+    expect((await client.call('posts:list')).data).toBe(1);
+    await expect((await answering([504, {}, { page: 'late' }])).post('posts:create')).rejects.toMatchObject({
+      status: 504,
+      lost: true,
+    });
+    expect(asked).toHaveLength(1);
+    await expect((await answering([413, {}, { page: 'too large' }])).post('posts:create')).rejects.toMatchObject({
+      status: 413,
+      lost: false,
+    });
+    stub?.close();
+    stub = createServer((_, response) => {
+      response.writeHead(200, { 'content-length': '100' }).write('{"data":', () => response.destroy());
+    });
+    await new Promise<void>((resolve) => stub!.listen(0, '127.0.0.1', resolve));
+    const cut = new Client({ url: `http://127.0.0.1:${(stub.address() as AddressInfo).port}` });
+    await expect(cut.post('posts:create')).rejects.toMatchObject({ code: 'NETWORK', lost: true });
   });
 
   test('a stream that ends half-way is a failure, not a short list', async () => {

@@ -1,7 +1,9 @@
 /** Where the cells of a grid stand, and where its keys lead. */
 import { expect, test } from 'vitest';
+import { Client } from '../../client/src/client.ts';
 import { columnsBetween, edgesOf, leadWidth, tracksOf } from '../src/admin/records/column-tracks.ts';
 import { destination } from '../src/admin/records/grid-keys.ts';
+import { RowWindow } from '../src/data/records/row-window.ts';
 
 const fields = Array.from({ length: 200 }, (_, n) => ({ name: `f${n}`, type: 'string' }));
 const edges = edgesOf(fields.map(() => 100));
@@ -37,4 +39,24 @@ test.each([
 ] as const)('%s, with Ctrl: %s', (key, ctrlKey, expected) => {
   const bounds = { count: 100, columns: 10, page: 20 };
   expect(destination({ key, ctrlKey, metaKey: false }, { row: 5, column: 3 }, bounds)).toEqual(expected);
+});
+
+test('rows that others change are read again, however many at once', async () => {
+  let title = 'before';
+  const records = Array.from({ length: 500 }, (_, n) => n + 1);
+  const answer = (url: URL): object => {
+    const asked = JSON.parse(url.searchParams.get('filterByTk') ?? 'null') as number[] | null;
+    const from = (Number(url.searchParams.get('page') ?? 1) - 1) * 100;
+    const keys = asked ?? records.slice(from, from + 100);
+    return { data: keys.map((id) => ({ id, title })), meta: { count: 500, hasNext: from < 400, nextCursor: null } };
+  };
+  const reply = (input: unknown): Promise<Response> =>
+    Promise.resolve(new Response(JSON.stringify(answer(new URL(String(input))))));
+  const rows = new RowWindow(new Client({ url: 'http://x', fetch: reply }), 'notes', 'id', {});
+  rows.ensure(0, 499);
+  await expect.poll(() => rows.rowsBetween(0, 499).length).toBe(500);
+  title = 'after';
+  for (const key of records) rows.refresh(key);
+  const after = (): number => rows.rowsBetween(0, 499).filter(({ values }) => values['title'] === 'after').length;
+  await expect.poll(after).toBe(500);
 });

@@ -104,6 +104,8 @@ describe.skipIf(chromium === null)('pages under attack', () => {
       await new Promise((resolve) => setTimeout(resolve, 300));
       await route.continue();
     });
+    // As on a page that came over HTTP from another machine.
+    await page.addInitScript('Crypto.prototype.randomUUID = undefined');
     await page.goto(at('data/posts/new'));
     await page.getByLabel('title').fill('Once');
     await page.getByRole('button', { name: 'Create' }).dblclick();
@@ -181,6 +183,25 @@ describe.skipIf(chromium === null)('pages under attack', () => {
     await page.getByText('hidden', { exact: true }).waitFor(); // a definition shows its fields
     await page.getByRole('button', { name: 'Add a field' }).waitFor();
     await actAs('admin');
+  });
+
+  test('what was said to one login is not said to the next one', long, async () => {
+    const said = page.getByText('Not for others.');
+    const refused = { error: 'Validation Error', code: 'VALUE_INVALID', message: 'Not for others.', requestId: 'r' };
+    await page.route('**/api/posts:update*', (route) =>
+      route.fulfill({ status: 422, contentType: 'application/json', body: JSON.stringify(refused) }),
+    );
+    await page.goto(at('data/posts'));
+    await cell('Two').click();
+    await page.keyboard.type('Never');
+    await page.keyboard.press('Enter');
+    await said.waitFor();
+    await page.getByRole('button', { name: /^Admin/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await said.count()).toBe(0);
+    await page.unroute('**/api/posts:update*');
+    await signIn(page);
   });
 
   test('who signs in after another is shown nothing of the other, however slow the server is', long, async () => {

@@ -6,14 +6,16 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from '../data/queries.ts';
+import { session } from '../data/session.ts';
 import { preferredLanguage, TextsProvider, textsIn } from '../ui/i18n/texts.tsx';
 import { cssVariables, themeIn } from '../ui/theme/theme.ts';
-import { Toasts } from '../ui/toasts.tsx';
+import { clearToasts, Toasts } from '../ui/toasts.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
 import { pageNonce, restrictMarkup } from './page-policy.ts';
 import { router } from './router.tsx';
 
 restrictMarkup();
+session.watch(clearToasts);
 const nonce = pageNonce();
 const language = preferredLanguage();
 document.documentElement.lang = language;

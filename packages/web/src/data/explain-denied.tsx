@@ -1,6 +1,6 @@
 /** A dialog that says which permission refused something that a button asked for: `explainDenied({ resource, action })`. */
 import { Modal, Stack, Text } from '@mantine/core';
-import { type ReactNode, useSyncExternalStore } from 'react';
+import { type ReactNode, useEffect, useSyncExternalStore } from 'react';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { useCheck } from './queries.ts';
 import { WhyDenied } from './why-denied.tsx';
@@ -32,6 +32,7 @@ export function ExplainHost(): ReactNode {
   const t = useTexts().common.problem;
   const asked = useSyncExternalStore(subscribe, () => denied);
   const { data: check } = useCheck();
+  useEffect(() => () => change(null), []);
   return (
     <Modal opened={asked !== null} onClose={() => change(null)} title={t.deniedTitle} size="md">
       <Stack>

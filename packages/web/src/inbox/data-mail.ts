@@ -1,15 +1,10 @@
 /** What the inbox asks of the server, by the key under which it is kept. */
-import type { Check, Client } from '@tablinum/client';
+import type { Client } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { clientOf } from '../data/application.tsx';
 import { forget, queryClient, type Scope, useAsked, useCheck } from '../data/queries.ts';
-import type { Account, Email, Thread } from './mail.ts';
-
-/** Accounts by whose mail the user sees; an administrator sees others too, without their mail. */
-export interface Accounts {
-  readonly mine: readonly Account[];
-  readonly others: readonly Account[];
-}
+import type { Email, Thread } from './mail.ts';
+import { type Accounts, readAccounts } from './read-accounts.ts';
 
 /** Accounts with their mailboxes. */
 export function useAccounts(): UseQueryResult<Accounts, Error> {
@@ -18,21 +13,6 @@ export function useAccounts(): UseQueryResult<Accounts, Error> {
     enabled: check !== undefined,
   });
   return check === undefined && error ? ({ ...asked, error } as typeof asked) : asked;
-}
-
-async function readAccounts(client: Client, { id, currentRole }: Check): Promise<Accounts> {
-  const administers = currentRole === 'admin';
-  const query = {
-    appends: ['mailboxes', ...(administers ? ['members'] : [])],
-    pageSize: 200,
-    sort: ['id'],
-    count: 'none',
-  } as const;
-  const all = (await client.call<(Account & { members?: readonly { id: number }[] })[]>('accounts:list', { query }))
-    .data;
-  const isMine = ({ ownerId, members }: (typeof all)[number]): boolean =>
-    !administers || ownerId === id || (members ?? []).some((each) => each.id === id);
-  return { mine: all.filter(isMine), others: all.filter((each) => !isMine(each)) };
 }
 
 export function useThread(id: number): UseQueryResult<Thread, Error> {

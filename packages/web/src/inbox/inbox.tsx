@@ -79,12 +79,13 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
   useInboxCommands(inboxCommands(acts, rights));
 
   const inThread = writing.conversation !== null && writing.conversation === opened;
-  const composer = writing.message && (
+  const { message } = writing;
+  const composer = message && (
     <Composer
-      key={writing.message.id}
-      message={writing.message}
+      key={message.id}
+      message={message}
       accounts={accounts}
-      done={writing.end}
+      done={() => writing.end(message)}
       again={writeAgain}
     />
   );

@@ -1,5 +1,7 @@
 import { useEffect, useEffectEvent } from 'react';
 
+/** A key that is held down steps on; nothing else is done again by it. */
+const steps = new Set(['j', 'k']);
 /** After `g` the next key names a section of the shell. */
 const patienceMilliseconds = 1200;
 
@@ -16,7 +18,7 @@ export function useKeys(keys: Readonly<Record<string, () => void>>): void {
       }
       if (event.key === 'g') leaving = event.timeStamp;
       const run = find(event.key);
-      if (!run) return;
+      if (!run || (event.repeat && !steps.has(event.key))) return;
       event.preventDefault();
       run();
     };

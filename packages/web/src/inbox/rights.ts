@@ -14,7 +14,9 @@ export interface MailRights {
   readonly addAccounts: boolean;
   readonly changeAccounts: boolean;
   readonly destroyAccounts: boolean;
+  readonly addFolders: boolean;
   readonly changeFolders: boolean;
+  readonly destroyFolders: boolean;
 }
 
 const actions: Readonly<Record<keyof MailRights, readonly [resource: string, action: string]>> = {
@@ -27,7 +29,9 @@ const actions: Readonly<Record<keyof MailRights, readonly [resource: string, act
   addAccounts: ['accounts', 'create'],
   changeAccounts: ['accounts', 'update'],
   destroyAccounts: ['accounts', 'destroy'],
+  addFolders: ['mailboxes', 'create'],
   changeFolders: ['mailboxes', 'update'],
+  destroyFolders: ['mailboxes', 'destroy'],
 };
 
 /** Null until it is known: then nothing is offered yet that would be taken away again. */
@@ -55,5 +59,7 @@ export const noRights: MailRights = {
   addAccounts: false,
   changeAccounts: false,
   destroyAccounts: false,
+  addFolders: false,
   changeFolders: false,
+  destroyFolders: false,
 };

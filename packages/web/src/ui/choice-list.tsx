@@ -34,7 +34,7 @@ export function ChoiceList<T extends Choice>(props: ChoiceListProps<T>): ReactNo
     if (step !== 0) {
       event.preventDefault();
       setAt((found.length + at + step) % Math.max(found.length, 1));
-    } else if (event.key === 'Enter' && found[at]) choose(found[at]);
+    } else if (event.key === 'Enter' && !event.nativeEvent.isComposing && found[at]) choose(found[at]);
   };
   return (
     <div>
@@ -61,6 +61,7 @@ export function ChoiceList<T extends Choice>(props: ChoiceListProps<T>): ReactNo
           <button
             key={each.key}
             id={`${id}-${index}`}
+            ref={index === at ? intoView : undefined}
             type="button"
             role="option"
             tabIndex={-1}
@@ -79,4 +80,9 @@ export function ChoiceList<T extends Choice>(props: ChoiceListProps<T>): ReactNo
       {found.length === 0 && <p className={classes.empty}>{empty}</p>}
     </div>
   );
+}
+
+/** A long list scrolls along with the arrows. */
+function intoView(choice: HTMLElement | null): void {
+  choice?.scrollIntoView({ block: 'nearest' });
 }

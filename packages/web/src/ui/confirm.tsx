@@ -1,6 +1,6 @@
 /** Asks before what cannot be taken back: `if (await confirm({…}))`. */
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
-import { type FormEvent, type ReactNode, useState, useSyncExternalStore } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
 import { useTexts } from './i18n/texts.tsx';
 
 interface Question {
@@ -45,6 +45,8 @@ const subscribe = (listener: () => void): (() => void) => {
 /** Stands once, beside the pages. */
 export function ConfirmHost(): ReactNode {
   const question = useSyncExternalStore(subscribe, () => asked);
+  // Whoever signs in next is not asked what the one before was.
+  useEffect(() => () => asked?.answer(false), []);
   return (
     <Modal opened={question !== null} onClose={() => question?.answer(false)} title={question?.title} size="md">
       {question && <Answer question={question} />}

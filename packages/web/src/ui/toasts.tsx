@@ -35,6 +35,11 @@ export function toast(text: string, more: { failed?: boolean; action?: Toast['ac
   if (!more.failed) setTimeout(() => dismiss(made.id), shownMilliseconds);
 }
 
+/** What was said to one login, and what it could take back, is nothing to the next one. */
+export function clearToasts(): void {
+  change([]);
+}
+
 function dismiss(id: number): void {
   change(toasts.filter((each) => each.id !== id));
 }

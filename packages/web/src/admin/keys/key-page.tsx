@@ -222,7 +222,6 @@ interface RotateProps {
 }
 
 function Rotate({ apiKey, cancel, done }: RotateProps): ReactNode {
-  const _t = useTexts();
   const access = useAccessTexts();
   const words = access.keys;
   const [values, setValues] = useState({ overlap: '1h', expiresIn: '' });

@@ -5,6 +5,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { clientOf, useApplication } from '../../data/application.tsx';
 import { Allowed } from '../../data/denied.tsx';
+import { newKey } from '../../data/new-key.ts';
 import { FormProblem } from '../../data/problem.tsx';
 import { keyField } from '../../data/records/label.ts';
 import { type Schema, titleOf, writtenName } from '../../data/schema.ts';
@@ -39,7 +40,7 @@ function NewRecordForm({ collection, schema }: Omit<NewRecordProps, 'above'>): R
   const navigate = useNavigate();
   const [draft, change] = useRecordDraft();
   // The same for every attempt: one whose reply was lost makes no second record.
-  const [idempotencyKey, renewKey] = useState(() => crypto.randomUUID());
+  const [idempotencyKey, renewKey] = useState(newKey);
   useLeaveGuard(Object.keys(draft.changes).length > 0);
   const create = useMutation({
     mutationFn: () => clientOf(app).records(collection.name).create(draft.changes, {}, { idempotencyKey }),
@@ -59,7 +60,7 @@ function NewRecordForm({ collection, schema }: Omit<NewRecordProps, 'above'>): R
     if (isReadable(draft) && !create.isPending) create.mutate();
   };
   const edit: typeof change = (...given) => {
-    if (create.error) renewKey(crypto.randomUUID());
+    if (create.error) renewKey(newKey());
     change(...given);
   };
   const fields = formFields(schema.forms.get(collection.name) ?? collection, true).filter((field) =>

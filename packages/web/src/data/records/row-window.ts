@@ -160,7 +160,8 @@ export class RowWindow {
   async #refreshNow(): Promise<void> {
     this.#refreshTimer = undefined;
     const keys = [...this.#refreshing].slice(0, 200);
-    this.#refreshing.clear();
+    for (const key of keys) this.#refreshing.delete(key);
+    if (this.#refreshing.size > 0) this.#refreshTimer = setTimeout(() => void this.#refreshNow(), 80);
     const { filter, search, appends, onlyDeleted } = this.#shown;
     const shown = { filter, search, appends, onlyDeleted };
     try {

@@ -34,11 +34,13 @@ export function AccountForm({ account, members, save, saving, error }: AccountFo
   const texts = useTexts();
   const t = useInboxTexts().accounts;
   const [draft, setDraft] = useState(() => draftOf(account));
+  // What others change meanwhile is no change of whoever fills this in.
+  const [before] = useState(account);
   const problems = detailsOf(error);
   const change = (part: Partial<typeof draft>): void => setDraft({ ...draft, ...part });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    save(valuesOf(draft, account));
+    save(valuesOf(draft, before));
   };
   const text = (name: 'address' | 'name' | 'signature') => ({
     label: t[name],

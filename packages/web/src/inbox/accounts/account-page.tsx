@@ -62,12 +62,12 @@ function Content({ account }: { account: AccountRecord }): ReactNode {
   const others = useAccounts().data?.others ?? [];
   const members = useMembers(account.id);
   /** After each the form begins anew, with what the server has made of it, and without secrets. */
-  const [saves, setSaves] = useState(0);
-  const save = useWrite<unknown, Record<string, unknown>>({
+  const [form, setForm] = useState({ saves: 0, account });
+  const save = useWrite<AccountRecord, Record<string, unknown>>({
     write: (client, values) => client.post('accounts:update', values, { filterByTk: account.id }),
     changes: accountKeys,
-    done: () => {
-      setSaves(saves + 1);
+    done: (saved) => {
+      setForm(({ saves }) => ({ saves: saves + 1, account: { ...account, ...saved } }));
       toast(t.saved);
     },
   });
@@ -82,12 +82,12 @@ function Content({ account }: { account: AccountRecord }): ReactNode {
       {!isMine && <NotMember account={account} />}
       {isMine && rights.bringIn && <ImportSection account={account} />}
       {isMine && rights.takeOut && account.mailboxes.length > 0 && <ExportSection account={account} />}
-      {isMine && <FoldersSection account={account} mayChange={rights.changeFolders} />}
+      {isMine && <FoldersSection account={account} rights={rights} />}
       {rights.changeAccounts && !members.isPending && (
         <Section title={t.details}>
           <AccountForm
-            key={saves}
-            account={account}
+            key={form.saves}
+            account={form.account}
             members={members.data ?? null}
             save={save.mutate}
             saving={save.isPending}

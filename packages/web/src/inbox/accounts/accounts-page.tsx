@@ -8,8 +8,9 @@ import { ButtonLink, TextLink } from '../../ui/links.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { type Accounts, useAccounts } from '../data-mail.ts';
+import { useAccounts } from '../data-mail.ts';
 import type { Account } from '../mail.ts';
+import type { Accounts } from '../read-accounts.ts';
 import { useMailRights } from '../rights.ts';
 
 /** The accounts that the user sees; an administrator those of others too. */

@@ -12,15 +12,16 @@ import { ListTable } from '../../ui/list-table.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { folderOf, folderOrder } from '../folders/folder-pane.tsx';
 import type { Mailbox } from '../mail.ts';
+import type { MailRights } from '../rights.ts';
 import { type AccountRecord, accountKeys } from './account-data.ts';
 
 interface FoldersSectionProps {
   readonly account: AccountRecord;
-  readonly mayChange: boolean;
+  readonly rights: MailRights;
 }
 
 /** The mailboxes of an account: made, renamed, and destroyed when they are empty. */
-export function FoldersSection({ account, mayChange }: FoldersSectionProps): ReactNode {
+export function FoldersSection({ account, rights }: FoldersSectionProps): ReactNode {
   const texts = useTexts();
   const inboxTexts = useInboxTexts();
   const t = inboxTexts.accounts.folders;
@@ -35,7 +36,7 @@ export function FoldersSection({ account, mayChange }: FoldersSectionProps): Rea
     const text = t.destroyText(mailbox.path);
     if (await confirm({ title: t.destroyTitle, text, act: texts.common.destroy, danger: true })) await destroy(mailbox);
   };
-  const add = mayChange && (
+  const add = rights.addFolders && (
     <Button variant="default" leftSection={<Icon name="plus" />} onClick={() => setNamed('new')}>
       {t.add}
     </Button>
@@ -62,15 +63,17 @@ export function FoldersSection({ account, mayChange }: FoldersSectionProps): Rea
             {
               title: '',
               width: 90,
-              show: (mailbox) =>
-                mayChange && (
-                  <Group gap={2} wrap="nowrap" justify="flex-end">
+              show: (mailbox) => (
+                <Group gap={2} wrap="nowrap" justify="flex-end">
+                  {rights.changeFolders && (
                     <IconButton
                       icon="edit"
                       size="md"
                       label={t.rename(mailbox.path)}
                       onClick={() => setNamed(mailbox)}
                     />
+                  )}
+                  {rights.destroyFolders && (
                     <IconButton
                       icon="trash"
                       size="md"
@@ -78,8 +81,9 @@ export function FoldersSection({ account, mayChange }: FoldersSectionProps): Rea
                       disabled={mailbox.messages > 0}
                       onClick={() => void ask(mailbox)}
                     />
-                  </Group>
-                ),
+                  )}
+                </Group>
+              ),
             },
           ]}
         />

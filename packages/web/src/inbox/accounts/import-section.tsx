@@ -29,6 +29,7 @@ export function ImportSection({ account }: { account: AccountRecord }): ReactNod
   const [folder, setFolder] = useState('INBOX');
   const [job, setJob] = useState<Import | null>(null);
   const stop = useRef<AbortController | null>(null);
+  const emptyChoice = useRef<() => void>(null);
   useEffect(() => () => stop.current?.abort(), []);
   const start = async (file: File): Promise<void> => {
     const controller = new AbortController();
@@ -63,7 +64,12 @@ export function ImportSection({ account }: { account: AccountRecord }): ReactNod
           />
           <FileButton
             accept=".mbox,.eml,.mbx,message/rfc822,application/mbox"
-            onChange={(file) => file && void start(file)}
+            resetRef={emptyChoice}
+            onChange={(file) => {
+              // Otherwise the browser tells of no choice where the same file is chosen once more.
+              emptyChoice.current?.();
+              if (file) void start(file);
+            }}
           >
             {(props) => (
               <Button {...props} leftSection={<Icon name="plus" />} disabled={running}>

@@ -2,7 +2,7 @@
  * Brings a file of messages in, piece by piece, since one request has a minute: the server stores each piece and says what
  * became of it. An import may be repeated, so a piece that got lost is sent again.
  */
-import type { Client } from '@tablinum/client';
+import { type Client, Failure } from '@tablinum/client';
 
 /** What became of the messages of a file. */
 export interface ImportReport {
@@ -29,6 +29,9 @@ const pieceBytes = 2 * 1024 * 1024;
 const nothing: ImportReport = { stored: 0, duplicates: 0, unparsable: 0, failed: 0, problems: [] };
 /** Of what cannot be read, so many are told. */
 const mostProblems = 100;
+/** Seconds before a piece that got lost, or was not taken yet, is sent again. */
+const pauses = [1, 4, 15];
+const longestPause = 60;
 
 /** @throws Failure where a piece is refused; what came before it stays. */
 export async function importMail(client: Client, upload: Upload): Promise<ImportReport> {
@@ -39,12 +42,35 @@ export async function importMail(client: Client, upload: Upload): Promise<Import
   let sent = 0;
   for await (const piece of isMbox ? mboxPieces(file) : [file]) {
     const asked = { method: 'POST', query: { account, mailbox }, body: new Blob([piece], { type }), signal } as const;
-    const { data } = await client.call<ImportReport>('emails:import', asked);
-    report = joined(report, data);
+    report = joined(report, await brought(() => client.call<ImportReport>('emails:import', asked), signal));
     sent += piece.size;
     told(sent, report);
   }
   return report;
+}
+
+async function brought(send: () => Promise<{ data: ImportReport }>, signal: AbortSignal): Promise<ImportReport> {
+  for (const seconds of pauses) {
+    try {
+      return (await send()).data;
+    } catch (error) {
+      const passes = error instanceof Failure && (error.lost || error.retryAfter !== null);
+      const wait = passes ? Math.max(seconds, error.retryAfter ?? 0) : Number.POSITIVE_INFINITY;
+      if (wait > longestPause) throw error;
+      await pause(wait * 1000, signal);
+    }
+  }
+  return (await send()).data;
+}
+
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(signal.reason as Error);
+    });
+  });
 }
 
 function joined(one: ImportReport, next: ImportReport): ImportReport {

@@ -27,6 +27,9 @@ type MailAction = 'batchUpdate' | 'move' | 'destroy';
 type Wanted = (emails: readonly EmailPlace[]) => readonly EmailPlace[];
 type Act = (ids: readonly number[], accountId: number) => Promise<unknown>;
 
+/** Folders whose mail stays where it is when a conversation is put away from elsewhere. */
+const ownPlaces = new Set(['sent', 'drafts', 'outbox', 'trash']);
+
 export class MailActions {
   readonly #place: Place;
   #undo: (() => void) | null = null;
@@ -61,6 +64,8 @@ export class MailActions {
     try {
       await client.post('emails:batchUpdate', { ids: [email], ...flags });
     } catch (error) {
+      const before = Object.fromEntries(Object.entries(flags).map(([name, set]) => [name, !set]));
+      patchThread(application, conversation, (each) => (each.id === email ? { ...each, ...before } : each));
       this.#putRight([conversation], error, 'batchUpdate');
     }
     list.heard(conversation);
@@ -83,9 +88,16 @@ export class MailActions {
     });
   }
 
+  /** What lies in the trash already stays there: the server would destroy it for good, and nobody has asked for that. */
   trash(rows: readonly Conversation[]): void {
     const { client, texts } = this.#place;
-    this.#takeAway(rows, texts.done.trashed(rows.length), 'destroy', (ids) => client.post('emails:destroy', { ids }));
+    const destroy: Act = (ids) => client.post('emails:destroy', { ids });
+    const wanted: Wanted = (emails) => {
+      const outside = emails.filter(({ folder }) => folder !== 'trash');
+      if (outside.length === 0) throw new Error(texts.inTrash);
+      return outside;
+    };
+    this.#takeAway(rows, texts.done.trashed(rows.length), 'destroy', destroy, wanted);
   }
 
   /** For good; nothing takes it back. */
@@ -94,7 +106,8 @@ export class MailActions {
     const keys = rows.map(({ id }) => id);
     list.hide(keys);
     try {
-      const ids = this.#concerned(await readPlaces(client, keys)).map(({ id }) => id);
+      const places = await readPlaces(client, keys);
+      const ids = places.filter(({ folder }) => folder === 'trash').map(({ id }) => id);
       await writePlaces(ids, (some) => client.post('emails:destroy', { ids: some }));
       toast(texts.done.destroyed(rows.length));
       list.settle(keys);
@@ -133,13 +146,19 @@ export class MailActions {
     }
   }
 
-  #takeAway(rows: readonly Conversation[], said: string, action: MailAction, act: Act): void {
+  #takeAway(
+    rows: readonly Conversation[],
+    said: string,
+    action: MailAction,
+    act: Act,
+    wanted: Wanted = (emails) => emails,
+  ): void {
     if (rows.length === 0) return;
     const { client, list, texts } = this.#place;
     const keys = rows.map(({ id }) => id);
     list.hide(keys);
     /** What was taken away; null where that was refused, which has been said then. */
-    const done = this.#away(keys, act).then(
+    const done = this.#away(keys, act, wanted).then(
       (emails) => {
         list.settle(keys);
         return emails;
@@ -171,18 +190,21 @@ export class MailActions {
     toast(said, { action: { label: texts.undo, run: undo } });
   }
 
-  async #away(keys: readonly number[], act: Act): Promise<readonly EmailPlace[]> {
-    const emails = this.#concerned(await readPlaces(this.#place.client, keys));
+  async #away(keys: readonly number[], act: Act, wanted: Wanted): Promise<readonly EmailPlace[]> {
+    const emails = wanted(this.#concerned(await readPlaces(this.#place.client, keys)));
     for (const [account, ids] of grouped(emails, ({ accountId }) => accountId))
       await writePlaces(ids, (some) => act(some, account));
     return emails;
   }
 
-  /** Those in the folder that is shown; where several are shown, all but what was sent. */
+  /** Of each conversation those in the folder that is shown; where several are shown, what lies in none of its own. */
   #concerned(emails: readonly EmailPlace[]): readonly EmailPlace[] {
     const { folder } = this.#place;
-    const here = emails.filter((each) => (folder === null ? each.folder !== 'sent' : each.folder === folder));
-    return here.length > 0 ? here : emails;
+    return [...byConversation(emails).values()].flatMap((all) => {
+      const here = all.filter((each) => folder !== null && each.folder === folder);
+      const open = all.filter((each) => !ownPlaces.has(each.folder ?? ''));
+      return here.length > 0 ? here : open.length > 0 ? open : all;
+    });
   }
 
   #putRight(keys: readonly number[], error: unknown, action: MailAction): void {

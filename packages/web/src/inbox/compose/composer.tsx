@@ -20,7 +20,7 @@ import classes from './composer.module.css';
 import { DraftConflict } from './draft-conflict.tsx';
 import type { Beginning } from './draft-session.ts';
 import { MessageFields } from './message-fields.tsx';
-import type { OpenMessage } from './open-message.ts';
+import { type OpenMessage, openMessage } from './open-message.ts';
 import { wrongAddress } from './written.ts';
 
 interface ComposerProps {
@@ -44,10 +44,10 @@ export function Composer({ message, accounts, done, again }: ComposerProps): Rea
   const [sending, setSending] = useState(false);
   const body = useRef<HTMLTextAreaElement>(null);
   const whole = useRef<HTMLElement>(null);
+  const emptyChoice = useRef<() => void>(null);
   const ready = written !== null;
   useEffect(() => {
-    void session.begin();
-    if (session.unsaved) void session.save();
+    session.wake();
     // Whoever leaves the page has what stands here saved at once.
     return () => void session.save();
   }, [session]);
@@ -62,11 +62,15 @@ export function Composer({ message, accounts, done, again }: ComposerProps): Rea
     // An address that was typed, and not left yet, stands in its field.
     (document.activeElement as HTMLElement | null)?.blur();
     const now = session.snapshot().written;
-    if (now === null || wrongAddress(now) !== null) return;
+    if (sending || now === null || wrongAddress(now) !== null) return;
     setSending(true);
     const id = await session.send();
     setSending(false);
-    if (id === null) return;
+    if (id === null) {
+      const { error: refused } = session.snapshot();
+      if (refused && openMessage(application) !== message) toast(messageOf(refused), { failed: true });
+      return;
+    }
     done();
     const back = async (): Promise<void> => {
       try {
@@ -86,8 +90,15 @@ export function Composer({ message, accounts, done, again }: ComposerProps): Rea
   const close = async (): Promise<void> => {
     if (await session.close()) done();
   };
+  const attachOne = async (file: File): Promise<void> => {
+    const attached = await session.attach(file);
+    if (attached.done) return;
+    toast(t.notAttached(file.name, attached.error ? messageOf(attached.error) : t.unsaved), { failed: true });
+  };
   const attach = (files: readonly File[]): void => {
-    for (const file of files) void session.attach(file);
+    // Otherwise the browser tells of no choice where the same file is chosen once more.
+    emptyChoice.current?.();
+    for (const file of files) void attachOne(file);
   };
   const pressed = (event: KeyboardEvent): void => {
     if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) {
@@ -163,11 +174,11 @@ export function Composer({ message, accounts, done, again }: ComposerProps): Rea
         >
           {t.send}
         </Button>
-        <FileButton multiple onChange={attach}>
+        <FileButton multiple onChange={attach} resetRef={emptyChoice}>
           {(props) => <IconButton icon="paperclip" label={t.attach} {...props} disabled={!ready} />}
         </FileButton>
         <span className={classes.grow} />
-        <IconButton icon="trash" label={t.discard} onClick={discard} />
+        <IconButton icon="trash" label={t.discard} onClick={discard} disabled={sending} />
       </footer>
     </section>
   );

@@ -19,6 +19,9 @@ export type Conflict =
   | { readonly kind: 'changed'; readonly theirs: Written; readonly version: string | null }
   | { readonly kind: 'gone' };
 
+/** What became of a file; the error is null where the draft waits for its writer. */
+export type Attached = { readonly done: true } | { readonly done: false; readonly error: Error | null };
+
 /** How a conflict ends: with what stands here, with what stands there, or with one below the other. */
 export type Settlement = 'mine' | 'theirs' | 'both';
 
@@ -49,6 +52,11 @@ export class DraftSession {
   #begun = false;
   #touched = false;
   #over = false;
+  #resting = false;
+  #sending = false;
+  /** Files on their way, and how many did not arrive. */
+  readonly #files = new Set<Promise<Attached>>();
+  #missing = 0;
 
   /**
    * @param signatures texts by account, for those that have one.
@@ -83,6 +91,23 @@ export class DraftSession {
   async begin(): Promise<void> {
     if (this.#begun) return;
     this.#begun = true;
+    await this.#inTurn(() => this.#beginNow());
+  }
+
+  /** Whoever writes it is not signed in: nothing is asked, in nobody else's name either. */
+  rest(): void {
+    this.#resting = true;
+    clearTimeout(this.#timer);
+  }
+
+  /** Its writer is here: it is begun, and what stands here alone is saved. */
+  wake(): void {
+    this.#resting = false;
+    void this.begin();
+    if (this.unsaved) void this.save();
+  }
+
+  async #beginNow(): Promise<void> {
     const beginning = this.#beginning;
     try {
       if (beginning.kind === 'new') {
@@ -116,17 +141,35 @@ export class DraftSession {
   async save(): Promise<boolean> {
     clearTimeout(this.#timer);
     if (this.#over) return true;
+    if (this.#resting) return !this.unsaved;
     if (this.#state.saving === 'soon') return this.#inTurn(() => this.#saveNow());
     await this.#queue;
     return !this.unsaved;
   }
 
-  attach(file: File): Promise<void> {
-    return this.#withDraft(() => this.#draft.attach(file));
+  /** Nothing is sent that waits for a file which does not arrive. */
+  async attach(file: File): Promise<Attached> {
+    const work = this.#attach(file);
+    this.#files.add(work);
+    const attached = await work;
+    this.#files.delete(work);
+    return attached;
   }
 
-  detach(file: Attachment): Promise<void> {
-    return this.#withDraft(() => {
+  async #attach(file: File): Promise<Attached> {
+    const there = (): number =>
+      this.#state.attachments.filter(({ filename, size }) => filename === file.name && size === file.size).length;
+    const before = there();
+    const attached = await this.#withDraft(
+      () => this.#draft.attach(file),
+      () => there() > before,
+    );
+    if (!attached.done) this.#missing += 1;
+    return attached;
+  }
+
+  async detach(file: Attachment): Promise<void> {
+    await this.#withDraft(() => {
       const others = this.#state.attachments.filter((each) => each.id !== file.id);
       return this.#draft.save({ attachments: others.map(({ id }) => ({ id })) });
     });
@@ -138,9 +181,11 @@ export class DraftSession {
     if (written === null || accountId === before) return;
     const text = resigned(written.text, this.#signatureOf(before), this.#signatureOf(accountId));
     this.#become({ written: { ...written, text }, accountId });
-    const old = this.#draft.id;
-    if (old === null) return;
     await this.#inTurn(async () => {
+      const old = this.#draft.id;
+      // A save that was on its way has told of the account before.
+      this.#become({ accountId });
+      if (old === null) return;
       const now = this.#state.written!;
       const attachments = this.#state.attachments.map(({ id }) => ({ id }));
       const body = { account: accountId, ...bodyOf(now), attachments };
@@ -157,9 +202,20 @@ export class DraftSession {
 
   /** Into the outbox. @returns the message there, or null where it was refused. */
   async send(): Promise<number | null> {
-    if (this.#draft.id === null) this.#become({ saving: 'soon' });
-    if (!(await this.save()) || this.#draft.id === null) return null;
-    return this.#inTurn(() => this.#sendNow(true));
+    if (this.#sending || this.#over) return null;
+    this.#sending = true;
+    const missing = this.#missing;
+    try {
+      await Promise.all(this.#files);
+      if (this.#missing > missing) return null;
+      if (this.#draft.id === null) this.#become({ saving: 'soon' });
+      // What is typed while it is saved goes along.
+      do if (!(await this.save()) || this.#draft.id === null || this.#over) return null;
+      while (this.#state.saving === 'soon');
+      return await this.#inTurn(() => this.#sendNow(true));
+    } finally {
+      this.#sending = false;
+    }
   }
 
   /** Ends a conflict. What is gone is made anew, as it stands here. */
@@ -181,7 +237,11 @@ export class DraftSession {
 
   /** It is put aside; an answer of which nothing was written leaves nothing behind. @returns whether all is saved. */
   async close(): Promise<boolean> {
-    if (this.#state.written === null) return true;
+    if (this.#state.written === null) {
+      // An answer that is still being begun: what comes of that goes.
+      if (this.#begun && this.#beginning.kind !== 'draft') void this.discard().catch(() => {});
+      return true;
+    }
     if (this.#touched || this.#beginning.kind === 'draft') return this.save();
     await this.discard();
     return true;
@@ -209,7 +269,7 @@ export class DraftSession {
 
   async #saveNow(): Promise<boolean> {
     const { written } = this.#state;
-    if (this.#over || !written || this.#state.conflict) return this.#over;
+    if (this.#over || this.#resting || !written || this.#state.conflict) return this.#over;
     this.#become({ saving: 'now' });
     try {
       this.#keep(await this.#put(written));
@@ -256,18 +316,28 @@ export class DraftSession {
     return false;
   }
 
-  /** Something that needs the draft to be there. */
-  async #withDraft(work: () => Promise<Email>): Promise<void> {
+  /**
+   * Something that needs the draft to be there. Where only flags have made it another one it is done after all.
+   *
+   * @param isDone whether an earlier attempt had arrived, as the draft shows by now.
+   */
+  async #withDraft(work: () => Promise<Email>, isDone: () => boolean = () => false): Promise<Attached> {
     if (this.#draft.id === null) this.#become({ saving: 'soon' });
-    if (!(await this.save()) || this.#draft.id === null) return;
+    if (!(await this.save()) || this.#draft.id === null) return { done: false, error: this.#state.error };
     this.#touched = true;
-    await this.#inTurn(async () => {
-      try {
-        this.#keep(await work());
-        this.#become({ error: null });
-      } catch (error) {
-        this.#become({ error: error as Error });
-        if (isStale(error)) await this.#lookAgain(this.#state.written!, true);
+    return this.#inTurn(async () => {
+      for (let again = true; ; again = false) {
+        try {
+          this.#keep(await work());
+          this.#become({ error: null });
+          return { done: true };
+        } catch (caught) {
+          const error = caught as Error;
+          this.#become({ error });
+          const goesOn = again && isStale(error) && (await this.#lookAgain(this.#state.written!, true));
+          if (!goesOn) return { done: false, error };
+          if (isDone()) return { done: true };
+        }
       }
     });
   }

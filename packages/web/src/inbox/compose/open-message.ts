@@ -3,6 +3,7 @@
  * ended, takes nothing of it away. It is shown to nobody but its writer.
  */
 import { useSyncExternalStore } from 'react';
+import { session as login } from '../../data/session.ts';
 import type { Beginning, DraftSession } from './draft-session.ts';
 
 export interface OpenMessage {
@@ -35,6 +36,9 @@ export function openMessage(application: string): OpenMessage | null {
 export function useOpenMessage(application: string): OpenMessage | null {
   return useSyncExternalStore(subscribe, () => openMessage(application));
 }
+
+// It rests until its writer is seen again: somebody else may sign in meanwhile.
+login.watch((application) => messages.get(application)?.session.rest());
 
 /** Closing the tab asks first while something stands here alone; a tab that goes out of sight saves it. */
 function saveAll(): void {

@@ -3,6 +3,7 @@
  * other; what makes something bears an Idempotency-Key, so that a reply that got lost makes nothing twice.
  */
 import { type Asked, type Client, Failure, type Reply } from '@tablinum/client';
+import { newKey } from '../../data/new-key.ts';
 import type { Email } from '../mail.ts';
 import { nothing, type Written, writtenOf } from './written.ts';
 
@@ -130,13 +131,8 @@ export class StoredDraft {
   }
 }
 
-/** Anything that nobody takes twice; `randomUUID` is there over HTTPS alone. */
-function newKey(): string {
-  return [...crypto.getRandomValues(new Uint8Array(16))].map((each) => each.toString(16).padStart(2, '0')).join('');
-}
-
 export const isStale = (error: unknown): boolean => error instanceof Failure && error.status === 412;
 export const isAway = (error: unknown): boolean =>
   error instanceof Failure && (error.status === 404 || error.status === 403);
 /** Nobody knows whether it was done. */
-export const isLost = (error: unknown): boolean => error instanceof Failure && error.offline;
+export const isLost = (error: unknown): boolean => error instanceof Failure && error.lost;

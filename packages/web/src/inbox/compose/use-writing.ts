@@ -15,8 +15,8 @@ export interface Writing {
   readonly conversation: number | null;
   /** Begins another one; the one before is put aside, and stays where it cannot be saved. */
   begin(beginning: Beginning): Promise<void>;
-  /** It was sent, discarded or put aside. */
-  end(): void;
+  /** It was sent, discarded or put aside. Another one that was begun meanwhile stays. */
+  end(message: OpenMessage): void;
 }
 
 let begun = 0;
@@ -33,7 +33,9 @@ export function useWriting(accounts: readonly Account[]): Writing {
   }, [isOthers, application]);
   const message = check === undefined || isOthers ? null : open;
   const begin = async (beginning: Beginning): Promise<void> => {
-    const before = openMessage(application);
+    const before = isOthers ? null : openMessage(application);
+    // A key that is pressed twice begins one answer.
+    if (before && beginning.kind !== 'new' && isSame(before.beginning, beginning)) return;
     if (before && !(await before.session.close())) {
       const { error } = before.session.snapshot();
       toast(error ? messageOf(error) : t.compose.unsaved, { failed: true });
@@ -51,6 +53,12 @@ export function useWriting(accounts: readonly Account[]): Writing {
     message,
     conversation: of && 'conversation' in of ? of.conversation : null,
     begin,
-    end: () => setOpenMessage(application, null),
+    end: (ended) => {
+      if (openMessage(application) === ended) setOpenMessage(application, null);
+    },
   };
+}
+
+function isSame(one: Beginning, other: Beginning): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }

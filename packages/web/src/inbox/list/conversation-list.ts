@@ -5,7 +5,7 @@
  * server refuses them (`patch`, `hide`, `settle`). What arrives takes its place at the top only where that is in view:
  * until then it is counted, and nothing jumps.
  */
-import type { Client, ListMeta } from '@tablinum/client';
+import { type Client, Failure, type ListMeta } from '@tablinum/client';
 import { listParameters, type Shown } from '../inbox-search.ts';
 import type { Conversation } from '../mail.ts';
 import { Overlays, type RowChange } from './overlays.ts';
@@ -25,6 +25,8 @@ const pageSize = 60;
 const largePage = 200;
 const mostReloaded = 1000;
 const moment = 60;
+/** From a reading that did not arrive to the next, in milliseconds. */
+const pause = 3000;
 
 export class ConversationList {
   readonly #client: Client;
@@ -153,13 +155,17 @@ export class ConversationList {
   async #refresh(): Promise<void> {
     const keys = [...this.#stale].slice(0, largePage);
     for (const key of keys) this.#stale.delete(key);
+    let next = moment;
     try {
       const { rows } = await this.#page(null, keys, largePage);
       this.#settleRows(keys, new Map(rows.map((row) => [row.id, row])));
-    } catch {
-      // What stands there stays; the next event or reading sets it right.
+    } catch (error) {
+      // What was refused, or happened, may stand there wrong: it is asked for again as long as somebody looks.
+      const passes = error instanceof Failure && (error.lost || error.retryAfter !== null);
+      if (passes && this.#listeners.size > 0) for (const key of keys) this.#stale.add(key);
+      next = pause;
     }
-    this.#timer = this.#stale.size > 0 ? setTimeout(() => void this.#refresh(), moment) : undefined;
+    this.#timer = this.#stale.size > 0 ? setTimeout(() => void this.#refresh(), next) : undefined;
   }
 
   #settleRows(keys: readonly number[], found: ReadonlyMap<number, Conversation>): void {
