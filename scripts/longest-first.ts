@@ -13,6 +13,7 @@ const longest = [
   'web/test/inbox',
   'web/test/inbox-accounts',
   'web/test/states',
+  'web/test/inbox-states',
   'web/test/hostile',
   'contract/webhooks',
   'contract/realtime-load',

@@ -10,10 +10,7 @@ import { findChromium, type Misdeeds, openBrowser } from '../../server/test/supp
 import { openMailWorld, upload } from '../../server/test/support/mail-world.ts';
 import { rawMail } from '../../server/test/support/raw-mail.ts';
 import type { TestServer } from '../../server/test/support/scenario.ts';
-import { importMail } from '../src/inbox/accounts/mail-upload.ts';
 import { readPlaces, writePlaces } from '../src/inbox/actions/email-places.ts';
-import { type Beginning, DraftSession } from '../src/inbox/compose/draft-session.ts';
-import { readAccounts } from '../src/inbox/read-accounts.ts';
 import { built, describeSites, expectAccessible, openPage, signIn } from './support/site.ts';
 
 const chromium = findChromium();
@@ -245,94 +242,6 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       await expect.poll(async () => (await mails('folder=drafts')).length).toBe(0);
     });
 
-    /** A client of bob's, whose requests come to harm on their way. */
-    const harmed = (harm: (path: string, go: () => Promise<Response>) => Promise<Response>, retries = 3) =>
-      new Client({
-        url: server.running.url,
-        token: server.tokens.get('bob')!,
-        retries,
-        fetch: (input, init) => harm(String(input), () => fetch(input, init)),
-      });
-    const draftOf = (client: Client, beginning: Beginning) => new DraftSession(client, beginning, new Map(), () => {});
-
-    test('a file that does not arrive holds its message back; one that a star stood in the way of arrives', async () => {
-      let large = true;
-      const client = harmed((path, go) =>
-        large && path.includes('emails:attach') ? Promise.resolve(new Response('large', { status: 413 })) : go(),
-      );
-      const session = draftOf(client, { kind: 'new', accountId: account });
-      await session.begin();
-      session.write({ to: ['eve@example.net'], subject: 'With a file', text: 'See below.' });
-      const file = new File(['12.50'], 'invoice.txt');
-      const attached = session.attach(file);
-      expect(await session.send()).toBeNull();
-      expect(await attached).toMatchObject({ done: false, error: { status: 413 } });
-      const [draft] = await mails('folder=drafts');
-      await server.data(`POST /api/emails:update?filterByTk=${draft.id}`, { as: 'bob', body: { starred: true } });
-      large = false;
-      expect(await session.attach(file)).toEqual({ done: true });
-      expect(session.snapshot().attachments.map(({ filename }) => filename)).toEqual(['invoice.txt']);
-      const sent = await session.send();
-      expect(await server.data(`GET /api/emails/${sent}`, { as: 'bob' })).toMatchObject({
-        folder: 'outbox',
-        attachments: [{ filename: 'invoice.txt' }],
-      });
-    });
-
-    test('a sending that something between answers is one sending; what is typed meanwhile goes along', async () => {
-      const session: DraftSession = draftOf(
-        harmed(async (path, go) => {
-          const reply = await go();
-          if (path.includes('saveDraft') && !session.snapshot().written!.text.includes('more'))
-            session.write({ text: 'One, and more.' });
-          return sendings === 0 && path.includes('emails:send') ? new Response('<p>', { status: 502 }) : reply;
-        }, 0),
-        { kind: 'new', accountId: account },
-      );
-      let sendings = 0;
-      await session.begin();
-      session.write({ to: ['eve@example.net'], subject: 'Between', text: 'One.' });
-      expect(await session.send()).toBeNull();
-      sendings += 1;
-      expect(await session.send()).toBeGreaterThan(0);
-      expect(await session.send()).toBeNull();
-      const found = await mails('folder=outbox&search=subject:Between');
-      expect(found.map(({ snippet }: { snippet: string }) => snippet)).toEqual(['One, and more.']);
-    });
-
-    test('an answer that is left while it begins leaves nothing; an account that is chosen during a save stays', async () => {
-      const [{ id, conversationId }] = await mails('search=subject:Gatefold&folder=inbox');
-      let begun = false;
-      const left = draftOf(
-        harmed(async (_, go) => go().finally(() => (begun = true))),
-        { kind: 'reply', email: id, conversation: conversationId },
-      );
-      void left.begin();
-      expect(await left.close()).toBe(true);
-      await expect.poll(() => begun).toBe(true);
-      await expect.poll(() => mails('folder=drafts')).toEqual([]);
-      const body = { address: 'second@shop.example' };
-      const second = await server.data('POST /api/accounts:create', { as: 'bob', body });
-      const saving = Promise.withResolvers<void>();
-      const session = draftOf(
-        harmed(async (path, go) => {
-          const reply = await go();
-          if (path.includes('saveDraft')) await saving.promise;
-          return reply;
-        }),
-        { kind: 'new', accountId: account },
-      );
-      await session.begin();
-      session.write({ text: 'From whom?' });
-      const steps = [session.save(), session.changeAccount(second.id)];
-      saving.resolve();
-      await Promise.all(steps);
-      expect(session.snapshot().accountId).toBe(second.id);
-      expect(await mails('folder=drafts')).toMatchObject([{ accountId: second.id }]);
-      await session.discard();
-      await server.data(`POST /api/accounts:destroy?filterByTk=${second.id}`, { as: 'bob' });
-    });
-
     test('what one has typed is not saved in the name of who signs in next', long, async () => {
       const leave = async (name: RegExp): Promise<void> => {
         await page.getByRole('button', { name }).click();
@@ -362,26 +271,6 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       await page.getByRole('link', { name: 'Inbox', exact: true }).click();
       await expect.poll(() => body().inputValue()).toBe('For my eyes.');
       await button('Discard the draft').click();
-    });
-
-    test('a piece of a file that got lost is sent again; accounts are read beyond the first page', long, async () => {
-      let lost = false;
-      const client = harmed((path, go) => {
-        if (lost || !path.includes('emails:import')) return go();
-        lost = true;
-        return go().then(() => Promise.reject(new TypeError('cut')));
-      });
-      const told: number[] = [];
-      const file = new Blob([rawMail({ subject: 'Lost on the way', id: 'lost@x', to: 'bob@shop.example', text: 'x' })]);
-      const upload = { account, mailbox: 'INBOX', file, told: (bytes: number) => told.push(bytes) };
-      const report = await importMail(client, { ...upload, signal: new AbortController().signal });
-      expect([report.stored, report.duplicates, told]).toEqual([0, 1, [file.size]]);
-      const many = Array.from({ length: 210 }, (_, n) => ({ address: `ann${n}@shop.example` }));
-      for (const body of many) await server.data('POST /api/accounts:create', { as: 'ann', body });
-      const last = await server.data('POST /api/accounts:create', { body: { address: 'root@shop.example' } });
-      const root = new Client({ url: server.running.url, token: server.tokens.get('admin')! });
-      const { mine, others } = await readAccounts(root, { id: last.ownerId, currentRole: 'admin' });
-      expect([mine.map(({ id }) => id), others.length]).toEqual([[last.id], 212]);
     });
 
     test('an account that was changed stands in its form as it is', long, async () => {

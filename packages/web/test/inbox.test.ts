@@ -3,20 +3,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { demoMail } from '../../server/src/mail/demo/demo-mail.ts';
-import { writeMbox } from '../../server/src/mail/files/mbox-writer.ts';
 import { findChromium, type Misdeeds, openBrowser } from '../../server/test/support/browser.ts';
 import { sqlite } from '../../server/test/support/engines.ts';
-import { openMailWorld, upload } from '../../server/test/support/mail-world.ts';
-import { rawMail } from '../../server/test/support/raw-mail.ts';
 import type { TestServer } from '../../server/test/support/scenario.ts';
+import { arriveIn, openShopInbox } from './support/shop-inbox.ts';
 import { built, describeSites, expectAccessible, openPage, signIn } from './support/site.ts';
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
-
-const letter = `<style>.big { color: #aa0000 }</style><p class="big" style="background:#fff">Spring sale</p>
-<img src="https://pixels.example/one.gif"><script>document.title = 'taken'</script><blockquote>What was said before</blockquote>`;
 
 describe.skipIf(chromium === null)('an inbox', () => {
   describeSites('of a shop', (engine) => {
@@ -36,36 +30,11 @@ describe.skipIf(chromium === null)('an inbox', () => {
     /** Something about the frame of the mail that is shown. */
     const inFrame = (script: string) =>
       page.evaluate(`(() => { const frame = document.querySelector('iframe'); ${script} })()`);
-    const arrive = (mail: Parameters<typeof rawMail>[0]) => upload(server, 'ann', 1, rawMail(mail));
+    const arrive = (mail: Parameters<typeof arriveIn>[1]) => arriveIn(server, mail);
 
     beforeAll(async () => {
       built();
-      server = await openMailWorld(engine);
-      const mails = demoMail({
-        seed: 7,
-        count: 150,
-        until: new Date('2026-11-01T12:00:00Z'),
-        inbox: { name: 'Shop', address: 'shop@example.com' },
-      });
-      for (const box of ['INBOX', 'Sent']) {
-        const those = mails.filter(({ mailbox }) => mailbox === box);
-        await upload(server, 'ann', 1, writeMbox(those), 'application/mbox', `&mailbox=${box}`);
-      }
-      await arrive({
-        subject: 'Spring sale',
-        from: 'Offers <offers@shop.example>',
-        id: 's1@shop.example',
-        html: letter,
-      });
-      await arrive({
-        subject: 'Broken turntable',
-        from: 'Cora Lind <cora@example.net>',
-        id: 't1@example.net',
-        text: 'The tonearm is loose.\n\nOn Monday Shop wrote:\n> Enjoy the record.',
-      });
-      await server.data('POST /api/permissions:create', {
-        body: { role: 'editor', resource: 'campaign', actions: ['publish', 'get', 'list'] },
-      });
+      server = await openShopInbox(engine);
       browser = await openBrowser(chromium!);
       ({ page, misdeeds } = await openPage(browser, server.running.url));
     }, 90_000);
@@ -432,64 +401,6 @@ describe.skipIf(chromium === null)('an inbox', () => {
         .first()
         .waitFor();
       await page.keyboard.press('Escape');
-    });
-
-    once('on a phone: list, thread, folders; in the dark', long, async () => {
-      const size = { viewport: { width: 390, height: 780 }, colorScheme: 'dark' } as const;
-      const phone = await openPage(browser, server.running.url, size);
-      await phone.page.goto(at());
-      await signIn(phone.page, 'ann@example.com', 'correct horse');
-      await phone.page.locator('[data-conversation]').first().waitFor();
-      await expectAccessible(phone.page, 'phone list');
-      await phone.page.locator('[data-conversation]').filter({ hasText: 'Broken turntable' }).click();
-      await phone.page.getByText('The tonearm is loose.').waitFor();
-      await expectAccessible(phone.page, 'phone thread');
-      await phone.page.getByRole('button', { name: 'Back to the list' }).click();
-      await phone.page.getByRole('button', { name: 'Folders' }).click();
-      await phone.page.getByRole('dialog').getByRole('button', { name: 'Sent' }).click();
-      await phone.page.locator('[data-conversation]').first().waitFor();
-      const width = await phone.page.evaluate('document.documentElement.scrollWidth');
-      expect(width).toBeLessThanOrEqual(390);
-      await phone.page.context().close();
-    });
-
-    once('a file is looked at, and a list that is slow or refused says so', long, async () => {
-      const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-      const attachments = [{ name: 'tonearm.png', type: 'image/png', content: Buffer.from(png, 'base64') }];
-      await arrive({
-        subject: 'A picture',
-        from: 'New <new@example.net>',
-        id: 'p1@example.net',
-        text: 'See',
-        attachments,
-      });
-      await page.goto(at());
-      await row('A picture').click();
-      await page.getByRole('button', { name: 'Look at tonearm.png' }).click();
-      await page.getByRole('dialog').getByRole('img', { name: 'tonearm.png' }).waitFor();
-      await page.keyboard.press('Escape');
-      const list = '**/api/conversations:list*';
-      const body = { error: 'Too Many Requests', code: 'RATE_LIMITED', message: 'Wait 5 seconds.', retryAfter: 5 };
-      await page.route(list, (route) =>
-        route.fulfill({ status: 429, contentType: 'application/json', body: JSON.stringify(body) }),
-      );
-      const folders = page.getByRole('navigation', { name: 'Folders' });
-      await folders.getByRole('button', { name: 'Sent' }).click();
-      await text(/Trying again in \d s/).waitFor();
-      await page.unroute(list);
-      await page.route(list, () => {});
-      await folders.getByRole('button', { name: 'All mail' }).click();
-      await page.getByRole('status', { name: 'Loading…' }).waitFor();
-      await page.unroute(list);
-    });
-
-    once('who has no account is told how to come by one', long, async () => {
-      const other = await openPage(browser, server.running.url);
-      await other.page.goto(at());
-      await signIn(other.page, 'bob@example.com', 'correct horse');
-      await other.page.getByText('No mail account yet').waitFor();
-      await expectAccessible(other.page, 'no account');
-      await other.page.context().close();
     });
 
     test('nothing of it broke the page’s policy, or called anybody else', () => {

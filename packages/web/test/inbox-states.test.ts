@@ -1,0 +1,93 @@
+/** The inbox on a phone and in the dark, refused, slow, and without an account. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findChromium, openBrowser } from '../../server/test/support/browser.ts';
+import { sqlite } from '../../server/test/support/engines.ts';
+import type { TestServer } from '../../server/test/support/scenario.ts';
+import { arriveIn, openShopInbox } from './support/shop-inbox.ts';
+import { built, expectAccessible, openPage, signIn } from './support/site.ts';
+
+const chromium = findChromium();
+const long = { timeout: 60_000 };
+
+/** What a browser does is the same above each engine. */
+describe.skipIf(chromium === null)('an inbox', () => {
+  let server: TestServer;
+  let browser: Browser;
+  let page: Page;
+  const at = (): string => `${server.running.url}/a/main/inbox`;
+  const text = (words: string | RegExp) => page.getByText(words).first();
+  const row = (words: string | RegExp) => page.locator('[data-conversation]').filter({ hasText: words });
+  const arrive = (mail: Parameters<typeof arriveIn>[1]) => arriveIn(server, mail);
+
+  beforeAll(async () => {
+    built();
+    server = await openShopInbox(sqlite);
+    browser = await openBrowser(chromium!);
+    ({ page } = await openPage(browser, server.running.url));
+    await page.goto(at());
+    await signIn(page, 'ann@example.com', 'correct horse');
+  }, 90_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  test('on a phone: list, thread, folders; in the dark', long, async () => {
+    const size = { viewport: { width: 390, height: 780 }, colorScheme: 'dark' } as const;
+    const phone = await openPage(browser, server.running.url, size);
+    await phone.page.goto(at());
+    await signIn(phone.page, 'ann@example.com', 'correct horse');
+    await phone.page.locator('[data-conversation]').first().waitFor();
+    await expectAccessible(phone.page, 'phone list');
+    await phone.page.locator('[data-conversation]').filter({ hasText: 'Broken turntable' }).click();
+    await phone.page.getByText('The tonearm is loose.').waitFor();
+    await expectAccessible(phone.page, 'phone thread');
+    await phone.page.getByRole('button', { name: 'Back to the list' }).click();
+    await phone.page.getByRole('button', { name: 'Folders' }).click();
+    await phone.page.getByRole('dialog').getByRole('button', { name: 'Sent' }).click();
+    await phone.page.locator('[data-conversation]').first().waitFor();
+    const width = await phone.page.evaluate('document.documentElement.scrollWidth');
+    expect(width).toBeLessThanOrEqual(390);
+    await phone.page.context().close();
+  });
+
+  test('a file is looked at, and a list that is slow or refused says so', long, async () => {
+    const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const attachments = [{ name: 'tonearm.png', type: 'image/png', content: Buffer.from(png, 'base64') }];
+    await arrive({
+      subject: 'A picture',
+      from: 'New <new@example.net>',
+      id: 'p1@example.net',
+      text: 'See',
+      attachments,
+    });
+    await page.goto(at());
+    await row('A picture').click();
+    await page.getByRole('button', { name: 'Look at tonearm.png' }).click();
+    await page.getByRole('dialog').getByRole('img', { name: 'tonearm.png' }).waitFor();
+    await page.keyboard.press('Escape');
+    const list = '**/api/conversations:list*';
+    const body = { error: 'Too Many Requests', code: 'RATE_LIMITED', message: 'Wait 5 seconds.', retryAfter: 5 };
+    await page.route(list, (route) =>
+      route.fulfill({ status: 429, contentType: 'application/json', body: JSON.stringify(body) }),
+    );
+    const folders = page.getByRole('navigation', { name: 'Folders' });
+    await folders.getByRole('button', { name: 'Sent' }).click();
+    await text(/Trying again in \d s/).waitFor();
+    await page.unroute(list);
+    await page.route(list, () => {});
+    await folders.getByRole('button', { name: 'All mail' }).click();
+    await page.getByRole('status', { name: 'Loading…' }).waitFor();
+    await page.unroute(list);
+  });
+
+  test('who has no account is told how to come by one', long, async () => {
+    const other = await openPage(browser, server.running.url);
+    await other.page.goto(at());
+    await signIn(other.page, 'bob@example.com', 'correct horse');
+    await other.page.getByText('No mail account yet').waitFor();
+    await expectAccessible(other.page, 'no account');
+    await other.page.context().close();
+  });
+});
