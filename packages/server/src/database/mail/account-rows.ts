@@ -1,6 +1,7 @@
 /** Statements about mail accounts and their mailboxes. */
 import type { Database, Transaction } from '../database.ts';
 import { reading, writing } from '../identity-store.ts';
+import { parsedJson } from '../json-column.ts';
 import { sql, value } from '../sql.ts';
 
 export interface StoredMailbox {
@@ -92,7 +93,7 @@ export async function setSecrets(
   const run = writing(database, transaction);
   const of = value('integer', account);
   const [row] = await run(sql`SELECT secrets FROM accounts WHERE id=${of}`);
-  const before: unknown = typeof row?.[0] === 'string' ? JSON.parse(row[0]) : (row?.[0] ?? {});
+  const before: unknown = parsedJson(row?.[0]) ?? {};
   const kept = Object.entries({ ...(before as object), ...secrets }).filter(([, secret]) => secret !== null);
   transaction.touch('accounts');
   await run(sql`UPDATE accounts SET secrets=${value('json', Object.fromEntries(kept))} WHERE id=${of}`);
@@ -108,8 +109,7 @@ export async function serversOf(
     database,
     transaction,
   )(sql`SELECT imap,smtp FROM accounts WHERE id=${value('integer', account)}`);
-  const read = (text: unknown): unknown => (typeof text === 'string' ? JSON.parse(text) : (text ?? null));
-  return { imap: read(row?.[0]), smtp: read(row?.[1]) };
+  return { imap: parsedJson(row?.[0]), smtp: parsedJson(row?.[1]) };
 }
 
 /** Forgets all secrets of an account. */

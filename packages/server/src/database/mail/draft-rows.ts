@@ -2,6 +2,7 @@
 import type { Database, Row, Transaction } from '../database.ts';
 import type { IndexedWords } from '../dialect.ts';
 import { reading, writing } from '../identity-store.ts';
+import { parsedJson } from '../json-column.ts';
 import { insertRows } from '../row-insert.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
 import {
@@ -55,8 +56,8 @@ export async function readDraft(
   );
   if (!row) return null;
   const [account, conversation, draft, version, subject, messageId, sentAt, text, html, source, ...lists] = row;
-  const [from, to, cc, bcc, replyTo] = lists.slice(0, 5).map((each) => (json(each) ?? []) as MailAddressValue[]);
-  const [inReplyTo, references] = lists.slice(5).map((each) => (json(each) ?? []) as string[]);
+  const [from, to, cc, bcc, replyTo] = lists.slice(0, 5).map((each) => (parsedJson(each) ?? []) as MailAddressValue[]);
+  const [inReplyTo, references] = lists.slice(5).map((each) => (parsedJson(each) ?? []) as string[]);
   return {
     id,
     accountId: Number(account),
@@ -68,7 +69,7 @@ export async function readDraft(
     sentAt: sentAt === null ? null : new Date(sentAt as string).toISOString(),
     text: (text ?? '') as string,
     html: html as string | null,
-    source: json(source),
+    source: parsedJson(source),
     from: from!,
     to: to!,
     cc: cc!,
@@ -192,8 +193,4 @@ function fileOf([id, account, filename, contentType, sniffed, size, disposition,
     contentId: contentId as string | null,
     sha256: sha256 as string,
   };
-}
-
-function json(text: unknown): unknown {
-  return typeof text === 'string' ? JSON.parse(text) : (text ?? null);
 }

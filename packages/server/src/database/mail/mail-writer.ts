@@ -2,6 +2,7 @@
 import type { Database, Row, Transaction } from '../database.ts';
 import type { IndexedWords } from '../dialect.ts';
 import { reading, writing } from '../identity-store.ts';
+import { parsedJson } from '../json-column.ts';
 import { type Columns, insertRows } from '../row-insert.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
 import { recounted } from './conversation-counts.ts';
@@ -122,7 +123,7 @@ export class MailWriter {
         sql`SELECT id,"conversationId",orphan,subject,"from","to",cc FROM emails WHERE ${this.#of} AND "subjectKey"=${value('text', subjectKey)} ORDER BY id DESC LIMIT ${most}`,
       );
       for (const [id, conversation, orphan, subject, ...lists] of rows) {
-        const [from = [], to = [], cc = []] = lists.map((list) => json(list) as readonly MailAddressValue[]);
+        const [from = [], to = [], cc = []] = lists.map((list) => parsedJson(list) as readonly MailAddressValue[]);
         const at = momentOf(Number(id));
         const conversationId = Number(conversation);
         found.push({
@@ -266,7 +267,7 @@ export class MailWriter {
     const rows = await this.#run(
       sql`SELECT id,participants FROM conversations WHERE ${this.#isIn('id', 'integer', conversations)}`,
     );
-    return new Map(rows.map(([id, list]) => [Number(id), (json(list) ?? []) as readonly MailAddressValue[]]));
+    return new Map(rows.map(([id, list]) => [Number(id), (parsedJson(list) ?? []) as readonly MailAddressValue[]]));
   }
 
   async setParticipants(conversation: number, participants: readonly MailAddressValue[]): Promise<void> {
@@ -398,8 +399,4 @@ export function attachmentValues(account: number, email: number, each: NewAttach
     each.contentId,
     each.sha256,
   ];
-}
-
-function json(text: unknown): unknown {
-  return typeof text === 'string' ? JSON.parse(text) : text;
 }

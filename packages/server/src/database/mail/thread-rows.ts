@@ -1,6 +1,7 @@
 /** Statements by which the conversations of an account are made anew from its e-mails. */
 import type { Database, Row, Transaction } from '../database.ts';
 import { reading, writing } from '../identity-store.ts';
+import { parsedJson } from '../json-column.ts';
 import { identifier, listValue, type Sql, sql, value } from '../sql.ts';
 import { miscounted, recounted } from './conversation-counts.ts';
 import { type MailAddressValue, momentOf } from './mail-writer.ts';
@@ -33,8 +34,8 @@ export async function threadedAfter(
     sql`SELECT e.id,e."conversationId",e."messageId",e.subject,e."subjectKey",c."inReplyTo",c."references",e."from",e."to",e.cc FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e."accountId"=${value('integer', account)} AND e.id>${value('bigint', after)} ORDER BY e.id LIMIT ${most}`,
   );
   return rows.map(([id, conversation, messageId, subject, subjectKey, ...lists]): ThreadedRow => {
-    const [inReplyTo, references] = lists.slice(0, 2).map((each) => (json(each) ?? []) as string[]);
-    const [from, to, cc] = lists.slice(2).map((each) => (json(each) ?? []) as MailAddressValue[]);
+    const [inReplyTo, references] = lists.slice(0, 2).map((each) => (parsedJson(each) ?? []) as string[]);
+    const [from, to, cc] = lists.slice(2).map((each) => (parsedJson(each) ?? []) as MailAddressValue[]);
     return {
       id: Number(id),
       conversation: conversation === null ? null : Number(conversation),
@@ -180,7 +181,7 @@ export class ThreadRows {
     return rows.map(([id, subject, participants]) => ({
       id: Number(id),
       subject: subject as string | null,
-      participants: (json(participants) ?? []) as readonly MailAddressValue[],
+      participants: (parsedJson(participants) ?? []) as readonly MailAddressValue[],
     }));
   }
 
@@ -194,7 +195,7 @@ export class ThreadRows {
       yield rows.map(([, conversation, subject, ...lists]) => ({
         conversation: Number(conversation),
         subject: (subject ?? '') as string,
-        people: lists.flatMap((each) => (json(each) ?? []) as readonly MailAddressValue[]),
+        people: lists.flatMap((each) => (parsedJson(each) ?? []) as readonly MailAddressValue[]),
       }));
       if (rows.length < messagesAtOnce) return;
       after = Number(rows.at(-1)![0]);
@@ -242,8 +243,4 @@ export class ThreadRows {
   #isIn(column: string, storage: 'integer' | 'bigint', values: readonly unknown[]): Sql {
     return this.#database.dialect.isIn(sql`${column}`, listValue(storage, values));
   }
-}
-
-function json(text: unknown): unknown {
-  return typeof text === 'string' ? JSON.parse(text) : text;
 }

@@ -213,7 +213,7 @@ export class Rethreading {
     return new Map(wanted.map(({ oldest }, index) => [oldest, ids[index]!]));
   }
 
-  /** Has the keys that were there lead where their e-mails are; keys that no e-mail has any more go. */
+  /** Has the former keys lead where their e-mails are now; a key without e-mails goes. */
   async #leadKeys(regrouping: Regrouping, last: number): Promise<void> {
     const { database } = this.#parts;
     for (let after = -1; after < last; ) {
