@@ -1,4 +1,4 @@
-import { Button, Group, JsonInput, Stack, Switch, Textarea, TextInput } from '@mantine/core';
+import { Button, Group, JsonInput, Stack, Switch } from '@mantine/core';
 import type { Application } from '@tablinum/client';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
@@ -7,6 +7,7 @@ import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
+import { TitleFields } from '../access/title-fields.tsx';
 import { mainName } from './application-parts.tsx';
 
 /** What people call an application, and how it is run. */
@@ -40,18 +41,13 @@ export function ApplicationDetails({ application }: { application: Application }
     <Section title={words.details} needs={{ resource: 'applications', action: 'update' }}>
       <form onSubmit={submit}>
         <Stack gap="sm" maw={520}>
-          <TextInput
+          <TitleFields
             label={words.displayName}
-            value={values.displayName}
-            onChange={(event) => setValues({ ...values, displayName: event.currentTarget.value })}
-            error={detailsOf(save.error)['displayName']}
-          />
-          <Textarea
-            label={t.common.description}
-            value={values.description}
-            onChange={(event) => setValues({ ...values, description: event.currentTarget.value })}
-            autosize
-            minRows={2}
+            title={values.displayName}
+            description={values.description}
+            problem={detailsOf(save.error)['displayName']}
+            changeTitle={(displayName) => setValues({ ...values, displayName })}
+            changeDescription={(description) => setValues({ ...values, description })}
           />
           {name !== mainName && (
             <Switch

@@ -1,4 +1,4 @@
-import { Button, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import { Button, Switch, Text, TextInput } from '@mantine/core';
 import type { Application } from '@tablinum/client';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
@@ -14,6 +14,7 @@ import { TextLink } from '../../ui/links.tsx';
 import { Moment } from '../../ui/moment.tsx';
 import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
+import { TitleFields } from '../access/title-fields.tsx';
 import { ApplicationStatus, InMainOnly, mainName, useEnter } from './application-parts.tsx';
 
 /** The applications of this server, managed in main. */
@@ -111,18 +112,13 @@ function NewApplication({ cancel }: { cancel: () => void }): ReactNode {
         required
         data-autofocus
       />
-      <TextInput
+      <TitleFields
         label={words.displayName}
-        value={values.displayName}
-        onChange={(event) => setValues({ ...values, displayName: event.currentTarget.value })}
-        error={problems['displayName']}
-      />
-      <Textarea
-        label={t.common.description}
-        value={values.description}
-        onChange={(event) => setValues({ ...values, description: event.currentTarget.value })}
-        autosize
-        minRows={2}
+        title={values.displayName}
+        description={values.description}
+        problem={problems['displayName']}
+        changeTitle={(displayName) => setValues({ ...values, displayName })}
+        changeDescription={(description) => setValues({ ...values, description })}
       />
       <Switch
         label={words.autoStart}

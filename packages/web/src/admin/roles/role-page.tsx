@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import { Alert, Button, Group, Stack, Switch, Text } from '@mantine/core';
 import { Failure } from '@tablinum/client';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
@@ -17,6 +17,7 @@ import { TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { NameBadges } from '../access/badges.tsx';
+import { TitleFields } from '../access/title-fields.tsx';
 import type { RoleWithPermissions } from '../access/wire.ts';
 import { Explain } from './explain.tsx';
 import { Matrix } from './matrix.tsx';
@@ -104,18 +105,13 @@ function Details({ role }: { role: RoleWithPermissions }): ReactNode {
       <form onSubmit={submit}>
         <Stack gap="sm" maw={520}>
           {role.builtIn && <NameBadges names={[access.roles.builtIn]} />}
-          <TextInput
+          <TitleFields
             label={access.roles.roleTitle}
-            value={values.title}
-            onChange={(event) => setValues({ ...values, title: event.currentTarget.value })}
-            error={problems['title']}
-          />
-          <Textarea
-            label={t.common.description}
-            value={values.description}
-            onChange={(event) => setValues({ ...values, description: event.currentTarget.value })}
-            autosize
-            minRows={2}
+            title={values.title}
+            description={values.description}
+            problem={problems['title']}
+            changeTitle={(title) => setValues({ ...values, title })}
+            changeDescription={(description) => setValues({ ...values, description })}
           />
           <Switch
             label={access.roles.configure}

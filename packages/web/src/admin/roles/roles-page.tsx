@@ -1,4 +1,4 @@
-import { Text, Textarea, TextInput } from '@mantine/core';
+import { Text, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
@@ -10,6 +10,7 @@ import { useTexts } from '../../ui/i18n/texts.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { useRoles } from '../access/access-queries.ts';
 import { NameBadges } from '../access/badges.tsx';
+import { TitleFields } from '../access/title-fields.tsx';
 import type { Role } from '../access/wire.ts';
 
 /** Every role, and the way to a new one. */
@@ -83,18 +84,13 @@ function NewRole({ cancel }: { cancel: () => void }): ReactNode {
         required
         data-autofocus
       />
-      <TextInput
+      <TitleFields
         label={access.roles.roleTitle}
-        value={values.title}
-        onChange={(event) => setValues({ ...values, title: event.currentTarget.value })}
-        error={problems['title']}
-      />
-      <Textarea
-        label={t.common.description}
-        value={values.description}
-        onChange={(event) => setValues({ ...values, description: event.currentTarget.value })}
-        autosize
-        minRows={2}
+        title={values.title}
+        description={values.description}
+        problem={problems['title']}
+        changeTitle={(title) => setValues({ ...values, title })}
+        changeDescription={(description) => setValues({ ...values, description })}
       />
     </DialogForm>
   );
