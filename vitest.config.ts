@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './scripts/longest-first.ts';
+import { SlowestFiles } from './scripts/slowest-files.ts';
 
 /** Extensions of tests lie anywhere; the server itself finds this by a hook of Node's, which Vitest passes by. */
 const extension = fileURLToPath(new URL('packages/server/src/extensions/extension.ts', import.meta.url));
@@ -13,6 +14,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    reporters: ['default', new SlowestFiles()],
     sequence: { sequencer: LongestFirst },
     expect: { poll: { timeout: 20_000 } },
   },

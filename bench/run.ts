@@ -159,26 +159,29 @@ async function underScans({ api, admin, served }: Prepared): Promise<object> {
 
 /** Lines a second of all posts, without pages: neighbouring turns of the server and the bare program. */
 async function streams({ served, admin }: Prepared, yardstick: Served): Promise<object> {
-  const perSecond = async (port: number, path: string): Promise<number> => {
+  const perSecond = async (port: number, path: string, encoding = 'identity'): Promise<number> => {
     const from = performance.now();
     const reply = await fetch(`http://127.0.0.1:${port}${path}`, {
-      headers: { authorization: `Bearer ${admin}`, accept: 'application/x-ndjson' },
+      headers: { authorization: `Bearer ${admin}`, accept: 'application/x-ndjson', 'accept-encoding': encoding },
     });
     let lines = 0;
     for await (const piece of reply.body!) for (const byte of piece) if (byte === 10) lines += 1;
     return lines / ((performance.now() - from) / 1000);
   };
+  const path = '/api/posts:list?paginate=false';
   const own: number[] = [];
   const bare: number[] = [];
+  const compressed: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     bare.push(await perSecond(yardstick.port, '/lines'));
-    own.push(await perSecond(served.port, '/api/posts:list?paginate=false'));
+    own.push(await perSecond(served.port, path));
+    compressed.push(await perSecond(served.port, path, 'gzip'));
   }
   const ratio = median(own.map((figure, round) => figure / bare[round]!));
   console.log(
-    `NDJSON of ${postCount} posts: ${median(own).toFixed(0)} lines/s, bare ${median(bare).toFixed(0)}, ratio ${ratio.toFixed(2)}`,
+    `NDJSON of ${postCount} posts: ${median(own).toFixed(0)} lines/s, bare ${median(bare).toFixed(0)}, ratio ${ratio.toFixed(2)}; with gzip ${median(compressed).toFixed(0)} lines/s`,
   );
-  return { perSecond: median(own), bare: median(bare), ratio };
+  return { perSecond: median(own), bare: median(bare), ratio, compressedPerSecond: median(compressed) };
 }
 
 async function coldStarts(place: Places): Promise<object> {

@@ -11,10 +11,12 @@ export type ApiKey = {
   readonly expiresAt: string | null;
   readonly createdAt: string;
   readonly lastUsedAt: string | null;
+  /** Why the key does not work: its maker is suspended, or no longer holds its role; null where neither is so. */
+  readonly inactiveReason: 'makerSuspended' | 'roleLost' | null;
 };
 
 /** A key as it is told once. */
-export type MadeKey = Omit<ApiKey, 'lastUsedAt'> & { readonly token: string };
+export type MadeKey = Omit<ApiKey, 'lastUsedAt' | 'inactiveReason'> & { readonly token: string };
 
 export interface KeyUse {
   readonly id: number;

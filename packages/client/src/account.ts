@@ -11,6 +11,19 @@ export interface Session {
   readonly current: boolean;
 }
 
+/** The session that a browser keeps, and what a sign-in page has to know. */
+export interface Resumed {
+  /** `persistent`: whether the session survives a restart of the browser. */
+  readonly session: (SignedIn & { readonly persistent: boolean }) | null;
+  /** Nobody can sign in yet: the set-up link makes the first admin. */
+  readonly needsSetup: boolean;
+  /** Whether `lostPassword` can mail a link. */
+  readonly sendsMail: boolean;
+}
+
+/** Pages of other origins cannot send it. */
+const ownPage = { 'x-requested-with': 'tablinum' };
+
 export class Account {
   readonly #transport: Transport;
 
@@ -23,9 +36,24 @@ export class Account {
     return this.#post('signIn', credentials);
   }
 
-  /** Ends the session of the token. */
+  /** Ends the session of the token; in pages of the server the browser forgets it too. */
   signOut(): Promise<number> {
-    return this.#post('signOut');
+    // CORS does not allow the header, so other pages go without it.
+    return this.#post('signOut', undefined, {}, this.#transport.options.url === undefined ? ownPage : {});
+  }
+
+  /**
+   * Keeps the session in the browser, for pages of the server itself: in a cookie that scripts cannot read.
+   *
+   * @param persistent whether the session survives a restart of the browser.
+   */
+  keep(persistent: boolean): Promise<number> {
+    return this.#post('keep', { persistent }, {}, ownPage);
+  }
+
+  /** The session that the browser keeps for pages of the server itself. */
+  resume(): Promise<Resumed> {
+    return this.#post('resume', undefined, {}, ownPage);
   }
 
   async check(signal?: AbortSignal): Promise<Check> {
@@ -77,8 +105,13 @@ export class Account {
     return this.#post('setup', given);
   }
 
-  async #post<T>(action: string, body?: unknown, query: object = {}): Promise<T> {
-    const asked = { method: 'POST' as const, query };
+  async #post<T>(
+    action: string,
+    body?: unknown,
+    query: object = {},
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<T> {
+    const asked = { method: 'POST' as const, query, headers };
     return (await this.#transport.call<T>(`auth:${action}`, body === undefined ? asked : { ...asked, body })).data;
   }
 }

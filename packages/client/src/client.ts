@@ -20,7 +20,7 @@ export {
   Webhooks,
   type WebhookTest,
 } from './access.ts';
-export { Account, type Session } from './account.ts';
+export { Account, type Resumed, type Session } from './account.ts';
 export { type CollectionChange, Definitions, type FieldChange, type NewCollection } from './definitions.ts';
 export { type ErrorBody, Failure, type LocalCode } from './failure.ts';
 export { type Draft, Emails, type MailAnswer, type MailImport, type MailText } from './mail.ts';

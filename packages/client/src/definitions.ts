@@ -1,10 +1,10 @@
 /** Collections and fields: what a developer defines. */
 import type { CollectionOptions } from '@tablinum/server/protocol';
 import type { Transport } from './transport.ts';
-import type { Collection, Field, Impact } from './wire.ts';
+import type { Collection, Field, Impact, List, ListMeta, ReadParameters } from './wire.ts';
 
-/** A collection to be made; options may be left out. */
-export interface NewCollection {
+/** A collection to be made; options may be left out, and stand in `options` or next to it. */
+export interface NewCollection extends Partial<CollectionOptions> {
   readonly name: string;
   readonly title?: string | null;
   readonly description?: string | null;
@@ -12,11 +12,15 @@ export interface NewCollection {
   readonly options?: Partial<CollectionOptions>;
 }
 
-export interface CollectionChange {
+/** Options may be switched on and off; they stand in `options` or next to it. */
+export interface CollectionChange extends Partial<CollectionOptions> {
   readonly title?: string | null;
   readonly description?: string | null;
   readonly options?: Partial<CollectionOptions>;
 }
+
+/** Definitions have no write counters and no trash. */
+export type DefinitionParameters = Omit<ReadParameters, 'versions' | 'withDeleted' | 'onlyDeleted'>;
 
 type OrNull<T> = { readonly [K in keyof T]?: T[K] | null };
 /** What is to change of a field; null takes an option away, `newName` renames the field and keeps its data. */
@@ -29,8 +33,17 @@ export class Definitions {
     this.#transport = transport;
   }
 
-  async list(): Promise<readonly Collection[]> {
-    return (await this.#transport.call<Collection[]>('collections:list')).data;
+  /** All collections, unless the parameters say otherwise. */
+  async list(parameters: DefinitionParameters = {}): Promise<readonly Collection[]> {
+    return (await this.page(parameters)).data;
+  }
+
+  /** Collections with what a list says of itself: how many there are, and where the next page begins. */
+  async page(parameters: DefinitionParameters = {}): Promise<List<Collection>> {
+    const { data, meta } = await this.#transport.call<Collection[], ListMeta>('collections:list', {
+      query: parameters,
+    });
+    return { data, meta };
   }
 
   async get(name: string): Promise<Collection> {
@@ -38,8 +51,10 @@ export class Definitions {
     return (await this.#transport.call<Collection>('collections:get', { query })).data;
   }
 
-  async fields(collection: string): Promise<readonly Field[]> {
-    return (await this.#transport.call<Field[]>(`collections/${encodeURIComponent(collection)}/fields:list`)).data;
+  /** All fields of a collection, unless the parameters say otherwise. */
+  async fields(collection: string, parameters: DefinitionParameters = {}): Promise<readonly Field[]> {
+    const query = { ...parameters, collectionName: collection };
+    return (await this.#transport.call<Field[]>('fields:list', { query })).data;
   }
 
   async field(collection: string, name: string): Promise<Field> {
@@ -56,8 +71,9 @@ export class Definitions {
     return this.#post('collections:apply', {}, collections);
   }
 
-  update(name: string, change: CollectionChange): Promise<Collection> {
-    return this.#post('collections:update', { filterByTk: name }, change);
+  /** `force` deletes the data of options that are switched off; without it that is refused as `DATA_WOULD_BE_LOST`. */
+  update(name: string, change: CollectionChange, force = false): Promise<Collection> {
+    return this.#post('collections:update', { filterByTk: name, ...(force && { force }) }, change);
   }
 
   /** `cascade` takes the relations of other collections along. */

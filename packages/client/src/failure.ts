@@ -47,6 +47,11 @@ export class Failure extends Error {
     return this.code === 'NETWORK';
   }
 
+  /** No reply of the server: the network is down, or a proxy answered in its place. */
+  get unreachable(): boolean {
+    return this.offline || (this.code === 'REPLY_UNREADABLE' && this.status >= 500);
+  }
+
   /** Nobody knows whether it was done: no reply came, or one that is not the server's own and does not tell of a refusal. */
   get lost(): boolean {
     const between = this.code === 'REPLY_UNREADABLE' && (this.status < 400 || this.status >= 500);

@@ -23,6 +23,13 @@ export interface ClientOptions {
   /** The longest wait for a retry, in seconds: a longer Retry-After fails at once. 10 unless told. */
   readonly longestWait?: number;
   readonly fetch?: typeof fetch;
+  /** Called after each attempt: whether the server answered it. */
+  readonly onReached?: (reached: boolean) => void;
+  /**
+   * Called when the server no longer takes the token of a request. Resolve to true once `token` returns a new one: the
+   * request is then sent again.
+   */
+  readonly renewToken?: (expired: string) => Promise<boolean>;
 }
 
 export interface Asked {
@@ -86,11 +93,19 @@ export class Transport {
 
   /** The reply as it is, for streams and documents. */
   async send(path: string, asked: Asked): Promise<Response> {
-    const { retries = 3, longestWait = 10 } = this.options;
+    const { retries = 3, longestWait = 10, onReached } = this.options;
     for (let attempt = 0; ; attempt += 1) {
+      const token = this.#token();
       try {
-        return await this.#once(path, asked);
+        const response = await this.#once(path, asked, token);
+        onReached?.(true);
+        return response;
       } catch (error) {
+        if (error instanceof Failure) onReached?.(!error.unreachable);
+        if (token && tokenIsOver(error) && (await this.options.renewToken?.(token))) {
+          attempt -= 1;
+          continue;
+        }
         const wait = error instanceof Failure ? waitBefore(error, asked, attempt) : null;
         if (wait === null || wait > longestWait || attempt >= retries) throw error;
         await pause(wait * 1000, asked.signal);
@@ -98,9 +113,18 @@ export class Transport {
     }
   }
 
-  async #once(path: string, asked: Asked): Promise<Response> {
+  #token(): string | null {
+    const { token } = this.options;
+    return (typeof token === 'function' ? token() : token) ?? null;
+  }
+
+  async #once(path: string, asked: Asked, token: string | null): Promise<Response> {
     const { method, url, body } = addressed(`${this.base}/api/${path}`, asked);
-    const request = { method, headers: this.#headers(asked, body), ...(asked.signal && { signal: asked.signal }) };
+    const request = {
+      method,
+      headers: this.#headers(asked, body, token),
+      ...(asked.signal && { signal: asked.signal }),
+    };
     const send = (): Promise<Response> =>
       asked.progress && body instanceof Blob && !this.options.fetch
         ? upload(url, request, body, asked.progress)
@@ -110,9 +134,12 @@ export class Transport {
     return response;
   }
 
-  #headers({ headers, ifMatch, idempotencyKey }: Asked, body: unknown): Record<string, string> {
-    const { token, role, application, timeZone } = this.options;
-    const credential = typeof token === 'function' ? token() : token;
+  #headers(
+    { headers, ifMatch, idempotencyKey }: Asked,
+    body: unknown,
+    credential: string | null,
+  ): Record<string, string> {
+    const { role, application, timeZone } = this.options;
     const acting = typeof role === 'function' ? role() : role;
     return {
       ...(body !== undefined && !isRaw(body) && { 'content-type': 'application/json' }),
@@ -136,6 +163,10 @@ function addressed(
   const text = queryString(query);
   if (method === 'GET' && text.length > longestQuery) return { method: 'POST', url: path, body: query };
   return { method, url: path + text, body };
+}
+
+function tokenIsOver(error: unknown): boolean {
+  return error instanceof Failure && (error.code === 'TOKEN_INVALID' || error.code === 'TOKEN_EXPIRED');
 }
 
 type Body = FormData | Blob | string;

@@ -45,6 +45,7 @@ afterAll(() => server.stop());
 /** Heard by `Realtime`, over a socket; and second paths of what `fields:` does. */
 const elsewhere = new Set([
   'GET realtime',
+  'GET collections/{collection}/fields:list',
   ...['create', 'update', 'destroy'].map((action) => `POST collections/{collection}/fields:${action}`),
 ]);
 /** Plain style says again what the actions say. */
@@ -84,6 +85,8 @@ async function everything(
     auth.signIn({ account: 'a', password }),
     auth.signUp({ email: 'a', password }),
     auth.signOut(),
+    auth.keep(true),
+    auth.resume(),
     auth.check(),
     auth.sessions(),
     auth.endSession(1),

@@ -1,17 +1,22 @@
 /**
- * `tablinum mail rethread`: makes the conversations of an account anew. `tablinum mail import`: brings an mbox, a Maildir, a folder of .eml files or one message into an account of a running server, over HTTP
- * alone. It may be repeated: what the account has already is counted as a duplicate.
+ * `tablinum mail rethread`: rebuilds the conversations of an account. `tablinum mail import`: imports an mbox file, a message, or a folder with
+ * any of the forms of {@link readMailSource} into an account of a running server, over HTTP only. It may be repeated: what the account has
+ * already is counted as a duplicate.
  */
 import { parseArgs } from 'node:util';
-import type { FileMessage } from './mail/files/mail-file.ts';
-import { kindOfMailSource, readMailSource } from './mail/files/mail-source.ts';
-import { writeMbox } from './mail/files/mbox-writer.ts';
+import { doubtsText, type FileMessage } from './mail/files/mail-file.ts';
+import { readMailSource } from './mail/files/mail-source.ts';
+import { isExactInMbox, writeExactMbox } from './mail/files/mbox-writer.ts';
+import { mailLimits } from './protocol/mail-limits.ts';
 
-const usage = `Use: tablinum mail import <mbox | maildir | folder | .eml> --account <id or address> [--mailbox <path>] [--app <name>] [--url <address>]
+const usage = `Use: tablinum mail import <file or folder> --account <id or address> [--mailbox <path>] [--app <name>] [--url <address>]
      tablinum mail rethread --account <id or address> [--app <name>] [--url <address>]
+What is imported: mbox files (Thunderbird, Gmail Takeout, Apple Mail and others), .eml and .emlx files, Maildirs, and folders of these.
 The credential is TABLINUM_TOKEN; the address is --url or TABLINUM_URL (http://127.0.0.1:4180).`;
 const batchMessages = 200;
 const batchBytes = 8 * 1024 * 1024;
+/** Bytes of messages that wait for more of their mailbox and flags. */
+const waitingBytes = 4 * batchBytes;
 const attempts = 6;
 
 interface Target {
@@ -27,6 +32,7 @@ interface Report {
   readonly duplicates: number;
   readonly unparsable: number;
   readonly failed: number;
+  readonly skipped: number;
   readonly problems: readonly { readonly message: number; readonly outcome: string; readonly reason: string | null }[];
 }
 
@@ -61,75 +67,149 @@ async function rethread(target: Target): Promise<number> {
     data?: { readonly conversations: number; readonly changed: number };
     message?: string;
   };
-  if (!reply.data) throw new Error(`The server refuses: ${reply.message}`);
+  if (!reply.data) throw new Error(`The server refused the request: ${reply.message}`);
   console.log(`${reply.data.conversations} conversations, ${reply.data.changed} changed`);
   return 0;
 }
 
 async function importAll(path: string, target: Target): Promise<number> {
-  const total = { stored: 0, duplicates: 0, unparsable: 0, failed: 0 };
-  let before = 0;
-  for await (const { mailbox, messages } of batchesOf(dated(path), target.mailbox)) {
-    const report = await send(target, mailbox, messages);
-    for (const name of Object.keys(total) as (keyof typeof total)[]) total[name] += report[name];
+  const total = new Total();
+  let hasDeleted = false;
+  // What is marked as deleted comes last: a message that was moved lies in its old folder, marked, and in the new one.
+  for (const deleted of [false, true]) {
+    if (deleted && !hasDeleted) break;
+    const batches = new Batches();
+    for await (const message of readMailSource(path)) {
+      const isDeleted = message.flags?.includes('deleted') === true;
+      hasDeleted ||= isDeleted;
+      if (isDeleted !== deleted) continue;
+      if (message.doubts) console.log(`${message.origin}: ${doubtsText(message.doubts)}`);
+      if (message.expunged || message.raw.length === 0) total.leave('skipped');
+      else if (message.tooLong !== undefined) {
+        console.log(
+          `${message.origin}: failed: The message has ${message.tooLong} bytes; the maximum is ${mailLimits.rawBytes}.`,
+        );
+        total.leave('failed');
+      } else for (const batch of batches.add(message, target.mailbox)) total.add(batch, await send(target, batch));
+    }
+    for (const batch of batches.rest()) total.add(batch, await send(target, batch));
+  }
+  if (total.messages > 0) return total.end();
+  console.error(`Nothing was imported: no mail was found in ${path}.\n${usage}`);
+  return 1;
+}
+
+/** What became of the messages of all batches. */
+class Total {
+  readonly counts = { stored: 0, duplicates: 0, unparsable: 0, failed: 0, skipped: 0 };
+  messages = 0;
+  #printed = '';
+
+  /** A message is not sent. */
+  leave(as: 'skipped' | 'failed'): void {
+    this.messages += 1;
+    this.counts[as] += 1;
+  }
+
+  add({ messages }: Batch, report: Report): void {
+    this.messages += messages.length;
+    for (const name of Object.keys(this.counts) as (keyof typeof this.counts)[]) this.counts[name] += report[name];
     for (const { message, outcome, reason } of report.problems)
-      console.log(`message ${before + message}: ${outcome}: ${reason}`);
-    before += messages.length;
-    console.log(
-      `${before} messages: ${Object.entries(total)
-        .map(([name, count]) => `${count} ${name}`)
-        .join(', ')}`,
-    );
+      console.log(`${messages[message - 1]?.origin}: ${outcome}: ${reason}`);
+    this.#print();
   }
-  return total.failed > 0 ? 1 : 0;
-}
 
-/** What a file of one message says of its time is when somebody copied it: then the message's own Date counts. */
-async function* dated(path: string): AsyncGenerator<FileMessage> {
-  const kind = await kindOfMailSource(path);
-  for await (const message of readMailSource(path)) {
-    const { receivedAt: _, ...rest } = message;
-    yield kind === 'mbox' || kind === 'maildir' ? message : rest;
+  /** @returns the exit status. */
+  end(): number {
+    this.#print();
+    return this.counts.failed > 0 ? 1 : 0;
+  }
+
+  #print(): void {
+    const counts = Object.entries(this.counts).map(([name, count]) => `${count} ${name}`);
+    const line = `${this.messages} messages: ${counts.join(', ')}`;
+    if (line !== this.#printed) console.log(line);
+    this.#printed = line;
   }
 }
 
+/** Messages that go into one request. */
 interface Batch {
   readonly mailbox: string;
-  readonly messages: readonly FileMessage[];
+  /** Flags that their files note outside of the messages, as emails:import names them; null where it reads the headers. */
+  readonly flags: string | null;
+  readonly messages: FileMessage[];
+  bytes: number;
 }
 
-/** Messages of one mailbox that follow each other. */
-async function* batchesOf(source: AsyncIterable<FileMessage>, named: string | undefined): AsyncGenerator<Batch> {
-  let messages: FileMessage[] = [];
-  let bytes = 0;
-  let mailbox = '';
-  for await (const each of source) {
-    const place = named ?? each.mailbox ?? 'INBOX';
-    if (messages.length > 0 && (place !== mailbox || messages.length === batchMessages || bytes > batchBytes)) {
-      yield { mailbox, messages };
-      [messages, bytes] = [[], 0];
+/** Collects messages of one mailbox and the same flags. */
+class Batches {
+  readonly #open = new Map<string, Batch>();
+
+  /** @returns batches that are full. */
+  add(message: FileMessage, named: string | undefined): Batch[] {
+    const isDeleted = message.flags?.includes('deleted') === true;
+    const mailbox = isDeleted ? 'Trash' : (named ?? message.mailbox ?? 'INBOX');
+    const flags = message.flags ? flagNames(message.flags) : null;
+    if (!isExactInMbox(message.raw)) return [{ mailbox, flags, messages: [message], bytes: message.raw.length }];
+    const key = JSON.stringify([mailbox, flags]);
+    const batch = this.#open.get(key) ?? { mailbox, flags, messages: [], bytes: 0 };
+    this.#open.set(key, batch);
+    batch.messages.push(message);
+    batch.bytes += message.raw.length;
+    if (batch.messages.length >= batchMessages || batch.bytes >= batchBytes) {
+      this.#open.delete(key);
+      return [batch];
     }
-    mailbox = place;
-    messages.push(each);
-    bytes += each.raw.length;
+    const waiting = [...this.#open.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+    return waiting > waitingBytes ? this.rest() : [];
   }
-  if (messages.length > 0) yield { mailbox, messages };
+
+  /** @returns all batches that are not full. */
+  rest(): Batch[] {
+    const batches = [...this.#open.values()];
+    this.#open.clear();
+    return batches;
+  }
 }
 
-async function send(target: Target, mailbox: string, messages: readonly FileMessage[]): Promise<Report> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of writeMbox(messages)) pieces.push(piece);
+function flagNames(flags: NonNullable<FileMessage['flags']>): string {
+  const names = [
+    flags.includes('seen') && 'read',
+    flags.includes('flagged') && 'starred',
+    flags.includes('answered') && 'answered',
+    flags.includes('draft') && 'draft',
+  ];
+  return names.filter(Boolean).join();
+}
+
+/** Sends messages as they are, byte for byte: as an mbox, or alone where that would change the message. */
+async function send(target: Target, { mailbox, flags, messages }: Batch): Promise<Report> {
+  const [first] = messages;
+  const isMbox = messages.length > 1 || isExactInMbox(first!.raw);
   const query = new URLSearchParams({ account: target.account, mailbox });
+  if (flags !== null) query.set('flags', flags);
+  if (!isMbox && first!.receivedAt) query.set('receivedAt', first!.receivedAt);
+  const type = isMbox ? 'application/mbox; format=mboxrd' : 'message/rfc822';
+  const body = isMbox ? Buffer.concat([...writeExactMbox(messages)]) : Buffer.from(first!.raw);
   for (let attempt = 1; ; attempt += 1) {
     const response = await fetch(`${target.url}/api/emails:import?${query}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${target.token}`, 'x-app': target.app, 'content-type': 'application/mbox' },
-      body: Buffer.concat(pieces),
+      headers: { authorization: `Bearer ${target.token}`, 'x-app': target.app, 'content-type': type },
+      body,
     });
     const reply = (await response.json()) as { data?: Report; message?: string };
     if (reply.data) return reply.data;
     const wait = Number(response.headers.get('retry-after') ?? 0);
-    if (wait === 0 || attempt === attempts) throw new Error(`The server refuses: ${reply.message}`);
+    if (wait === 0 || attempt === attempts) throw new Error(refusal(response.status, reply.message, target));
     await new Promise((resolve) => setTimeout(resolve, wait * 1000));
   }
+}
+
+function refusal(status: number, message: string | undefined, { account, url }: Target): string {
+  const refused = `The server refused the request: ${message}`;
+  if (status !== 403 || !account.includes('@')) return refused;
+  return `${refused}
+To create the account ${account}: in the web interface under Inbox, Mail accounts; or
+  curl ${url}/api/accounts:create -H "authorization: Bearer $TABLINUM_TOKEN" -H 'content-type: application/json' -d '{"address":"${account}"}'`;
 }

@@ -3,23 +3,29 @@ import { existsSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { loadEnvFile } from 'node:process';
 import { ConfigError, readConfig } from './base/config.ts';
+import { startFailureText } from './base/start-failure.ts';
+import type { RunningServer } from './server.ts';
 
 enableCompileCache();
+
+/** After so long a stop ends the process, whatever is still under way: nothing of it was acknowledged. */
+const stopMilliseconds = 5000;
+/** Within this time a second signal is taken for the first one: npm passes on what the terminal sends to all. */
+const echoMilliseconds = 500;
+const signals = { SIGINT: 2, SIGTERM: 15 } as const;
 
 const [command = 'start'] = process.argv.slice(2);
 if (command === 'start') await start();
 else if (command === 'mail') await mail();
-else fail(`There is no command "${command}". Use: tablinum start, or tablinum mail`);
+else if (command === 'backup') await backup();
+else fail(`There is no command "${command}". Use: tablinum start, tablinum mail, or tablinum backup`);
 
 async function start(): Promise<void> {
-  const envFile = existsSync('.env');
-  if (envFile) loadEnvFile('.env');
+  const envFile = loadEnv();
   const config = configured();
   const { startServer } = await import('./server.ts');
-  const server = await startServer({ config }).catch((error: Error) =>
-    fail(`The server could not start: ${error.message}`),
-  );
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop(server));
+  const server = await startServer({ config }).catch((error: unknown) => fail(startFailureText(error)));
+  endWith(server);
   const engine = server.engine === 'sqlite' ? `SQLite in ${config.dataDir}` : 'PostgreSQL at DATABASE_URL';
   console.log(`Tablinum listens on ${server.url}, engine ${engine}${envFile ? ', settings from .env' : ''}.`);
   if (config.appKeyIsRandom) {
@@ -27,12 +33,19 @@ async function start(): Promise<void> {
       'APP_KEY is not set: API keys and logins made now die at the next restart. Set a long random text to keep them.',
     );
   } else if (config.appKey.length < 32) console.log('APP_KEY is shorter than 32 characters; a longer one is safer.');
+  if (!config.webhooks) console.log('WEBHOOKS is off: this server sends no webhooks.');
   if (server.setupToken) sayHowToBegin(config.publicUrl ?? server.url, server.setupToken);
 }
 
 async function mail(): Promise<void> {
   const { runMailCommand } = await import('./cli-mail.ts');
   process.exitCode = await runMailCommand(process.argv.slice(3)).catch((error: Error) => fail(error.message));
+}
+
+async function backup(): Promise<void> {
+  loadEnv();
+  const { runBackupCommand } = await import('./cli-backup.ts');
+  await runBackupCommand(process.argv.slice(3), configured()).catch((error: Error) => fail(error.message));
 }
 
 /** The one place where a secret is printed: whoever reads it is at the machine. */
@@ -43,11 +56,41 @@ or: curl ${url}/api/auth:setup -H 'content-type: application/json' -d '{"token":
 or set INIT_ROOT_EMAIL and INIT_ROOT_PASSWORD and start again.`);
 }
 
-async function stop(server: { stop(): Promise<void> }): Promise<void> {
-  const patience = setTimeout(() => process.exit(1), 15_000);
-  patience.unref();
-  await server.stop();
-  process.exit(0);
+/**
+ * The first signal drains and ends with 0, the second one ends at once. A fault that only a restart can end drains and
+ * ends with 1, so that a supervisor starts the server again.
+ */
+function endWith(server: RunningServer): void {
+  let stoppingSince: number | null = null;
+  const stop = (code: number): void => {
+    stoppingSince ??= performance.now();
+    const ended = (): never => process.exit(code);
+    setTimeout(ended, stopMilliseconds).unref();
+    void server.stop().then(ended, (error: unknown) => {
+      console.error(`The server did not stop cleanly: ${(error as Error).message}`);
+      process.exit(1);
+    });
+  };
+  for (const [signal, number] of Object.entries(signals))
+    process.on(signal, () => {
+      if (stoppingSince === null) stop(0);
+      else if (performance.now() - stoppingSince > echoMilliseconds) process.exit(128 + number);
+    });
+  void server.health.fatal.then((reason) => {
+    console.error(`The server stops and must be restarted: ${reason}`);
+    if (stoppingSince === null) stop(1);
+  });
+}
+
+/** @returns whether there is a file of settings in the working directory. */
+function loadEnv(): boolean {
+  if (!existsSync('.env')) return false;
+  try {
+    loadEnvFile('.env');
+    return true;
+  } catch (error) {
+    return fail(`The file .env in the working directory cannot be read: ${(error as Error).message}`);
+  }
 }
 
 function configured(): ReturnType<typeof readConfig> {

@@ -1,5 +1,4 @@
 /** The composition root: from a configuration to a running server. Alone with cli.ts it knows both engines. */
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Application, mainName } from './applications/application.ts';
 import type { ApplicationStores } from './applications/application-stores.ts';
@@ -14,16 +13,18 @@ import { type Logger, makeLogger } from './base/logger.ts';
 import { MailSecrets } from './base/mail-secrets.ts';
 import { OutboundClient } from './base/outbound.ts';
 import { OutboundAllow } from './base/outbound-address.ts';
-import type { Database } from './database/database.ts';
-import { DatabaseBlobs } from './database/mail/blob-rows.ts';
+import { ServerHealth } from './base/server-health.ts';
+import { listenFailure } from './base/start-failure.ts';
+import { EventHorizonWatch } from './database/event-horizon.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
 import { loadExtensions } from './extensions/load-extensions.ts';
 import type { MailSettings } from './http/account-settings.ts';
 import { HttpServer } from './http/http-server.ts';
 import { hashPassword } from './identity/password.ts';
 import { emailForm } from './identity/sign-in.ts';
-import { FileBlobs } from './mail/blobs/file-blobs.ts';
 import { ParsePool } from './mail/parse/parse-pool.ts';
+import { mainStore, type OpenedStores, openStores } from './open-stores.ts';
+import { ApiError } from './protocol/api-error.ts';
 
 /** Messages to webhooks that are under way at once. */
 const messagesPerHost = 4;
@@ -43,25 +44,46 @@ export interface RunningServer {
   /** Makes the first admin, once, where nobody is there yet; to be shown to whoever started the server, and nobody else. */
   readonly setupToken: string | null;
   readonly applications: Applications;
-  /** Lets requests under way finish, then closes the stores. */
+  readonly health: ServerHealth;
+  /** Lets requests under way finish within three seconds, then closes the stores. */
   stop(): Promise<void>;
 }
 
-export async function startServer({
-  config,
-  clock = systemClock,
-  logger,
-  syncFile,
-}: ServerOptions): Promise<RunningServer> {
-  const log = logger ?? makeLogger(config.logLevel);
+/** @throws StartFailure naming the setting and the cause; other errors where something unforeseen happens. */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { config, clock = systemClock, logger = makeLogger(config.logLevel), syncFile } = options;
+  const health = new ServerHealth(logger, clock);
+  const opened = await openStores({ config, clock, logger, health, syncFile });
+  try {
+    return await started({ config, clock, log: logger, health, opened });
+  } catch (error) {
+    opened.release();
+    throw error;
+  }
+}
+
+interface StartParts {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly health: ServerHealth;
+  readonly opened: OpenedStores;
+}
+
+async function started({ config, clock, log, health, opened }: StartParts): Promise<RunningServer> {
+  const { stores } = opened;
+  /** Errors of the engine are translated into settings for the operator; the server's own errors are clear already. */
+  const explained = (error: unknown): never => {
+    throw error instanceof ApiError ? error : opened.explain(error);
+  };
   const extensions = await loadExtensions(config.extensionsDir);
-  const stores = await openStores(config, clock, syncFile);
-  const database = await stores.open(mainStore, true);
+  const database = await stores.open(mainStore, true).catch(explained);
   const { appKey, appKeyPrevious, maximumFields, maximumCollections } = config;
   const audit = { days: config.auditDays, entries: config.auditEntries };
   const outbound = {
     client: new OutboundClient({ allow: config.outboundAllow }),
     lanes: new Lanes(messagesPerHost, messagesInAll),
+    delivers: config.webhooks,
   };
   const parser = new ParsePool();
   const mailMeans = {
@@ -91,13 +113,14 @@ export async function startServer({
   const openJournal = (): ReturnType<ApplicationStores['openJournal']> => stores.openJournal(mainStore);
   const blobs = stores.blobs(mainStore, database);
   const main = new Application({ ...common, name: mainName, database, blobs, openJournal, requireServed: null });
-  await database.alone(async () => {
+  const prepare = async (): Promise<void> => {
     await prepareStore(database, mainName, true);
     await main.open();
     await completeBirth(main);
     const { rootEmail, rootPassword } = config;
     if (rootEmail && rootPassword) await addRoot(main, rootEmail, rootPassword);
-  });
+  };
+  await database.alone(prepare).catch(explained);
   main.webhooks.begin();
   main.mail.begin();
   const applications = new Applications({
@@ -109,24 +132,40 @@ export async function startServer({
   });
   const mail = await mailOf(config, log);
   const accounts = { signUpApplications: config.signUpApplications, mail };
-  const http = new HttpServer({ applications, config, logger: log, accounts, extensions });
-  const url = await http.listen();
+  const http = new HttpServer({ applications, config, logger: log, accounts, extensions, health });
+  const url = await http.listen().catch(async (error: unknown) => {
+    await applications.close();
+    throw listenFailure(config.host, config.port, error);
+  });
+  opened.announce(url);
+  health.begin();
+  const horizon = database.dialect.shared
+    ? new EventHorizonWatch({ database, report: health.reporter('events') })
+    : null;
   const begun = applications.begin().catch((error: unknown) => log.error({ err: error }, 'applications did not start'));
   const stop = async (): Promise<void> => {
-    await http.close();
-    await mail?.queue.close(mailPatienceMilliseconds);
-    mail?.mailer.close();
-    await applications.close();
-    await parser.close();
-    await begun;
+    const began = performance.now();
+    horizon?.close();
+    try {
+      await http.close();
+      const left = stopMilliseconds - (performance.now() - began);
+      await mail?.queue.close(Math.max(left, leastMailMilliseconds));
+      mail?.mailer.close();
+      await applications.close();
+      await parser.close();
+      await begun;
+    } finally {
+      opened.release();
+    }
   };
   const setupToken = (await hasUsers(main)) ? null : await makeSetupToken(main);
-  return { url, engine: database.dialect.name, setupToken, applications, stop };
+  return { url, engine: database.dialect.name, setupToken, applications, health, stop };
 }
 
-/** Mails that wait at most, and how long a stop waits for them. */
 const mostMails = 200;
-const mailPatienceMilliseconds = 5000;
+/** What a stop may take before the stores are closed; mails that are still to be sent get what is left of it. */
+const stopMilliseconds = 4000;
+const leastMailMilliseconds = 500;
 
 /** Loaded only where it is used, as engines are. */
 async function mailOf({ smtp, publicUrl }: Config, logger: Logger): Promise<MailSettings | null> {
@@ -137,52 +176,6 @@ async function mailOf({ smtp, publicUrl }: Config, logger: Logger): Promise<Mail
   const failed = (error: unknown): void =>
     logger.warn({ code: (error as { code?: unknown }).code }, 'a mail could not be sent');
   return { mailer, queue: new BoundedQueue(mostMails, failed), publicUrl };
-}
-
-const mainStore = '1';
-/** Connections that an application besides `main` takes at most, and how long it keeps them unused. */
-const smallPool = 4;
-const idleMilliseconds = 2000;
-
-/** An engine is loaded only where it is used: it costs start-up time and memory. */
-async function openStores(config: Config, clock: Clock, syncFile: SyncFile | undefined): Promise<ApplicationStores> {
-  if (config.databaseUrl !== null) return postgresStores(config, config.databaseUrl, clock);
-  const { SqliteDatabase, removeSqlite } = await import('./database/sqlite/sqlite-database.ts');
-  const pathOf = (store: string): string => join(config.dataDir, 'applications', `${store}.db`);
-  const filesOf = (store: string): string => join(config.dataDir, 'applications', `${store}.files`);
-  const journalPathOf = (store: string): string => join(config.dataDir, 'applications', `${store}.audit.db`);
-  const opened = (path: string, mayMake: boolean): Database => {
-    const options = { path, readerThreads: config.readerThreads, mayMake };
-    return new SqliteDatabase({ ...options, ...(syncFile && { syncFile }) });
-  };
-  return {
-    open: async (store, mayMake) => opened(pathOf(store), mayMake),
-    openJournal: async (store) => opened(journalPathOf(store), true),
-    blobs: (store) => new FileBlobs(filesOf(store)),
-    remove: async (store) => {
-      await rm(filesOf(store), { recursive: true, force: true });
-      for (const path of [pathOf(store), journalPathOf(store)]) removeSqlite(path);
-    },
-  };
-}
-
-async function postgresStores(config: Config, url: string, clock: Clock): Promise<ApplicationStores> {
-  const { dropPostgres, openPostgres } = await import('./database/postgres/postgres-open.ts');
-  const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
-  const budget = new ConnectionBudget(config.databaseConnections);
-  const schemaOf = (store: string): string => `app_${store.replaceAll('-', '')}`;
-  return {
-    open: (store, mayMake) => {
-      const main = store === mainStore;
-      const pool = main
-        ? { poolSize: config.poolSize, idleMilliseconds: 10_000 }
-        : { poolSize: Math.min(config.poolSize, smallPool), idleMilliseconds };
-      return openPostgres({ url, schema: schemaOf(store), budget, ...pool }, mayMake);
-    },
-    openJournal: async () => null,
-    blobs: (_, database) => new DatabaseBlobs(database, clock),
-    remove: (store) => dropPostgres(url, schemaOf(store)),
-  };
 }
 
 async function addRoot(main: Application, email: string, password: string): Promise<void> {

@@ -26,7 +26,7 @@ const rooms = [
   'http',
 ];
 /** changes/ comes before records/ and lends it the event insert; database/ lends its seam to all. */
-const roots = ['server.ts', 'cli.ts', 'cli-mail.ts'];
+const roots = ['server.ts', 'open-stores.ts', 'cli.ts', 'cli-mail.ts', 'cli-backup.ts'];
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
   (name) => name.endsWith('.ts') && !name.endsWith('.test.ts'),

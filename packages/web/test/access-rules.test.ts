@@ -71,8 +71,10 @@ test('addresses keep what is known, and days are those of the reader', () => {
 
 test('a key that ends within a week says so', () => {
   const now = Date.parse('2026-11-21T00:00:00Z');
-  expect(keyState({ expiresAt: null }, now)).toBe('active');
-  expect(keyState({ expiresAt: '2026-12-21T00:00:00Z' }, now)).toBe('active');
-  expect(keyState({ expiresAt: '2026-11-22T00:00:00Z' }, now)).toBe('soon');
-  expect(keyState({ expiresAt: '2026-11-21T00:00:00Z' }, now)).toBe('over');
+  const stateOf = (expiresAt: string | null): string => keyState({ expiresAt, inactiveReason: null }, now);
+  expect(stateOf(null)).toBe('active');
+  expect(stateOf('2026-12-21T00:00:00Z')).toBe('active');
+  expect(stateOf('2026-11-22T00:00:00Z')).toBe('soon');
+  expect(stateOf('2026-11-21T00:00:00Z')).toBe('over');
+  expect(keyState({ expiresAt: null, inactiveReason: 'roleLost' }, now)).toBe('inactive');
 });

@@ -37,7 +37,7 @@ describe('what is written and brought in', () => {
         retries,
         fetch: (input, init) => harm(String(input), () => fetch(input, init)),
       });
-    const draftOf = (client: Client, beginning: Beginning) => new DraftSession(client, beginning, new Map(), () => {});
+    const draftOf = (client: Client, beginning: Beginning) => new DraftSession(client, beginning, new Map());
 
     test('a file that does not arrive holds its message back; one that a star stood in the way of arrives', async () => {
       let large = true;

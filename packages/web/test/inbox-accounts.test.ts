@@ -177,7 +177,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
           await route.abort();
         });
         await page.keyboard.press('ControlOrMeta+Enter');
-        await text('Waits in the outbox.').waitFor();
+        await text('Queued – not delivered by this version.').waitFor();
         await page.unroute('**/api/emails:send*');
         expect(sent).toBe(2);
         expect((await mails('folder=outbox')).map(({ subject }: { subject: string }) => subject)).toEqual(['Once']);
@@ -230,15 +230,16 @@ describe.skipIf(chromium === null)('mail accounts', () => {
         .poll(async () => (await mails('folder=drafts'))[0]?.snippet, { timeout: 8000 })
         .toBe('Not saved yet.');
       const gone = { status: 401, contentType: 'application/json' };
-      const over = { error: 'Unauthorized', code: 'CREDENTIAL_INVALID', message: 'The login has ended.' };
+      const over = { error: 'Unauthorized', code: 'TOKEN_INVALID', message: 'The login has ended.' };
       await page.route('**/api/emails:saveDraft*', (route) => route.fulfill({ ...gone, body: JSON.stringify(over) }));
       await body().fill('Typed while the login ended.');
-      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+      await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
       await page.unroute('**/api/emails:saveDraft*');
       await signIn(page, 'bob@example.com', 'correct horse');
       await expect.poll(() => body().inputValue()).toBe('Typed while the login ended.');
       await expect.poll(async () => (await mails('folder=drafts'))[0]?.snippet).toBe('Typed while the login ended.');
       await button('Discard the draft').click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Discard', exact: true }).click();
       await expect.poll(async () => (await mails('folder=drafts')).length).toBe(0);
     });
 
@@ -271,6 +272,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       await page.getByRole('link', { name: 'Inbox', exact: true }).click();
       await expect.poll(() => body().inputValue()).toBe('For my eyes.');
       await button('Discard the draft').click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Discard', exact: true }).click();
     });
 
     test('an account that was changed stands in its form as it is', long, async () => {

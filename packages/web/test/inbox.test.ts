@@ -152,6 +152,72 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await row('Spring sale').waitFor();
     });
 
+    once('a search looks in all folders and says so; one folder is a choice', long, async () => {
+      await arrive({ subject: 'Zebra crossing', from: 'Zoe <zoe@example.net>', id: 'z1@example.net', text: 'Stripes' });
+      const { id } = await emailOf('Zebra crossing');
+      await server.data('POST /api/emails:move', { as: 'ann', body: { ids: [id], mailbox: 'sent' } });
+      const search = async (words: string): Promise<void> => {
+        await page.keyboard.press('/');
+        await page.keyboard.press('ControlOrMeta+A');
+        await page.keyboard.type(words);
+        await page.keyboard.press('Enter');
+      };
+      await search('zebra');
+      await row('Zebra crossing').waitFor();
+      await text('Searched in all folders except Trash and Junk.').waitFor();
+      await expectAccessible(page, 'searched in all folders');
+      await page.getByRole('button', { name: 'Only in Inbox' }).click();
+      await text('Searched in Inbox only.').waitFor();
+      await text('No conversation matches').waitFor();
+      await page.getByRole('button', { name: 'Search all folders' }).click();
+      await row('Zebra crossing').waitFor();
+      await search('zeb');
+      await text('To search for the beginning of a word, add a star').waitFor();
+      for (const words of ['zeb*', 'in:all zebra']) {
+        await search(words);
+        await row('Zebra crossing').waitFor();
+      }
+      await page.getByRole('button', { name: 'Clear the search' }).click();
+      await row('Spring sale').waitFor();
+      for (const _ of ['into the trash', 'for good'])
+        await server.data('POST /api/emails:destroy', { as: 'ann', body: { ids: [id] } });
+      await page.getByRole('button', { name: 'Starred', exact: true, pressed: false }).last().click();
+      await page.getByRole('navigation', { name: 'Folders' }).locator('[aria-current]', { hasText: 'Inbox' }).waitFor();
+      await page.goto(at());
+    });
+
+    once(
+      'between a phone and a wide screen the text keeps its width: the folders go first, then the list',
+      long,
+      async () => {
+        const width = (): Promise<number> =>
+          page.evaluate("document.querySelector('section[aria-label=Conversation]').clientWidth") as Promise<number>;
+        await row('Broken turntable').click();
+        for (const [screen, folders, list] of [
+          [1400, true, true],
+          [1280, true, true],
+          [1200, false, true],
+          [1024, false, true],
+          [900, false, false],
+          [800, false, false],
+        ] as const) {
+          await page.setViewportSize({ width: screen, height: 768 });
+          const shown = async (): Promise<boolean[]> => [
+            await page.getByRole('navigation', { name: 'Folders' }).isVisible(),
+            await rows().first().isVisible(),
+            (await width()) >= 480,
+          ];
+          await expect.poll(shown, { message: String(screen) }).toEqual([folders, list, true]);
+        }
+        await page.setViewportSize({ width: 1024, height: 768 });
+        await page.getByRole('button', { name: 'Folders' }).click();
+        await page.getByRole('dialog').getByRole('button', { name: /Sent/ }).click();
+        await page.getByRole('heading', { name: 'Sent' }).waitFor();
+        await page.setViewportSize({ width: 1280, height: 800 });
+        await page.goto(at());
+      },
+    );
+
     test('an answer is saved by itself, sent into the outbox, and called back', long, async () => {
       await row('Broken turntable').click();
       await text('The tonearm is loose.').waitFor();
@@ -163,14 +229,15 @@ describe.skipIf(chromium === null)('an inbox', () => {
       const [draft] = await server.data('GET /api/emails?folder=drafts', { as: 'ann' });
       expect(draft).toMatchObject({ subject: 'Re: Broken turntable', to: [{ address: 'cora@example.net' }] });
       await page.keyboard.press('ControlOrMeta+Enter');
-      await text('Waits in the outbox.').waitFor();
+      await text('Queued – not delivered by this version.').waitFor();
       expect(await server.data('GET /api/emails?folder=outbox', { as: 'ann' })).toHaveLength(1);
-      await page.getByRole('button', { name: 'Call back' }).click();
+      await page.getByRole('button', { name: 'Undo send' }).click();
       await page.getByRole('textbox', { name: 'Text' }).waitFor();
       await expect(page.getByRole('textbox', { name: 'Text' }).inputValue()).resolves.toContain(
         'We send you a new one.',
       );
       await page.getByRole('button', { name: 'Discard the draft' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Discard', exact: true }).click();
       await expect.poll(async () => (await server.data('GET /api/emails?folder=drafts', { as: 'ann' })).length).toBe(0);
       expect(await server.data('GET /api/emails?folder=outbox', { as: 'ann' })).toEqual([]);
     });
@@ -186,6 +253,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
         .toBe(1);
       await page.keyboard.press('z');
       await row('Spring sale').waitFor();
+      expect(await page.getByText('Conversation archived.').count()).toBe(0); // nothing is left to be undone
       await expect.poll(async () => (await emailOf('Spring sale'))?.folder).toBe('inbox');
       await row('Spring sale').getByRole('checkbox').check();
       await row('Broken turntable').getByRole('checkbox').check();

@@ -50,7 +50,10 @@ describe.skipIf(chromium === null)('pages in every state', () => {
   });
 
   test('a deep link asks for the sign-in and then shows what it names; a wrong password says so', long, async () => {
+    await page.goto(at('/a/nosuchapp'));
+    await text('There is no such application').waitFor();
     await page.goto(at('/a/main/data/posts?sort=-title'));
+    await text('this server cannot send e-mail').waitFor();
     await page.getByLabel('E-mail or user name').fill(rootEmail);
     await page.getByRole('textbox', { name: 'Password' }).fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -66,16 +69,36 @@ describe.skipIf(chromium === null)('pages in every state', () => {
     expect(await page.locator('[role=grid] b').count()).toBe(0);
   });
 
-  test('who stays signed in does so in this tab alone', long, async () => {
-    expect(await page.evaluate('JSON.stringify({...localStorage}) + document.cookie')).not.toContain('tbs_');
+  test('one sign-in holds in all tabs of the browser, and no script can read it', long, async () => {
+    const readable = 'JSON.stringify({...localStorage, ...sessionStorage}) + document.cookie';
+    expect(await page.evaluate(readable)).not.toContain('tbs_');
+    const [cookie] = await page.context().cookies(at('/api/auth:resume'));
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/api/auth:resume' });
+    expect(cookie!.expires).toBeGreaterThan(Date.now() / 1000 + 6 * 24 * 3600);
     await page.reload();
     await page.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
+    const second = await page.context().newPage();
+    await second.goto(at('/a/main/data/posts'));
+    await second.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
+    await second.close();
+    // Another browser has to sign in; without the tick the session ends with it.
     const other = await openPage(browser, server.running.url);
     await other.page.goto(at('/a/main/data'));
     await other.page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    await other.page.getByRole('checkbox', { name: 'Stay signed in in this tab' }).uncheck();
+    const waiting = await other.page.context().newPage();
+    await waiting.goto(at('/a/main/data'));
+    await waiting.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await other.page.getByRole('checkbox', { name: 'Keep me signed in' }).uncheck();
     await signIn(other.page);
-    expect(await other.page.evaluate('JSON.stringify({...sessionStorage})')).not.toContain('tbs_');
+    await waiting.getByRole('navigation', { name: 'Main' }).waitFor(); // the tab beside it goes on too
+    const [brief] = await other.page.context().cookies(at('/api/auth:resume'));
+    expect(brief).toMatchObject({ httpOnly: true, expires: -1 });
+    // The end of the session is the end of the cookie.
+    await other.page.getByRole('button', { name: /^Admin/ }).click();
+    await other.page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await other.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await waiting.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await expect.poll(async () => (await other.page.context().cookies(at('/api/auth:resume'))).length).toBe(0);
     await other.page.context().close();
   });
 
@@ -168,7 +191,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
     await page.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
     await server.data('POST /api/auth:endOtherSessions');
     await page.reload();
-    await text('Your session is over. Sign in again.').waitFor();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     await signIn(page);
     await page.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
   });

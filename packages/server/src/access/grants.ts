@@ -1,3 +1,4 @@
+import { LruMap } from '../base/lru-map.ts';
 import { isReadAction } from '../protocol/actions.ts';
 import type { Grant, GrantOf } from '../query/grant.ts';
 import { contentCollection } from '../schema/mail-collections.ts';
@@ -6,8 +7,11 @@ import { type AccessTable, adminRole, type Permission, publicRole, type Role } f
 import { bothRows, mailSight } from './mail-sight.ts';
 import { rowFilterOf } from './row-filter.ts';
 
-/** Decisions that are kept for a role: as many as collections and actions make, not as many as there are words. */
-const mostKept = 50_000;
+/**
+ * Cached decisions of one role. Resource and action may be a caller's invention, of any length: names of collections have
+ * at most 60 characters, so longer keys are decided each time.
+ */
+const decisions = { entries: 50_000, bytes: 8 * 1024 * 1024, keyLength: 130, sizeOf: 100 };
 
 /**
  * The gate: what a role may do, as grants. Pure; what it decides from is given to it.
@@ -16,14 +20,13 @@ const mostKept = 50_000;
  * `*`. Where a role has no deciding row, what `public` may do it may do too.
  */
 export function grantsOf(roleName: string, table: AccessTable, registry: Registry): GrantOf {
-  const kept = new Map<string, Grant | null>();
+  const cache = new LruMap<Grant | null>(decisions);
   return (resource, action) => {
     const key = `${resource}:${action}`;
-    const known = kept.get(key);
+    const known = cache.get(key);
     if (known !== undefined) return known;
     const grant = makeGrant(roleName, resource, action, table, registry);
-    // Anybody may ask for a name that nothing bears.
-    if (kept.size < mostKept) kept.set(key, grant);
+    cache.set(key, grant);
     return grant;
   };
 }

@@ -8,7 +8,6 @@ import { makeAccessTable } from '../access/load-access.ts';
 import type { BlobStore } from '../base/blob-store.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
-import { LruMap } from '../base/lru-map.ts';
 import { Sealer } from '../base/seal.ts';
 import { TokenHasher } from '../base/token.ts';
 import { ChangeLog } from '../changes/change-log.ts';
@@ -29,7 +28,8 @@ import { type MailMeans, MailStore } from '../mail/mail-store.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { GrantOf } from '../query/grant.ts';
 import { variableValues } from '../query/variables.ts';
-import type { PlanCache, RecordContext } from '../records/record-context.ts';
+import { type PlanCache, planCache } from '../records/plan-cache.ts';
+import type { RecordContext } from '../records/record-context.ts';
 import { changedRegistry } from '../schema/load-registry.ts';
 import { Registry } from '../schema/registry.ts';
 import { type Outbound, Webhooks } from '../webhooks/webhooks.ts';
@@ -299,6 +299,13 @@ export class Application {
       trial,
       noted: null,
       inside: null,
+      recordContext: (transaction) => ({
+        ...this.recordContext(caller ?? anonymous, requestId),
+        registry,
+        at: { version: versions.version + 1 },
+        inside: transaction,
+        refresh: async () => {}, // the change itself is taken up when it is committed
+      }),
       refresh: () => this.refresh(),
     };
   }
@@ -381,6 +388,6 @@ function snapshot(versions: Versions, registry: Registry, access: AccessTable): 
     registry,
     access,
     grants: new Map(),
-    cache: { plans: new LruMap(2000), counts: new LruMap(2000) },
+    cache: planCache(),
   };
 }

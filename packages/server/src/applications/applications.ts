@@ -86,8 +86,14 @@ export class Applications {
     return this.#open.aside(row, accepted).catch(() => false);
   }
 
-  /** Remembers where a key was made, so that another application can tell it from an unknown one. */
-  async noteKey(token: string, name: string): Promise<void> {
+  /** Whether a login was created in an application that failed to open, so that its database cannot be queried. */
+  async loginIsOfFailed(token: string, name: string): Promise<boolean> {
+    if (tokenKind(token) !== 'tbs') return false;
+    return (await findKeyHome(this.main.database, this.main.hashesOf(token))) === name;
+  }
+
+  /** Notes where a key or login was made: for other applications, and for when its own one has failed. */
+  async noteToken(token: string, name: string): Promise<void> {
     if (name !== mainName) await insertKeyHome(this.main.database, this.main.hashesOf(token)[0]!, name);
   }
 

@@ -13,8 +13,10 @@ import {
 } from '../database/identity-store.ts';
 import { deleteLoginsOf } from '../database/login-rows.ts';
 import { deleteOneTimeTokensOf } from '../database/one-time-tokens.ts';
+import { anonymous } from '../identity/authenticator.ts';
 import { startLogin } from '../identity/sign-in.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { noteKeyStanding } from '../records/system/key-standing.ts';
 import type { Application } from './application.ts';
 
 /**
@@ -42,6 +44,8 @@ export async function enter(
     if (found?.status === 'active' && held.includes(adminRole)) return own;
     if (found) await takeOver(database, transaction, own, user);
     await setUserRoles(database, transaction, own, [...new Set([...held, adminRole])]);
+    const doer = { database, clock, changes: application.changes, caller: anonymous, requestId: null };
+    await noteKeyStanding(doer, transaction, own);
     transaction.touch('users');
     await bumpVersion(transaction);
     return own;

@@ -13,6 +13,7 @@ import type { ApplicationList } from './application-list.ts';
 import type { ApplicationStores } from './application-stores.ts';
 import { addFirstAdmin, completeBirth, prepareStore } from './birth.ts';
 import { housekeep, reopening } from './housekeeping.ts';
+import { sweepKeyHomes } from './key-homes.ts';
 
 export interface OpenApplicationsParts {
   readonly main: Application;
@@ -55,8 +56,11 @@ interface Failure {
 
 /** How long a failed application answers without being tried again. */
 const failureMilliseconds = 10_000;
-/** How long closing waits for requests under way. */
+/** How long closing waits for requests under way; and when the server stops, which has waited for them already. */
 const patienceMilliseconds = 30_000;
+const stopPatienceMilliseconds = 500;
+/** How often it is looked for keys and logins that have ended. */
+const sweepMilliseconds = 24 * 3_600_000;
 const nothing = (): void => {};
 
 export class OpenApplications {
@@ -66,6 +70,7 @@ export class OpenApplications {
   /** Openings and closings under way: the next one waits for them. */
   readonly #moving = new Map<string, Promise<unknown>>();
   readonly #failures = new Map<string, Failure>();
+  readonly #sweptAt = new Map<string, number>();
   #closed = false;
 
   constructor(parts: OpenApplicationsParts) {
@@ -122,7 +127,7 @@ export class OpenApplications {
     this.#slots.delete(name);
     slot.application.withdraw();
     await this.#moved(name, async () => {
-      await unused(slot);
+      await unused(slot, this.#closed ? stopPatienceMilliseconds : patienceMilliseconds);
       await slot.application.webhooks.close();
       await this.#quietly(`the scheduled work of ${name}`, () => this.#scheduleReopening(slot.application));
       await this.#quietly(`closing ${name}`, () => slot.application.close());
@@ -142,7 +147,18 @@ export class OpenApplications {
 
   /** Does what is due in those that are open. */
   async housekeepDue(now: number): Promise<void> {
-    for (const slot of this.#slots.values()) if (isDue(slot, now)) await this.#housekeep(slot);
+    for (const slot of this.#slots.values()) {
+      if (!isDue(slot, now)) continue;
+      await this.#housekeep(slot);
+      await this.#sweepKeyHomes(slot.application, now);
+    }
+  }
+
+  /** Once a day: what has ended since is no matter of minutes. */
+  async #sweepKeyHomes({ name, database }: Application, now: number): Promise<void> {
+    if ((this.#sweptAt.get(name) ?? 0) > now - sweepMilliseconds) return;
+    this.#sweptAt.set(name, now);
+    await sweepKeyHomes(this.#parts.main.database, name, database);
   }
 
   async #opened(row: ApplicationRow): Promise<Slot> {
@@ -195,7 +211,9 @@ export class OpenApplications {
     }
   }
 
-  async #failed(name: string, stage: string, cause: unknown): Promise<ApiError> {
+  async #failed(name: string, stage: string, cause: unknown): Promise<unknown> {
+    // Nothing is wrong with the application: the next request tries again.
+    if (cause instanceof DatabaseFault && cause.kind === 'unavailable') return cause;
     this.#logger.error({ err: cause, application: name, stage }, 'an application could not be opened');
     const reason = reasonOf(cause);
     const error = new ApiError(
@@ -284,10 +302,10 @@ function isDue({ application, due, watched }: Slot, now: number): boolean {
 }
 
 /** Resolves when nobody uses it any more, or patience has ended. */
-async function unused(slot: Slot): Promise<void> {
+async function unused(slot: Slot, patience: number): Promise<void> {
   if (slot.users === 0) return;
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, patienceMilliseconds);
+    const timer = setTimeout(resolve, patience);
     slot.left = () => {
       clearTimeout(timer);
       resolve();

@@ -45,10 +45,16 @@ describe('configuration', () => {
     [{ CORS_ORIGINS: 'a.de' }, /^CORS_ORIGINS holds/],
     [{ TRUSTED_PROXIES: '10.0.0.0/33' }, /^TRUSTED_PROXIES holds/],
     [{ TRUSTED_PROXIES: 'proxy.example.com' }, /^TRUSTED_PROXIES holds/],
-    [{ APP_KEY: 'changeme' }, /^APP_KEY holds a well-known example/],
   ])('a bad value names its setting: %o', (env, message) => {
     expect(() => readConfig(env as Record<string, string>)).toThrow(message);
   });
+
+  test.each(['changeme', 'test-key', 'Test_Key', 'your-secret-key', 'my-app-key', 'secret123', '12345678'])(
+    'a known example is no APP_KEY: %s',
+    (APP_KEY) => {
+      expect(() => readConfig({ APP_KEY })).toThrow(/^APP_KEY holds a well-known example/);
+    },
+  );
 
   test('off switches a limit off', () => {
     expect(readConfig({ RATE_LIMIT_SIGN_IN: 'off' }).rateLimitSignIn).toBeNull();

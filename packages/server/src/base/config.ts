@@ -26,12 +26,15 @@ export interface Config {
   readonly rateLimitSignIn: RateLimit | null;
   readonly trustedProxies: string | null;
   readonly readerThreads: number;
+  /** `required`: refuse a PostgreSQL that may lose acknowledged writes in a crash. */
+  readonly databaseDurability: 'required' | 'unchecked';
   readonly poolSize: number;
   readonly maximumFields: number;
   readonly maximumCollections: number;
   readonly applicationIdleSeconds: number;
   readonly applicationsOpen: number;
   readonly databaseConnections: number;
+  readonly databaseWaitSeconds: number;
   readonly auditDays: number;
   readonly auditEntries: number;
   readonly eventsDays: number;
@@ -46,6 +49,8 @@ export interface Config {
   readonly corsOrigins: ReadonlySet<string> | null;
   /** Hosts, addresses and ranges inside the network that webhooks may be sent to. */
   readonly outboundAllow: readonly string[];
+  /** False: no webhook is sent. */
+  readonly webhooks: boolean;
   /** Under which passwords of mail accounts are encrypted; null: a key file in the data folder. */
   readonly mailSecretKey: string | null;
   readonly mailSecretKeyPrevious: string | null;
@@ -76,6 +81,11 @@ export const settings: readonly Setting[] = [
   setting('PORT', '4180', 'Port to listen on; 0 takes a free one.'),
   setting('DATA_DIR', './data', 'Folder of the SQLite files.'),
   setting('DATABASE_URL', '', 'A postgres:// address; empty means SQLite.', true),
+  setting(
+    'DATABASE_DURABILITY',
+    'required',
+    'required: do not start if PostgreSQL can lose acknowledged writes in a crash; unchecked: skip this check.',
+  ),
   setting('DATABASE_POOL', '10', 'Connections to PostgreSQL for `main`; other applications take four at most.'),
   setting('APP_KEY', '', 'Secret under which keys and logins are hashed; unset: random for this run.', true),
   setting('APP_KEY_PREVIOUS', '', 'The former APP_KEY, accepted while credentials are rotated.', true),
@@ -91,7 +101,16 @@ export const settings: readonly Setting[] = [
   setting('LIMIT_COLLECTIONS', '5000', 'Collections an application may have.'),
   setting('APPLICATION_IDLE_SECONDS', '300', 'After so long without a request an application is closed.'),
   setting('APPLICATIONS_OPEN', '100', 'Applications open at once; past it those longest unused are closed.'),
-  setting('DATABASE_CONNECTIONS', '80', 'Connections to PostgreSQL of all applications together.'),
+  setting(
+    'DATABASE_CONNECTIONS',
+    '40',
+    'Maximum of PostgreSQL connections of this server, for all applications together.',
+  ),
+  setting(
+    'DATABASE_WAIT_SECONDS',
+    '30',
+    'How long the server waits at its start for PostgreSQL to accept connections.',
+  ),
   setting('AUDIT_DAYS', '365', 'Days that an entry of the audit journal is kept.'),
   setting(
     'AUDIT_ENTRIES',
@@ -112,6 +131,11 @@ export const settings: readonly Setting[] = [
     'Hosts, addresses or ranges inside the network that webhooks may be sent to, with commas; empty: public ones alone.',
   ),
   setting(
+    'WEBHOOKS',
+    'on',
+    'on or off. Use off for a server on a copy of the data, so that it does not send messages again.',
+  ),
+  setting(
     'MAIL_SECRET_KEY',
     '',
     'Secret under which passwords of mail accounts are encrypted; empty: a key file in `DATA_DIR`.',
@@ -128,7 +152,9 @@ export const settings: readonly Setting[] = [
 
 export class ConfigError extends Error {}
 
-const exampleKeys = /^(change-?me|secret|your[-_ ]?(app|secret)[-_ ]?key|app-?key|test|example|password|0+|1234\d*)$/i;
+/** Placeholders: only words such as `test-key`, `change_me` and `your-secret-key`, or digits such as 1234. */
+const exampleKeys =
+  /^(?:(?:(?:change|replace|me|this|your|my|the|test|dev|demo|example|sample|default|super|app|api|jwt|secret|key|password|token)[-_. ]?)+\d{0,4}|0+|1234\d*)$/i;
 
 /**
  * Reads the configuration from an environment.
@@ -156,6 +182,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     rateLimitAnonymous: rateLimit('RATE_LIMIT_ANONYMOUS', read('RATE_LIMIT_ANONYMOUS')),
     rateLimitSignIn: rateLimit('RATE_LIMIT_SIGN_IN', read('RATE_LIMIT_SIGN_IN')),
     trustedProxies: trustedProxies(optional('TRUSTED_PROXIES')),
+    databaseDurability: oneOf('DATABASE_DURABILITY', read('DATABASE_DURABILITY'), ['required', 'unchecked']),
     readerThreads: whole('READER_THREADS', read('READER_THREADS'), 1, 16),
     poolSize: whole('DATABASE_POOL', read('DATABASE_POOL'), 2, 500),
     maximumFields: whole('LIMIT_FIELDS', read('LIMIT_FIELDS'), 1, 900),
@@ -163,6 +190,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     applicationIdleSeconds: whole('APPLICATION_IDLE_SECONDS', read('APPLICATION_IDLE_SECONDS'), 1, 86_400),
     applicationsOpen: whole('APPLICATIONS_OPEN', read('APPLICATIONS_OPEN'), 1, 10_000),
     databaseConnections: whole('DATABASE_CONNECTIONS', read('DATABASE_CONNECTIONS'), 2, 10_000),
+    databaseWaitSeconds: whole('DATABASE_WAIT_SECONDS', read('DATABASE_WAIT_SECONDS'), 0, 3600),
     auditDays: whole('AUDIT_DAYS', read('AUDIT_DAYS'), 1, 36_500),
     auditEntries: whole('AUDIT_ENTRIES', read('AUDIT_ENTRIES'), 100, 1_000_000_000),
     eventsDays: whole('EVENTS_DAYS', read('EVENTS_DAYS'), 1, 36_500),
@@ -173,6 +201,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     publicUrl: publicUrl(optional('PUBLIC_URL')),
     corsOrigins: corsOrigins(read('CORS_ORIGINS')),
     outboundAllow: outboundAllow('OUTBOUND_ALLOW', read('OUTBOUND_ALLOW')),
+    webhooks: oneOf('WEBHOOKS', read('WEBHOOKS'), ['on', 'off']) === 'on',
     mailSecretKey: optional('MAIL_SECRET_KEY'),
     mailSecretKeyPrevious: optional('MAIL_SECRET_KEY_PREVIOUS'),
     mailAllowedPrivateHosts: outboundAllow('MAIL_ALLOWED_PRIVATE_HOSTS', read('MAIL_ALLOWED_PRIVATE_HOSTS')),
@@ -197,6 +226,12 @@ function whole(name: string, text: string, least: number, most: number): number 
     throw new ConfigError(`${name} must be a whole number from ${least} to ${most}.`);
   }
   return number;
+}
+
+function oneOf<T extends string>(name: string, text: string, choices: readonly T[]): T {
+  const found = choices.find((each) => each === text);
+  if (found === undefined) throw new ConfigError(`${name} must be ${choices.join(' or ')}.`);
+  return found;
 }
 
 function databaseUrl(text: string | null): string | null {

@@ -1,14 +1,38 @@
+/** What an {@link LruMap} may hold. */
+export interface LruBounds<V> {
+  readonly entries: number;
+  /** Of keys and values together, by `sizeOf`. */
+  readonly bytes: number;
+  /** A longer key is not stored: keys often contain a caller's text. */
+  readonly keyLength: number;
+  /** Estimated bytes of a value; a constant where all values are of one size. */
+  readonly sizeOf: number | ((value: V) => number);
+}
+
+/** Of one entry, besides key and value. */
+const overhead = 100;
+
 /**
- * A bounded map that keeps what is used: entries live in a young generation, which becomes the old one when it holds
- * half of `capacity`; an old entry that is asked for is young again, the others go with their generation.
+ * A map bounded in entries and in bytes that keeps what is used: entries live in a young generation, which becomes the
+ * old one when it holds half of either bound; an old entry that is read is young again, the others are dropped with their
+ * generation. An entry over half of the byte bound is not stored.
+ *
+ * The structure test `bounded-caches.test.ts` lists every instance.
  */
 export class LruMap<V> {
   #young = new Map<string, V>();
   #old = new Map<string, V>();
-  readonly #half: number;
+  #youngBytes = 0;
+  #oldBytes = 0;
+  readonly #bounds: LruBounds<V>;
 
-  constructor(capacity: number) {
-    this.#half = Math.max(1, capacity >> 1);
+  constructor(bounds: LruBounds<V>) {
+    this.#bounds = bounds;
+  }
+
+  /** Estimated bytes of all entries. */
+  get bytes(): number {
+    return this.#youngBytes + this.#oldBytes;
   }
 
   get(key: string): V | undefined {
@@ -20,13 +44,28 @@ export class LruMap<V> {
   }
 
   set(key: string, value: V): void {
+    const { entries, bytes, keyLength } = this.#bounds;
+    const size = this.#sizeOf(key, value);
+    if (key.length > keyLength || size > bytes / 2) {
+      this.delete(key);
+      return;
+    }
+    const replaced = this.#young.get(key);
+    if (replaced !== undefined) this.#youngBytes -= this.#sizeOf(key, replaced);
     this.#young.set(key, value);
-    if (this.#young.size < this.#half) return;
+    this.#youngBytes += size;
+    if (this.#young.size < Math.max(1, entries >> 1) && this.#youngBytes < bytes / 2) return;
     this.#old = this.#young;
+    this.#oldBytes = this.#youngBytes;
     this.#young = new Map();
+    this.#youngBytes = 0;
   }
 
   delete(key: string): void {
+    const young = this.#young.get(key);
+    if (young !== undefined) this.#youngBytes -= this.#sizeOf(key, young);
+    const old = this.#old.get(key);
+    if (old !== undefined) this.#oldBytes -= this.#sizeOf(key, old);
     this.#young.delete(key);
     this.#old.delete(key);
   }
@@ -34,5 +73,13 @@ export class LruMap<V> {
   clear(): void {
     this.#young.clear();
     this.#old.clear();
+    this.#youngBytes = 0;
+    this.#oldBytes = 0;
+  }
+
+  /** Must not change while an entry is stored. Keys are counted at one byte a character and then doubled. */
+  #sizeOf(key: string, value: V): number {
+    const { sizeOf } = this.#bounds;
+    return overhead + 2 * key.length + (typeof sizeOf === 'number' ? sizeOf : sizeOf(value));
   }
 }

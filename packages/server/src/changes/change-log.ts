@@ -8,6 +8,8 @@ import { isLookedThrough, movedPositions } from '../database/outbox-position.ts'
 import { type BindEnvironment, listValue, literal, type Param, type Sql, sql, value } from '../database/sql.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { EventHead } from '../protocol/event.ts';
+import { parseExactJson } from '../protocol/exact-json.ts';
+import { limits } from '../protocol/limits.ts';
 import type { Storage } from '../schema/field-type.ts';
 import { actOf, noteAct } from './acts.ts';
 import { beginning, decodeCursor, encodeCursor, markOf } from './cursor.ts';
@@ -102,6 +104,16 @@ export class ChangeLog {
       ? sql`(xid, id) > (${value('text', first)}::xid8, ${value('bigint', second)})`
       : sql`id > ${value('bigint', second)}`;
     return this.#select(sql`${after} AND ${this.#told()}`, 'ASC', limit);
+  }
+
+  /** Whether the newest events hold one of the resource. How far back it looks is bounded: no index serves this. */
+  async hasRecent(resource: string): Promise<boolean> {
+    const { dialect } = this.#database;
+    const order = dialect.shared ? 'xid DESC, id DESC' : 'id DESC';
+    const newest = sql`SELECT resource FROM _events ORDER BY ${order} LIMIT ${limits.eventsScanned}`;
+    const statement = sql`SELECT 1 FROM (${newest}) newest WHERE resource = ${value('text', resource)} LIMIT 1`;
+    const [rows] = await this.#database.read([fixed(dialect, statement)]);
+    return rows!.length > 0;
   }
 
   /** The position of the last event that may be told; before every event where there is none. */
@@ -240,7 +252,7 @@ SELECT ${at},${literal(name)},${literal(resource)},v,${actor},${requestId},${cha
 
 function eventOf(row: readonly unknown[]): LoggedEvent {
   const [first, second, at, name, resource, tk, actor, requestId, changed] = row as readonly (string | null)[];
-  const told = JSON.parse(changed!) as readonly string[] | Published;
+  const told = parseExactJson(changed!) as readonly string[] | Published;
   return {
     position: `${first}.${second}`,
     at: at!,

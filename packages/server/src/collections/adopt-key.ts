@@ -6,12 +6,13 @@ import { type Collection, columnsOf, type Field, fieldOf, makeCollection, type R
 import { logged, runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import type { NewField } from './new-field.ts';
-import { columnDefinition, indexesOf, indexOfField } from './storage.ts';
+import { refuseRepeated, replaceIndexes } from './replace-indexes.ts';
+import { columnDefinition, indexesOf } from './storage.ts';
 
 /**
- * Makes a plain field that is there already the foreign key of a relation; returns the registry with it.
+ * Makes a field that exists the foreign key of a relation, or a foreign key unique; returns the registry with it.
  *
- * @throws ApiError 422 with how many records hold a value that names nothing.
+ * @throws ApiError 422 with how many records hold a value that names nothing, 409 with how many values repeat.
  */
 export async function adoptKey(
   context: DefinitionContext,
@@ -24,19 +25,22 @@ export async function adoptKey(
   const { dialect } = database;
   const { table } = collection;
   const before = fieldOf(collection, definition.name);
-  await refuseLost(context, transaction, collection, before, registry, facts.references!);
+  const refers = before.references === null && facts.references !== null;
   const after: Field = { ...before, definition, references: facts.references };
   const grown = makeCollection({
     ...collection,
     fields: collection.fields.map((field) => (field === before ? after : field)),
   });
   const next = registry.with([grown], [], registry.version);
-  const columns = columnsOf(grown).map((field) => columnDefinition(field, next));
-  const indexes = indexesOf(grown);
-  await runAll(context, transaction, dialect.addReference(table, columnDefinition(after, next), columns, indexes));
-  const index = indexOfField(grown, after);
-  const there = indexesOf(collection).some((each) => each.name === index?.name);
-  if (dialect.shared && index && !there) await runAll(context, transaction, [dialect.createIndex(table, index)]);
+  if (refers) await refuseLost(context, transaction, collection, before, registry, facts.references!);
+  if (definition.unique && !before.definition.unique) await refuseRepeated(context, transaction, grown, after);
+  if (refers) {
+    const columns = columnsOf(grown).map((field) => columnDefinition(field, next));
+    const reference = dialect.addReference(table, columnDefinition(after, next), columns, indexesOf(grown));
+    await runAll(context, transaction, reference);
+  }
+  // Where the table was rebuilt it has its indexes already.
+  if (!refers || dialect.shared) await replaceIndexes(context, transaction, collection, grown);
   await updateField(database, transaction, { id: before.id, name: before.name, definition, facts });
   transaction.touch(table);
   await logged(context, transaction, 'fields.updated', `${collection.name}.${before.name}`);

@@ -1,9 +1,8 @@
 import { updateField } from '../database/catalogue.ts';
 import type { Transaction } from '../database/database.ts';
 import { type Collection, type Field, fieldOf, makeCollection, type Registry } from '../schema/registry.ts';
-import { runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
-import { indexOfField } from './storage.ts';
+import { replaceIndexes } from './replace-indexes.ts';
 import { storedFacts } from './stored-facts.ts';
 
 /**
@@ -24,12 +23,7 @@ export async function anchorKey(
   const after: Field = { ...before, anchor: true };
   const fields = collection.fields.map((field) => (field === before ? after : field));
   const grown = makeCollection({ ...collection, fields });
-  const [partial, whole] = [indexOfField(collection, before), indexOfField(grown, after)];
-  if (partial && whole && partial.where !== whole.where)
-    await runAll(context, transaction, [
-      database.dialect.dropIndex(partial.name),
-      database.dialect.createIndex(collection.table, whole),
-    ]);
+  await replaceIndexes(context, transaction, collection, grown);
   const { id, definition } = before;
   await updateField(database, transaction, { id, name, definition, facts: storedFacts(after) });
   return registry.with([grown], [], registry.version);

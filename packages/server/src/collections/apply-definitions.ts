@@ -3,7 +3,13 @@
  * changed; what the set does not name stays as it is, so that applying a set twice changes nothing.
  */
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
-import type { CollectionDefinition, FieldDefinition, IndexDefinition } from '../protocol/definition.ts';
+import type {
+  CollectionDefinition,
+  CollectionOptions,
+  FieldDefinition,
+  IndexDefinition,
+} from '../protocol/definition.ts';
+import { keptNames, type Switches, switchNames } from '../schema/collection-options-check.ts';
 import { type CollectionChange, isAddedKey, type WantedCollection } from '../schema/definition-check.ts';
 import { fieldTypes } from '../schema/field-types.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
@@ -12,7 +18,7 @@ import { changeField } from './change-field.ts';
 import { addField, defineCollection } from './define-collection.ts';
 import { changingTogether } from './definition-change.ts';
 import type { DefinitionContext, DefinitionEvent } from './definition-context.ts';
-import { showField } from './show-definition.ts';
+import { fieldInForce, sameProperty } from './field-differences.ts';
 
 interface FieldChange {
   readonly collection: string;
@@ -26,6 +32,8 @@ interface Plan {
   readonly added: readonly { readonly collection: string; readonly field: FieldDefinition }[];
   readonly changed: readonly FieldChange[];
   readonly worded: readonly { readonly collection: string; readonly change: CollectionChange }[];
+  /** Options that are switched before fields are added, which may need what they bring or the names that they leave. */
+  readonly switched: readonly { readonly collection: string; readonly change: CollectionChange }[];
 }
 
 /**
@@ -43,6 +51,8 @@ export async function applyDefinitions(
   await changingTogether({ ...context, noted: changes }, scope, async (step) => {
     changes.length = 0;
     const places = new Places(wanted);
+    for (const { collection, change } of plan.switched)
+      await step((inside) => changeCollection(inside, collection, change).catch(places.inCollection(null, collection)));
     for (const definition of plan.created)
       await step((inside) => defineCollection(inside, definition).catch(places.inCollection(definition)));
     for (const { collection, field } of plan.added)
@@ -55,8 +65,8 @@ export async function applyDefinitions(
   return changes;
 }
 
-function isEmpty({ created, added, changed, worded }: Plan): boolean {
-  return created.length + added.length + changed.length + worded.length === 0;
+function isEmpty({ created, added, changed, worded, switched }: Plan): boolean {
+  return created.length + added.length + changed.length + worded.length + switched.length === 0;
 }
 
 function planOf(registry: Registry, wanted: readonly WantedCollection[]): Plan {
@@ -68,25 +78,29 @@ function planOf(registry: Registry, wanted: readonly WantedCollection[]): Plan {
   const changed: FieldChange[] = [];
   const worded: { collection: string; change: CollectionChange }[] = [];
   for (const { definition, later, indexes } of created) {
-    if (later.length > 0 && indexes)
-      worded.push({ collection: definition.name, change: { title: undefined, description: undefined, indexes } });
+    if (later.length > 0 && indexes) worded.push({ collection: definition.name, change: { ...noChange, indexes } });
   }
-  wanted.forEach(({ definition, options }, index) => {
+  const switched: { collection: string; change: CollectionChange }[] = [];
+  for (const { definition, options } of wanted) {
     const { name } = definition;
     const there = registry.find(name);
-    if (!there) return;
+    if (!there) continue;
+    const removed = new Set(keptNames(there.options).filter((each) => !keptNames(definition.options).includes(each)));
     for (const field of definition.fields) {
-      const present = there.byName.get(field.name);
+      const present = removed.has(field.name) ? undefined : there.byName.get(field.name);
       if (!present) added.push({ collection: name, field });
       else {
-        const changes = differences(present, field);
+        const changes = differences(present, field, there, registry);
         if (Object.keys(changes).length > 0) changed.push({ collection: name, name: field.name, changes });
       }
     }
-    const change = wordChange(there, definition, options, index);
+    const switches = switchesTo(definition.options, there);
+    if (Object.keys(switches).length > 0) switched.push({ collection: name, change: { ...noChange, switches } });
+    const change = wordChange(there, definition, options);
     if (change) worded.push({ collection: name, change });
-  });
+  }
   return {
+    switched,
     created: created.map((each) => each.definition),
     added: added.sort((one, other) => rank(one.field) - rank(other.field)),
     changed,
@@ -140,52 +154,57 @@ function isRelation({ type }: FieldDefinition): boolean {
   return fieldTypes.get(type)?.relation ?? false;
 }
 
-/** Properties that a definition gives and the field does not have so; false, null and absent are one. */
-function differences(field: Field, wanted: FieldDefinition): Record<string, unknown> {
-  const present = { onDelete: 'setNull', ...showField(field) } as Record<string, unknown>;
-  const same = (one: unknown, other: unknown): boolean =>
-    JSON.stringify(one || null) === JSON.stringify(other || null) || JSON.stringify(one) === JSON.stringify(other);
+/** Properties that a definition gives and the field does not have so. */
+function differences(
+  field: Field,
+  wanted: FieldDefinition,
+  collection: Collection,
+  registry: Registry,
+): Record<string, unknown> {
+  const present = fieldInForce(field, collection, registry);
   return Object.fromEntries(
-    Object.entries(wanted).filter(([key, value]) => key !== 'name' && !same(value, present[key])),
+    Object.entries(wanted).filter(([key, value]) => key !== 'name' && !sameProperty(key, value, present[key])),
   );
+}
+
+const noChange: CollectionChange = { title: undefined, description: undefined, indexes: undefined, switches: {} };
+
+/** The options that a definition has otherwise. A system collection has its own. */
+function switchesTo(options: CollectionOptions, there: Collection): Switches {
+  const moved = switchNames.filter((name) => options[name] !== there.options[name]);
+  return Object.fromEntries(moved.map((name) => [name, options[name]]));
 }
 
 function wordChange(
   there: Collection,
   { title, description, options }: CollectionDefinition,
   given: ReadonlySet<string>,
-  index: number,
 ): CollectionChange | null {
-  const before = there.options as unknown as Record<string, unknown>;
-  for (const name of given)
-    if (name !== 'indexes' && before[name] !== (options as unknown as Record<string, unknown>)[name])
-      throw invalidDefinition({
-        [`[${index}].options.${name}`]: `"${there.name}" has it otherwise; this option is set when a collection is created.`,
-      });
   const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
   const change = {
     title: title === there.title ? undefined : title,
     description: description === there.description ? undefined : description,
     indexes: given.has('indexes') && !same(options.indexes, there.options.indexes ?? []) ? options.indexes : undefined,
   };
-  return Object.values(change).every((value) => value === undefined) ? null : change;
+  const changes = Object.values(change).some((value) => value !== undefined);
+  return changes ? { ...change, switches: {} } : null;
 }
 
 /** Tables of today that the plan touches, also at the far ends of relations. */
-function tablesOf(registry: Registry, { created, added, changed, worded }: Plan): string[] {
+function tablesOf(registry: Registry, { created, added, changed, worded, switched }: Plan): string[] {
   const relations = [...created.flatMap((each) => each.fields), ...added.map((each) => each.field)];
   const names = [
-    ...[...added, ...changed, ...worded].map((each) => each.collection),
+    ...[...added, ...changed, ...worded, ...switched].map((each) => each.collection),
     ...relations.flatMap(({ target, through }) => [target, through]),
   ];
   const tables = names.flatMap((name) => (name === undefined ? [] : (registry.find(name)?.table ?? [])));
   return [...new Set(tables)];
 }
 
-/** A type that changes, and a foreign key out of a plain field, may need a table built anew. */
-function mayRebuild({ created, added, changed }: Plan): boolean {
+/** A type that changes, a foreign key out of a plain field and an option that goes may need a table built anew. */
+function mayRebuild({ created, added, changed, switched }: Plan): boolean {
   const relations = [...created.flatMap((each) => each.fields), ...added.map((each) => each.field)].filter(isRelation);
-  return changed.length > 0 || relations.length > 0;
+  return changed.length > 0 || relations.length > 0 || switched.length > 0;
 }
 
 /** Tells an error of one definition at its place in the set, such as `[3].fields[1].target`. */

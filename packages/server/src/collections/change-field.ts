@@ -4,28 +4,29 @@
  */
 import { randomBytes } from 'node:crypto';
 import { readUncommitted, updateField } from '../database/catalogue.ts';
-import { countNulls, countRepeated } from '../database/column-data.ts';
+import { countNulls } from '../database/column-data.ts';
 import type { Transaction } from '../database/database.ts';
 import type { Sql } from '../database/sql.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
-import { checkField } from '../schema/field-definition-check.ts';
 import { typeOf } from '../schema/field-types.ts';
 import { changedRegistry, columnNameOf, type FieldFacts } from '../schema/load-registry.ts';
 import { fieldNameProblem } from '../schema/names.ts';
 import { type Collection, columnsOf, type Field, makeCollection } from '../schema/registry.ts';
+import { changedDefinition } from './changed-definition.ts';
 import { changing, logged, runAll } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { changeable } from './drop-field.ts';
+import { sameProperty } from './field-differences.ts';
 import { checkValues, convertValues } from './field-values.ts';
+import { changedReference, relationsBy } from './key-reference.ts';
 import { relationsOn } from './relation-needs.ts';
 import { renameField } from './rename-field.ts';
-import { columnDefinition, indexesOf, indexOfField } from './storage.ts';
+import { refuseRepeated, replaceIndexes } from './replace-indexes.ts';
+import { columnDefinition, indexesOf } from './storage.ts';
 import { storedFacts } from './stored-facts.ts';
 import { refuseUngiven, requireFreeName } from './system-fields.ts';
 
-/** Properties by which a field is only described. */
-const words = new Set(['title', 'description', 'uiSchema']);
 /** Properties on which a relation or the storage of its keys depends. */
 const fixedForKeys = new Set(['type', 'unique', 'index', 'dateOnly', 'multiple', 'precision', 'scale']);
 
@@ -39,54 +40,49 @@ export async function changeField(
   const { collection, field } = changeable(context, collectionName, name);
   const { newName = name, ...properties } = changes;
   checkNewName(newName, name, collection);
-  const definition = changed(field, properties);
+  const definition = changedDefinition(field, properties, collection, context.registry);
   refuseUngiven(collection, definition);
-  if (typeOf(definition).relation !== field.type.relation)
-    throw invalidDefinition({ type: 'A field with values does not become a relation; make the relation beside it.' });
   refuseWhatRelationsNeed(context, collection, field, definition);
   const renamed = { ...definition, name: newName as string };
   const work = new FieldChange(context, collection, field, renamed);
-  const scope = { subject: collectionName, tables: [collection.table], rebuild: work.converts, readable: true };
-  await work.withColumn(() => changing(context, scope, (transaction) => work.run(transaction)));
+  const all = [...requiredWith(context, collection, field, renamed), work];
+  const refers = all.some((each) => each.refers);
+  const tables = [...new Set(all.flatMap((each) => each.tables))];
+  const scope = { subject: collectionName, tables, rebuild: work.converts || refers, readable: !refers };
+  await work.withColumn(() =>
+    changing(context, scope, async (transaction) => {
+      for (const each of all) await each.run(transaction);
+    }),
+  );
   return newName as string;
+}
+
+/** A belongsTo and its foreign key are required together: the changes of the other one, or of the others. */
+function requiredWith(
+  context: DefinitionContext,
+  collection: Collection,
+  field: Field,
+  { required = false }: FieldDefinition,
+): FieldChange[] {
+  const { registry } = context;
+  const key = field.relation?.kind === 'belongsTo' ? field.relation.sourceField : null;
+  const others =
+    key === null
+      ? relationsBy(collection, field, registry).filter(
+          (each) => each.collection === collection && each.field.definition.required !== undefined,
+        )
+      : required === (field.definition.required ?? false)
+        ? []
+        : [changeable(context, collection.name, key)];
+  return others
+    .filter((other) => (other.field.definition.required ?? false) !== required)
+    .map((other) => new FieldChange(context, collection, other.field, { ...other.field.definition, required }));
 }
 
 function checkNewName(newName: unknown, name: string, collection: Collection): void {
   const problem = fieldNameProblem(newName);
   if (problem) throw invalidDefinition({ newName: problem });
   if (newName !== name) requireFreeName(collection, newName as string);
-}
-
-/** The definition with its changes, checked whole; null takes a property away. */
-function changed(field: Field, changes: Readonly<Record<string, unknown>>): FieldDefinition {
-  const { options, ...flat } = changes;
-  const all: Record<string, unknown> = { ...(options as object | undefined), ...flat };
-  const before = field.definition as unknown as Record<string, unknown>;
-  const moved = Object.keys(all).find((key) => !words.has(key) && !sameValue(all[key], before[key]));
-  if (moved !== undefined && (field.relation || field.primaryKey)) {
-    const what = field.relation ? 'relation' : 'primary key';
-    throw invalidDefinition({
-      [moved]: `Of a ${what} only name, title, description and uiSchema change; make it anew.`,
-    });
-  }
-  const merged = Object.fromEntries(
-    Object.entries({ ...kept(field, all), ...all }).filter(([key, value]) => value !== null || key === 'defaultValue'),
-  );
-  if (!field.primaryKey) return checkField(merged);
-  const { primaryKey, autoIncrement, ...rest } = merged;
-  return { ...checkField(rest), ...(primaryKey !== undefined && { primaryKey, autoIncrement }) } as FieldDefinition;
-}
-
-function sameValue(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
-}
-
-/** What of the old definition still has a meaning: another type has other options. */
-function kept(field: Field, changes: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { definition } = field;
-  if (changes['type'] === undefined || changes['type'] === definition.type) return { ...definition };
-  const common = new Set(['name', 'title', 'description', 'uiSchema', 'required', 'unique', 'index', 'allowNull']);
-  return Object.fromEntries(Object.entries(definition).filter(([key]) => common.has(key)));
 }
 
 function refuseWhatRelationsNeed(
@@ -97,7 +93,7 @@ function refuseWhatRelationsNeed(
 ): void {
   const before = field.definition as unknown as Record<string, unknown>;
   const after = definition as unknown as Record<string, unknown>;
-  const moved = [...fixedForKeys].find((key) => (before[key] ?? null) !== (after[key] ?? null));
+  const moved = [...fixedForKeys].find((key) => !sameProperty(key, before[key], after[key]));
   if (moved === undefined) return;
   const users = relationsOn(collection, field, registry);
   if (users.length > 0 || field.references)
@@ -109,6 +105,8 @@ function refuseWhatRelationsNeed(
 
 class FieldChange {
   readonly converts: boolean;
+  /** What the foreign key does when its target is destroyed changes. */
+  readonly refers: boolean;
   readonly #context: DefinitionContext;
   readonly #collection: Collection;
   readonly #before: Field;
@@ -122,12 +120,21 @@ class FieldChange {
     this.#before = before;
     const type = typeOf(definition);
     this.converts = before.column !== null && type.storage !== before.type.storage;
-    const facts = storedFacts(before);
+    const references = changedReference(context.registry, collection, before, definition);
+    this.refers = references !== before.references;
+    const facts = { ...storedFacts(before), references };
     // The new column stands beside the old one for a while, and beside one that a parallel change makes.
     const mark = randomBytes(3).toString('hex');
     this.#facts = this.converts ? { ...facts, base: `v${context.version}${mark}_${definition.name}` } : facts;
     const column = columnNameOf(this.#facts, before.id, collection.system);
-    this.#after = { ...before, name: definition.name, definition, type, column };
+    this.#after = { ...before, name: definition.name, definition, type, column, references };
+  }
+
+  /** The tables that the change locks: a constraint is changed in both of its tables. */
+  get tables(): string[] {
+    const { table } = this.#collection;
+    if (!this.refers) return [table];
+    return [...new Set([table, this.#context.registry.get(this.#after.references!.collection).table])];
   }
 
   /**
@@ -173,11 +180,15 @@ class FieldChange {
     if (this.converts) return this.#convert(transaction);
     if (this.#after.definition.type !== this.#before.definition.type || narrows(this.#before, this.#after))
       await checkValues(this.#context, transaction, this.#collection, this.#after);
-    const before = indexOfField(this.#collection, this.#before);
-    const after = indexOfField(this.#collection, this.#after);
-    if (before?.name === after?.name) return;
-    if (before) await runAll(this.#context, transaction, [dialect.dropIndex(before.name)]);
-    if (after) await runAll(this.#context, transaction, [dialect.createIndex(table, after)]);
+    const changed = this.#changedCollection();
+    if (this.refers) {
+      const columns = columnsOf(changed).map((each) => columnDefinition(each, this.#context.registry));
+      const column = columnDefinition(this.#after, this.#context.registry);
+      const reference = dialect.replaceReference(table, column, columns, indexesOf(changed));
+      await runAll(this.#context, transaction, reference);
+    }
+    // Where the table was rebuilt it has its indexes already.
+    if (!this.refers || dialect.shared) await replaceIndexes(this.#context, transaction, this.#collection, changed);
   }
 
   async #checkNulls(transaction: Transaction): Promise<void> {
@@ -195,17 +206,8 @@ class FieldChange {
 
   async #checkRepeated(transaction: Transaction): Promise<void> {
     if (!this.#after.definition.unique || this.#before.definition.unique) return;
-    const repeated = await countRepeated(
-      this.#context.database,
-      transaction,
-      this.#place(),
-      indexOfField(this.#collection, this.#after)?.where ?? null,
-    );
-    if (repeated > 0)
-      throw new ApiError(
-        'UNIQUE_CONFLICT',
-        `${repeated} values of "${this.#before.name}" stand in more than one record; a unique field needs distinct ones.`,
-      );
+    const { column } = this.#before;
+    await refuseRepeated(this.#context, transaction, this.#collection, this.#after, column!);
   }
 
   #place(): { table: string; column: string } {
@@ -237,8 +239,7 @@ class FieldChange {
     const { table } = this.#collection;
     if (!this.#columnIsThere) await this.#addColumn(transaction);
     await convertValues(this.#context, transaction, this.#collection, this.#before, this.#after);
-    const fields = this.#collection.fields.map((each) => (each === this.#before ? this.#after : each));
-    const grown = makeCollection({ ...this.#collection, fields, options: this.#renamedOptions() });
+    const grown = this.#changedCollection();
     const columns = columnsOf(grown).map((each) => columnDefinition(each, registry));
     await runAll(
       this.#context,
@@ -252,6 +253,11 @@ class FieldChange {
       transaction,
       over.map((index) => dialect.createIndex(table, index)),
     );
+  }
+
+  #changedCollection(): Collection {
+    const fields = this.#collection.fields.map((each) => (each === this.#before ? this.#after : each));
+    return makeCollection({ ...this.#collection, fields, options: this.#renamedOptions() });
   }
 
   #renamedOptions(): Collection['options'] {

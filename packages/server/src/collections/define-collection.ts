@@ -10,7 +10,7 @@ import type { CollectionDefinition, FieldDefinition } from '../protocol/definiti
 import { placeOf } from '../records/places.ts';
 import { isAddedKey } from '../schema/definition-check.ts';
 import { collectionOf, type FieldRow } from '../schema/load-registry.ts';
-import { physicalName } from '../schema/names.ts';
+import { tableName } from '../schema/names.ts';
 import { type Collection, columnsOf, type Field, type Registry } from '../schema/registry.ts';
 import { adoptKey } from './adopt-key.ts';
 import { anchorKey } from './anchor-key.ts';
@@ -138,10 +138,11 @@ export async function addField(
       await make(context, transaction, join.definition, join.fields, plainBirth, grown);
       await logged(context, transaction, 'collections.created', join.definition.name);
     }
-    for (const { collection: other, field } of resolution.foreign)
-      await growAbroad(context, transaction, grown.get(other), field, grown);
+    // First what exists: a table that is rebuilt takes only the columns that it had.
     for (const { collection: other, field } of resolution.adopted)
       grown = await adoptKey(context, transaction, grown.get(other), field, grown);
+    for (const { collection: other, field } of resolution.foreign)
+      await growAbroad(context, transaction, grown.get(other), field, grown);
     await logged(context, transaction, 'fields.created', `${collectionName}.${definition.name}`);
   });
 }
@@ -177,7 +178,7 @@ async function store(
     internal: birth.internal,
   };
   const id = await insertCollection(database, transaction, { ...parts, table: null });
-  const table = birth.system ? definition.name : physicalName(definition.name, id);
+  const table = birth.system ? definition.name : tableName(definition.name, id);
   await nameTable(database, transaction, id, table);
   const rows = await storeFields(context, transaction, id, fields);
   return collectionOf({ ...parts, id, table }, rows);

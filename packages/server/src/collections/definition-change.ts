@@ -5,7 +5,7 @@ import { DatabaseFault, fixed, StaleVersion, type Transaction } from '../databas
 import type { Sql } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { changedRegistry } from '../schema/load-registry.ts';
-import { physicalName } from '../schema/names.ts';
+import { tableName } from '../schema/names.ts';
 import { type DefinitionContext, type OpenChange, type Trial, TrialEnd } from './definition-context.ts';
 
 export interface ChangeScope {
@@ -107,7 +107,7 @@ async function beginTrial(
 async function moveOn(context: DefinitionContext, transaction: Transaction, table: string): Promise<void> {
   const { database, registry, version } = context;
   const collection = registry.all().find((each) => each.table === table && !each.system);
-  const name = collection && `${physicalName(collection.name, collection.id)}_v${version + 1}`;
+  const name = collection && `${tableName(collection.name, collection.id)}_v${version + 1}`;
   const rename = name && database.dialect.renameTable(table, name);
   if (!rename) return;
   await runAll(context, transaction, [rename]);

@@ -3,6 +3,7 @@ import type { ChangeLog } from '../changes/change-log.ts';
 import type { Database, Transaction } from '../database/database.ts';
 import type { EventManager } from '../extensions/event-manager.ts';
 import type { Caller } from '../identity/caller.ts';
+import type { RecordContext } from '../records/record-context.ts';
 import type { Registry } from '../schema/registry.ts';
 
 /** An event that a change of definitions causes. */
@@ -59,6 +60,8 @@ export interface DefinitionContext {
   readonly noted: DefinitionEvent[] | null;
   /** Where a change is one step of several that come and go together. */
   readonly inside: OpenChange | null;
+  /** The caller's way to records within the transaction of a change that has moved the version on. */
+  readonly recordContext: (transaction: Transaction) => RecordContext;
   /** Takes up the committed change; afterwards the registry of the application is the new one. */
   refresh(): Promise<void>;
 }

@@ -1,9 +1,11 @@
 import { type KeyedColumn, readColumn, writeValues } from '../database/column-data.ts';
 import type { Transaction } from '../database/database.ts';
 import { type ApiError, invalidDefinition } from '../protocol/api-error.ts';
-import { misfit } from '../schema/field-type.ts';
+import type { FieldDefinition } from '../protocol/definition.ts';
+import { exactNumber, parseExactJson } from '../protocol/exact-json.ts';
+import { exactValue, type FieldType, misfit } from '../schema/field-type.ts';
 import type { Collection, Field } from '../schema/registry.ts';
-import { valueCheck } from '../schema/value-schema.ts';
+import { problemOfValue, valueCheck } from '../schema/value-schema.ts';
 import type { DefinitionContext } from './definition-context.ts';
 
 const shownOffenders = 5;
@@ -39,14 +41,27 @@ export async function convertValues(
   for await (const values of readColumn(context.database, transaction, placeOf(collection, from))) {
     const written: { key: unknown; value: unknown }[] = [];
     for (const { key, value } of values) {
-      const fitting = spellings(value).find((each) => check(each) === null);
-      const canonical = fitting === undefined ? misfit : to.type.read(fitting, to.definition);
+      const canonical = converted(value, check, to);
       if (canonical === misfit) offenders.add(key, check(value) ?? 'The value does not convert.');
       else written.push({ key, value: canonical });
     }
     if (!offenders.any) await writeValues(context.database, transaction, place, written);
   }
   offenders.refuse('do not convert');
+}
+
+/** A value in the form of another type, or {@link misfit} where it has no equal there. */
+export function convertedValue(value: unknown, type: FieldType, definition: FieldDefinition): unknown {
+  return converted(value, (each) => problemOfValue(type, definition, each), { type, definition });
+}
+
+function converted(
+  value: unknown,
+  check: (value: unknown) => string | null,
+  { type, definition }: Pick<Field, 'type' | 'definition'>,
+): unknown {
+  const fitting = spellings(value).find((each) => check(each) === null);
+  return fitting === undefined ? misfit : type.read(exactValue(type, fitting), definition);
 }
 
 /** A value as other types spell it: itself, its text, its number, its truth, its day, its JSON. */
@@ -57,7 +72,7 @@ function spellings(value: unknown): unknown[] {
   if (value === 0 || value === 1) result.push(value === 1);
   if (typeof value === 'string') {
     const text = value.trim();
-    if (/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)) result.push(Number(text));
+    if (/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)) result.push(exactNumber(text));
     if (/^(true|false)$/i.test(text)) result.push(text.toLowerCase() === 'true');
     if (/^\d{4}-\d{2}-\d{2}T00:00:00\.000Z$/.test(text)) result.push(text.slice(0, 10));
     result.push([value], ...parsed(text));
@@ -67,7 +82,7 @@ function spellings(value: unknown): unknown[] {
 
 function parsed(text: string): unknown[] {
   try {
-    return [JSON.parse(text)];
+    return [parseExactJson(text)];
   } catch {
     return [];
   }

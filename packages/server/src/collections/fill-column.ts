@@ -1,6 +1,7 @@
 import { countRows, fillColumn } from '../database/column-data.ts';
 import type { Transaction } from '../database/database.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
+import { exactValue } from '../schema/field-type.ts';
 import type { Collection, Field } from '../schema/registry.ts';
 import type { DefinitionContext } from './definition-context.ts';
 
@@ -38,6 +39,6 @@ export async function fillNewColumn(
     collection.table,
     field.column!,
     field.type.storage!,
-    field.type.read(defaultValue, field.definition),
+    field.type.read(exactValue(field.type, defaultValue), field.definition),
   );
 }

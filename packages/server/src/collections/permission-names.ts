@@ -1,7 +1,11 @@
+import { resourceOf } from '../changes/event-pattern.ts';
 import type { Transaction } from '../database/database.ts';
 import { permissionsIn, type StoredPermission, updatePermissionNames } from '../database/identity-store.ts';
+import { filteringWebhooks } from '../database/webhook-rows.ts';
+import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
-import type { Collection, Registry } from '../schema/registry.ts';
+import { userVariable, variableOf } from '../query/variables.ts';
+import type { Collection, Field, Registry } from '../schema/registry.ts';
 import type { DefinitionContext } from './definition-context.ts';
 
 /**
@@ -47,6 +51,42 @@ export async function renameInPermissions(
   });
 }
 
+/**
+ * Refuses to remove fields that permissions or webhooks name: an allow-list or a filter would decide otherwise without them.
+ * A field of `exceptFields` is not in the way, since it stays denied by name.
+ *
+ * @throws ApiError 409 naming those permissions and webhooks.
+ */
+export async function refuseNamed(
+  { database, registry }: DefinitionContext,
+  transaction: Transaction,
+  collection: Collection,
+  removed: readonly Field[],
+): Promise<void> {
+  if (removed.length === 0) return;
+  const isNamed = (filter: unknown, resource: string): boolean =>
+    removed.some(({ name }) => {
+      const renamed = new FieldNames(registry, collection.name, name, `${name} (removed)`).in(filter, resource);
+      return JSON.stringify(renamed) !== JSON.stringify(filter);
+    });
+  const permissions = (await permissionsIn(database, transaction)).filter(
+    ({ resource, fields, filter }) =>
+      (resource === collection.name && removed.some(({ name }) => fields?.includes(name))) || isNamed(filter, resource),
+  );
+  const webhooks = (await filteringWebhooks(database, transaction)).filter(({ filter, events }) =>
+    isNamed(filter, resourceOf(events[0]!) ?? ''),
+  );
+  const users = [
+    ...permissions.map(({ id, role, resource }) => `permission ${id} (${role}, ${resource})`),
+    ...webhooks.map(({ id }) => `webhook ${id}`),
+  ];
+  if (users.length > 0)
+    throw new ApiError(
+      'DEPENDANTS_EXIST',
+      `${removed.map(({ name }) => name).join(', ')} of ${collection.name} cannot be removed, because these use it: ${users.join(', ')}. Change them first.`,
+    );
+}
+
 async function changePermissions(
   { database }: DefinitionContext,
   transaction: Transaction,
@@ -59,7 +99,7 @@ async function changePermissions(
   }
 }
 
-/** Another name for a field, wherever the paths of a filter meet it. */
+/** Another name for a field, wherever the paths of a filter meet it, and where a variable names a field of the user. */
 class FieldNames {
   readonly #registry: Registry;
   readonly #collection: string;
@@ -81,10 +121,10 @@ class FieldNames {
 
   #renamed(filter: unknown, at: Collection): unknown {
     if (Array.isArray(filter)) return filter.map((each) => this.#renamed(each, at));
-    if (!isObject(filter)) return filter;
+    if (!isObject(filter)) return this.#operand(filter);
     const entries = Object.entries(filter).map(([key, value]) => {
       if (key === '$and' || key === '$or' || key === '$not') return [key, this.#renamed(value, at)];
-      return key.startsWith('$') ? [key, value] : this.#path(key, value, at);
+      return key.startsWith('$') ? [key, this.#operand(value)] : this.#path(key, value, at);
     });
     return Object.fromEntries(entries) as unknown;
   }
@@ -98,6 +138,17 @@ class FieldNames {
       const relation: string | undefined = at?.byName.get(step)?.relation?.target;
       at = relation === undefined ? null : this.#registry.find(relation);
     }
-    return [steps.join('.'), at ? this.#renamed(value, at) : value];
+    return [steps.join('.'), at ? this.#renamed(value, at) : this.#operands(value)];
+  }
+
+  #operands(value: unknown): unknown {
+    if (!isObject(value)) return this.#operand(value);
+    return Object.fromEntries(Object.entries(value).map(([operator, each]) => [operator, this.#operand(each)]));
+  }
+
+  /** A value that stands for a field of the user, such as `{{$user.department}}`. */
+  #operand(value: unknown): unknown {
+    const isMeant = this.#collection === 'users' && variableOf(value) === userVariable(this.#from);
+    return isMeant ? `{{${userVariable(this.#to)}}}` : value;
   }
 }

@@ -38,7 +38,7 @@ export interface Resolution {
   readonly foreign: readonly Abroad[];
   /** Join collections that many-to-many relations need and nobody has made yet. */
   readonly joins: readonly NewJoin[];
-  /** Plain fields that are there already and become foreign keys. */
+  /** Fields that exist and become foreign keys, or unique ones. */
   readonly adopted: readonly Abroad[];
   /** Fields that are there already and become the key by which a relation names records. */
   readonly anchored: readonly { readonly collection: string; readonly name: string }[];
@@ -51,7 +51,7 @@ export class ResolutionDraft {
   readonly #own = new Map<string, NewField>();
   readonly #foreign: Abroad[] = [];
   readonly #joins = new Map<string, NewJoin>();
-  readonly #adopted: Abroad[] = [];
+  readonly #adopted = new Map<string, Abroad>();
   readonly #anchored: { collection: string; name: string }[] = [];
 
   constructor(input: ResolveInput) {
@@ -66,7 +66,7 @@ export class ResolutionDraft {
       own: this.#inDefinitionOrder().filter((each) => !known.has(each.definition.name)),
       foreign: this.#foreign,
       joins: [...this.#joins.values()],
-      adopted: this.#adopted,
+      adopted: [...this.#adopted.values()],
       anchored: this.#anchored,
     };
   }
@@ -106,9 +106,8 @@ export class ResolutionDraft {
 
   /** A field as it is, or as this definition makes it. */
   find(collection: string, name: string): NewField | undefined {
-    const adopted = this.#adopted.find((each) => each.collection === collection && each.field.definition.name === name);
     return (
-      adopted?.field ??
+      this.#adopted.get(`${collection}.${name}`)?.field ??
       this.fieldsOf(collection)?.find((each) => each.definition.name === name) ??
       this.madeAbroad(collection, name)
     );
@@ -149,13 +148,36 @@ export class ResolutionDraft {
       this.refuse(`${at}foreignKey`, `"${definition.name}" is kept by the server and cannot be a foreign key.`);
       return false;
     }
-    const field = {
-      definition: definition.unique ? definition : { ...definition, index: true },
-      facts: { ...facts, references },
-    };
-    if (this.#own.has(definition.name) && collection === this.input.collection) this.add(field);
-    else this.#adopted.push({ collection, field });
+    const indexed = definition.unique || definition.primaryKey ? definition : { ...definition, index: true };
+    this.#replace(collection, { definition: indexed, facts: { ...facts, references } });
     return true;
+  }
+
+  /** A foreign key becomes unique, so that each record of its target is named by one record at most. */
+  makeUnique(collection: string, name: string, at: string): boolean {
+    const { definition, facts } = this.find(collection, name)!;
+    if (definition.unique || definition.primaryKey) return true;
+    if ((facts.core && !this.input.core) || facts.kept) {
+      this.refuse(
+        `${at}foreignKey`,
+        `"${name}" of ${collection} is managed by the server and cannot become unique. Use another foreign key.`,
+      );
+      return false;
+    }
+    const { index: _, ...rest } = definition;
+    this.#replace(collection, { definition: { ...rest, unique: true }, facts });
+    return true;
+  }
+
+  /** Puts a field in the place of what it was: of one that is about to be made, or by a change of one that exists. */
+  #replace(collection: string, field: NewField): void {
+    const { name } = field.definition;
+    const made = this.#foreign.findIndex(
+      (each) => each.collection === collection && each.field.definition.name === name,
+    );
+    if (this.#own.has(name) && collection === this.input.collection) this.add(field);
+    else if (made >= 0) this.#foreign[made] = { collection, field };
+    else this.#adopted.set(`${collection}.${name}`, { collection, field });
   }
 
   /** A foreign key of the type of the key that it names. */
@@ -168,6 +190,7 @@ export class ResolutionDraft {
       ...(precision !== undefined && { precision }),
       ...(scale !== undefined && { scale }),
       ...(relation.type === 'belongsTo' && relation.required && { required: true }),
+      ...(relation.type === 'belongsTo' && relation.unique && { unique: true }),
     };
     const hidden = relation.type === 'belongsTo' && this.input.hidden(relation);
     return { definition, facts: { ...plainFacts, base: name, core: this.input.core, hidden } };
@@ -175,11 +198,11 @@ export class ResolutionDraft {
 
   /** Whether a field can be the foreign key of this key. */
   fits(made: NewField, key: NewField, onDelete: References['onDelete'], at: string): boolean {
-    const { name, type, required } = made.definition;
+    const { name, type } = made.definition;
     if (typeOf(made.definition).storage !== typeOf(key.definition).storage)
       this.refuse(`${at}foreignKey`, `"${name}" is ${type}, the key it names is ${key.definition.type}.`);
-    else if (required && onDelete === 'setNull')
-      this.refuse(`${at}onDelete`, 'A required foreign key cannot become null; give cascade or restrict.');
+    else if (onDelete === 'setNull' && !mayBecomeNull(made.definition))
+      this.refuse(`${at}onDelete`, `"${name}" cannot be null, so "onDelete" must be "cascade" or "restrict".`);
     else return true;
     return false;
   }
@@ -205,4 +228,14 @@ export class ResolutionDraft {
     });
     return [...new Set(names)].flatMap((name) => this.#own.get(name) ?? []);
   }
+}
+
+/** Whether a foreign key can lose its value. */
+function mayBecomeNull({ required, allowNull, primaryKey }: FieldDefinition): boolean {
+  return !required && allowNull !== false && !primaryKey;
+}
+
+/** What a relation does that does not say so: a foreign key that cannot become null keeps what it names. */
+export function defaultOnDelete(key: FieldDefinition): References['onDelete'] {
+  return mayBecomeNull(key) ? 'setNull' : 'restrict';
 }

@@ -5,6 +5,12 @@ import { joinName } from './join-collection.ts';
 import { type NewField, plainFacts } from './new-field.ts';
 import type { AskedRelation, ResolutionDraft } from './resolution-draft.ts';
 
+/** A foreign key of a join, and the key that it names. */
+interface Side {
+  readonly side: NewField;
+  readonly key: NewField;
+}
+
 /** The join is found, or made with both foreign keys. */
 export function resolveBelongsToMany(draft: ResolutionDraft, asked: AskedRelation): StoredRelation | null {
   const { definition, at } = asked;
@@ -24,16 +30,23 @@ export function resolveBelongsToMany(draft: ResolutionDraft, asked: AskedRelatio
     { name: join.sourceField, references: collection, key: source },
     { name: join.targetField, references: target, key: other },
   ].map(
-    ({ name, references, key }): NewField => ({
-      definition: { ...draft.foreignKey(name, key, definition).definition, required: true, index: true },
-      facts: {
-        ...plainFacts,
-        base: name,
-        references: { collection: references, field: key.definition.name, onDelete: 'cascade' },
+    ({ name, references, key }): Side => ({
+      key,
+      side: {
+        definition: { ...draft.foreignKey(name, key, definition).definition, required: true, index: true },
+        facts: {
+          ...plainFacts,
+          base: name,
+          references: { collection: references, field: key.definition.name, onDelete: 'cascade' },
+        },
       },
     }),
   );
-  if (!draft.joinFields(join.collection)) draft.addJoin(join, sides);
+  if (!draft.joinFields(join.collection))
+    draft.addJoin(
+      join,
+      sides.map(({ side }) => side),
+    );
   else if (!sides.every((side) => joinKey(draft, side, join.collection, at))) return null;
   return {
     kind: 'belongsToMany',
@@ -61,18 +74,19 @@ function joinProblem(
   return null;
 }
 
-/** A foreign key of a join that is there already: the right one, or added. */
-function joinKey(draft: ResolutionDraft, side: NewField, join: string, at: string): boolean {
+/** A foreign key of a join that is there already: the right one, a plain field that becomes it, or added. */
+function joinKey(draft: ResolutionDraft, { side, key }: Side, join: string, at: string): boolean {
   const { name } = side.definition;
-  const found = draft.joinFields(join)!.find((each) => each.definition.name === name) ?? draft.madeAbroad(join, name);
+  const found = draft.find(join, name) ?? draft.joinFields(join)!.find((each) => each.definition.name === name);
   const wanted = side.facts.references!;
-  if (found) {
-    const { references } = found.facts;
-    if (references?.collection === wanted.collection && references.field === wanted.field) return true;
-    draft.refuse(`${at}through`, `"${name}" of ${join} does not name records of ${wanted.collection}.`);
-    return false;
+  if (!found) {
+    const { required: _, ...optional } = side.definition;
+    draft.addAbroad(join, { ...side, definition: optional });
+    return true;
   }
-  const { required: _, ...optional } = side.definition;
-  draft.addAbroad(join, { ...side, definition: optional });
-  return true;
+  const { references } = found.facts;
+  if (!references) return draft.fits(found, key, wanted.onDelete, at) && draft.adopt(join, found, wanted, at);
+  if (references.collection === wanted.collection && references.field === wanted.field) return true;
+  draft.refuse(`${at}through`, `"${name}" of ${join} does not name records of ${wanted.collection}.`);
+  return false;
 }

@@ -1,5 +1,6 @@
+import type { FieldDefinition } from '../protocol/definition.ts';
 import type { StoredRelation } from '../schema/load-registry.ts';
-import type { AskedRelation, ResolutionDraft } from './resolution-draft.ts';
+import { type AskedRelation, defaultOnDelete, type ResolutionDraft } from './resolution-draft.ts';
 
 /** The foreign key lies here: found, adopted, or made. */
 export function resolveBelongsTo(draft: ResolutionDraft, asked: AskedRelation): StoredRelation | null {
@@ -9,21 +10,19 @@ export function resolveBelongsTo(draft: ResolutionDraft, asked: AskedRelation): 
   const key = draft.key(target, definition.targetKey, `${at}targetKey`);
   if (!key) return null;
   const name = definition.foreignKey ?? `${definition.name}Id`;
-  const references = {
-    collection: target,
-    field: key.definition.name,
-    onDelete: definition.onDelete ?? 'setNull',
-  } as const;
   const present = draft.find(collection, name);
+  const made = present ?? draft.foreignKey(name, key, definition);
+  const onDelete = definition.onDelete ?? defaultOnDelete(made.definition);
+  const references = { collection: target, field: key.definition.name, onDelete } as const;
   if (present?.facts.references) {
     if (!draft.sameReference(present, references, asked)) return null;
   } else {
-    const made = present ?? draft.foreignKey(name, key, definition);
-    if (!draft.fits(made, key, references.onDelete, at)) return null;
+    if (!draft.fits(made, key, onDelete, at)) return null;
     if (present && existing.includes(present)) {
       if (!draft.adopt(collection, present, references, at)) return null;
-    } else draft.add({ definition: { ...made.definition, index: true }, facts: { ...made.facts, references } });
+    } else draft.add({ definition: indexed(made.definition), facts: { ...made.facts, references } });
   }
+  if (definition.unique && !draft.makeUnique(collection, name, at)) return null;
   return {
     kind: 'belongsTo',
     many: false,
@@ -32,4 +31,9 @@ export function resolveBelongsTo(draft: ResolutionDraft, asked: AskedRelation): 
     targetField: key.definition.name,
     through: null,
   };
+}
+
+/** Foreign keys are indexed, by their unique index where they have one. */
+function indexed(definition: FieldDefinition): FieldDefinition {
+  return definition.unique ? definition : { ...definition, index: true };
 }

@@ -1,4 +1,5 @@
 /** Statements about the list of applications, which the store of `main` keeps. */
+import { isWellFormedText } from '../base/well-formed.ts';
 import type { Database, Row, Transaction } from './database.ts';
 import { read, run } from './run-statement.ts';
 import { listValue, sql, value } from './sql.ts';
@@ -21,6 +22,7 @@ export interface ApplicationRow {
 const columns = sql`name,store,status,born,"ownerId"`;
 
 export async function findApplication(database: Database, name: string): Promise<ApplicationRow | null> {
+  if (!isWellFormedText(name)) return null;
   const [row] = await read(database, sql`SELECT ${columns} FROM applications WHERE name=${value('text', name)}`);
   return row ? applicationOf(row) : null;
 }
@@ -135,6 +137,7 @@ export async function takeDue(database: Database, now: string): Promise<string[]
   return rows.map(([name]) => name as string);
 }
 
+/** Notes in which application the token of a key or login holds. */
 export async function insertKeyHome(database: Database, tokenHash: string, application: string): Promise<void> {
   await database.write((transaction) =>
     run(
@@ -145,7 +148,36 @@ export async function insertKeyHome(database: Database, tokenHash: string, appli
   );
 }
 
-/** The application in which a key was made, or null for one of `main` and for unknown ones. */
+/** The next page of token hashes recorded for an application, in their order. */
+export async function keyHomesOf(
+  database: Database,
+  application: string,
+  after: string,
+  most: number,
+): Promise<string[]> {
+  const rows = await read(
+    database,
+    sql`SELECT "tokenHash" FROM "keyHomes" WHERE application=${value('text', application)} AND "tokenHash">${value('text', after)} ORDER BY "tokenHash" LIMIT ${most}`,
+  );
+  return rows.map(([hash]) => hash as string);
+}
+
+export async function deleteKeyHomes(database: Database, tokenHashes: readonly string[]): Promise<void> {
+  const gone = database.dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes));
+  await database.write((transaction) => run(database, transaction, sql`DELETE FROM "keyHomes" WHERE ${gone}`));
+}
+
+/** Those of some token hashes that are of a key or login of this application. */
+export async function knownTokens(database: Database, tokenHashes: readonly string[]): Promise<Set<string>> {
+  const wanted = database.dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes));
+  const rows = await read(
+    database,
+    sql`SELECT "tokenHash" FROM logins WHERE ${wanted} UNION ALL SELECT "tokenHash" FROM "apiKeys" WHERE ${wanted}`,
+  );
+  return new Set(rows.map(([hash]) => hash as string));
+}
+
+/** The application in which a key or login was made, or null for one of `main` and for unknown ones. */
 export async function findKeyHome(database: Database, tokenHashes: readonly string[]): Promise<string | null> {
   const wanted = database.dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes));
   const [row] = await read(database, sql`SELECT application FROM "keyHomes" WHERE ${wanted}`);

@@ -1,4 +1,5 @@
 /** The catalogue's own statements: versions and definitions of an application. */
+import { parseExactJson } from '../protocol/exact-json.ts';
 import { type BoundStatement, type Database, fixed, type Row, type Transaction } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { type Columns, insertRows } from './row-insert.ts';
@@ -242,7 +243,7 @@ function storedField(row: Row): StoredField {
     id: Number(id),
     collectionId: Number(collectionId),
     name: name as string,
-    definition: JSON.parse(definition as string),
+    definition: parseExactJson(definition as string),
     facts: JSON.parse(facts as string),
   };
 }

@@ -1,5 +1,6 @@
 import type { Storage } from '../schema/field-type.ts';
 import { type Database, fixed, type Transaction } from './database.ts';
+import { parsedRecord } from './json-column.ts';
 import { identifier, join, sql, value } from './sql.ts';
 
 /** Records in a table. */
@@ -41,6 +42,31 @@ export async function countNulls(
   return Number(row![0]);
 }
 
+/** Records that hold a value in a column. */
+export async function countValues(
+  database: Database,
+  transaction: Transaction,
+  { table, column }: Pick<KeyedColumn, 'table' | 'column'>,
+): Promise<number> {
+  const [row] = await transaction.run(
+    fixed(database.dialect, sql`SELECT count(${identifier(column)}) FROM ${identifier(table)}`),
+  );
+  return Number(row![0]);
+}
+
+/** The keys of the first records, by key, that hold a value in a column. */
+export async function keysWithValue(
+  { dialect }: Database,
+  transaction: Transaction,
+  { table, key, column }: Omit<KeyedColumn, 'storage'>,
+  maximum: number,
+): Promise<unknown[]> {
+  const name = identifier(key.column);
+  const shown = dialect.scalar(key.storage, sql`${name}`);
+  const select = sql`SELECT ${shown} FROM ${identifier(table)} WHERE ${identifier(column)} IS NOT NULL ORDER BY ${name} LIMIT ${maximum}`;
+  return (await transaction.run(fixed(dialect, select))).map((row) => row[0]);
+}
+
 /** Values that more than one record holds. @param where column that is null in the records that count; null: all. */
 export async function countRepeated(
   database: Database,
@@ -79,6 +105,7 @@ export async function* readColumn(
 ): AsyncGenerator<readonly { readonly key: unknown; readonly value: unknown }[]> {
   const { dialect } = database;
   const keyed = identifier(key.column);
+  const doubles = storage === 'double' ? ['value'] : [];
   const shown = dialect.object([dialect.member('value', storage, sql`${identifier(column)}`)]);
   const select = sql`SELECT ${dialect.scalar(key.storage, sql`${keyed}`)},${shown} FROM ${identifier(table)} WHERE ${identifier(column)} IS NOT NULL`;
   for (let last: unknown = null; ; ) {
@@ -86,7 +113,7 @@ export async function* readColumn(
     const rows = await transaction.run(fixed(dialect, sql`${select}${from} ORDER BY ${keyed} LIMIT ${valuesAtOnce}`));
     if (rows.length === 0) return;
     last = rows.at(-1)![0];
-    yield rows.map((row) => ({ key: row[0], value: (JSON.parse(row[1] as string) as { value: unknown }).value }));
+    yield rows.map((row) => ({ key: row[0], value: parsedRecord(row[1] as string, doubles)['value'] }));
   }
 }
 

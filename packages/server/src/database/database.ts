@@ -1,3 +1,4 @@
+import { storableJson, storableText } from '../base/well-formed.ts';
 import type { Dialect } from './dialect.ts';
 import type { BindEnvironment, BindParts, Param, Sql } from './sql.ts';
 
@@ -55,15 +56,23 @@ export interface WriteOptions {
   readonly rebuild?: boolean;
   /** Milliseconds that the statements of heavy work may take together, where writes wait for each other; past them: the fault `timeout`. */
   readonly within?: number;
-  /**
-   * Asked when the write's turn has come, where writes wait for each other; throwing refuses it. Engines that are shared
-   * hold the version against each statement instead.
-   */
-  readonly precondition?: () => void;
+  /** What the write was planned with; a write that was planned with something older fails with {@link StaleVersion}. */
+  readonly snapshot?: WriteSnapshot;
   /** Writes with the same turn follow each other before they look at anything, on every node. */
   readonly turn?: string | readonly string[];
   /** Runs after the commit and before the next write of this process. */
   readonly committed?: () => Promise<void>;
+}
+
+/**
+ * The snapshot that a write was planned with. It is checked before the first statement of the write runs, so that no statement has to
+ * tell a stale version from an empty result: engines with one process call `requireCurrent` when the write has the write lock; shared
+ * engines compare `version` in the statement that opens the transaction, and with it settle what the transaction sees.
+ */
+export interface WriteSnapshot {
+  readonly version: number;
+  /** @throws StaleVersion when the definitions have changed. */
+  readonly requireCurrent: () => void;
 }
 
 export interface Transaction {
@@ -81,12 +90,21 @@ export type FaultKind =
   | 'timeout'
   | 'overflow'
   | 'range'
+  | 'keysExhausted'
   | 'stale'
   | 'collision'
   | 'disk'
+  | 'unavailable'
+  | 'unknownOutcome'
   | 'other';
 
-/** An engine's error, told apart as far as the rooms above need it. `columns` where the engine names them. */
+/**
+ * An engine's error, told apart as far as the rooms above need it. `columns` where the engine names them.
+ *
+ * - `disk`: the disk failed. What the write left is unknown.
+ * - `unavailable`: the database cannot be used now. Nothing was written.
+ * - `unknownOutcome`: the answer to a commit was lost.
+ */
 export class DatabaseFault extends Error {
   readonly kind: FaultKind;
   readonly table: string | null;
@@ -118,13 +136,28 @@ export function bind(dialect: Dialect, statement: Statement, environment: BindEn
   const values = new Array<unknown>(params.length);
   for (let index = 0; index < params.length; index += 1) {
     const param = params[index]!;
-    values[index] = dialect.toEngine(param, param.read(environment));
+    values[index] = storable(param, dialect.toEngine(param, param.read(environment)));
   }
   return { text: statement.text, values };
 }
 
+/**
+ * The last place at which text can be made one that every engine takes. What callers send is checked before: in values 422,
+ * in filters and searches 400. What nobody checked must neither fail inside nor mean something else on another engine.
+ */
+function storable({ storage, list }: Pick<Param, 'storage' | 'list'>, value: unknown): unknown {
+  if (typeof value === 'string')
+    return storage === 'json' || list ? storableJson(storableText(value)) : storableText(value);
+  if (!Array.isArray(value)) return value;
+  const one = { storage };
+  return value.some((each) => typeof each === 'string' && storable(one, each) !== each)
+    ? value.map((each) => storable(one, each))
+    : value;
+}
+
 const noVariables = (): Readonly<Record<string, unknown>> => ({});
 const nothing: readonly unknown[] = [];
+const noCounters: readonly number[] = [];
 const noEvent: BindEnvironment['event'] = { at: null, actor: null, requestId: null, changed: null };
 const noEnvironment = environmentOf({});
 
@@ -140,9 +173,9 @@ export function environmentOf(parts: BindParts): BindEnvironment {
     variables: parts.variables ?? noVariables,
     now: parts.now ?? 0,
     zone: parts.zone ?? 'UTC',
-    version: parts.version ?? 0,
+    version: parts.version ?? null,
     record: parts.record ?? {},
-    counter: parts.counter ?? 0,
+    counters: parts.counters ?? noCounters,
     event: parts.event ?? noEvent,
   };
 }

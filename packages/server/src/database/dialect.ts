@@ -1,5 +1,6 @@
 import type { DateFormat } from '../protocol/query-request.ts';
 import type { Storage } from '../schema/field-type.ts';
+import type { BoundStatement } from './database.ts';
 import type { Param, Sql } from './sql.ts';
 
 /** A member of a JSON object in the making. */
@@ -86,6 +87,14 @@ export interface WordIndex {
   readonly asked: number;
 }
 
+/** Rows that no table holds, under the name of one: they are sent with the statement that reads them. */
+export interface RowSource {
+  readonly table: string;
+  readonly columns: readonly { readonly name: string; readonly storage: Storage }[];
+  /** A JSON list of rows; a row is the list of its values, in the order of the columns. */
+  readonly json: string;
+}
+
 /** How one engine spells what the compilers mean. Pure: no connection, no state. */
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
@@ -123,6 +132,8 @@ export interface Dialect {
   /** Wraps a page so that no row at all means a stale version, and the count is there without rows. */
   guardedPage(page: Sql, columns: number, count: Sql | null): Sql;
 
+  /** The read statement over the rows of a source. */
+  overRows(statement: BoundStatement, source: RowSource): BoundStatement;
   /** A list as rows with the column `v`. */
   rowsOf(list: Param): Sql;
   isIn(operand: Sql, list: Param): Sql;
@@ -156,7 +167,12 @@ export interface Dialect {
     indexes: readonly IndexPlan[],
     seldom?: string | null,
   ): Sql[];
-  addColumn(table: string, column: ColumnDefinition): Sql[];
+  /** @param initial the canonical value of the rows that exist; without it they get null. */
+  addColumn(table: string, column: ColumnDefinition, initial?: string): Sql[];
+  /** Drops columns without foreign keys and without indexes, in place. */
+  dropPlainColumns(table: string, dropped: readonly string[]): Sql[];
+  /** Has the planner learn that a new column is null in most rows; null where the engine's planner does not ask. */
+  noteMostlyNull(table: string, column: string): Sql | null;
   /** Drops columns; `kept` and `indexes` describe the table as it will be, for engines that must build it anew. */
   dropColumns(
     table: string,
@@ -168,6 +184,13 @@ export interface Dialect {
   dropNewColumn(table: string, column: string): Sql | null;
   /** Makes a column that is there a foreign key; `all` and `indexes` describe the table as it will be. */
   addReference(
+    table: string,
+    column: ColumnDefinition,
+    all: readonly ColumnDefinition[],
+    indexes: readonly IndexPlan[],
+  ): Sql[];
+  /** Gives a foreign key that exists another `onDelete`; `all` and `indexes` as above. */
+  replaceReference(
     table: string,
     column: ColumnDefinition,
     all: readonly ColumnDefinition[],
@@ -190,8 +213,12 @@ export interface Dialect {
   tryLock(name: Param): Sql | null;
   /** The names of a JSON object's members, as rows with the column `v`. */
   memberNames(object: Sql): Sql;
-  /** Makes later generated keys pass the explicit ones. Null where the engine does so itself. */
-  advanceKey(table: string, column: string): Sql | null;
+  /** A generated key as the result of an INSERT; raises `keysExhausted` past the range of the column's type. */
+  generatedKey(storage: Storage, column: Sql): Sql;
+  /** Makes later generated keys pass the explicit ones, which are at most `max`. Null where the engine does so itself. */
+  advanceKey(table: string, column: string, max: bigint): Sql | null;
+  /** Whether all keys of a table are used up, where the engine tells that like a full disk: a row with a truth value. Else null. */
+  keysExhausted(table: string, column: string): Sql | null;
   readonly words: WordIndex;
   /** A query for the names of the catalogue's tables that are there. */
   readonly catalogueProbe: string;

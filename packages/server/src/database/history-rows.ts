@@ -36,3 +36,20 @@ export async function insertHistory(
     await transaction.run(fixed(database.dialect, insert));
   }
 }
+
+/** Entries of a collection's history. */
+export async function countHistory(
+  database: Database,
+  transaction: Transaction,
+  collectionId: number,
+): Promise<number> {
+  const count = sql`SELECT count(*) FROM _history WHERE collection_id=${value('integer', collectionId)}`;
+  const [row] = await transaction.run(fixed(database.dialect, count));
+  return Number(row![0]);
+}
+
+/** Deletes a collection's history. */
+export async function deleteHistory(database: Database, transaction: Transaction, collectionId: number): Promise<void> {
+  const remove = sql`DELETE FROM _history WHERE collection_id=${value('integer', collectionId)}`;
+  await transaction.run(fixed(database.dialect, remove));
+}

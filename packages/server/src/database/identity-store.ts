@@ -1,6 +1,10 @@
 /** Statements about credentials, users and roles: the system tables whose columns are named like their fields. */
+
+import { isWellFormedText } from '../base/well-formed.ts';
+import { parseExactJson } from '../protocol/exact-json.ts';
 import { type Collection, columnsOf } from '../schema/registry.ts';
 import type { Database, Row, Transaction } from './database.ts';
+import { parsedRecord } from './json-column.ts';
 import { read, run } from './run-statement.ts';
 import { listValue, type Sql, sql, value } from './sql.ts';
 
@@ -38,9 +42,9 @@ export async function loadUser(
   id: number,
 ): Promise<(Record<string, unknown> & { roles: string[] }) | null> {
   const { dialect } = database;
-  const members = columnsOf(users)
-    .filter((field) => !field.type.secret && !field.hidden)
-    .map((field) => dialect.member(field.name, field.type.storage!, sql`users."${field.column}"`));
+  const fields = columnsOf(users).filter((field) => !field.type.secret && !field.hidden);
+  const doubles = fields.filter(({ type }) => type.storage === 'double').map(({ name }) => name);
+  const members = fields.map((field) => dialect.member(field.name, field.type.storage!, sql`users."${field.column}"`));
   const [row] = await reading(database)(
     sql`SELECT ${dialect.object(members)} FROM users WHERE id=${value('integer', id)}`,
   );
@@ -48,7 +52,7 @@ export async function loadUser(
   const roles = await reading(database)(
     sql`SELECT role FROM "usersRoles" WHERE "userId"=${value('integer', id)} ORDER BY id`,
   );
-  return { ...(JSON.parse(row[0] as string) as Record<string, unknown>), roles: roles.map(([role]) => role as string) };
+  return { ...parsedRecord(row[0] as string, doubles), roles: roles.map(([role]) => role as string) };
 }
 
 /** What sign-in looks at. */
@@ -64,6 +68,7 @@ export async function findAccount(
   email: string | null,
   username: string | null,
 ): Promise<StoredAccount | null> {
+  if (![email, username].every((text) => text === null || isWellFormedText(text))) return null;
   const byEmail = sql`email=${value('text', email)}`;
   const [row] = await reading(database)(
     sql`SELECT id,password,status FROM users WHERE ${byEmail} OR username=${value('text', username)} ORDER BY CASE WHEN ${byEmail} THEN 0 ELSE 1 END LIMIT 1`,
@@ -287,7 +292,7 @@ export async function keysHolding(
 
 function permissionOf(row: Row): StoredPermission {
   const [id, role, resource, actions, filter, fields, exceptFields] = row;
-  const json = (text: unknown): unknown => (text === null ? null : JSON.parse(text as string));
+  const json = (text: unknown): unknown => (text === null ? null : parseExactJson(text as string));
   return {
     id: Number(id),
     role: role as string,
@@ -302,6 +307,11 @@ function permissionOf(row: Row): StoredPermission {
 export async function userCount(database: Database, transaction: Transaction): Promise<number> {
   const [row] = await writing(database, transaction)(sql`SELECT count(*) FROM users`);
   return Number(row![0]);
+}
+
+export async function anyUserExists(database: Database): Promise<boolean> {
+  const rows = await reading(database)(sql`SELECT 1 FROM users LIMIT 1`);
+  return rows.length > 0;
 }
 
 /** Who can sign in, as one application hands a user to another. */

@@ -10,6 +10,8 @@ export interface StoredKey {
   readonly expiresAt: string | null;
   readonly creatorId: number | null;
   readonly createdAt: string;
+  /** Whether it holds only while its maker holds its role; null in stores that did not note it. */
+  readonly bound: boolean | null;
 }
 
 export function findKey(database: Database, tokenHashes: readonly string[]): Promise<StoredKey | null> {
@@ -24,10 +26,10 @@ async function keyWhere(database: Database, condition: Sql): Promise<StoredKey |
   const { dialect } = database;
   const moment = (column: string): Sql => dialect.scalar('datetime', sql`${`"${column}"`}`);
   const [row] = await reading(database)(
-    sql`SELECT id,name,role,${moment('expiresAt')},"creatorId",${moment('createdAt')} FROM "apiKeys" WHERE ${condition}`,
+    sql`SELECT id,name,role,${moment('expiresAt')},"creatorId",${moment('createdAt')},bound FROM "apiKeys" WHERE ${condition}`,
   );
   if (!row) return null;
-  const [id, name, role, expiresAt, creatorId, createdAt] = row;
+  const [id, name, role, expiresAt, creatorId, createdAt, bound] = row;
   return {
     id: Number(id),
     name: name as string | null,
@@ -35,6 +37,7 @@ async function keyWhere(database: Database, condition: Sql): Promise<StoredKey |
     expiresAt: expiresAt as string | null,
     creatorId: creatorId === null ? null : Number(creatorId),
     createdAt: createdAt as string,
+    bound: truthOf(bound),
   };
 }
 
@@ -62,6 +65,7 @@ export async function insertKey(
     expiresAt: string | null;
     createdAt: string;
     creatorId: number | null;
+    bound: boolean;
     tokenHash: string;
   },
 ): Promise<number> {
@@ -69,7 +73,52 @@ export async function insertKey(
     database,
     transaction,
   )(
-    sql`INSERT INTO "apiKeys" (name,role,"expiresAt","createdAt","creatorId","tokenHash") VALUES (${value('text', key.name)},${value('text', key.role)},${value('datetime', key.expiresAt)},${value('datetime', key.createdAt)},${value('integer', key.creatorId)},${value('text', key.tokenHash)}) RETURNING id`,
+    sql`INSERT INTO "apiKeys" (name,role,"expiresAt","createdAt","creatorId",bound,"tokenHash") VALUES (${value('text', key.name)},${value('text', key.role)},${value('datetime', key.expiresAt)},${value('datetime', key.createdAt)},${value('integer', key.creatorId)},${value('boolean', key.bound)},${value('text', key.tokenHash)}) RETURNING id`,
   );
   return Number(row![0]);
+}
+
+/** A key with what its list says of it. */
+export interface MakersKey {
+  readonly id: number;
+  readonly role: string;
+  readonly bound: boolean | null;
+  readonly inactiveReason: string | null;
+}
+
+/** The keys that a user made, and what the user is as the transaction sees it; null for nobody. */
+export async function keysOfMaker(
+  database: Database,
+  transaction: Transaction,
+  userId: number,
+): Promise<{ readonly status: string; readonly keys: readonly MakersKey[] } | null> {
+  const run = writing(database, transaction);
+  const id = value('integer', userId);
+  const [user] = await run(sql`SELECT status FROM users WHERE id=${id}`);
+  if (!user) return null;
+  const rows = await run(sql`SELECT id,role,bound,"inactiveReason" FROM "apiKeys" WHERE "creatorId"=${id} ORDER BY id`);
+  const keys = rows.map(([key, role, bound, reason]) => ({
+    id: Number(key),
+    role: role as string,
+    bound: truthOf(bound),
+    inactiveReason: reason as string | null,
+  }));
+  return { status: user[0] as string, keys };
+}
+
+export async function setInactiveReason(
+  database: Database,
+  transaction: Transaction,
+  id: number,
+  reason: string | null,
+): Promise<void> {
+  transaction.touch('apiKeys');
+  await writing(
+    database,
+    transaction,
+  )(sql`UPDATE "apiKeys" SET "inactiveReason"=${value('text', reason)},_v=_v+1 WHERE id=${value('integer', id)}`);
+}
+
+function truthOf(bound: unknown): boolean | null {
+  return bound === null ? null : Boolean(bound);
 }

@@ -1,6 +1,7 @@
 /** Statements about places in an order: the numbers of `sort` fields. */
 
 import type { Storage } from '../schema/field-type.ts';
+import { maxSortPosition } from '../schema/number-ranges.ts';
 import { type BoundStatement, type Database, fixed, type Row, type Transaction } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { identifier, type Param, type Sql, sql, value } from './sql.ts';
@@ -13,9 +14,14 @@ export interface PlaceColumn {
   readonly scope: { readonly column: string; readonly storage: Storage } | null;
 }
 
-/** The place after the last one, as an expression in an INSERT of one row. */
+/**
+ * The place after the last one, as an expression in an INSERT of one row. At the end of the range it is the last one
+ * itself: equal places go by the key, and the next move numbers all of them again.
+ */
 export function lastPlace({ table, column, scope }: PlaceColumn, inScope: Param | null): Sql {
-  return sql`(SELECT coalesce(max(${identifier(column)}),0)+1 FROM ${identifier(table)}${scoped(scope, inScope)})`;
+  const last = sql`max(${identifier(column)})`;
+  const max = String(Number.MAX_SAFE_INTEGER);
+  return sql`(SELECT CASE WHEN ${last}>=${max} THEN ${last} ELSE coalesce(${last},0)+1 END FROM ${identifier(table)}${scoped(scope, inScope)})`;
 }
 
 /** Numbers all rows from 1, in the order of the places that they have; rows without one come last. */
@@ -31,7 +37,7 @@ export async function renumber(database: Database, transaction: Transaction, pla
   );
 }
 
-/** Whether a place is held twice, or a row has none. */
+/** Whether a place is held twice or is at the end of the range, or a row has none. */
 export async function isDisordered(
   database: Database,
   transaction: Transaction,
@@ -43,7 +49,7 @@ export async function isDisordered(
   const [row] = await run(
     database.dialect,
     transaction,
-    sql`SELECT count(*),count(DISTINCT ${c}) FROM ${identifier(table)}${where}`,
+    sql`SELECT count(*),count(DISTINCT CASE WHEN ${c} BETWEEN ${String(1 - maxSortPosition)} AND ${String(maxSortPosition - 1)} THEN ${c} END) FROM ${identifier(table)}${where}`,
   );
   return Number(row![0]) !== Number(row![1]);
 }

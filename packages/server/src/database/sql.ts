@@ -17,12 +17,12 @@ export interface BindEnvironment {
   /** From when, and where, relative days count: milliseconds since the epoch, and a known zone. */
   readonly now: number;
   readonly zone: string;
-  /** The snapshot that the statement was compiled for. */
-  readonly version: number;
+  /** The snapshot that the statement was compiled for; null for statements that carry no version. */
+  readonly version: number | null;
   /** Canonical values to write, by field name. */
   readonly record: Readonly<Record<string, unknown>>;
-  /** The counter that If-Match names. */
-  readonly counter: number;
+  /** The counters that If-Match names. */
+  readonly counters: readonly number[];
   /** What the event row says of a write whose event stands in the same statement. */
   readonly event: Readonly<Record<'at' | 'actor' | 'requestId' | 'changed', unknown>>;
 }

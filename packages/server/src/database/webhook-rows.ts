@@ -39,6 +39,15 @@ export async function webhookIn(database: Database, transaction: Transaction, id
   return webhookOf(row!);
 }
 
+/** Every webhook that has a filter, as the transaction sees it. */
+export async function filteringWebhooks(database: Database, transaction: Transaction): Promise<StoredWebhook[]> {
+  const rows = await writing(
+    database,
+    transaction,
+  )(sql`SELECT ${columns} FROM webhooks WHERE filter IS NOT NULL ORDER BY id`);
+  return rows.map(webhookOf);
+}
+
 /** The roles that webhooks act as. */
 export async function rolesOfWebhooks(
   database: Database,

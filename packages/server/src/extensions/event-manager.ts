@@ -6,6 +6,7 @@ import type { Logger } from '../base/logger.ts';
 import type { NewEvents } from '../changes/change-log.ts';
 import { matchesEvent } from '../changes/event-pattern.ts';
 import type { Caller } from '../identity/caller.ts';
+import { plainJson, withExactParts } from '../protocol/exact-json.ts';
 import { isObject } from '../protocol/json-text.ts';
 import type { AfterHook, BeforeHook, Change, Extension, Values } from './extension.ts';
 import { refuse, timed } from './timed.ts';
@@ -56,11 +57,13 @@ export class EventManager {
       if (!isMeant(hook, asked.collection, isSystem) || !hook.actions.includes(asked.action)) continue;
       const caller = asked.caller && { role: asked.caller.role, user: asked.caller.user };
       const given = values;
+      // They see plain numbers and objects; what they leave alone loses nothing.
+      const plain = plainJson(given) as Values;
       const answered = await timed(extension, beforeMilliseconds, this.#logger, async (signal) => {
         const answer = await hook.run({
           ...asked,
           caller,
-          values: structuredClone(given),
+          values: structuredClone(plain),
           application: this.#application,
           signal,
           refuse,
@@ -68,7 +71,7 @@ export class EventManager {
         if (answer !== undefined && !isObject(answer)) throw new Error('a hook returned something else than values');
         return answer;
       });
-      if (answered !== undefined) values = answered;
+      if (answered !== undefined) values = withExactParts(answered, plain, given) as Values;
     }
     return values;
   }
@@ -87,7 +90,9 @@ export class EventManager {
       for (const tk of tks) {
         const fields = { application: this.#application, at, name, resource, tk, actor, requestId };
         const event =
-          'payload' in changed ? { ...fields, changed: [], payload: changed.payload } : { ...fields, changed };
+          'payload' in changed
+            ? { ...fields, changed: [], payload: plainJson(changed.payload) }
+            : { ...fields, changed };
         const telling = timed(extension, afterMilliseconds, this.#logger, () => hook.run(event))
           .catch((error: unknown) => this.#logger.warn({ err: error, extension, event: name }, 'a hook failed'))
           .finally(() => this.#telling.delete(telling));

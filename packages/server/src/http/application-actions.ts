@@ -85,6 +85,7 @@ async function enterApplication(call: Call): Promise<Answer> {
     if (lease.error) throw lease.error;
     const userId = (call.caller.user?.['id'] as number | undefined) ?? null;
     const entered = await enter(call.applications.main, lease.application, userId);
+    await call.applications.noteToken(entered.token, name);
     await noteEntrance(lease.application, call);
     return { data: JSON.stringify(entered), act: { target: name } };
   } finally {

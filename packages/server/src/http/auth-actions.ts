@@ -1,6 +1,9 @@
+import { mainName } from '../applications/application.ts';
+import { hasUsers } from '../applications/birth.ts';
 import { makeFirstAdmin } from '../applications/first-admin.ts';
 import { isoTime } from '../base/clock.ts';
 import { tokenMissing } from '../identity/authenticator.ts';
+import type { Caller } from '../identity/caller.ts';
 import { endOtherSessions, endSession, listSessions, sessionOf } from '../identity/sessions.ts';
 import {
   accountOf,
@@ -13,6 +16,7 @@ import {
 } from '../identity/sign-in.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { changePassword, resetPassword, signUp, textsOf } from '../records/system/own-account.ts';
+import { cookieOf, isOwnPage, keptToken, requireOwnPage } from './browser-session.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
 import { knownParameters } from './known-parameters.ts';
 import { sendReset } from './reset-mail.ts';
@@ -20,6 +24,8 @@ import { sendReset } from './reset-mail.ts';
 /** `auth:` – who calls, and how people come by accounts and back into them. */
 export const authActions: Readonly<Record<string, SystemAction>> = {
   'auth:signIn': { reads: false, public: true, journaled: true, run: runSignIn },
+  'auth:keep': { reads: false, run: runKeep },
+  'auth:resume': { reads: false, public: true, run: runResume },
   'auth:signOut': { reads: false, journaled: true, run: runSignOut },
   'auth:check': { reads: true, run: runCheck },
   'auth:sessions': { reads: true, run: runSessions },
@@ -43,7 +49,7 @@ async function runSignIn(call: Call): Promise<Answer> {
     knownParameters(call, [], false);
     const signedIn = await signIn(context, found, password);
     attempt.succeeded();
-    return { data: JSON.stringify(signedIn), act: { userId: signedIn.user['id'] as number } };
+    return loggedIn(call, signedIn);
   } catch (error) {
     if (!isGuess(error)) attempt.withdraw();
     throw error;
@@ -62,7 +68,57 @@ async function runSignOut(call: Call): Promise<Answer> {
   if (caller.type !== 'session') return { data: '1', act: null };
   await signOut(application.database, caller.credentialId!);
   await application.refresh();
-  return { data: '1' };
+  const headers = call.browser();
+  return { data: '1', ...(isOwnPage(headers) && { cookie: cookieOf(application, null, headers) }) };
+}
+
+/** The browser keeps the session: another tab, or the same one after a restart, goes on with it. */
+async function runKeep(call: Call): Promise<Answer> {
+  const { application } = call;
+  ownSession(call);
+  knownParameters(call, [], false);
+  const headers = call.browser();
+  requireOwnPage(headers, 'auth:keep');
+  const { persistent } = (call.body ?? {}) as { persistent?: unknown };
+  if (typeof persistent !== 'boolean')
+    throw new ApiError('BODY_INVALID', 'The body of auth:keep must be {"persistent": true} or {"persistent": false}.');
+  const kept = { token: call.proof()!.token, persistent };
+  return { data: '1', cookie: cookieOf(application, kept, headers) };
+}
+
+/** The session that the browser keeps, or null; one that is over is forgotten. And what a sign-in page has to know. */
+async function runResume(call: Call): Promise<Answer> {
+  const { application, accounts } = call;
+  knownParameters(call, [], false);
+  const headers = call.browser();
+  requireOwnPage(headers, 'auth:resume');
+  const kept = keptToken(application, headers);
+  const caller = kept && (await callerOf(application, kept.token));
+  const session =
+    kept && caller?.type === 'session' ? { user: caller.user, token: kept.token, persistent: kept.persistent } : null;
+  const needsSetup = session === null && (await lacksUsers(application));
+  const data = JSON.stringify({ session, needsSetup, sendsMail: accounts.mail !== null });
+  return kept === null ? { data } : { data, cookie: cookieOf(application, session && kept, headers) };
+}
+
+/** Applications known to have users; they are not queried again. */
+const withUsers = new WeakSet<object>();
+
+/** Whether the first administrator is still to be made. */
+async function lacksUsers(application: Call['application']): Promise<boolean> {
+  if (application.name !== mainName || withUsers.has(application)) return false;
+  if (!(await hasUsers(application))) return true;
+  withUsers.add(application);
+  return false;
+}
+
+async function callerOf(application: Call['application'], token: string): Promise<Caller | null> {
+  try {
+    return await application.authenticator.authenticate(token);
+  } catch (error) {
+    if (error instanceof ApiError && error.label === 'Unauthorized') return null;
+    throw error;
+  }
 }
 
 async function runCheck(call: Call): Promise<Answer> {
@@ -147,7 +203,7 @@ async function runSignUp(call: Call): Promise<Answer> {
   knownParameters(call, [], false);
   limits.guess(address, 'sign-up');
   const userId = await signUp(application.recordContext(caller, requestId), call.body);
-  return signedIn(await startLogin(application.signInContext, userId));
+  return loggedIn(call, await startLogin(application.signInContext, userId));
 }
 
 /** The same reply for everybody, before anybody is looked for: who has an account here is not told, nor by the time it takes. */
@@ -175,9 +231,11 @@ async function runSetup(call: Call): Promise<Answer> {
   const { application, limits, address } = call;
   knownParameters(call, [], false);
   limits.guess(address, 'link');
-  return signedIn(await makeFirstAdmin(application, call.body));
+  return loggedIn(call, await makeFirstAdmin(application, call.body));
 }
 
-function signedIn(login: SignedIn): Answer {
-  return { data: JSON.stringify(login) };
+/** The reply with a new login's token. Its application is recorded in `main`, in case its own database fails to open. */
+async function loggedIn({ application, applications }: Call, login: SignedIn): Promise<Answer> {
+  await applications.noteToken(login.token, application.name);
+  return { data: JSON.stringify(login), act: { userId: login.user['id'] as number } };
 }

@@ -4,6 +4,7 @@
  */
 import { tokenMissing } from '../identity/authenticator.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { JsonNumber, parseExactJson } from '../protocol/exact-json.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import { type NormalisedAction, normaliseRequest } from '../protocol/request-normaliser.ts';
@@ -100,13 +101,14 @@ async function runOne(call: Call, inside: RecordContext, operation: Operation, r
   };
   const answer = await (of === null ? runRecordAction(part) : runRelationAction(part));
   const { data } = answer as { data: string };
-  if (as !== null) results.keep(as, JSON.parse(data));
+  if (as !== null) results.keep(as, parseExactJson(data));
   return data;
 }
 
 /** A parent's key comes as it would in a path. */
 function keyText(key: unknown): string {
-  if ((typeof key === 'string' && key !== '') || typeof key === 'number') return String(key);
+  if ((typeof key === 'string' && key !== '') || typeof key === 'number' || key instanceof JsonNumber)
+    return String(key);
   throw new ApiError('BODY_INVALID', '"of" takes the key of the record whose relation it is.');
 }
 

@@ -8,6 +8,7 @@ import type { Proof } from '../realtime/connection.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import type { ContextNow } from '../records/stream-records.ts';
 import type { AccountSettings } from './account-settings.ts';
+import type { BrowserHeaders } from './browser-session.ts';
 import type { Once } from './once.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { Route } from './route.ts';
@@ -39,6 +40,8 @@ export interface Call {
   readonly hold: () => Lease;
   /** The credential, to be asked for again while a connection stays open; null without one. */
   readonly proof: () => Proof | null;
+  /** What a browser says besides the credential. */
+  readonly browser: () => BrowserHeaders;
   /** Where a stream of events was left, as browsers say it. */
   readonly lastEventId: string | string[] | undefined;
   /** Aborted when the client has gone, or the server stops; made when it is asked for. */
@@ -76,6 +79,8 @@ export type Answer =
       readonly counter?: number;
       /** What the audit journal says of a {@link SystemAction.journaled} act; null: nothing was done. */
       readonly act?: ActDetail | null;
+      /** A Set-Cookie header. */
+      readonly cookie?: string;
       /** Kept from the first request with the same Idempotency-Key. */
       readonly replayed?: true;
     }

@@ -55,6 +55,8 @@ export class Callers {
     const token = bearerToken(authorization);
     if (lease.error?.code === 'APPLICATION_STOPPED' && (await applications.loginHoldsInStopped(token, wanted!)))
       return lease.error;
+    if (lease.error?.code === 'APPLICATION_FAILED' && (await applications.loginIsOfFailed(token, wanted!)))
+      return lease.error;
     if (!(await applications.keyHoldsElsewhere(token, lease.application.name))) return error;
     return (
       lease.error ??

@@ -12,8 +12,8 @@ const preflightSeconds = 600;
 export const corsVary = 'Authorization, X-App, X-Role, Origin';
 
 /**
- * The headers that let a page read a reply: none for origins that are not listed. Listed origins may send cookies along
- * (the server reads none); with `*` nobody may.
+ * The headers that let a page read a reply: none for origins that are not listed. Listed origins may send cookies
+ * (only `auth:resume` reads one, and it refuses them); with `*` nobody may.
  *
  * @param origins listed ones; null: any.
  */

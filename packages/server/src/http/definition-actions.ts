@@ -5,23 +5,21 @@ import { addField, defineCollection } from '../collections/define-collection.ts'
 import { type DefinitionContext, TrialEnd } from '../collections/definition-context.ts';
 import { dropCollection } from '../collections/drop-collection.ts';
 import { dropField } from '../collections/drop-field.ts';
-import { showCollection, showField, shownFields } from '../collections/show-definition.ts';
-import { isReadAction } from '../protocol/actions.ts';
+import { showCollection, showField } from '../collections/show-definition.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { denied } from '../query/read-access.ts';
 import { checkCollection, checkCollectionChange, checkCollections } from '../schema/definition-check.ts';
 import { checkField } from '../schema/field-definition-check.ts';
-import type { Collection } from '../schema/registry.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
+import { definitionReads, existing } from './definition-reads.ts';
 import { isTrial, knownParameters } from './known-parameters.ts';
 
 type Definitions = (call: Call, context: DefinitionContext) => Promise<unknown>;
 
 /** `collections:` and `fields:`, open to roles that may configure or are granted them by name. */
 export const definitionActions: Readonly<Record<string, SystemAction>> = {
-  'collections:list': { reads: true, run: guarded(listCollections) },
-  'collections:get': { reads: true, run: guarded(getCollection) },
+  ...definitionReads,
   'collections:create': { reads: false, run: guarded(createCollection) },
   'collections:update': { reads: false, run: guarded(updateCollection) },
   'collections:apply': { reads: false, run: guarded(applyCollections) },
@@ -29,8 +27,6 @@ export const definitionActions: Readonly<Record<string, SystemAction>> = {
   'fields:create': { reads: false, run: guarded(createField) },
   'fields:update': { reads: false, run: guarded(updateField) },
   'fields:destroy': { reads: false, run: guarded(destroyField) },
-  'collections/fields:list': { reads: true, run: guarded(listFields) },
-  'collections/fields:get': { reads: true, run: guarded(getField) },
   'collections/fields:create': { reads: false, run: guarded(createField) },
   'collections/fields:update': { reads: false, run: guarded(updateField) },
   'collections/fields:destroy': { reads: false, run: guarded(destroyField) },
@@ -63,34 +59,18 @@ function guarded(work: Definitions): SystemAction['run'] {
     const { grantOf } = call.application.recordContext(call.caller, call.requestId);
     for (const [on, needed] of neededFor[`${resource}:${action}`] ?? [[resource, action]])
       if (!grantOf(on, needed)) throw denied(on, needed);
-    const tried = !isReadAction(action) && isTrial(call.parameters());
-    const trial = tried ? { changes: [], records: {} } : null;
+    const trial = isTrial(call.parameters()) ? { changes: [], records: {} } : null;
     const result = await work(call, call.application.definitionContext(call.caller, call.requestId, trial)).catch(
       reportTrial,
     );
-    const counter = isReadAction(action) ? { counter: 0 } : {};
-    if (result instanceof WithMeta) return { data: JSON.stringify(result.data), meta: result.meta, ...counter };
-    return { data: JSON.stringify(result), ...counter };
+    if (result instanceof WithMeta) return { data: JSON.stringify(result.data), meta: result.meta };
+    return { data: JSON.stringify(result) };
   };
 }
 
 function reportTrial(error: unknown): unknown {
   if (error instanceof TrialEnd) return { dryRun: true, ...error.trial };
   throw error;
-}
-
-async function listCollections(call: Call, { registry }: DefinitionContext): Promise<unknown> {
-  knownParameters(call, []);
-  return registry
-    .all()
-    .filter((collection) => !collection.internal)
-    .map((collection) => showCollection(collection, true));
-}
-
-async function getCollection(call: Call, context: DefinitionContext): Promise<unknown> {
-  const { appends } = knownParameters(call, ['filterByTk', 'appends']);
-  const withFields = appends !== undefined && JSON.stringify(appends).includes('fields');
-  return showCollection(existing(context, tkOf(call)), withFields);
 }
 
 async function createCollection(call: Call, context: DefinitionContext): Promise<unknown> {
@@ -112,18 +92,23 @@ async function applyCollections(call: Call, context: DefinitionContext): Promise
 }
 
 async function updateCollection(call: Call, context: DefinitionContext): Promise<unknown> {
-  knownParameters(call, ['filterByTk']);
-  const collection = existing(context, tkOf(call));
-  await changeCollection(context, collection.name, checkCollectionChange(call.body, collection));
+  const { force } = knownParameters(call, ['filterByTk', 'force']);
+  const collection = existing(context.registry, tkOf(call));
+  const change = checkCollectionChange(call.body, collection);
+  await changeCollection(context, collection.name, change, truthOf('force', force));
   return showCollection(call.application.registry.get(collection.name), true);
 }
 
 async function destroyCollection(call: Call, context: DefinitionContext): Promise<unknown> {
   const { cascade } = knownParameters(call, ['filterByTk', 'cascade']);
-  if (cascade !== undefined && cascade !== 'true' && cascade !== 'false')
-    throw new ApiError('PARAMETER_INVALID', 'cascade must be true or false.');
-  await dropCollection(context, tkOf(call), cascade === 'true');
+  await dropCollection(context, tkOf(call), truthOf('cascade', cascade));
   return 1;
+}
+
+function truthOf(name: string, value: unknown): boolean {
+  if (value !== undefined && value !== 'true' && value !== 'false')
+    throw new ApiError('PARAMETER_INVALID', `"${name}" must be true or false.`);
+  return value === 'true';
 }
 
 async function updateField(call: Call, context: DefinitionContext): Promise<unknown> {
@@ -136,21 +121,6 @@ async function destroyField(call: Call, context: DefinitionContext): Promise<unk
   const { collectionName, name } = namedField(call, context);
   await dropField(context, collectionName, name);
   return 1;
-}
-
-async function listFields(call: Call, context: DefinitionContext): Promise<unknown> {
-  knownParameters(call, []);
-  return shownFields(existing(context, call.route.of!.tk)).map(showField);
-}
-
-async function getField(call: Call, context: DefinitionContext): Promise<unknown> {
-  const { filterByTk } = knownParameters(call, ['filterByTk']);
-  if (typeof filterByTk !== 'string' || filterByTk === '')
-    throw new ApiError('PARAMETER_INVALID', 'filterByTk must name one field.');
-  const collection = existing(context, call.route.of!.tk);
-  const field = shownFields(collection).find((each) => each.name === filterByTk);
-  if (!field) throw new ApiError('RECORD_UNKNOWN', `${collection.name} has no field "${filterByTk.slice(0, 60)}".`);
-  return showField(field);
 }
 
 /** The field that a change is about: by its name in the body, or below its collection by filterByTk. */
@@ -178,7 +148,7 @@ function fieldBody(call: Call, context: DefinitionContext): { collectionName: st
     throw invalidDefinition({ collectionName: 'Name the collection of the field.' });
   if (of && collectionName !== of.tk)
     throw invalidDefinition({ collectionName: 'The body and the path name different collections.' });
-  existing(context, collectionName);
+  existing(context.registry, collectionName);
   return { collectionName, input };
 }
 
@@ -187,12 +157,6 @@ async function createField(call: Call, context: DefinitionContext): Promise<unkn
   const definition = checkField(input);
   await addField(context, collectionName, definition);
   return showField(call.application.registry.get(collectionName).byName.get(definition.name)!);
-}
-
-function existing({ registry }: DefinitionContext, name: string): Collection {
-  const collection = registry.find(name);
-  if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${name.slice(0, 60)}".`);
-  return collection;
 }
 
 function tkOf(call: Call): string {

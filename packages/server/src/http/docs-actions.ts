@@ -1,6 +1,7 @@
 import { DocumentCache, unpacked } from '../openapi/document-cache.ts';
 import { subjectOf } from '../openapi/subject.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
+import { codingFor, tagOf } from './compression.ts';
 import { knownParameters } from './known-parameters.ts';
 import { statusOf } from './status.ts';
 
@@ -17,10 +18,10 @@ async function openapi(call: Call): Promise<Answer> {
   const { application, caller, requestId, acceptEncoding } = call;
   const context = application.recordContext(caller, requestId);
   const kept = await documents.of(subjectOf(application, context, statusOf), context.access);
-  const packs = /\bgzip\b/.test(String(acceptEncoding ?? ''));
+  const coding = codingFor(acceptEncoding, ['gzip']);
   return {
-    document: packs ? kept.packed : await unpacked(kept),
-    encoding: packs ? 'gzip' : null,
-    tag: `"0.${kept.hash}${packs ? '.gzip' : ''}"`,
+    document: coding === null ? await unpacked(kept) : kept.packed,
+    encoding: coding,
+    tag: tagOf(`"0.${kept.hash}"`, coding),
   };
 }

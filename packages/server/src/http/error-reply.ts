@@ -15,14 +15,28 @@ export function mediaTypeUnsupported(cure = 'Send the body as application/json.'
   return new ApiError('MEDIA_TYPE_UNSUPPORTED', cure);
 }
 
+/** @param limit in bytes. */
+export function bodyTooLarge(limit: number): ApiError {
+  if (limit >= limits.bodyBytes)
+    return new ApiError(
+      'BODY_TOO_LARGE',
+      `The body is over ${limit / 1024 / 1024} MiB; split it over several requests.`,
+    );
+  return new ApiError(
+    'BODY_TOO_LARGE',
+    `The body is over ${limit / 1024} KiB, the limit for callers without a verified credential. Send "Authorization: Bearer <token>" for up to ${limits.bodyBytes / 1024 / 1024} MiB.`,
+  );
+}
+
 /** What the HTTP library itself refuses, by its codes. */
 const libraryErrors: Readonly<Record<string, () => ApiError>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: () =>
-    new ApiError('BODY_TOO_LARGE', `The body is over ${limits.bodyBytes / 1024 / 1024} MiB.`),
+  FST_ERR_CTP_BODY_TOO_LARGE: () => bodyTooLarge(limits.bodyBytes),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new ApiError('MEDIA_TYPE_UNSUPPORTED', 'Send the body as application/json.'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
     new ApiError('BODY_INVALID', 'The body is not as long as Content-Length says.'),
   FST_ERR_BAD_URL: () => new ApiError('PARAMETER_INVALID', 'The path holds a percent escape that is not UTF-8.'),
+  HPE_INVALID_URL: () =>
+    new ApiError('PARAMETER_INVALID', 'The path or query contains a character that must be percent-encoded as UTF-8.'),
   ECONNRESET: () => new ApiError('BODY_INVALID', 'The request ended early.'),
   HPE_HEADER_OVERFLOW: () =>
     new ApiError('HEADERS_TOO_LARGE', 'The request line and headers are over 80 KiB; send long filters by POST.'),
@@ -34,6 +48,8 @@ export function errorReply(thrown: unknown, requestId: string, logger: Logger): 
   const error = asApiError(thrown);
   if (error.code === 'INTERNAL' || error.code === 'APPLICATION_FAILED')
     logger.error({ err: thrown, requestId }, 'request failed');
+  if (error.code === 'DATABASE_UNAVAILABLE')
+    logger.warn({ cause: (thrown as Error).message, requestId }, 'the database cannot be used');
   const { label, message, details, code, retryAfter, allow, rate } = error;
   const body = JSON.stringify({
     error: label,
@@ -56,14 +72,25 @@ export function errorReply(thrown: unknown, requestId: string, logger: Logger): 
 
 function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  if (thrown instanceof DatabaseFault && thrown.kind === 'disk') {
+  if (thrown instanceof DatabaseFault && (thrown.kind === 'disk' || thrown.kind === 'unknownOutcome')) {
     return new ApiError(
       'APPLICATION_FAILED',
-      'The application failed at the stage "database": its storage does not answer or cannot be written.',
+      'The application failed at the stage "database": its storage does not answer or cannot be written. Whether the request was done is unknown: look at the data, or repeat the request under its Idempotency-Key.',
     );
   }
+  // Nothing was written, so clients and proxies may repeat the request.
+  if (thrown instanceof DatabaseFault && thrown.kind === 'unavailable')
+    return new ApiError('DATABASE_UNAVAILABLE', 'The database is unavailable; nothing was written. Try again later.', {
+      retryAfter: 2,
+    });
   if (thrown instanceof DatabaseFault && (thrown.kind === 'timeout' || thrown.kind === 'collision')) {
     return new ApiError('BUSY', 'The request waited too long for others; try again.', { retryAfter: 1 });
+  }
+  if (thrown instanceof DatabaseFault && thrown.kind === 'keysExhausted') {
+    return new ApiError(
+      'KEYS_EXHAUSTED',
+      'A collection to which the request writes has no generated key left. Give new records an explicit key.',
+    );
   }
   const made = libraryErrors[(thrown as { code?: string } | null)?.code ?? ''];
   if (made) return made();

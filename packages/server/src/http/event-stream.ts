@@ -61,7 +61,7 @@ function askedOf(call: Call): AskedSubscription {
 }
 
 function filterIn(text: string): unknown {
-  return parseJson(text, () => new ApiError('PARAMETER_INVALID', 'filter is not valid JSON.'));
+  return parseJson(text, () => new ApiError('PARAMETER_INVALID', '"filter" is not valid JSON.'));
 }
 
 /** The messages; a stream that is given up ends its connection, also before its first piece was taken. */

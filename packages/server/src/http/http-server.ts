@@ -10,6 +10,7 @@ import type { Lease } from '../applications/open-applications.ts';
 import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/logger.ts';
 import { LruMap } from '../base/lru-map.ts';
+import type { ServerHealth } from '../base/server-health.ts';
 import type { Extension } from '../extensions/extension.ts';
 import { anonymous, tokenMissing } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
@@ -27,21 +28,24 @@ import {
 } from './action-table.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
 import { Callers } from './callers.ts';
+import { Connections } from './connections.ts';
 import { corsHeaders, corsVary, preflight } from './cors.ts';
 import { registerDocsPage } from './docs-page/docs-page.ts';
-import { mediaTypeUnsupported } from './error-reply.ts';
 import { extensionActions } from './extension-actions.ts';
+import { registerHealth } from './health.ts';
 import { heldStream } from './held-stream.ts';
 import { addressOf, endpointOf, noteAnswer, noteFailure } from './journaling.ts';
+import { networkOf } from './network.ts';
 import { type Once, onceOf } from './once.ts';
 import { RateLimits } from './rate-limits.ts';
 import { isSocketRequest, RealtimeSockets, shouldUpgrade } from './realtime-sockets.ts';
-import { jsonType, Replies } from './replies.ts';
+import { Replies } from './replies.ts';
+import { discardRest, hasBody, leaveBodiesUnread, type ReceivedBody, RequestBodies } from './request-body.ts';
 import { proofOf, refuseRepeatedHeaders, requestIdOf, zoneOf } from './request-head.ts';
 import { parseBody, readParameters, readRecordRequest } from './request-reader.ts';
 import { parseRoute, plainRoute, type Route, realtimePath, unknownRoute } from './route.ts';
 import { noContent } from './status.ts';
-import { refuseOnce, takeUploads, uploadOf } from './uploads.ts';
+import { refuseOnce, uploadOf } from './uploads.ts';
 import { registerWeb } from './web/web-interface.ts';
 
 export interface HttpParts {
@@ -50,10 +54,13 @@ export interface HttpParts {
   readonly logger: Logger;
   readonly accounts: AccountSettings;
   readonly extensions: readonly Extension[];
+  readonly health: ServerHealth;
 }
 
-/** Paths are kept by their text before anybody is known to ask: longer ones would hold memory for strangers. */
-const longestKeptPath = 300;
+/** Routes are cached by path before the caller is known. */
+const maxCachedPath = 300;
+/** How long a stop waits for requests under way: with the rest of it, less than five seconds. */
+const patienceMilliseconds = 3000;
 const ownVary = 'Authorization, X-App, X-Role';
 
 /** What a request asks, as far as it is known before the application is. */
@@ -69,6 +76,10 @@ interface Asked {
   readonly known: (application: Application) => boolean;
   /** Null until the credential has been looked at. */
   caller: Caller | null;
+  /** Whether a rate limit has counted the request. */
+  counted: boolean;
+  /** Null until the body is read, which happens once, whatever the number of attempts. */
+  received: Promise<ReceivedBody> | null;
 }
 
 export class HttpServer {
@@ -77,10 +88,16 @@ export class HttpServer {
   readonly #limits: RateLimits;
   readonly #callers: Callers;
   readonly #replies: Replies;
-  readonly #routes = new LruMap<Route>(2000);
-  readonly #startedAt = performance.now();
+  readonly #bodies = new RequestBodies();
+  readonly #routes = new LruMap<Route>({
+    entries: 2000,
+    bytes: 4 * 1024 * 1024,
+    keyLength: maxCachedPath,
+    sizeOf: 1000,
+  });
   readonly #actions: ActionTable;
   readonly #sockets: RealtimeSockets;
+  readonly #connections: Connections;
   readonly #stopped = new AbortController();
   #stopping = false;
 
@@ -107,6 +124,7 @@ export class HttpServer {
         this.#replies.refuse(error, request, reply),
       clientErrorHandler: (error: unknown, socket: Socket) => this.#replies.refuseRaw(error, socket),
     } as object);
+    this.#connections = new Connections(this.#fastify.server);
     this.#register();
   }
 
@@ -116,31 +134,38 @@ export class HttpServer {
     return this.#fastify.listen({ host, port });
   }
 
-  /** Refuses new requests, lets those under way finish. A connection that falls idle meanwhile is closed. */
+  /**
+   * Refuses new requests, lets those under way finish. A connection that falls idle meanwhile is closed, and so is one whose
+   * request has not ended (or not even arrived) after {@link patienceMilliseconds}.
+   */
   async close(): Promise<void> {
     this.#stopping = true;
     this.#stopped.abort();
+    const patience = setTimeout(() => this.#connections.destroyAll(), patienceMilliseconds);
     await this.#sockets.close();
     const idle = setInterval(() => this.#fastify.server.closeIdleConnections(), 50);
-    await this.#fastify.close().finally(() => clearInterval(idle));
+    await this.#fastify.close().finally(() => {
+      clearInterval(idle);
+      clearTimeout(patience);
+    });
   }
 
   #register(): void {
     const fastify = this.#fastify;
     this.#openToPages(this.#parts.config.corsOrigins);
-    fastify.removeAllContentTypeParsers();
-    fastify.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body));
-    // Clients name some type for a body that is empty: then it does not matter.
-    fastify.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) =>
-      body.length === 0 ? done(null, body) : done(mediaTypeUnsupported()),
-    );
-    takeUploads(fastify);
+    leaveBodiesUnread(fastify);
     fastify.setErrorHandler((error, request, reply) => this.#replies.refuse(error, request, reply));
     fastify.setNotFoundHandler((request, reply) => this.#replies.refuse(unknownRoute(), request, reply));
-    for (const path of ['/api/health', '/live', '/ready'])
-      fastify.get(path, (request, reply) => this.#health(request, reply));
+    registerHealth(fastify, {
+      applications: this.#parts.applications,
+      health: this.#parts.health,
+      callers: this.#callers,
+      replies: this.#replies,
+      stopping: () => (this.#stopping ? stopping() : null),
+    });
     registerDocsPage(fastify);
     registerWeb(fastify);
+    fastify.server.on('checkExpectation', (request, response) => this.#replies.refuseExpectation(request, response));
     fastify.server.on('upgrade', (request, socket, head) => this.#sockets.asRequest(request, socket, head, fastify));
     fastify.get(realtimePath, (request, reply) =>
       isSocketRequest(request.raw) ? this.#upgrade(request, reply) : this.#handle(request, reply),
@@ -168,20 +193,12 @@ export class HttpServer {
     });
   }
 
-  #health(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const uptime = Math.floor((performance.now() - this.#startedAt) / 1000);
-    if (this.#stopping && request.raw.url === '/ready') return this.#replies.refuse(stopping(), request, reply);
-    return reply
-      .header('content-type', jsonType)
-      .header('cache-control', 'no-store')
-      .send(JSON.stringify({ data: { status: 'ok', uptime } }));
-  }
-
   async #handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const requestId = requestIdOf(request);
     try {
       if (this.#stopping) throw stopping();
       const answer = await this.#answer(request, reply, requestId);
+      discardRest(request.raw);
       return this.#replies.answer(answer, request, reply, requestId);
     } catch (error) {
       return this.#replies.refuse(error, request, reply);
@@ -217,7 +234,8 @@ export class HttpServer {
     const lease = found instanceof Promise ? await found : found;
     const address = this.#callers.addressOf(request);
     const known = (application: Application): boolean => action !== undefined || isNamed(application, route);
-    const asked: Asked = { action, route, reads, query, request, reply, requestId, address, known, caller: null };
+    const seen = { action, route, reads, query, request, reply, requestId, address, known };
+    const asked: Asked = { ...seen, caller: null, counted: false, received: null };
     try {
       const answer = await this.#run(lease, asked);
       noteAnswer(lease.application, asked);
@@ -226,24 +244,40 @@ export class HttpServer {
       noteFailure(lease.application, asked, error);
       throw error;
     } finally {
+      asked.received?.then(({ release }) => release(), nothing);
       lease.release();
     }
+  }
+
+  /** Runs before the body is read: verifies the credential and the rate limit. */
+  async #receive(lease: Lease, asked: Asked): Promise<string | undefined> {
+    if (asked.received === null) {
+      asked.caller = await this.#caller(lease, asked);
+      this.#count(lease, asked, asked.caller);
+      asked.received = this.#bodies.receive(asked.request, asked.caller, senderOf(lease, asked.caller, asked.address));
+    }
+    return (await asked.received).text;
+  }
+
+  #count(lease: Lease, asked: Asked, caller: Caller): void {
+    if (!asked.counted) this.#callers.count(lease, caller, asked.address);
+    asked.counted = true;
   }
 
   #run(lease: Lease, asked: Asked): Promise<Answer> {
     const { application, error: unusable } = lease;
     const { action, route, reads, query, request, reply, requestId, address } = asked;
-    let counted = false;
     return application.current(async () => {
+      // Waiting for a body takes time, in which the credential may be revoked: it is verified again below.
+      const text = !unusable && hasBody(request.raw) ? await this.#receive(lease, asked) : undefined;
       if (action || unusable) await application.ensureCurrent();
       const found = await this.#caller(lease, asked);
       const caller = reads ? found : { ...found, origin: { address: addressOf(address), action: endpointOf(route) } };
       asked.caller = caller;
-      if (!counted) this.#callers.count(lease, caller, address);
-      counted = true;
+      this.#count(lease, asked, caller);
       if (unusable) throw caller.type === 'anonymous' && !action?.public ? tokenMissing() : unusable;
       const readByPost = reads && request.method === 'POST';
-      const body = typeof request.body === 'string' ? parseBody(request.body) : undefined;
+      const body = text === undefined ? undefined : parseBody(text);
       const zone = zoneOf(request.headers['x-timezone']);
       const call: Call = {
         application,
@@ -262,6 +296,7 @@ export class HttpServer {
         acceptEncoding: request.headers['accept-encoding'],
         address,
         lastEventId: request.headers['last-event-id'],
+        browser: () => request.headers,
         hold: () => lease.again(),
         proof: () => proofOf(request),
         gone: () => this.#gone(reply),
@@ -269,7 +304,7 @@ export class HttpServer {
         limits: this.#limits,
         accounts: this.#parts.accounts,
         handWritten,
-        once: this.#onceOf(request, caller),
+        once: this.#onceOf(request, text, caller),
         inside: null,
       };
       return runAction(action, call);
@@ -277,24 +312,32 @@ export class HttpServer {
   }
 
   /** Reads by POST change nothing, however often they are asked: for them the header is checked alone. */
-  #onceOf(request: FastifyRequest, caller: Caller): Once | null {
-    const { headers, raw, body, method } = request;
+  #onceOf(request: FastifyRequest, text: string | undefined, caller: Caller): Once | null {
+    const { headers, raw, method } = request;
     const header = headers['idempotency-key'];
     if (header === undefined || method !== 'POST') return null;
-    return uploadOf(request) ? refuseOnce() : onceOf(header, raw.url!, body, caller);
+    return uploadOf(request) ? refuseOnce() : onceOf(header, raw.url!, text, caller);
   }
 
   #route(path: string): Route {
     const kept = this.#routes.get(path);
     if (kept) return kept;
     const route = parseRoute(path);
-    if (path.length <= longestKeptPath) this.#routes.set(path, route);
+    this.#routes.set(path, route);
     return route;
   }
 
   #caller(lease: Lease, { action, request, address }: Asked): Promise<Caller> | Caller {
     return action?.public ? anonymous : this.#callers.callerOf(request, lease, address);
   }
+}
+
+function nothing(): void {}
+
+/** Who shares memory for bodies: a user with all logins and keys, or a network. */
+function senderOf({ application }: Lease, { type, user, credentialId }: Caller, address: string): string {
+  if (type === 'anonymous') return networkOf(address);
+  return `${application.name} ${user ? `user ${user['id']}` : `${type} ${credentialId}`}`;
 }
 
 function stopping(): ApiError {

@@ -30,6 +30,6 @@ async function runRotate(call: Call): Promise<Answer> {
 
 /** Another application can tell the key from an unknown one. */
 async function told({ application, applications }: Call, key: { readonly token: string }): Promise<Answer> {
-  await applications.noteKey(key.token, application.name);
+  await applications.noteToken(key.token, application.name);
   return { data: JSON.stringify(key) };
 }

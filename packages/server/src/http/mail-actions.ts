@@ -1,5 +1,6 @@
 import { actorOf } from '../identity/caller.ts';
 import { importMail } from '../mail/store/import-mail.ts';
+import type { MailboxPlace, MailFlags } from '../mail/store/incoming-mail.ts';
 import { mailboxPlace } from '../mail/store/mailbox-place.ts';
 import { destroyEmails, moveEmails } from '../mail/store/move-mail.ts';
 import { ApiError } from '../protocol/api-error.ts';
@@ -46,16 +47,42 @@ async function runImport(call: Call): Promise<Answer> {
   const { application, upload, caller, requestId } = call;
   const context = contextOf(call);
   requireWholeWriter(context);
-  const { account: named, mailbox = 'INBOX' } = knownParameters(call, ['account', 'mailbox'], false);
+  const names = ['account', 'mailbox', 'flags', 'receivedAt'];
+  const { account: named, mailbox, flags, receivedAt } = knownParameters(call, names, false);
   if (typeof named !== 'string' || named === '')
     throw new ApiError('PARAMETER_INVALID', 'account: name the account by its id or its address.');
-  if (!isMailboxPath(mailbox)) throw new ApiError('PARAMETER_INVALID', `mailbox: give ${mailboxPathForm}.`);
+  if (mailbox !== undefined && !isMailboxPath(mailbox))
+    throw new ApiError('PARAMETER_INVALID', `"mailbox" must be ${mailboxPathForm}.`);
+  const known = { flags: readFlags(flags), receivedAt: readReceivedAt(receivedAt) };
   if (!upload) throw mediaTypeUnsupported('Upload one message/rfc822, or an application/mbox.');
   const account = await accountInSight(context, named);
   refuseFiltered(context);
-  const place = await mailboxPlace(context, account.id, mailbox);
-  const report = await importMail(application.mail, account, place, upload, { actor: actorOf(caller), requestId });
+  const mailboxAt = (path: string): Promise<MailboxPlace> => mailboxPlace(context, account.id, path);
+  const isOne = upload.type === 'message/rfc822';
+  const place = mailbox !== undefined || isOne ? await mailboxAt(mailbox ?? 'INBOX') : null;
+  const target = { account, mailbox: place, mailboxAt, ...known };
+  const report = await importMail(application.mail, target, upload, { actor: actorOf(caller), requestId });
   return { data: JSON.stringify(report) };
+}
+
+const flagNames = ['read', 'starred', 'answered', 'draft'] as const;
+
+function readFlags(written: unknown): MailFlags | null {
+  if (written === undefined) return null;
+  const names = typeof written === 'string' ? written.split(',').filter((name) => name !== '') : null;
+  if (!names?.every((name) => flagNames.some((flag) => flag === name)))
+    throw new ApiError('PARAMETER_INVALID', `"flags" must be a list of ${flagNames.join(', ')}, separated by commas.`);
+  const has = (flag: string): boolean => names.includes(flag);
+  return { read: has('read'), starred: has('starred'), answered: has('answered'), draft: has('draft') };
+}
+
+function readReceivedAt(written: unknown): string | null {
+  if (written === undefined) return null;
+  const form = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
+  const moment = typeof written === 'string' && form.test(written) ? Date.parse(written) : Number.NaN;
+  if (Number.isNaN(moment))
+    throw new ApiError('PARAMETER_INVALID', '"receivedAt" must be a date and time, such as 2026-03-01T09:30:00Z.');
+  return new Date(moment).toISOString();
 }
 
 /** A message says something of every field: it is brought in by who may write them all. */

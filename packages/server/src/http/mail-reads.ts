@@ -4,6 +4,7 @@ import { rawOf } from '../database/mail/email-rows.ts';
 import { cleanFilename } from '../mail/parse/attachment-name.ts';
 import { rasterTypes } from '../mail/remote-images.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { parseExactJson } from '../protocol/exact-json.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import { relatedAccess } from '../query/filter-plan.ts';
 import { getRecord, requireGrant } from '../records/read-records.ts';
@@ -152,5 +153,5 @@ function withContent({ content, ...email }: Shown): Shown {
 
 function flattened(answer: Answer, change: (record: Shown) => Shown): Answer {
   if (!('data' in answer)) return answer;
-  return { ...answer, data: JSON.stringify(change(JSON.parse(answer.data) as Shown)) };
+  return { ...answer, data: JSON.stringify(change(parseExactJson(answer.data) as Shown)) };
 }

@@ -177,13 +177,17 @@ function replayOf(known: KeptReply, call: Call): Answer {
   return { ...(JSON.parse(known.reply) as { data: string; meta?: object; counter?: number }), replayed: true };
 }
 
-/** Tokens of this server, and secrets of webhooks: a reply that holds anything of the kind is never kept. */
+/** Whether a reply holds a token of this server or a secret of a webhook: such a reply is neither stored nor compressed. */
+export function holdsSecret(text: string): boolean {
+  return secret.test(text);
+}
+
 const secret = /\btb[a-z]_[0-9A-Za-z]{40,}|\bwhsec_/;
 
 function replyText(answer: Answer): string | null {
   if (!('data' in answer)) return null;
   const { data, meta, counter } = answer;
-  if (data.length > limits.replyKeptBytes || secret.test(data)) return null;
+  if (data.length > limits.replyKeptBytes || holdsSecret(data)) return null;
   return JSON.stringify({ data, meta, counter });
 }
 

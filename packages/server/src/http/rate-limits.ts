@@ -22,7 +22,12 @@ export class RateLimits {
   readonly #credential: FixedWindow | null;
   readonly #anonymous: FixedWindow | null;
   readonly #signIn: FixedWindow | null;
-  readonly #known = new LruMap<true>(knownPairs);
+  readonly #known = new LruMap<true>({
+    entries: knownPairs,
+    bytes: 16 * 1024 * 1024,
+    keyLength: 600,
+    sizeOf: 0,
+  });
   /** Sockets and streams of events. */
   readonly connections: OpenConnections;
   /** Requests that wait for events. */

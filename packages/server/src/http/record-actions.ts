@@ -7,6 +7,7 @@ import {
   type WriteAction,
 } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { limits } from '../protocol/limits.ts';
 import { normaliseQuery } from '../protocol/query-request.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { denied } from '../query/read-access.ts';
@@ -30,8 +31,7 @@ import { unknownRoute } from './route.ts';
 import { streamedList } from './streamed-list.ts';
 
 /** Lists of administration come whole unless a page is asked for. */
-const wholeLists = new Set(['roles', 'permissions', 'apiKeys', 'applications']);
-const wholePage = 1000;
+const wholeLists = new Set(['roles', 'permissions', 'apiKeys', 'applications', 'users', 'webhooks']);
 
 /** The generated actions of a collection. */
 export async function runRecordAction(call: Call): Promise<Answer> {
@@ -80,7 +80,11 @@ export async function runRead(
   if (!request.paginate) return streamedList(call, collection, request);
   const whole =
     wholeLists.has(collection.name) && request.pageSize === null && request.page === 1 && request.after === null;
-  const { data, meta } = await listRecords(context, collection, whole ? { ...request, pageSize: wholePage } : request);
+  const { data, meta } = await listRecords(
+    context,
+    collection,
+    whole ? { ...request, pageSize: limits.wholeList } : request,
+  );
   return { data, meta, counter: 0 };
 }
 

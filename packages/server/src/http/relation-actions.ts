@@ -1,8 +1,9 @@
 import { ApiError } from '../protocol/api-error.ts';
+import { isSameKey } from '../protocol/exact-json.ts';
 import { isObject } from '../protocol/json-text.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { normaliseRequest, requestByKeys } from '../protocol/request-normaliser.ts';
-import { changeLinks, type Link, type LinkAction, linkedKeys, linksOf } from '../records/links.ts';
+import { changeLinks, type Link, type LinkAction, linkedKeys, linksOf, requireLinkRights } from '../records/links.ts';
 import { allowed, createWithNested, updateWithNested } from '../records/nested-values.ts';
 import { getRecord, listRecords, requireGrant } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
@@ -132,7 +133,7 @@ async function createLinked(
 function withForeignKey(body: unknown, name: string, value: unknown): unknown {
   if (Array.isArray(body)) return body.map((each) => withForeignKey(each, name, value));
   if (!isObject(body)) return body;
-  if (body[name] !== undefined && body[name] !== value)
+  if (body[name] !== undefined && !isSameKey(body[name], value))
     throw new ApiError('BODY_INVALID', `"${name}" names another record than the path.`);
   return { ...body, [name]: value };
 }
@@ -188,6 +189,7 @@ function writing(
 /** `{values: […]}`, a bare list or key, or filterByTk. */
 function linking(action: LinkAction): RelationAction {
   return async (call, context, related) => {
+    requireLinkRights(context, related);
     const links = linksOf(namedTargets(call, action, related), related);
     const turn = turnOfLinks(related.source, related.key);
     const manner = { dryRun: isTrial(call.parameters()), turn, heavy: true, joined: true };
@@ -213,8 +215,7 @@ function namedTargets(call: Call, action: LinkAction, { relation }: Related): un
   const byKey = parameters['filterByTk'] ?? parameters['values'];
   if (byKey !== undefined && body !== undefined && body !== null && !(isObject(body) && Object.keys(body).length === 0))
     throw new ApiError('BODY_INVALID', 'Name the records by filterByTk or in the body, not both.');
-  const named =
-    byKey !== undefined ? requestByKeys('destroy', byKey).filterByTk : isObject(body) ? targetsIn(body) : body;
+  const named = call.route.tk ?? (byKey === undefined ? bodyTargets(body) : requestByKeys('destroy', byKey).filterByTk);
   // Without a target a to-one relation lets go of the one that it names.
   if (action === 'remove' && !relation.many && named === undefined) return null;
   if (named === undefined || (action !== 'set' && action !== 'remove' && named === null))
@@ -223,7 +224,8 @@ function namedTargets(call: Call, action: LinkAction, { relation }: Related): un
 }
 
 /** An object is `{values}`, `{filterByTk}` or one record by its key. */
-function targetsIn(body: Record<string, unknown>): unknown {
+function bodyTargets(body: unknown): unknown {
+  if (!isObject(body)) return body;
   for (const name of ['values', 'filterByTk']) if (name in body) return body[name];
   return Object.keys(body).length === 0 ? undefined : body;
 }

@@ -1,46 +1,47 @@
 /** Writes answers and refusals to the wire: headers, ETag, 304. */
 
 import { randomUUID } from 'node:crypto';
-import type { OutgoingHttpHeaders } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { bodyHash } from '../base/body-hash.ts';
 import type { Logger } from '../base/logger.ts';
+import { ApiError } from '../protocol/api-error.ts';
 import type { Answer, DocumentAnswer } from './call.ts';
+import { type Coding, codingFor, compressed, compressedPieces, minCompressed, plainTag, tagOf } from './compression.ts';
 import { errorReply } from './error-reply.ts';
 import { downloadHeaders, replyFile } from './file-reply.ts';
+import { holdsSecret } from './once.ts';
+import { discardRest } from './request-body.ts';
 import { requestIdOf } from './request-head.ts';
 import { sendPieces } from './send-pieces.ts';
 import { notModified } from './status.ts';
 
 export const jsonType = 'application/json; charset=utf-8';
-const version = { 'x-api-version': '1' };
+/** On every reply: its version, and that browsers must not guess its type. */
+export const apiVersion = { 'x-api-version': '1', 'x-content-type-options': 'nosniff' };
 
 /** What every answer carries. */
 interface CommonHeaders {
   readonly 'cache-control': string;
   readonly vary: string;
   readonly 'x-api-version': string;
+  readonly 'x-content-type-options': string;
 }
 
 export class Replies {
   readonly #logger: Logger;
   readonly #common: CommonHeaders;
 
-  /** @param vary which headers of requests an answer hangs on. */
+  /** @param vary which headers of requests an answer depends on, besides Accept-Encoding. */
   constructor(logger: Logger, vary: string) {
     this.#logger = logger;
-    this.#common = { 'cache-control': 'private, no-cache', vary, ...version };
+    this.#common = { 'cache-control': 'private, no-cache', vary: `${vary}, Accept-Encoding`, ...apiVersion };
   }
 
   /** Written to the socket directly: nothing of the library's own reply is needed, and it costs as much as a keyed read. */
   answer(answer: Answer, request: FastifyRequest, reply: FastifyReply, requestId: string): FastifyReply {
-    if ('stream' in answer) {
-      reply.hijack();
-      reply.raw.writeHead(200, { ...this.#common, ...downloadHeaders(answer), 'x-request-id': requestId });
-      void sendPieces(reply.raw, answer.stream, request.method === 'HEAD');
-      return reply;
-    }
+    if ('stream' in answer) return this.#stream(answer, request, reply, requestId);
     if ('file' in answer) return replyFile(answer, request, reply, requestId);
     if ('document' in answer) return this.#document(answer, request, reply, requestId);
     const body =
@@ -48,16 +49,42 @@ export class Replies {
         ? `{"data":${answer.data}}`
         : `{"data":${answer.data},"meta":${JSON.stringify(answer.meta)}}`;
     reply.hijack();
-    const tag = answer.counter === undefined ? undefined : `"${answer.counter}.${bodyHash(body)}"`;
-    if (tag !== undefined && isKnown(request, tag)) {
-      reply.raw.writeHead(notModified, { ...this.#common, 'x-request-id': requestId, etag: tag }).end();
-      return reply;
+    const coding = codingOf(body, request);
+    const headers: OutgoingHttpHeaders = { ...this.#common, 'x-request-id': requestId };
+    if (answer.counter !== undefined) {
+      const tag = tagOf(`"${answer.counter}.${bodyHash(body)}"`, coding);
+      headers['etag'] = tag;
+      if (isKnown(request, tag)) {
+        reply.raw.writeHead(notModified, headers).end();
+        return reply;
+      }
     }
-    const headers = bodyHeaders(this.#common, requestId, body);
     if (answer.replayed) headers['idempotency-replayed'] = 'true';
-    reply.raw
-      .writeHead(200, tag === undefined ? headers : { ...headers, etag: tag })
-      .end(request.method === 'HEAD' ? undefined : body);
+    if (answer.cookie !== undefined) {
+      headers['set-cookie'] = answer.cookie;
+      headers['cache-control'] = 'no-store';
+    }
+    headers['content-type'] = jsonType;
+    if (coding === null) sendWhole(reply.raw, headers, body, Buffer.byteLength(body), request);
+    else sendCompressed(reply.raw, headers, body, coding, request);
+    return reply;
+  }
+
+  /** Events are sent as they come, downloads of mail as they are; what is text is compressed. */
+  #stream(
+    answer: Extract<Answer, { stream: unknown }>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    requestId: string,
+  ): FastifyReply {
+    const { contentType, stream } = answer;
+    const isText = /^(?:application\/(?:json|x-ndjson)|text\/csv)\b/.test(contentType);
+    const coding = isText ? codingFor(request.headers['accept-encoding']) : null;
+    const isHead = request.method === 'HEAD';
+    const headers = { ...this.#common, ...downloadHeaders(answer), 'x-request-id': requestId };
+    reply.hijack();
+    reply.raw.writeHead(200, coding === null ? headers : { ...headers, 'content-encoding': coding });
+    void sendPieces(reply.raw, coding === null || isHead ? stream : compressedPieces(stream, coding), isHead);
     return reply;
   }
 
@@ -69,7 +96,6 @@ export class Replies {
   ): FastifyReply {
     const headers = {
       ...this.#common,
-      vary: `${this.#common.vary}, Accept-Encoding`,
       'x-request-id': requestId,
       etag: tag,
       ...(encoding !== null && { 'content-encoding': encoding }),
@@ -84,18 +110,29 @@ export class Replies {
   }
 
   refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    discardRest(request.raw);
     const requestId = requestIdOf(request);
     const { status, body, headers } = errorReply(error, requestId, this.#logger);
     return reply
       .code(status)
       .headers({
         ...headers,
-        ...version,
+        ...apiVersion,
         'content-type': jsonType,
         'cache-control': 'no-store',
         'x-request-id': requestId,
       })
       .send(body);
+  }
+
+  /** An `Expect` header that cannot be met: the HTTP library does not make a request of it. */
+  refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
+    discardRest(request);
+    const requestId = randomUUID();
+    const refusal = new ApiError('EXPECTATION_FAILED', 'The header "Expect" must be 100-continue. Leave it out.');
+    const { status, body } = errorReply(refusal, requestId, this.#logger);
+    const headers = { ...apiVersion, 'content-type': jsonType, 'cache-control': 'no-store', 'x-request-id': requestId };
+    response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
   }
 
   /** A request that never became one: the answer is written to the socket by hand. */
@@ -108,7 +145,7 @@ export class Replies {
     );
     const head = `HTTP/1.1 ${status} ${status === 431 ? 'Request Header Fields Too Large' : 'Bad Request'}`;
     socket.end(
-      `${head}\r\nContent-Type: ${jsonType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+      `${head}\r\nContent-Type: ${jsonType}\r\nX-Content-Type-Options: nosniff\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
   }
 }
@@ -117,14 +154,39 @@ export class Replies {
 function isKnown({ method, headers }: FastifyRequest, tag: string): boolean {
   const asked = method === 'POST' ? undefined : headers['if-none-match'];
   if (asked === undefined) return false;
-  return asked.trim() === '*' || asked.split(',').some((each) => each.trim().replace(/^W\//, '') === tag);
+  const plain = plainTag(tag); // whichever way the client has it compressed, it has the same answer
+  return asked.trim() === '*' || asked.split(',').some((each) => plainTag(each.trim().replace(/^W\//, '')) === plain);
 }
 
-function bodyHeaders(common: CommonHeaders, requestId: string, body: string): OutgoingHttpHeaders {
-  return {
-    ...common,
-    'x-request-id': requestId,
-    'content-type': jsonType,
-    'content-length': Buffer.byteLength(body),
-  };
+/** How a reply is compressed; null where it is short, holds a secret, or is not to be. Only writes answer with secrets. */
+function codingOf(body: string, { method, headers }: FastifyRequest): Coding | null {
+  const accepted = headers['accept-encoding'];
+  if (accepted === undefined || body.length < minCompressed) return null;
+  const mayHoldSecret = method !== 'GET' && method !== 'HEAD';
+  return mayHoldSecret && holdsSecret(body) ? null : codingFor(accepted);
+}
+
+function sendWhole(
+  response: ServerResponse,
+  headers: OutgoingHttpHeaders,
+  body: string | Buffer,
+  length: number,
+  { method }: FastifyRequest,
+): void {
+  headers['content-length'] = length;
+  response.writeHead(200, headers).end(method === 'HEAD' ? undefined : body);
+}
+
+function sendCompressed(
+  response: ServerResponse,
+  headers: OutgoingHttpHeaders,
+  body: string,
+  coding: Coding,
+  request: FastifyRequest,
+): void {
+  headers['content-encoding'] = coding;
+  const send = (packed: Buffer): void => sendWhole(response, headers, packed, packed.length, request);
+  const packed = compressed(body, coding);
+  if (packed instanceof Promise) packed.then(send, () => response.destroy());
+  else send(packed);
 }

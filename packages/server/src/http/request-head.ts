@@ -29,7 +29,7 @@ export function refuseRepeatedHeaders(raw: readonly string[]): void {
   if (app > 1) throw new ApiError('HEADER_INVALID', 'The header X-App is given twice.');
 }
 
-const zones = new LruMap<string>(500);
+const zones = new LruMap<string>({ entries: 500, bytes: 256 * 1024, keyLength: 60, sizeOf: 100 });
 
 /** The caller's time zone, by IANA name or offset. */
 export function zoneOf(header: string | string[] | undefined): string {

@@ -1,14 +1,24 @@
 import { LruMap } from '../base/lru-map.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import { parseJson } from '../protocol/json-text.ts';
+import { isObject, parseJson } from '../protocol/json-text.ts';
 import { parseQueryText } from '../protocol/query-text.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { isNormalised, type NormalisedAction, normaliseRequest } from '../protocol/request-normaliser.ts';
 import type { Route } from './route.ts';
 
-const longestKept = 2000;
-/** Requests by their exact text: a polling client asks the same again and again. */
-const kept = new LruMap<AskedRecordRequest>(10_000);
+const maxCachedQuery = 2000;
+/** Requests by their exact text: a polling client sends the same again and again. */
+const requests = new LruMap<AskedRecordRequest>({
+  entries: 10_000,
+  bytes: 16 * 1024 * 1024,
+  keyLength: maxCachedQuery + 20,
+  sizeOf: requestSize,
+});
+
+function requestSize({ shape, values }: AskedRecordRequest): number {
+  const items = values.reduce<number>((sum, each) => sum + (Array.isArray(each) ? 1 + each.length : 1), 0);
+  return 1000 + 12 * shape.length + 50 * items;
+}
 
 /** JSON text of a body. */
 export function parseBody(text: string): unknown {
@@ -25,8 +35,8 @@ export function readParameters(
 ): Record<string, unknown> {
   const parameters: Record<string, unknown> = { ...parseQueryText(query) };
   if (readByPost && body !== undefined) {
-    if (body === null || typeof body !== 'object' || Array.isArray(body))
-      throw new ApiError('BODY_INVALID', 'A read by POST takes an object of parameters.');
+    if (!isObject(body))
+      throw new ApiError('BODY_INVALID', 'The body of a read by POST must be an object of parameters.');
     for (const [name, value] of Object.entries(body)) add(parameters, name, value);
   }
   if (route.tk !== null) add(parameters, 'filterByTk', route.tk);
@@ -37,17 +47,18 @@ export function readParameters(
 export function readRecordRequest(route: Route, query: string, body: unknown, readByPost: boolean): AskedRecordRequest {
   if (!isNormalised(route.action)) throw new Error(`${route.action} is no record action`);
   const { action } = route;
-  if (!readByPost && route.tk === null && query.length < longestKept) return keptRequest(action, query);
+  if (!readByPost && route.tk === null && query.length < maxCachedQuery) return cachedRequest(action, query);
   const fromBody = readByPost && body !== undefined && body !== null;
-  return normaliseRequest(action, readParameters(route, query, body, readByPost), !fromBody || query !== '');
+  const parameters = readParameters(route, query, body, readByPost);
+  return normaliseRequest(action, parameters, !fromBody || query !== '', route.tk !== null);
 }
 
-function keptRequest(action: NormalisedAction, query: string): AskedRecordRequest {
+function cachedRequest(action: NormalisedAction, query: string): AskedRecordRequest {
   const key = `${action}?${query}`;
-  let request = kept.get(key);
+  let request = requests.get(key);
   if (!request) {
     request = normaliseRequest(action, parseQueryText(query), true);
-    kept.set(key, request);
+    requests.set(key, request);
   }
   return request;
 }
@@ -70,5 +81,5 @@ function isSame(one: unknown, other: unknown): boolean {
 /** Null for an object, which need not have a text. */
 function textOf(value: unknown): string | null {
   const parts = Array.isArray(value) ? value : [value];
-  return parts.some((each) => typeof each === 'object') ? null : parts.join(',');
+  return parts.some((each) => each === null || isObject(each) || Array.isArray(each)) ? null : parts.join(',');
 }

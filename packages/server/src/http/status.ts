@@ -11,6 +11,7 @@ export const statusOf: Readonly<Record<ErrorLabel, number>> = {
   Conflict: 409,
   'Precondition Failed': 412,
   'Payload Too Large': 413,
+  'Expectation Failed': 417,
   'Unsupported Media Type': 415,
   'Validation Error': 422,
   'Too Many Requests': 429,

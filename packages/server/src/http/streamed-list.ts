@@ -5,13 +5,20 @@ import { type Pieces, streamRecords } from '../records/stream-records.ts';
 import type { Collection } from '../schema/registry.ts';
 import type { Answer, Call } from './call.ts';
 
+export const lineType = 'application/x-ndjson; charset=utf-8';
+
+/** Whether the client takes a list without pages as one JSON text a line. */
+export function wantsLines({ accept }: Call): boolean {
+  return accept?.includes('application/x-ndjson') ?? false;
+}
+
 /** A list without pages. The first piece is read before the reply begins, so that a refusal keeps its status. */
 export async function streamedList(call: Call, collection: Collection, request: AskedRecordRequest): Promise<Answer> {
   const pieces = told(call, streamRecords(call.contextNow, collection, request));
   const first = await pieces.next();
-  const lines = call.accept?.includes('application/x-ndjson') ?? false;
+  const lines = wantsLines(call);
   const stream = lines ? jsonLines(first, pieces) : jsonList(first, pieces);
-  return { stream, contentType: lines ? 'application/x-ndjson; charset=utf-8' : 'application/json; charset=utf-8' };
+  return { stream, contentType: lines ? lineType : 'application/json; charset=utf-8' };
 }
 
 /** Pieces whose failure the operator is told of: the status of the reply has left by then. */

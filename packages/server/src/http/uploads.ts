@@ -1,12 +1,13 @@
-/** Bodies that are no JSON: bytes as they come, for the actions that take them. */
-import type { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+/** Bodies that are not JSON: bytes as they come, for the actions that take them. */
+import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../protocol/api-error.ts';
-import { mediaTypeUnsupported } from './error-reply.ts';
 
 export interface Upload {
   /** Without parameters, in lower case. */
   readonly type: string;
+  /** The parameter `format` of the type, in lower case; null without one. */
+  readonly format: string | null;
   readonly bytes: Readable;
 }
 
@@ -16,18 +17,27 @@ const takers: readonly (readonly [path: RegExp, types: readonly string[]])[] = [
   [/^\/api\/emails(?::|%3a)attach(?:[?/]|$)/i, ['application/octet-stream']],
 ];
 
-/** Hands on what is uploaded without holding it: whoever takes it reads at its own pace. */
-export function takeUploads(fastify: FastifyInstance): void {
-  for (const [path, types] of takers)
-    fastify.addContentTypeParser([...types], (request, payload, done) => {
-      if (path.test(request.raw.url!)) return done(null, payload);
-      return request.headers['content-length'] === '0' ? done(null, '') : done(mediaTypeUnsupported());
-    });
+/** The type of an upload; null for a request whose action takes none, or not this type. */
+export function uploadTypeOf({ raw, headers }: FastifyRequest): string | null {
+  const [type = ''] = (headers['content-type'] ?? '')
+    .toLowerCase()
+    .split(';', 1)
+    .map((each) => each.trim());
+  if (type === '' || type === 'application/json') return null;
+  return takers.some(([path, types]) => types.includes(type) && path.test(raw.url!)) ? type : null;
 }
 
-export function uploadOf({ body, headers }: FastifyRequest): Upload | null {
-  if (body === null || typeof body !== 'object' || !('pipe' in body)) return null;
-  return { type: headers['content-type']!.split(';')[0]!.trim().toLowerCase(), bytes: body as Readable };
+/**
+ * Hands on what is uploaded without holding it: whoever takes it reads at its own pace. A reader that stops early does not
+ * close the connection, so that its refusal can be read.
+ */
+export function uploadOf(request: FastifyRequest): Upload | null {
+  const type = uploadTypeOf(request);
+  if (type === null) return null;
+  const [, ...parameters] = request.headers['content-type']!.toLowerCase().split(';');
+  const format = parameters.map((each) => /^\s*format\s*=\s*"?([a-z\d-]+)"?\s*$/.exec(each)?.[1]).find(Boolean) ?? null;
+  const bytes = Readable.from(request.raw.iterator({ destroyOnReturn: false }), { objectMode: false });
+  return { type, format, bytes };
 }
 
 /** What is uploaded is not hashed ahead, so a key would not tell two uploads apart. */

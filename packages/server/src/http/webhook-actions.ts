@@ -3,6 +3,7 @@ import { makeWebhookSecret } from '../base/webhook-secret.ts';
 import { replayDeliveries } from '../database/delivery-rows.ts';
 import { findWebhook } from '../database/webhook-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { parseExactJson } from '../protocol/exact-json.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { missing, requireGrant } from '../records/read-records.ts';
 import { requireHeld } from '../records/system/webhook-rules.ts';
@@ -33,7 +34,7 @@ async function runCreate(call: Call): Promise<Answer> {
   const body = Array.isArray(call.body) ? call.body.map(withSecret) : withSecret(call.body);
   const answer = await runRecordAction({ ...call, body });
   if (!('data' in answer) || answer.meta !== undefined) return answer; // a trial keeps none
-  const shown: unknown = JSON.parse(answer.data);
+  const shown = parseExactJson(answer.data);
   const told = (each: unknown, index: number): unknown =>
     made[index] == null ? each : { ...(each as object), secret: made[index] };
   return { ...answer, data: JSON.stringify(Array.isArray(shown) ? shown.map(told) : told(shown, 0)) };

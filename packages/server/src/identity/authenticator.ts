@@ -13,12 +13,15 @@ import { findKey } from '../database/key-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { Collection } from '../schema/registry.ts';
 import { actorOf, type Caller } from './caller.ts';
+import { type InactiveReason, inactiveReason } from './key-standing.ts';
 
 const hour = 3_600_000;
 /** How long a login lasts without use. */
 export const loginLifetime = 7 * 24 * hour;
 /** It slides in steps of this length: a write an hour, not one a request. */
 const loginStep = hour;
+/** Verified callers in memory, with their user records. */
+const callerBytes = 16 * 1024 * 1024;
 
 export const anonymous: Caller = {
   type: 'anonymous',
@@ -42,7 +45,7 @@ export class Authenticator {
   readonly #hashers: readonly TokenHasher[];
   readonly #clock: Clock;
   readonly #users: () => Collection;
-  readonly #callers = new LruMap<Caller>(10_000);
+  readonly #callers = new LruMap<Caller>({ entries: 10_000, bytes: callerBytes, keyLength: 200, sizeOf: callerSize });
   /** Counts the times that all was forgotten: what was read before such a moment is not kept after it. */
   #generation = 0;
   #usedKeys = new Map<number, number>();
@@ -105,7 +108,8 @@ export class Authenticator {
     const key = await findKey(this.#database, hashes);
     if (!key) return null;
     const user = key.creatorId === null ? null : await loadUser(this.#database, this.#users(), key.creatorId);
-    if (user && user['status'] !== 'active') throw unknown(`apiKey:${key.id}`);
+    const reason = user && inactiveReason(key, { status: user['status'] as string, roles: user.roles });
+    if (reason) throw refused(reasons[reason], `apiKey:${key.id}`);
     return {
       type: 'apiKey',
       credentialId: key.id,
@@ -133,6 +137,15 @@ export class Authenticator {
   }
 }
 
+const reasons: Readonly<Record<InactiveReason, string>> = {
+  makerSuspended: 'The user who created this API key is suspended.',
+  roleLost: 'The user who created this API key no longer holds its role.',
+};
+
+function callerSize({ user, roles }: Caller): number {
+  return 500 + 100 * roles.length + (user === null ? 0 : 4 * JSON.stringify(user).length);
+}
+
 function times(used: ReadonlyMap<number, number>): Map<number, string> {
   return new Map([...used].map(([id, moment]) => [id, isoTime(moment)]));
 }
@@ -153,13 +166,13 @@ export function tokenMissing(): ApiError {
   return new ApiError('TOKEN_MISSING', 'Unauthorized: invalid or missing token. Send "Authorization: Bearer <token>".');
 }
 
+/** @param about the key, where it is known and yet does not hold. */
 function refused(why: string, about?: string): ApiError {
   return new ApiError('TOKEN_INVALID', `Unauthorized: invalid or missing token. ${why}`, { ...(about && { about }) });
 }
 
-/** @param about the key, where it is known and yet does not hold. */
-function unknown(about?: string): ApiError {
-  return refused('The token is unknown, revoked, or was made under another APP_KEY.', about);
+function unknown(): ApiError {
+  return refused('The token is unknown or revoked, or was created with another APP_KEY.');
 }
 
 function expired(caller: Caller): ApiError {

@@ -1,6 +1,6 @@
 import { auditTable } from '../database/audit-rows.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
-import { collectionOf } from '../schema/load-registry.ts';
+import { fixedCollection } from '../schema/fixed-collection.ts';
 import { type Collection, Registry } from '../schema/registry.ts';
 
 const text = (name: string, maxLength: number): FieldDefinition => ({ name, type: 'string', maxLength });
@@ -22,33 +22,10 @@ const fields: readonly FieldDefinition[] = [
   { name: 'hash', type: 'string', required: true },
 ];
 
-/** The journal as a collection, so that its lists are compiled, refused and paged like all others. It stands in no registry: nothing writes it, and nothing refers to it. */
-export const auditCollection: Collection = collectionOf(
-  {
-    id: 0,
-    name: 'audit',
-    title: 'Audit journal',
-    description: null,
-    options: { timestamps: false, paranoid: false, logging: false, authors: false },
-    table: auditTable,
-    system: true,
-    internal: false,
-  },
-  fields.map((definition, index) => ({
-    id: index + 1,
-    collectionId: 0,
-    name: definition.name,
-    definition,
-    facts: {
-      base: definition.name,
-      notNull: definition.required ?? false,
-      kept: false,
-      hidden: false,
-      core: true,
-      references: null,
-      relation: null,
-    },
-  })),
+/** The journal as a collection. Nothing writes it, and nothing refers to it. */
+export const auditCollection: Collection = fixedCollection(
+  { name: 'audit', title: 'Audit journal', table: auditTable },
+  fields,
 );
 
 export const auditRegistry = new Registry(0, new Map([[auditCollection.name, auditCollection]]));

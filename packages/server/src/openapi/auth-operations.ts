@@ -51,6 +51,24 @@ export const authOperations: readonly WrittenOperation[] = [
     success: entrance,
     open: true,
   },
+  {
+    action: 'auth:keep',
+    summary: 'Keep the session in the browser, for auth:resume',
+    description:
+      'Only for pages of this server, which send X-Requested-With: tablinum. Stores the token in an HttpOnly cookie that only auth:resume reads.',
+    may: inSession,
+    body: body(schemaRef('KeptSession')),
+    success: done,
+  },
+  {
+    action: 'auth:resume',
+    summary: 'Return the session that the browser keeps, and the options of the sign-in page',
+    description:
+      'Only for pages of this server, which send X-Requested-With: tablinum. No other action reads the cookie.',
+    may: everybody,
+    success: reply('The session or null, and the options of the sign-in page.', schemaRef('Resumed')),
+    open: true,
+  },
   { action: 'auth:signOut', summary: 'Sign out', may: signedIn, success: done },
   {
     action: 'auth:check',

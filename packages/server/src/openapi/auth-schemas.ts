@@ -38,6 +38,37 @@ export const accountSchemas: Readonly<Record<string, JsonSchema>> = {
     },
     ['user', 'token'],
   ),
+  Resumed: object(
+    {
+      session: {
+        anyOf: [
+          object(
+            {
+              user: {
+                ...object(user, Object.keys(user)),
+                description: 'The user, with the fields that the application has added to users.',
+                additionalProperties: true,
+              },
+              token: { type: 'string', description: 'For the header Authorization: Bearer <token>.' },
+              persistent: { type: 'boolean', description: 'Whether the session survives a restart of the browser.' },
+            },
+            ['user', 'token', 'persistent'],
+          ),
+          { type: 'null' },
+        ],
+      },
+      needsSetup: {
+        type: 'boolean',
+        description: 'No user exists yet: the set-up link creates the first administrator.',
+      },
+      sendsMail: { type: 'boolean', description: 'Whether auth:lostPassword can mail a link.' },
+    },
+    ['session', 'needsSetup', 'sendsMail'],
+  ),
+  KeptSession: object(
+    { persistent: { type: 'boolean', description: 'Whether the session survives a restart of the browser.' } },
+    ['persistent'],
+  ),
   NewAccount: {
     ...object(
       { email, password: newPassword, username: { type: ['string', 'null'], minLength: 1, maxLength: 100 }, nickname },

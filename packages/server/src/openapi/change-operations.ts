@@ -27,9 +27,13 @@ export const changeOperations: readonly WrittenOperation[] = [
     may: hearing,
     parameters: [
       asked('since', 'A cursor; what comes after it. Without it from the oldest kept event on.', { type: 'string' }),
-      asked('resource', 'A collection, or the first word of made events. Needed without a credential.', {
-        type: 'string',
-      }),
+      asked(
+        'resource',
+        'A collection, or the first word of published events (404 where neither exists). Needed without a credential.',
+        {
+          type: 'string',
+        },
+      ),
       asked('wait', 'Seconds to wait for an event where there is none.', {
         type: 'integer',
         minimum: 0,
@@ -59,7 +63,9 @@ export const changeOperations: readonly WrittenOperation[] = [
     summary: 'Events as they come: Server-Sent Events, or a WebSocket by upgrade',
     may: hearing,
     parameters: [
-      asked('resource', 'A collection, the first word of made events, or * for all.', { type: 'string' }),
+      asked('resource', 'A collection, the first word of published events (404 where neither exists), or * for all.', {
+        type: 'string',
+      }),
       parameterRef('filter'),
       asked('since', 'A cursor; what comes after it. Without it what comes from now on.', { type: 'string' }),
       asked('values', 'With the record as get shows it.', { type: 'boolean', default: false }),

@@ -1,11 +1,34 @@
 /** `collections:` and `fields:`. */
+import { parametersOf } from '../protocol/request-normaliser.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
-import { body, reply } from './operation.ts';
-import { type Parameter, parameterRef } from './parameters.ts';
+import { body, listReply, reply } from './operation.ts';
+import { keyParameter, type Parameter, parameterRef, sharedParameters } from './parameters.ts';
 import { schemaRef } from './record-schemas.ts';
 import { listOf } from './schema-parts.ts';
 import { granted, named, one, tag, type WrittenOperation } from './written-operation.ts';
 
+/** Definitions have no write counters and no trash. */
+const unusable = new Set(['filterByTk', 'versions', 'withDeleted', 'onlyDeleted']);
+const refsOf = (action: 'list' | 'get'): readonly Parameter[] =>
+  [...parametersOf[action]].filter((each) => !unusable.has(each)).map(parameterRef);
+const listParameters: readonly Parameter[] = [
+  keyParameter({ type: 'string' }, true, false),
+  ...refsOf('list'),
+  parameterRef('If-None-Match'),
+];
+const getParameters: readonly Parameter[] = [
+  ...refsOf('get').filter(({ $ref }) => !String($ref).includes('/page')),
+  parameterRef('If-None-Match'),
+];
+const whole =
+  'The list is complete unless page, pageSize or after is given. Without sort, it is in the order of definition.';
+const collectionName: Parameter = {
+  name: 'collectionName',
+  in: 'query',
+  description: 'The collection whose fields are listed.',
+  schema: { type: 'string' },
+  example: 'posts',
+};
 const tried = parameterRef('dryRun');
 const orTrial = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, schemaRef('DefinitionTrial')] });
 const collection = reply('The collection, with its fields.', orTrial(schemaRef('Collection')));
@@ -16,9 +39,11 @@ const collectionOperations: readonly WrittenOperation[] = [
   {
     action: 'collections:list',
     method: 'get',
-    summary: 'All collections with their fields',
+    summary: 'Collections with their fields',
+    description: whole,
     may: granted(['collections', 'list']),
-    success: reply('The collections.', listOf(schemaRef('Collection')), undefined, tag),
+    parameters: listParameters,
+    success: listReply('The collections.', schemaRef('Collection'), tag),
     notModified: true,
   },
   {
@@ -26,15 +51,7 @@ const collectionOperations: readonly WrittenOperation[] = [
     method: 'get',
     summary: 'One collection',
     may: granted(['collections', 'get']),
-    parameters: [
-      named('collection', 'posts'),
-      {
-        name: 'appends',
-        in: 'query',
-        description: 'fields: with its fields.',
-        schema: { type: 'string', enum: ['fields'] },
-      },
-    ],
+    parameters: [{ ...named('collection', 'posts'), required: false }, ...getParameters],
     success: reply('The collection.', schemaRef('Collection'), undefined, tag),
     notModified: true,
   },
@@ -48,9 +65,13 @@ const collectionOperations: readonly WrittenOperation[] = [
   },
   {
     action: 'collections:update',
-    summary: 'Change title, description and indexes',
+    summary: 'Change title, description, indexes and options',
     may: granted(['collections', 'update']),
-    parameters: [named('collection', 'posts'), tried],
+    parameters: [
+      named('collection', 'posts'),
+      { ...sharedParameters['force'], description: 'Accept that switching an option off deletes its data.' },
+      tried,
+    ],
     body: body(schemaRef('CollectionChange')),
     success: collection,
   },
@@ -78,25 +99,32 @@ const collectionOperations: readonly WrittenOperation[] = [
 
 const fieldOperations: readonly WrittenOperation[] = [
   ...fieldWrites('fields', []),
-  {
-    action: 'collections/fields:list',
-    method: 'get',
-    summary: 'The fields of a collection',
-    may: granted(['fields', 'list']),
-    success: reply('The fields.', listOf(schemaRef('Field')), undefined, tag),
-    notModified: true,
-  },
+  fieldList('fields', [{ ...collectionName, required: true }]),
+  fieldList('collections/fields', [collectionName]),
   {
     action: 'collections/fields:get',
     method: 'get',
     summary: 'One field of a collection',
     may: granted(['fields', 'get']),
-    parameters: [named('field', 'title')],
+    parameters: [{ ...named('field', 'title'), required: false }, ...getParameters],
     success: reply('The field.', schemaRef('Field'), undefined, tag),
     notModified: true,
   },
   ...fieldWrites('collections/fields', [{ ...named('field', 'title'), required: false }]),
 ];
+
+function fieldList(resource: string, more: readonly Parameter[]): WrittenOperation {
+  return {
+    action: `${resource}:list`,
+    method: 'get',
+    summary: 'The fields of a collection',
+    description: whole,
+    may: granted(['fields', 'list']),
+    parameters: [...more, ...listParameters],
+    success: listReply('The fields.', schemaRef('Field'), tag),
+    notModified: true,
+  };
+}
 
 /** The writes of fields, which have two paths: the collection stands in the body, or before the field. */
 function fieldWrites(resource: string, target: readonly Parameter[]): readonly WrittenOperation[] {

@@ -1,11 +1,17 @@
+import { limits } from '../protocol/limits.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { fieldTypes } from '../schema/field-types.ts';
 import { schemaRef } from './record-schemas.ts';
 import { listOf, name, number, object, text, textOrNull, truth, whole } from './schema-parts.ts';
 
-const indexes: JsonSchema = listOf(
-  object({ fields: { ...listOf(text), minItems: 1, maxItems: 10 }, unique: truth }, ['fields']),
-);
+const indexes: JsonSchema = {
+  ...listOf(object({ fields: { ...listOf(text), minItems: 1, maxItems: 10 }, unique: truth }, ['fields'])),
+  maxItems: limits.indexes,
+};
+const words: Readonly<Record<string, JsonSchema>> = {
+  title: { ...textOrNull, maxLength: limits.titleLength },
+  description: { ...textOrNull, maxLength: limits.descriptionLength },
+};
 
 const fieldProperties: Readonly<Record<string, JsonSchema>> = {
   name,
@@ -16,25 +22,31 @@ const fieldProperties: Readonly<Record<string, JsonSchema>> = {
       return [...fieldTypes.keys()];
     },
   },
-  title: text,
-  description: text,
-  uiSchema: { type: 'object' },
+  title: { ...text, maxLength: limits.titleLength },
+  description: { ...text, maxLength: limits.descriptionLength },
+  uiSchema: { type: 'object', description: `At most ${limits.definitionJsonLength} characters of JSON.` },
   required: truth,
   unique: truth,
   index: truth,
   allowNull: truth,
-  defaultValue: {},
+  defaultValue: {
+    description: `Null: there is no default. At most ${limits.definitionJsonLength} characters of JSON.`,
+  },
   primaryKey: truth,
   autoIncrement: truth,
   maxLength: { type: 'integer', minimum: 1 },
-  pattern: { type: 'string', description: 'A regular expression in RE2 syntax.' },
+  pattern: {
+    type: 'string',
+    maxLength: limits.patternLength,
+    description: 'A regular expression in RE2 syntax.',
+  },
   min: number,
   max: number,
   precision: whole,
   scale: whole,
-  enum: { ...listOf(text), minItems: 1, maxItems: 500 },
+  enum: { ...listOf({ ...text, maxLength: limits.titleLength }), minItems: 1, maxItems: 500 },
   multiple: truth,
-  dateOnly: truth,
+  dateOnly: { ...truth, description: 'A datetime stores only the day. No effect on a date.' },
   autoNow: { ...truth, description: 'Set on create.' },
   autoNowAdd: { ...truth, description: 'Set on every update.' },
   target: text,
@@ -47,10 +59,18 @@ const fieldProperties: Readonly<Record<string, JsonSchema>> = {
   onDelete: { type: 'string', enum: ['setNull', 'cascade', 'restrict'] },
 };
 const optionProperties: Readonly<Record<string, JsonSchema>> = {
-  timestamps: { ...truth, default: true },
-  paranoid: { ...truth, default: false },
-  logging: { ...truth, default: false },
-  authors: { ...truth, default: false },
+  timestamps: { ...truth, default: true, description: 'createdAt and updatedAt.' },
+  paranoid: {
+    ...truth,
+    default: false,
+    description: 'Soft delete: destroyed records stay in the trash, marked by deletedAt.',
+  },
+  logging: { ...truth, default: false, description: 'Store the history of each record.' },
+  authors: { ...truth, default: false, description: 'createdBy and updatedBy.' },
+  indexes,
+};
+const changedOptions: Readonly<Record<string, JsonSchema>> = {
+  ...Object.fromEntries(Object.keys(optionProperties).map((each) => [each, truth])),
   indexes,
 };
 const fieldExample = { name: 'title', type: 'string', required: true, maxLength: 200 };
@@ -59,30 +79,34 @@ const collectionExample = { name: 'posts', title: 'Posts', fields: [fieldExample
 const definitionInput = object(
   {
     name,
-    title: textOrNull,
-    description: textOrNull,
+    ...words,
     fields: listOf(schemaRef('FieldDefinition')),
-    options: object(optionProperties),
+    options: { ...object(optionProperties), description: 'Options may also be given next to it.' },
+    ...optionProperties,
   },
   ['name'],
 );
 
+/** Null removes a property. */
+function orNull(properties: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    Object.entries(properties).map(([each, schema]) => [each, { anyOf: [schema, { type: 'null' }] }]),
+  );
+}
+
 /** Schemas for those who may see or change definitions. */
 export const definitionSchemas: Readonly<Record<string, JsonSchema>> = {
-  Collection: object(
-    {
-      name: text,
-      title: textOrNull,
-      description: textOrNull,
-      fields: listOf(schemaRef('Field')),
-      options: object(optionProperties),
-      system: truth,
-    },
-    ['name', 'options'],
-  ),
-  Field: object({ ...fieldProperties, readOnly: { ...truth, description: 'Kept by the server.' } }, ['name', 'type']),
+  Collection: object({
+    name: text,
+    title: textOrNull,
+    description: textOrNull,
+    fields: listOf(schemaRef('Field')),
+    options: object(optionProperties),
+    system: truth,
+  }),
+  Field: object({ ...fieldProperties, readOnly: { ...truth, description: 'Set by the server.' } }),
   CollectionDefinition: { ...definitionInput, examples: [collectionExample] },
-  CollectionChange: object({ title: textOrNull, description: textOrNull, options: object({ indexes }) }),
+  CollectionChange: object({ ...words, options: object(changedOptions), ...changedOptions }),
   FieldDefinition: {
     ...object(
       {
@@ -94,7 +118,13 @@ export const definitionSchemas: Readonly<Record<string, JsonSchema>> = {
     ),
     examples: [fieldExample],
   },
-  FieldChange: object({ ...fieldProperties, collectionName: text, newName: name, options: { type: 'object' } }),
+  FieldChange: object({
+    ...orNull(fieldProperties),
+    name,
+    collectionName: text,
+    newName: name,
+    options: { type: 'object' },
+  }),
   DefinitionEvent: object({ name: text, tk: text }),
   DefinitionTrial: object(
     {

@@ -13,8 +13,13 @@ const rules: Readonly<Record<string, Rule>> = {
   wellFormed: () => ({}),
   jsonValue: () => ({}),
   bigInt: () => ({ format: 'int64', pattern: '^-?\\d{1,19}$' }),
-  least: (minimum: number) => ({ minimum }),
-  greatest: (maximum: number) => ({ maximum }),
+  // Numbers that follow a given one may lie beyond.
+  given: (size: number, way) => (way === 'given' ? { minimum: -size, maximum: size } : {}),
+  // A bound with more digits than a JavaScript number holds is text.
+  least: (bound: number | string) =>
+    typeof bound === 'number' ? { minimum: bound } : { description: `At least ${bound}.` },
+  greatest: (bound: number | string) =>
+    typeof bound === 'number' ? { maximum: bound } : { description: `At most ${bound}.` },
   decimal: decimalSchema,
   digits: (digits: Digits, way) => (way === 'given' ? { description: digitsText(digits) } : {}),
   choices: (choices: readonly string[]) => ({ enum: choices }),

@@ -21,8 +21,30 @@ const accountParameter: Parameter = {
 const mailboxParameter: Parameter = {
   name: 'mailbox',
   in: 'query',
-  description: 'Path or role of the mailbox; made where there is none.',
-  schema: { type: 'string', maxLength: 1000, default: 'INBOX' },
+  description: 'Path or role of one mailbox.',
+  schema: text,
+};
+const importMailbox: Parameter = {
+  name: 'mailbox',
+  in: 'query',
+  description:
+    'Path or role of the mailbox, which is created if it does not exist. Default: messages of an mbox file go to the folders in their X-Gmail-Labels, all others to INBOX.',
+  schema: { type: 'string', maxLength: 1000 },
+};
+const importFlags: Parameter = {
+  name: 'flags',
+  in: 'query',
+  description:
+    'Flags for all messages (read, starred, answered, draft), separated by commas. They replace the flags in the headers.',
+  schema: text,
+  example: 'read,starred',
+};
+const importReceivedAt: Parameter = {
+  name: 'receivedAt',
+  in: 'query',
+  description:
+    'Time of arrival for messages whose file does not contain one. Default: the Date header, otherwise the newest Received header.',
+  schema: { type: 'string', format: 'date-time' },
 };
 const binary: JsonSchema = { type: 'string', format: 'binary' };
 const dryRun = parameterRef('dryRun');
@@ -107,7 +129,7 @@ export const mailOperations: readonly WrittenOperation[] = [
     description:
       'Flags are in the headers Status and X-Status. For roles that may read all of e-mails and their attachments.',
     may: granted(['emails', 'list'], ['emails', 'export'], ['attachments', 'get']),
-    parameters: [accountParameter, { ...mailboxParameter, description: 'Path or role of one mailbox.', schema: text }],
+    parameters: [accountParameter, mailboxParameter],
     success: { description: 'An mbox.', content: { 'application/mbox': { schema: binary } } },
   },
   {
@@ -178,9 +200,9 @@ export const mailOperations: readonly WrittenOperation[] = [
     action: 'emails:import',
     summary: 'Store messages',
     description:
-      'One raw message, or an mbox with many. It may be repeated: what the account has already is counted as a duplicate.',
+      'One raw message, or an mbox file of any common dialect (`application/mbox; format=mboxrd` declares that one). The import may be repeated: messages that the account already has are counted as duplicates.',
     may: granted(['emails', 'create']),
-    parameters: [accountParameter, mailboxParameter],
+    parameters: [accountParameter, importMailbox, importFlags, importReceivedAt],
     body: {
       required: true,
       content: { 'message/rfc822': { schema: binary }, 'application/mbox': { schema: binary } },
@@ -190,11 +212,15 @@ export const mailOperations: readonly WrittenOperation[] = [
   ...composeOperations,
 ];
 
-const counts = { stored: whole, duplicates: whole, unparsable: whole, failed: whole };
+const counts = { stored: whole, duplicates: whole, unparsable: whole, failed: whole, skipped: whole };
 const problem = object({ message: whole, outcome: text, reason: textOrNull }, ['message', 'outcome', 'reason']);
 
 /** Schemas for those who work with mail. */
 export const mailSchemas: Readonly<Record<string, JsonSchema>> = {
-  MailImport: object({ ...counts, problems: listOf(problem) }, [...Object.keys(counts), 'problems']),
+  MailImport: object({ ...counts, ids: { ...listOf(whole), maxItems: 1000 }, problems: listOf(problem) }, [
+    ...Object.keys(counts),
+    'ids',
+    'problems',
+  ]),
   ...composeSchemas,
 };

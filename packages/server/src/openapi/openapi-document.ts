@@ -103,7 +103,14 @@ function partOf(subject: Subject, collection: Collection): Part {
   const { name, title, description } = collection;
   const said = plainWords([title, description].filter(Boolean).join(': '));
   return {
-    tag: own.length + related.length === 0 ? null : { name, ...(said !== '' && { description: said }) },
+    tag:
+      own.length + related.length === 0
+        ? null
+        : {
+            name,
+            ...(said !== '' && { description: said }),
+            ...(collection.system && { 'x-tablinum-system': true }),
+          },
     paths: { ...pathsOf(own, [], subject), ...pathsOf(related, [parentParameter(collection)], subject) },
     schemas: recordSchemas(subject, collection),
     responses: recordResponses(subject, collection),

@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../schema/field-type.ts';
 import { errorRefs, type Responses } from './error-responses.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
+import { schemaRef } from './record-schemas.ts';
 import type { Subject } from './subject.ts';
 
 /** One operation, before its place in the document is known. */
@@ -70,6 +71,15 @@ export function reply(description: string, data: JsonSchema, meta?: JsonSchema, 
     additionalProperties: false,
   };
   return { description, ...(headers && { headers }), content: { 'application/json': { schema } } };
+}
+
+/** A list as a reply, with paginate=false also an entry in each line. */
+export function listReply(description: string, items: JsonSchema, headers?: JsonSchema): JsonSchema {
+  const page = reply(description, { type: 'array', items }, schemaRef('ListMeta'), headers);
+  const lines = {
+    'application/x-ndjson': { schema: { type: 'string', description: 'One record per line, with paginate=false.' } },
+  };
+  return { ...page, content: { ...(page['content'] as object), ...lines } };
 }
 
 /** A JSON body. */

@@ -6,7 +6,7 @@ import type { JsonSchema } from '../schema/field-type.ts';
 import type { Collection } from '../schema/registry.ts';
 import { valueSchema } from './field-schema.ts';
 import { mailListParameters } from './mail-parameters.ts';
-import { body, type Operation, reply, responseRef } from './operation.ts';
+import { body, listReply, type Operation, reply, responseRef } from './operation.ts';
 import { headersOf, keyParameter, type Parameter, parameterRef } from './parameters.ts';
 import { schemaRef, shownName } from './record-schemas.ts';
 import { grantsFor, isTold, mayWrite, type Subject } from './subject.ts';
@@ -151,15 +151,7 @@ export function recordResponses(subject: Subject, collection: Collection): Recor
   const tag = { ETag: { $ref: '#/components/headers/ETag' } };
   const list = { type: 'array', items: one };
   const responses: Record<string, JsonSchema> = { [`${name}.one`]: reply('One record.', one, trial, tag) };
-  if (subject.grantOf(name, 'list')) {
-    const page = reply('The records.', { type: 'array', items: listed }, schemaRef('ListMeta'), tag);
-    const lines = {
-      'application/x-ndjson': {
-        schema: { type: 'string', description: 'A record in each line, with paginate=false.' },
-      },
-    };
-    responses[`${name}.list`] = { ...page, content: { ...(page['content'] as object), ...lines } };
-  }
+  if (subject.grantOf(name, 'list')) responses[`${name}.list`] = listReply('The records.', listed, tag);
   if (may('create')) responses[`${name}.created`] = reply('As many as were given.', { anyOf: [one, list] }, trial);
   if (may('update') || may('destroy'))
     responses[`${name}.changed`] = reply(

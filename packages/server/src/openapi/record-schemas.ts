@@ -139,7 +139,7 @@ function givenValue(
   return {
     ...valueSchema(field, 'given'),
     ...(field.type.secret && { writeOnly: true }),
-    ...(action === 'create' && defaultValue !== undefined && { default: defaultValue }),
+    ...(action === 'create' && defaultValue !== undefined && defaultValue !== null && { default: defaultValue }),
   };
 }
 

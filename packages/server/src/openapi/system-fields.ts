@@ -48,6 +48,14 @@ const narrower: Readonly<Record<string, Readonly<Record<string, SystemField>>>> 
     expiresAt: { given: null },
     createdAt: { given: null },
     lastUsedAt: { given: null },
+    inactiveReason: {
+      shown: {
+        type: ['string', 'null'],
+        enum: ['makerSuspended', 'roleLost', null],
+        description: 'Why the key is refused: the user who created it is suspended, or no longer holds its role.',
+      },
+      given: null,
+    },
   },
   audit: {
     actor: { shown: { type: ['string', 'null'], pattern: '^(?:main/)?(?:user|apiKey):\\d+$' } },

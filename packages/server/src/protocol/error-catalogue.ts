@@ -9,6 +9,7 @@ export type ErrorLabel =
   | 'Conflict'
   | 'Precondition Failed'
   | 'Payload Too Large'
+  | 'Expectation Failed'
   | 'Unsupported Media Type'
   | 'Validation Error'
   | 'Too Many Requests'
@@ -28,7 +29,7 @@ const entry = (label: ErrorLabel, when: string): ErrorEntry => ({ label, when })
 export const errorCatalogue = {
   BODY_INVALID: entry(
     'Bad Request',
-    'The body is not JSON, holds a forbidden key, or has another form than the action takes.',
+    'The body is not JSON in UTF-8, contains a forbidden key, or does not have the form that the action expects.',
   ),
   PARAMETER_UNKNOWN: entry('Bad Request', 'A query parameter that the action does not know.'),
   PARAMETER_INVALID: entry(
@@ -45,7 +46,7 @@ export const errorCatalogue = {
   ),
   LIMIT_EXCEEDED: entry(
     'Bad Request',
-    'The request passes a limit of the query: depth, conditions, values, rows, reply size.',
+    'The request exceeds a limit: depth, conditions, relations or values of its query or JSON, rows, or reply size. The message names the limit.',
   ),
   SORT_INVALID: entry('Bad Request', 'A sort term on a field that does not sort.'),
   CURSOR_INVALID: entry(
@@ -98,10 +99,18 @@ export const errorCatalogue = {
     'The action is not answered under this method; see the Allow header.',
   ),
   UNIQUE_CONFLICT: entry('Conflict', 'A unique field already holds the value in another record.'),
+  KEYS_EXHAUSTED: entry(
+    'Conflict',
+    'The collection has no generated key left. Records can still be created with an explicit, free key.',
+  ),
   COLLECTION_EXISTS: entry('Conflict', 'A collection of that name exists.'),
   APPLICATION_EXISTS: entry('Conflict', 'An application of that name exists.'),
   FIELD_EXISTS: entry('Conflict', 'The collection has a field of that name.'),
   PERMISSION_EXISTS: entry('Conflict', 'The role already has a permission row on that resource and action.'),
+  DATA_WOULD_BE_LOST: entry(
+    'Conflict',
+    'Switching off an option of a collection would delete records, values or history. Send `force=true` to accept this.',
+  ),
   DEPENDANTS_EXIST: entry(
     'Conflict',
     'Other collections, records, users or keys depend on what would be destroyed or changed.',
@@ -128,8 +137,15 @@ export const errorCatalogue = {
     'Precondition Failed',
     'If-Match names another version of the record; read it again. Nothing was written.',
   ),
-  BODY_TOO_LARGE: entry('Payload Too Large', 'The body is over 10 MiB.'),
-  MEDIA_TYPE_UNSUPPORTED: entry('Unsupported Media Type', 'The body is not application/json.'),
+  BODY_TOO_LARGE: entry(
+    'Payload Too Large',
+    'The body is over 10 MiB, or over 64 KiB from a caller without a verified credential.',
+  ),
+  EXPECTATION_FAILED: entry('Expectation Failed', 'The Expect header is not `100-continue`. Leave it out.'),
+  MEDIA_TYPE_UNSUPPORTED: entry(
+    'Unsupported Media Type',
+    'The body is not application/json in UTF-8, or is compressed.',
+  ),
   VALUE_INVALID: entry('Validation Error', 'One or more values do not fit their fields; `details` names each.'),
   IDEMPOTENCY_KEY_REUSED: entry(
     'Validation Error',
@@ -148,7 +164,7 @@ export const errorCatalogue = {
   ),
   APPLICATION_FAILED: entry(
     'Internal Server Error',
-    'The application could not be opened, or its disk failed; the message names the stage.',
+    'The application could not be opened, its disk failed, or the connection was lost during a commit; the message names the stage. In the last two cases the outcome of a write is unknown: read the data, or repeat the request with the same Idempotency-Key.',
   ),
   EXTENSION_FAILED: entry(
     'Internal Server Error',
@@ -160,10 +176,18 @@ export const errorCatalogue = {
     'The read, or the look for what to write, took longer than 5 seconds and was ended; narrow it or add an index.',
   ),
   BUSY: entry('Service Unavailable', 'Too many writes collide or wait; try again.'),
+  DATABASE_UNAVAILABLE: entry(
+    'Service Unavailable',
+    'PostgreSQL is unreachable, starting or stopping, has no connection or space left, or does not answer in time; or checkpoints of SQLite fail and the write-ahead log has exceeded its limit. Nothing was written; try again.',
+  ),
   MAIL_OFF: entry('Service Unavailable', 'The server sends no mail: `SMTP_URL` is not set.'),
   APPLICATION_STOPPED: entry(
     'Service Unavailable',
     'The application is stopped; an administrator of `main` starts it.',
+  ),
+  NOT_READY: entry(
+    'Service Unavailable',
+    'Only `/ready`: the server cannot write, because its disk or its database has failed. For administrators, `details` gives the reasons.',
   ),
   STOPPING: entry('Service Unavailable', 'The server is stopping.'),
 } as const satisfies Record<string, ErrorEntry>;

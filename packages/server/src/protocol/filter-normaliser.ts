@@ -29,13 +29,14 @@ export function normaliseFilter(input: unknown, before: readonly unknown[] = [])
 class FilterWalker {
   readonly values: unknown[];
   #conditions = 0;
+  #length = 0;
 
   constructor(before: readonly unknown[]) {
     this.values = [...before];
   }
 
   object(input: unknown, depth: number): AskedFilter | null {
-    if (input === null || typeof input !== 'object' || Array.isArray(input)) {
+    if (!isObject(input)) {
       throw new ApiError('FILTER_INVALID', 'A filter must be an object such as {"views": {"$gt": 10}}.');
     }
     if (depth > limits.filterDepth)
@@ -86,10 +87,10 @@ class FilterWalker {
     if (shape === 'flag') return { slot: -1, form: flag(operator, value) ? 'true' : 'false' };
     if (shape === 'list' || shape === 'pair') return this.#list(operator, shape, value);
     if (shape === 'period' || shape === 'periods') return this.#period(operator, shape, value);
-    if (value !== null && typeof value === 'object') {
+    if (isObject(value) || Array.isArray(value)) {
       throw new ApiError('FILTER_INVALID', `${operator} takes one value, not a list or object.`);
     }
-    return value === null ? { slot: -1, form: 'null' } : { slot: this.values.push(value) - 1, form: 'scalar' };
+    return value === null ? { slot: -1, form: 'null' } : { slot: this.#slotOf(value), form: 'scalar' };
   }
 
   #period(operator: string, shape: string, value: unknown): AskedOperand {
@@ -101,13 +102,13 @@ class FilterWalker {
         'FILTER_INVALID',
         `${operator} takes a period such as "2026-11" or {"type": "today"}${shape === 'periods' ? ', or two of them' : ''}.`,
       );
-    return { slot: this.values.push(value) - 1, form: 'list' };
+    return { slot: this.#slotOf(value), form: 'list' };
   }
 
   #list(operator: string, shape: string, value: unknown): AskedOperand {
     // A variable may stand for a whole list; which ones there are is asked where it is read.
-    if (shape === 'list' && isVariable(value)) return { slot: this.values.push(value) - 1, form: 'list' };
-    if (!Array.isArray(value) || value.some((member) => member !== null && typeof member === 'object')) {
+    if (shape === 'list' && isVariable(value)) return { slot: this.#slotOf(value), form: 'list' };
+    if (!Array.isArray(value) || value.some((member) => isObject(member) || Array.isArray(member))) {
       throw new ApiError('FILTER_INVALID', `${operator} takes a list of values.`);
     }
     if (shape === 'pair' && value.length !== 2)
@@ -115,7 +116,18 @@ class FilterWalker {
     if (value.length > limits.inValues) {
       throw new ApiError('LIMIT_EXCEEDED', `${operator} takes at most ${limits.inValues} values.`);
     }
-    return { slot: this.values.push(value) - 1, form: 'list' };
+    return { slot: this.#slotOf(value), form: 'list' };
+  }
+
+  #slotOf(value: unknown): number {
+    for (const each of Array.isArray(value) ? (value as unknown[]) : [value])
+      if (typeof each === 'string') this.#length += each.length;
+    if (this.#length > limits.filterValues)
+      throw new ApiError(
+        'LIMIT_EXCEEDED',
+        `The values of "filter" have more than ${limits.filterValues} characters in total. Shorten them, or split the request.`,
+      );
+    return this.values.push(value) - 1;
   }
 }
 

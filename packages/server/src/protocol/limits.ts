@@ -1,6 +1,18 @@
 /** Fixed bounds of the wire contract; each is refused with 400, 413 or 422 and named in the message. */
 export const limits = {
   bodyBytes: 10 * 1024 * 1024,
+  /** The body of a caller without a verified credential, whatever the action. */
+  anonymousBodyBytes: 64 * 1024,
+  /** What is read and discarded of a body that was refused, so that the client can finish sending and read the reply. */
+  discardedBytes: 20 * 1024 * 1024,
+  discardedMilliseconds: 2000,
+  /** Bodies in memory at once, of callers with and without a verified credential. */
+  bodiesBytes: 128 * 1024 * 1024,
+  anonymousBodiesBytes: 32 * 1024 * 1024,
+  /** Values, different keys and nesting of one JSON text; they bound the time that parsing takes. */
+  jsonValues: 250_000,
+  jsonKeys: 20_000,
+  jsonLevels: 1000,
   headerBytes: 80 * 1024,
   filterTextBytes: 64 * 1024,
   jsonDepth: 100,
@@ -8,11 +20,26 @@ export const limits = {
   pageSizeDefault: 20,
   pageSizeMaximum: 1000,
   exactCountMaximum: 100_000,
+  /** Entries of a list of a system resource that is requested without paging. */
+  wholeList: 100_000,
   filterDepth: 16,
   filterConditions: 500,
   inValues: 10_000,
+  /** Characters of all values of a filter: they are bound to its statement, and told apart in caches. */
+  filterValues: 2 * 1024 * 1024,
   patternLength: 1000,
+  /** Code points of titles and names for people, and of descriptions. */
+  titleLength: 255,
+  descriptionLength: 10_000,
+  /** Characters of the JSON text of one value in a definition: hints for displays, defaults, metadata, filters. */
+  definitionJsonLength: 65_536,
+  /** Names of fields that one permission lists. */
+  permissionFields: 1000,
+  /** Indexes over several fields that a collection may have. */
+  indexes: 64,
   pathDepth: 5,
+  /** Relations that all paths of one filter follow together: each becomes a subquery with the target's row filter. */
+  filterRelations: 100,
   appends: 50,
   appendedRecords: 1000,
   sortTerms: 16,
@@ -41,6 +68,8 @@ export const limits = {
   /** A message of a socket: a filter and what is around it. */
   messageBytes: 80 * 1024,
   subscriptions: 100,
+  /** Characters of the resources and filters of one connection's subscriptions. */
+  subscriptionsLength: 128 * 1024,
   /** Records that a subscription knows its reader to have, and those of all subscriptions of a connection. */
   knownRecords: 10_000,
   knownRecordsInAll: 50_000,

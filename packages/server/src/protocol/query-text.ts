@@ -1,4 +1,5 @@
 import { ApiError } from './api-error.ts';
+import { JsonNumber } from './exact-json.ts';
 import { isForbiddenKey } from './json-text.ts';
 
 /** A query string as nested plain data: text, lists and objects of text. A bare key is null. */
@@ -80,7 +81,7 @@ function repeated(present: QueryValue, value: string | null, name: string): Quer
 
 /** `{0: a, 1: b}` from `x[]=a&x[]=b` or `x[0]=a` as a list; other objects stay. */
 export function listsFromIndexes(value: QueryValue): QueryValue {
-  if (value === null || typeof value !== 'object') return value;
+  if (value === null || typeof value !== 'object' || (value as unknown) instanceof JsonNumber) return value;
   if (Array.isArray(value)) return value.map(listsFromIndexes);
   const keys = Object.keys(value);
   if (keys.length > 0 && keys.every((key) => /^(0|[1-9]\d{0,5})$/.test(key))) {

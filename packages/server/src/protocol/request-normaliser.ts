@@ -1,7 +1,7 @@
 import type { RecordAction } from './actions.ts';
 import { ApiError } from './api-error.ts';
 import { normaliseFilter } from './filter-normaliser.ts';
-import { parseJson } from './json-text.ts';
+import { isObject, parseJson } from './json-text.ts';
 import { limits } from './limits.ts';
 import { listsFromIndexes, type QueryValue } from './query-text.ts';
 import type { AskedRecordRequest, CountMode, SortTerm } from './record-request.ts';
@@ -36,12 +36,14 @@ export function isNormalised(action: string): action is NormalisedAction {
  *
  * @param parameters a parsed query string, or the body of a read sent by POST.
  * @param fromText true where values came as query text: lists may be comma text, objects JSON text.
+ * @param isOneKey true where `filterByTk` came from the path, where a text such as `[1]` is one key and never a list.
  * @throws ApiError 400 naming the parameter.
  */
 export function normaliseRequest(
   action: NormalisedAction,
   parameters: Readonly<Record<string, unknown>>,
   fromText: boolean,
+  isOneKey = false,
 ): AskedRecordRequest {
   for (const name of Object.keys(parameters)) {
     if (!parametersOf[action].has(name)) {
@@ -68,7 +70,7 @@ export function normaliseRequest(
   const count = countOf(parameters['count']);
   const paginate = truthOf('paginate', parameters['paginate'], true);
   const versions = truthOf('versions', parameters['versions'], false);
-  const filterByTk = tkOf(parameters['filterByTk']);
+  const filterByTk = tkOf(parameters['filterByTk'], isOneKey);
   const trash = trashOf(action, parameters);
   const force = truthOf('force', parameters['force'], false);
   return {
@@ -132,16 +134,16 @@ function tkForm(filterByTk: unknown): string {
 }
 
 /** One key; many by brackets or a JSON array. Text is never split at commas: a key may hold one. */
-function tkOf(input: unknown): unknown {
+function tkOf(input: unknown, isOneKey: boolean): unknown {
   if (input === undefined) return undefined;
   const value = listsFromIndexes(input as QueryValue);
-  if (typeof value === 'string' && value.startsWith('[')) {
+  if (!isOneKey && typeof value === 'string' && value.startsWith('[')) {
     const list = parsedJson('filterByTk', value);
     if (Array.isArray(list)) return list;
   }
   if (value === null || value === '')
     throw new ApiError('PARAMETER_INVALID', 'filterByTk is empty; give the key of a record.');
-  if (typeof value === 'object' && !Array.isArray(value)) {
+  if (isObject(value)) {
     throw new ApiError('PARAMETER_INVALID', 'filterByTk takes a key or a list of keys.');
   }
   return value;
@@ -218,6 +220,11 @@ function searchOf(input: unknown): string | null {
   const text = textOf('search', typeof input === 'number' ? String(input) : input)?.trim() ?? '';
   if (text.length > limits.patternLength)
     throw new ApiError('LIMIT_EXCEEDED', `search takes at most ${limits.patternLength} characters.`);
+  if (!text.isWellFormed() || text.includes('\u0000'))
+    throw new ApiError(
+      'PARAMETER_INVALID',
+      '"search" contains U+0000 or a lone surrogate, which text cannot contain. Remove it.',
+    );
   return text === '' ? null : text;
 }
 

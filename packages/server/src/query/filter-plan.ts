@@ -1,3 +1,4 @@
+import { isWellFormedJson } from '../base/well-formed.ts';
 import type { BindEnvironment } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
@@ -8,7 +9,7 @@ import type { Collection, Field, Registry } from '../schema/registry.ts';
 import type { Grant, GrantOf, RowFilter } from './grant.ts';
 import { seenThroughRule } from './mail-viewer.ts';
 import { rangeBetween, rangeOf } from './period.ts';
-import { both, isThere, type Operand, type Predicate, type TrashView } from './predicate.ts';
+import { both, isThere, type Operand, type Predicate, relationsIn, type TrashView } from './predicate.ts';
 import { denied, namedField } from './read-access.ts';
 import { datePeriod, isKnownVariable, variableOf } from './variables.ts';
 
@@ -19,6 +20,8 @@ interface Context {
   /** Null inside a permission's own filter, which may look at anything. */
   readonly grantOf: GrantOf | null;
   readonly operandOf: OperandOf;
+  /** Relations followed so far by all paths of the filter; null where their number is not limited. */
+  readonly relations: { count: number } | null;
 }
 
 /**
@@ -34,7 +37,13 @@ export function planFilter(
   registry: Registry,
   grantOf: GrantOf,
 ): Predicate {
-  return resolve(filter, collection, grant, { registry, grantOf, operandOf: requestOperand }, 0);
+  return resolve(
+    filter,
+    collection,
+    grant,
+    { registry, grantOf, operandOf: requestOperand, relations: { count: 0 } },
+    0,
+  );
 }
 
 /**
@@ -59,7 +68,7 @@ function planRowFilter(rows: RowFilter | null, collection: Collection, registry:
     return planned;
   };
   try {
-    const resolved = resolve(rows.filter, collection, null, { registry, grantOf: null, operandOf }, 0);
+    const resolved = resolve(rows.filter, collection, null, { registry, grantOf: null, operandOf, relations: null }, 0);
     return variables.length === 0 ? resolved : { kind: 'variables', variables, of: resolved };
   } catch (error) {
     if (error instanceof ApiError) return { kind: 'never' };
@@ -119,6 +128,7 @@ function resolveRelated(
   const relation = field.relation!;
   const target = context.registry.get(relation.target);
   const access = context.grantOf && relatedAccess(field, source, target, context.grantOf, context.registry);
+  countRelations(context, 1 + relationsIn(access?.parent ?? null) + relationsIn(access?.target ?? null));
   const seen = access ? access.target : both(isThere(target, 'without'), seenThroughRule(target, context.registry));
   const related = (inner: Predicate | null): Predicate => {
     const predicate: Predicate = { kind: 'related', source, relation, target, of: both(seen, inner) };
@@ -130,6 +140,17 @@ function resolveRelated(
   // A value straight on a relation means the key of the related record.
   const keyed = hasBareTest(inner) ? ({ kind: 'at', path: [target.primaryKey.name], of: inner } as const) : inner;
   return related(resolve(keyed, target, access?.grant ?? null, context, depth + 1));
+}
+
+/** Planning and preparing take time by the number of subqueries. @throws ApiError `LIMIT_EXCEEDED` */
+function countRelations({ relations }: Context, more: number): void {
+  if (relations === null) return;
+  relations.count += more;
+  if (relations.count > limits.filterRelations)
+    throw new ApiError(
+      'LIMIT_EXCEEDED',
+      `A filter follows at most ${limits.filterRelations} relations, those of row filters on the way included. Put conditions on one related record together: {"author": {"name": …, "age": …}}.`,
+    );
 }
 
 /** What a path through a relation needs: get on the parent row, list or get on the target. */
@@ -247,7 +268,11 @@ function valueFor(
   if (family === 'date') return rangeBetween(value, field.type.storage === 'text', { now, zone });
   if (operand === 'list' && !Array.isArray(value))
     throw new ApiError('FILTER_INVALID', `${operator} on "${field.name}" takes a list of values.`);
-  if (family === 'array') return (value as unknown[]).map((each) => JSON.stringify(each));
+  if (family === 'array') {
+    if (!isWellFormedJson(value))
+      throw new ApiError('FILTER_INVALID', `${operator} on "${field.name}" names a value that no list can hold.`);
+    return (value as unknown[]).map((each) => JSON.stringify(each));
+  }
   const one = (each: unknown): unknown => typedOne(each, isText, field, operator);
   return operand === 'one' ? one(value) : (value as unknown[]).filter((each) => each !== null).map(one);
 }
@@ -335,5 +360,5 @@ export function checkRows(
     planned.read(environment);
     return planned;
   };
-  resolve(rows.filter, collection, null, { registry, grantOf: null, operandOf }, 0);
+  resolve(rows.filter, collection, null, { registry, grantOf: null, operandOf, relations: { count: 0 } }, 0);
 }

@@ -65,6 +65,24 @@ export function testsIn(predicate: Predicate | null): number {
   }
 }
 
+/** How many relations a predicate follows: each is a subquery of its statement. */
+export function relationsIn(predicate: Predicate | null): number {
+  switch (predicate?.kind) {
+    case 'all':
+    case 'any':
+      return predicate.of.reduce((sum, each) => sum + relationsIn(each), 0);
+    case 'not':
+    case 'variables':
+      return relationsIn(predicate.of);
+    case 'related':
+      return 1 + relationsIn(predicate.of);
+    case 'within':
+      return 1 + relationsIn(predicate.parent);
+    default:
+      return 0;
+  }
+}
+
 /** Whether a record is none of those that are only there until all that hangs on them is gone; null where there are none such. */
 export function isStanding(collection: Collection, view: TrashView): Predicate | null {
   if (!collection.system || collection.name !== 'accounts' || view === 'with') return null;

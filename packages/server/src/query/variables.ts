@@ -10,6 +10,16 @@ export function variableOf(value: unknown): string | null {
   return inner === undefined ? null : (canonical(inner) ?? inner);
 }
 
+/** The variable that stands for a field of the user. */
+export function userVariable(field: string): string {
+  return `$user.${field}`;
+}
+
+/** The field of the user that a variable stands for; null for other variables. */
+export function userFieldOf(variable: string): string | null {
+  return variable.startsWith('$user.') ? variable.slice(6) : null;
+}
+
 /** Whether a variable is one that exists. */
 export function isKnownVariable(name: string): boolean {
   return canonical(name) !== null;
@@ -18,7 +28,7 @@ export function isKnownVariable(name: string): boolean {
 function canonical(inner: string): string | null {
   if (inner === '$role' || inner === '$now' || datePeriod(inner) !== null) return inner;
   const field = userPath.exec(inner)?.[1];
-  return field ? `$user.${field}` : null;
+  return field ? userVariable(field) : null;
 }
 
 /** The period that `$date.<period>` names; null for other variables. */
@@ -37,6 +47,6 @@ export function variableValues(
   now: string,
 ): Record<string, unknown> {
   const values: Record<string, unknown> = { ...dateVariables, $role: role, $now: now };
-  for (const [name, value] of Object.entries(user ?? {})) values[`$user.${name}`] = value;
+  for (const [name, value] of Object.entries(user ?? {})) values[userVariable(name)] = value;
   return values;
 }

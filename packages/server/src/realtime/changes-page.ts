@@ -7,6 +7,7 @@ import { denied } from '../query/read-access.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { lookAt, type Scope, SharedLooks } from './event-sight.ts';
 import { type FeedReader, feedOf } from './feed.ts';
+import { requireKnownResource } from './known-resource.ts';
 
 /** A page of the log as it was asked for. */
 export interface AskedChanges {
@@ -39,7 +40,9 @@ export async function changesPage(
   asked: AskedChanges,
   gone: () => AbortSignal,
 ): Promise<ChangesPage> {
-  requireResource(await now(), asked);
+  const context = await now();
+  requireResource(context, asked);
+  if (asked.resource !== null) await requireKnownResource(context, application.changes, asked.resource);
   const from = asked.since === null ? null : await application.changes.resume(asked.since);
   if (asked.since !== null && from === null) {
     const nextCursor = await application.changes.headCursor();
@@ -185,10 +188,13 @@ export function askedChanges(parameters: Readonly<Record<string, unknown>>): Ask
   };
 }
 
+/** Of a cursor or a name; a request that waits for events holds them. */
+const maxText = 500;
+
 function textOf(name: string, input: unknown): string | null {
   if (input === undefined || input === null || input === '') return null;
-  if (typeof input === 'string') return input;
-  throw new ApiError('PARAMETER_INVALID', `${name} must be text.`);
+  if (typeof input === 'string' && input.length <= maxText) return input;
+  throw new ApiError('PARAMETER_INVALID', `"${name}" must be a text of at most ${maxText} characters.`);
 }
 
 function numberOf(name: string, input: unknown, least: number, most: number): number | null {

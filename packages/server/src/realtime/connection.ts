@@ -45,6 +45,9 @@ export class Connection implements FeedReader {
   readonly #proof: Proof | null;
   readonly #feed: Feed;
   readonly #subscriptions = new Map<string, Subscription>();
+  /** Characters of each subscription's resource and filter, and of all. */
+  readonly #lengths = new Map<string, number>();
+  #length = 0;
   readonly #leave = (): void => this.end('restart');
   readonly #clock: () => number;
   #caller: Caller;
@@ -85,12 +88,20 @@ export class Connection implements FeedReader {
       throw new ApiError('PARAMETER_INVALID', `There is a subscription "${id.slice(0, 60)}" already; take another id.`);
     if (this.#subscriptions.size >= limits.subscriptions)
       throw new ApiError('LIMIT_EXCEEDED', `One connection has at most ${limits.subscriptions} subscriptions.`);
+    const length = asked.resource.length + (asked.filter == null ? 0 : JSON.stringify(asked.filter).length);
+    if (this.#length + length > limits.subscriptionsLength)
+      throw new ApiError(
+        'LIMIT_EXCEEDED',
+        `The filters of one connection have at most ${limits.subscriptionsLength} characters in all; shorten them.`,
+      );
     const { application } = this.#lease;
     const opened = await application.current(() =>
       Subscription.open(application, this.#feed, this.#context(), asked, new Teller(id, this, this.#wire)),
     );
     if (this.#ended) return;
     this.#subscriptions.set(id, opened.subscription);
+    this.#lengths.set(id, length);
+    this.#length += length;
     ready(opened.cursor, opened.resync);
     opened.subscription.begin(() => this.#context());
   }
@@ -98,6 +109,8 @@ export class Connection implements FeedReader {
   /** @returns whether there was one. */
   unsubscribe(id: string): boolean {
     this.#subscriptions.get(id)?.end();
+    this.#length -= this.#lengths.get(id) ?? 0;
+    this.#lengths.delete(id);
     return this.#subscriptions.delete(id);
   }
 
@@ -110,8 +123,8 @@ export class Connection implements FeedReader {
   async look(changed: boolean): Promise<void> {
     const { expiresAt } = this.#caller;
     const over = expiresAt !== null && this.#clock() >= expiresAt;
-    if (!changed && !over) return;
     const { version } = this.#lease.application;
+    if (!changed && !over && version === this.#version) return;
     try {
       await this.#provenAgain();
     } catch (error) {
@@ -119,11 +132,13 @@ export class Connection implements FeedReader {
       return;
     }
     if (version === this.#version) return;
-    this.#version = version;
+    let isComplete = true;
     for (const [id, subscription] of [...this.#subscriptions])
       await subscription.look(this.#context()).catch((error: unknown) => {
         if (error instanceof ApiError) this.fail(id, error);
+        else isComplete = false; // the database is away: the next look does it
       });
+    if (isComplete) this.#version = version;
   }
 
   /** @param reason null where the other side has gone. */

@@ -1,4 +1,5 @@
 import { isoTime } from '../base/clock.ts';
+import { isWellFormedJson } from '../base/well-formed.ts';
 import { actorOf } from '../identity/caller.ts';
 import { ApiError, invalidValues } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
@@ -25,8 +26,12 @@ export async function publish(context: RecordContext, body: unknown): Promise<{ 
   if (word === undefined) details['name'] = 'Give two words with a point between them, such as campaign.sent.';
   else if (context.registry.find(word) || systemResources.has(word))
     details['name'] = `"${word}" is a resource; only its own changes make events of it.`;
+  if (!isWellFormedJson(payload))
+    details['payload'] = 'A text of the payload holds U+0000 or half of a surrogate pair, which no text holds.';
   if (Buffer.byteLength(JSON.stringify(payload)) > limits.payloadBytes)
     details['payload'] = `A payload has at most ${limits.payloadBytes / 1024} KiB as JSON.`;
+  else if (!isWellFormedJson(payload))
+    details['payload'] = 'A payload holds no U+0000, no half surrogate pairs, and no numbers beyond 1.8e308 in size.';
   if (Object.keys(details).length > 0) throw invalidValues(details);
   const at = isoTime(context.clock.now());
   const events = {

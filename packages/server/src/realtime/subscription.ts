@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { publicRole } from '../access/access-table.ts';
 import type { Application } from '../applications/application.ts';
@@ -9,6 +10,7 @@ import type { RecordContext } from '../records/record-context.ts';
 import { checkSight, sightOf } from '../records/records-in-sight.ts';
 import { leftText, lookAt, lookKey, type Scope, SharedLooks, type Sighting } from './event-sight.ts';
 import type { Feed, FeedPage } from './feed.ts';
+import { requireKnownResource } from './known-resource.ts';
 
 /** What somebody asks to be told of, checked in form alone. */
 export interface AskedSubscription {
@@ -38,6 +40,7 @@ const turnEvents = 50;
 const turnLength = 64 * 1024;
 const catchUpEvents = 200;
 const feedMilliseconds = 5;
+const maxKey = 100;
 /** After a failure of the store. */
 const retryMilliseconds = 500;
 
@@ -91,6 +94,7 @@ export class Subscription {
     const { changes } = application;
     const scope = scopeOf(asked);
     requireScope(context, scope);
+    if (scope.resource !== null) await requireKnownResource(context, changes, scope.resource);
     const resumed = asked.since === null ? null : await changes.resume(asked.since);
     const cursor = resumed === null ? await changes.headCursor() : asked.since!;
     const position = resumed ?? (await changes.resume(cursor)) ?? beginning;
@@ -131,9 +135,10 @@ export class Subscription {
     requireScope(context, this.#scope);
     const rights = rightsIn(context, this.#scope);
     if (rights === this.#rights) return;
+    const cursor = await this.#application.changes.headCursor();
     this.#rights = rights;
     this.#known.clear();
-    this.#listener.resync(await this.#application.changes.headCursor());
+    this.#listener.resync(cursor);
   }
 
   /** Reads on until nothing is left, then is handed what comes. */
@@ -193,7 +198,8 @@ export class Subscription {
 
   /** The message of an event to this reader, or null. */
   #textOf(sighting: Sighting): string | null {
-    const { event, key, inScope, permitted, tracked, text } = sighting;
+    const { event, inScope, permitted, tracked, text } = sighting;
+    const key = shortKey(sighting.key);
     if (!tracked || event.tk === null) return inScope ? text : null;
     const known = this.#known.get(key);
     if (event.name.endsWith('.destroyed')) {
@@ -214,19 +220,33 @@ export class Subscription {
   #note(key: string, inScope: boolean): void {
     if (this.#known.size >= this.#listener.mostKnown && !this.#known.has(key)) {
       this.#known.clear();
-      void this.#application.changes.headCursor().then((cursor) => this.#ended || this.#listener.resync(cursor));
+      void this.#resync();
     }
     this.#known.set(key, inScope);
   }
+
+  async #resync(): Promise<void> {
+    while (!this.#ended) {
+      const cursor = await this.#application.changes.headCursor().catch(() => null);
+      if (cursor === null) await pause(retryMilliseconds);
+      else if (!this.#ended) return this.#listener.resync(cursor);
+    }
+  }
+}
+
+/** Keys of records may be texts of any length, and thousands are remembered. */
+function shortKey(key: string): string {
+  return key.length <= maxKey ? key : hash('sha256', key, 'base64url');
 }
 
 function scopeOf({ resource, filter, values }: AskedSubscription): Scope {
   const filtered = filter !== undefined && filter !== null;
+  const filterKey = filtered ? JSON.stringify(filter) : '';
   if (resource === '*' && (filtered || values))
     throw new ApiError('PARAMETER_INVALID', 'filter and values need one resource; * takes neither.');
   return {
     resource: resource === '*' ? null : resource,
-    filterKey: filtered ? JSON.stringify(filter) : '',
+    filterKey,
     matching: filtered ? sightOf(filter) : null,
     values: values ? sightOf(filter, { shows: true }) : null,
   };

@@ -1,5 +1,6 @@
 /** References of a batch: whole texts such as `"$order.id"` that stand for a member of an earlier result. */
 import { ApiError } from '../protocol/api-error.ts';
+import { JsonNumber, orderedObject } from '../protocol/exact-json.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 
@@ -27,11 +28,11 @@ export class BatchResults {
    */
   resolve(value: unknown, depth = 0): unknown {
     if (typeof value === 'string') return literalOf(value) ?? this.#valueOf(value);
-    if (value === null || typeof value !== 'object') return value;
+    if (value === null || typeof value !== 'object' || value instanceof JsonNumber) return value;
     if (depth > 2 * limits.jsonDepth)
       throw new ApiError('BODY_INVALID', `Values of a batch are at most ${2 * limits.jsonDepth} deep.`);
     if (Array.isArray(value)) return value.map((each) => this.resolve(each, depth + 1));
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, this.resolve(each, depth + 1)]));
+    return orderedObject(Object.entries(value).map(([name, each]) => [name, this.resolve(each, depth + 1)]));
   }
 
   #valueOf(text: string): unknown {

@@ -1,4 +1,6 @@
+import { hash } from 'node:crypto';
 import type { BoundStatement, Row } from '../database/database.ts';
+import { maxCountKey } from './plan-cache.ts';
 import { run } from './read-statements.ts';
 import type { RecordContext } from './record-context.ts';
 
@@ -25,13 +27,13 @@ export async function readCounted(
   const { counts } = context.cache;
   const counter = context.database.changeCounter(tables);
   const key = keyOf(count);
-  const known = counts.get(key);
+  const known = key === null ? undefined : counts.get(key);
   if (known && known.counter === counter) {
     const [rows] = await run(context, [page]);
     return { rows: rows!, countRow: await known.row };
   }
   const both = run(context, [page, count]);
-  if (counter !== null) {
+  if (counter !== null && key !== null) {
     const row = both.then(([, countRows]) => countRows![0]!);
     counts.set(key, { counter, row });
     row.catch(() => counts.delete(key));
@@ -40,6 +42,13 @@ export async function readCounted(
   return { rows: rows!, countRow: countRows![0]! };
 }
 
-function keyOf({ text, values }: BoundStatement): string {
-  return `${text}${JSON.stringify(values, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each))}`;
+/** Characters of statement and values past which a count is made each time: looking for it would cost more. */
+const maxCountText = 64 * 1024;
+
+/** Tells counts apart; of a fixed length for long statements and values. Null where the count is not cached. */
+function keyOf({ text, values }: BoundStatement): string | null {
+  const given = values.reduce<number>((sum, each) => sum + (typeof each === 'string' ? each.length : 20), text.length);
+  if (given > maxCountText) return null;
+  const whole = `${text}${JSON.stringify(values, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each))}`;
+  return whole.length <= maxCountKey ? whole : hash('sha256', whole, 'base64url');
 }

@@ -6,12 +6,16 @@ import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import { denied as noGrant } from '../query/read-access.ts';
 import type { Collection, Field } from '../schema/registry.ts';
 import type { RecordContext } from './record-context.ts';
 
 type WriteGrant = 'create' | 'update';
 
-/** @throws ApiError `FIELD_DENIED` for a field in `whitelist` or `updateAssociationValues` that the role may not write. */
+/**
+ * @throws ApiError `FIELD_DENIED` for a field in `whitelist` or `updateAssociationValues` that the role may not write; 400
+ * for a path in `updateAssociationValues` that names no relations.
+ */
 export function refuseDeniedLists(
   context: RecordContext,
   collection: Collection,
@@ -23,6 +27,25 @@ export function refuseDeniedLists(
   for (const name of [...(whitelist ?? []), ...relations]) {
     const field = collection.byName.get(name);
     if (field && !field.kept && !mayWrite(context, collection, field, action)) throw denied(collection, field);
+  }
+  for (const path of updateAssociationValues) requireRelations(context, collection, path);
+}
+
+/** Beyond the first step a path reads the definition of the target, so the role must be one that may follow it. */
+function requireRelations(context: RecordContext, root: Collection, path: string): void {
+  let collection = root;
+  for (const [depth, name] of path.split('.').entries()) {
+    if (depth > 0 && !context.grantOf(collection.name, 'get')) throw noGrant(collection.name, 'get');
+    const field = collection.byName.get(name);
+    if (!field || field.hidden)
+      throw new ApiError('FIELD_UNKNOWN', `${collection.name} has no field "${name.slice(0, 60)}".`);
+    if (depth > 0 && !field.kept && !mayWrite(context, collection, field, 'update')) throw denied(collection, field);
+    if (!field.relation)
+      throw new ApiError(
+        'RELATION_UNKNOWN',
+        `"updateAssociationValues" must name relations; "${path.slice(0, 120)}" is not a relation.`,
+      );
+    collection = context.registry.get(field.relation.target);
   }
 }
 

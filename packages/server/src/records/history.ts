@@ -2,9 +2,10 @@
 import { isoTime } from '../base/clock.ts';
 import { bind, environmentOf, type Row, type Transaction } from '../database/database.ts';
 import { insertHistory } from '../database/history-rows.ts';
+import { parsedRecord } from '../database/json-column.ts';
 import type { BindEnvironment } from '../database/sql.ts';
 import { actorOf } from '../identity/caller.ts';
-import type { Collection } from '../schema/registry.ts';
+import { type Collection, columnsOf } from '../schema/registry.ts';
 import { planContext, type RecordContext } from './record-context.ts';
 import { planStates, planStatesOf, resultColumns } from './write-plan.ts';
 import type { Target } from './write-steps.ts';
@@ -23,7 +24,7 @@ export async function statesBefore(
   const { context, collection, request, grant } = target;
   if (!collection.options.logging) return null;
   const plan = planStates(request, collection, grant, planContext(context));
-  return statesOf(await transaction.run(bind(context.database.dialect, plan, environment)));
+  return statesOf(await transaction.run(bind(context.database.dialect, plan, environment)), collection);
 }
 
 /** @param before null where the records were not there before, or where nothing but their place has changed. */
@@ -68,13 +69,13 @@ export async function statesAt(
 ): Promise<States> {
   const { dialect } = context.database;
   const environment = environmentOf({ key: keys });
-  return statesOf(await transaction.run(bind(dialect, planStatesOf(collection, dialect), environment)));
+  return statesOf(await transaction.run(bind(dialect, planStatesOf(collection, dialect), environment)), collection);
 }
 
-function statesOf(rows: readonly Row[]): States {
-  return new Map(
-    rows.map(([key, object]) => [String(key), JSON.parse(object as string) as Readonly<Record<string, unknown>>]),
-  );
+function statesOf(rows: readonly Row[], collection: Collection): States {
+  const doubles = columnsOf(collection).filter(({ type }) => type.storage === 'double');
+  const names = doubles.map(({ id }) => String(id));
+  return new Map(rows.map(([key, object]) => [String(key), parsedRecord(object as string, names)]));
 }
 
 function differences(

@@ -1,4 +1,5 @@
 import { bind, fixed, type Row, StaleVersion, type Transaction } from '../database/database.ts';
+import { maxGivenKey } from '../schema/number-ranges.ts';
 import { columnsOf } from '../schema/registry.ts';
 import { keysOf, writeHistory } from './history.ts';
 import { sortFieldsOf } from './places.ts';
@@ -43,7 +44,7 @@ export async function insertAll(
   });
 }
 
-/** PostgreSQL's own numbers pass explicit ones only when told; SQLite sees them. */
+/** The sequences of PostgreSQL do not see keys that are given; SQLite sees them. */
 async function advanceKey(
   { context, collection }: Target,
   records: readonly CheckedRecord[],
@@ -51,7 +52,8 @@ async function advanceKey(
 ): Promise<void> {
   const { primaryKey } = collection;
   if (!primaryKey.autoIncrement || !records.some((record) => record.named.includes(primaryKey.name))) return;
-  const statement = context.database.dialect.advanceKey(collection.table, primaryKey.column!);
+  const max = maxGivenKey(primaryKey.type.storage);
+  const statement = context.database.dialect.advanceKey(collection.table, primaryKey.column!, max);
   if (statement) await transaction.run(fixed(context.database.dialect, statement));
 }
 

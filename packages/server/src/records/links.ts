@@ -5,11 +5,12 @@
 import { userRolesOf } from '../database/identity-store.ts';
 import { membersOf } from '../database/mail/account-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import { normaliseRequest, requestByKeys } from '../protocol/request-normaliser.ts';
 import type { Grant } from '../query/grant.ts';
 import { misfit } from '../schema/field-type.ts';
-import type { Collection, JoinFields } from '../schema/registry.ts';
+import { type Collection, fieldOf, type JoinFields } from '../schema/registry.ts';
 import { listRecords, requireGrant } from './read-records.ts';
 import type { RecordContext } from './record-context.ts';
 import { linkable, type Related, sourceValue, valuesOf } from './related-parent.ts';
@@ -38,7 +39,7 @@ export function linksOf(input: unknown, { target, relation }: Related): Link[] {
     throw new ApiError('LIMIT_EXCEEDED', `One action links at most ${limits.bulkRecords} records.`);
   const links = list.map((each: unknown) => {
     const [named, join] = Array.isArray(each) ? [each[0], each[1]] : [each, null];
-    if (Array.isArray(each) && (each.length !== 2 || relation.through === null || !isPlainObject(join)))
+    if (Array.isArray(each) && (each.length !== 2 || relation.through === null || !isObject(join)))
       throw new ApiError('BODY_INVALID', 'A pair is [key, {values of the join}], in many-to-many relations alone.');
     return { key: linkKey(named, target), join: join as Link['join'] };
   });
@@ -47,17 +48,33 @@ export function linksOf(input: unknown, { target, relation }: Related): Link[] {
 
 function linkKey(named: unknown, target: Collection): unknown {
   const { name, type } = target.primaryKey;
-  const members = isPlainObject(named) ? Object.keys(named) : null;
+  const members = isObject(named) ? Object.keys(named) : null;
   const plain = members === null ? named : members.length === 1 ? (named as Record<string, unknown>)[name] : undefined;
   const key =
-    plain === undefined || plain === null || typeof plain === 'object' ? misfit : type.readOperand(plain, true);
+    plain === undefined || plain === null || isObject(plain) || Array.isArray(plain)
+      ? misfit
+      : type.readOperand(plain, true);
   if (key === misfit)
     throw new ApiError('BODY_INVALID', `Name records of ${target.name} by their key, or by {"${name}": …}.`);
   return key;
 }
 
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
+/**
+ * The grants of a link action, asked for before anything is known of the records that it names: the relation of the record
+ * writable, or for hasMany and hasOne the foreign key of the target.
+ *
+ * @throws ApiError 403.
+ */
+export function requireLinkRights(context: RecordContext, related: Related): void {
+  const { relation, source, target } = related;
+  if (relation.kind === 'belongsTo' || relation.through) {
+    writableRelation(context, related);
+    return;
+  }
+  requireGrant(context, source, 'get');
+  const foreignKey = fieldOf(target, relation.targetField);
+  if (!requireGrant(context, target, 'update').may(foreignKey))
+    throw new ApiError('FIELD_DENIED', `The role may not write "${foreignKey.name}" of ${target.name}.`);
 }
 
 /** Changes links in the transaction under way; returns the keys that the relation names afterwards. */

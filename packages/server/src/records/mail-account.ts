@@ -35,5 +35,8 @@ export async function accountInSight(context: RecordContext, named: string): Pro
   if (another)
     throw new ApiError('PARAMETER_INVALID', 'account: you see several accounts of this address; name one by its id.');
   if (account) return account;
-  throw new ApiError('NO_PERMISSION', 'You see the mail of no such account; name it by id or address.');
+  throw new ApiError(
+    'NO_PERMISSION',
+    'No mail account with this id or address is visible to you. Name an account of which you are a member, or create one with accounts:create.',
+  );
 }

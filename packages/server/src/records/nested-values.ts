@@ -2,7 +2,8 @@
  * Nested values: a body that names related records, or brings them with it. Each is written under the grants of its own
  * collection, all in one transaction.
  */
-import { ApiError } from '../protocol/api-error.ts';
+import { ApiError, invalidValues } from '../protocol/api-error.ts';
+import { isSameKey } from '../protocol/exact-json.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
@@ -11,12 +12,14 @@ import { misfit } from '../schema/field-type.ts';
 import { type Collection, type Field, fieldOf, type Relation } from '../schema/registry.ts';
 import { refuseDeniedLists, refuseDeniedRelations } from './denied-names.ts';
 import { changeLinks, type Link, linkedKeys } from './links.ts';
+import { bringsRecords, checkNestedValues, hasNested, isNested } from './nested-check.ts';
 import { getRecord, requireGrant } from './read-records.ts';
 import { type RecordContext, together } from './record-context.ts';
 import { keyOf } from './record-key.ts';
 import { linkable, type Related, relatedOf, sourceValue, valuesOf } from './related-parent.ts';
 import { rulesOf } from './system/rules-of.ts';
-import { createRecords, type Match, updateRecords, type WriteResult } from './write-records.ts';
+import { createRecords, updateRecords, type WriteResult } from './write-records.ts';
+import type { Match } from './write-steps.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -51,6 +54,7 @@ export async function createWithNested(
       'LIMIT_EXCEEDED',
       `One create takes at most ${limits.bulkRecords} records, not ${bodies.length}.`,
     );
+  checkNestedValues(context, collection, 'create', body);
   return together(context, async (inside) => {
     const level: Level = { depth: 0, mayUpdate: request.updateAssociationValues };
     const results: WriteResult[] = [];
@@ -81,6 +85,7 @@ export async function updateWithNested(
   const key = keyOf(request.filterByTk, collection);
   if (key === undefined || Array.isArray(key))
     throw new ApiError('BODY_INVALID', 'Nested values go with one record: name it by filterByTk.');
+  checkNestedValues(context, collection, 'update', body);
   const level: Level = { depth: 0, mayUpdate: request.updateAssociationValues };
   return together(context, (inside) => updateOne(inside, collection, request, key, body as Body, match, level));
 }
@@ -108,21 +113,6 @@ function allowedOf(body: Body, whitelist: readonly string[] | null, blacklist: r
   const kept = ([name]: [string, unknown]): boolean =>
     (whitelist === null || whitelist.includes(name)) && !blacklist.includes(name);
   return Object.fromEntries(Object.entries(body).filter(kept));
-}
-
-/** Whether a body says more of a relation than the key that the record itself holds. */
-function hasNested(body: unknown, collection: Collection): boolean {
-  return isObject(body) && Object.entries(body).some(([name, value]) => isNested(collection.byName.get(name), value));
-}
-
-function isNested(field: Field | undefined, value: unknown): boolean {
-  if (!field || !bringsRecords(field) || value === undefined) return false;
-  return field.relation!.kind !== 'belongsTo' || isObject(value);
-}
-
-/** Whether a body may bring related records under this name; what the server itself links has rules of its own. */
-function bringsRecords(field: Field): boolean {
-  return field.relation !== null && !field.core && !field.kept;
 }
 
 /**
@@ -178,7 +168,7 @@ function split(body: Body, collection: Collection): Split {
   const after: [Field, unknown][] = [];
   for (const [name, value] of Object.entries(body)) {
     const field = collection.byName.get(name);
-    if (!field || !isNested(field, value)) own[name] = value;
+    if (!isNested(field, value)) own[name] = value;
     else (field.relation!.kind === 'belongsTo' ? before : after).push([field, value]);
   }
   return { own, before, after };
@@ -264,7 +254,7 @@ async function linkBefore(
     if (!found)
       throw new ApiError('REFERENCE_MISSING', `"${field.name}" names a record of ${name} that does not exist.`);
     const named = linkable(found.value, field);
-    if (sourceField in own && own[sourceField] !== named)
+    if (sourceField in own && !isSameKey(own[sourceField], named))
       throw new ApiError('BODY_INVALID', `"${field.name}" and "${sourceField}" name different records.`);
     own[sourceField] = named;
   }
@@ -352,7 +342,7 @@ async function targetKey(
   const there = key !== undefined && (await isThere(inside, target, key));
   if (!there) {
     for (const [field, wanted] of Object.entries(linked))
-      if (value[field] !== undefined && value[field] !== wanted)
+      if (value[field] !== undefined && !isSameKey(value[field], wanted))
         throw new ApiError('BODY_INVALID', `"${field}" names another record than the one it stands in.`);
     const [ready] = await withKeys(inside, target, [{ ...value, ...linked }]);
     const made = await createOne(inside, target, emptyRequest, ready, level);
@@ -395,7 +385,9 @@ function below(place: string): (error: unknown) => never {
       path.startsWith('[') ? `${place}${path}` : `${place}.${path}`,
       text,
     ]);
-    throw new ApiError(error.code, error.message, { details: Object.fromEntries(details) as Record<string, string> });
+    const placed = Object.fromEntries(details) as Record<string, string>;
+    if (error.code === 'VALUE_INVALID') throw invalidValues(placed);
+    throw new ApiError(error.code, error.message, { details: placed });
   };
 }
 

@@ -1,15 +1,16 @@
 import { bind, type Row } from '../database/database.ts';
 import { keptPlan, planContext } from './record-context.ts';
 import { planUpdate } from './write-plan.ts';
-import type { Match } from './write-records.ts';
 import {
   checkReach,
+  countersIn,
   environmentOf,
   eventOf,
   explainNothing,
   finish,
   guardRules,
   inOrder,
+  type Match,
   type Target,
   transact,
 } from './write-steps.ts';
@@ -20,12 +21,12 @@ import {
  */
 export function putAwayAll(target: Target, key: unknown, match: Match): Promise<Row[]> {
   const { context, collection, request, grant, rules } = target;
-  const counter = typeof match === 'number' ? match : null;
+  const counters = countersIn(match);
   const record = rules!.putAway!;
-  const plan = keptPlan(context, `${collection.name}:put away ${request.shape} ${counter !== null}`, () =>
-    planUpdate(request, collection, grant, Object.keys(record), counter !== null, planContext(context)),
+  const plan = keptPlan(context, `${collection.name}:put away ${request.shape} ${counters !== null}`, () =>
+    planUpdate(request, collection, grant, Object.keys(record), counters !== null, planContext(context)),
   );
-  const environment = environmentOf(target, { key, record, counter: counter ?? 0, event: eventOf(target, []) });
+  const environment = environmentOf(target, { key, record, counters: counters ?? [], event: eventOf(target, []) });
   const single = key !== undefined && !Array.isArray(key);
   return transact(
     target,
@@ -34,7 +35,7 @@ export function putAwayAll(target: Target, key: unknown, match: Match): Promise<
       const afterwards = await guardRules(target, transaction, 'destroy', environment, null);
       if (!single) await checkReach(target, transaction, environment);
       const written = await transaction.run(bind(context.database.dialect, plan.statement, environment));
-      await explainNothing(target, transaction, environment, written.length, counter);
+      await explainNothing(target, transaction, environment, written.length, counters);
       const rows = inOrder(written, environment);
       await finish(target, transaction, 'destroyed', rows, []);
       await afterwards?.();

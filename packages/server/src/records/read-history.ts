@@ -1,6 +1,7 @@
 /** What has become of one record: who changed what, and when, as far as the caller may see it. */
 import { bind, environmentOf, type Row, StaleVersion } from '../database/database.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { parseExactJson } from '../protocol/exact-json.ts';
 import { limits } from '../protocol/limits.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import { cursorMark, decodePlace, encodePlace } from '../query/cursor.ts';
@@ -39,7 +40,7 @@ export async function readHistory(
   const unknown = Object.keys(parameters).find((name) => !known.has(name));
   if (unknown !== undefined)
     throw new ApiError('PARAMETER_UNKNOWN', `The action history knows no parameter "${unknown.slice(0, 60)}".`);
-  const request = normaliseRequest('list', parameters, true);
+  const request = normaliseRequest('list', parameters, true, true);
   const key = oneKeyOf(request.filterByTk, collection, 'history');
   const size = request.pageSize ?? limits.pageSizeDefault;
   const counted = request.count !== 'none';
@@ -106,7 +107,7 @@ function entryOf(row: Row): Entry {
   return {
     id: Number(row[at.id]),
     action: row[at.action] as string,
-    changes: JSON.parse(row[at.changes] as string) as Entry['changes'],
+    changes: parseExactJson(row[at.changes] as string) as Entry['changes'],
     row,
   };
 }

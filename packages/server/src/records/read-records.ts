@@ -130,7 +130,7 @@ export function environmentFor(context: RecordContext, request: AskedRecordReque
     cursor: parts.cursor,
     offset: parts.offset,
     record: parts.record,
-    counter: parts.counter,
+    counters: parts.counters,
     event: parts.event,
   });
 }

@@ -1,21 +1,15 @@
 import type { AccessTable } from '../access/access-table.ts';
 import type { Clock } from '../base/clock.ts';
-import type { LruMap } from '../base/lru-map.ts';
 import type { ChangeLog } from '../changes/change-log.ts';
-import type { Database, Row, Transaction, WriteOptions } from '../database/database.ts';
+import type { Database, Transaction, WriteOptions, WriteSnapshot } from '../database/database.ts';
 import type { EventManager } from '../extensions/event-manager.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { GrantOf } from '../query/grant.ts';
 import type { PlanContext } from '../query/read-plan.ts';
 import type { Registry } from '../schema/registry.ts';
+import { type PlanCache, planBytes } from './plan-cache.ts';
 import type { Stamp } from './record-input.ts';
 import type { HashedSecrets } from './secrets.ts';
-
-/** Compiled plans of one snapshot, and counts that hold as long as their tables do not change. */
-export interface PlanCache {
-  readonly plans: LruMap<unknown>;
-  readonly counts: LruMap<{ readonly counter: number; readonly row: Promise<Row> }>;
-}
 
 /** What a record operation works with: one caller, one snapshot, one application. */
 export interface RecordContext {
@@ -40,7 +34,7 @@ export interface RecordContext {
   readonly secrets: HashedSecrets | null;
   /** The time zone in which the caller counts days. */
   readonly zone: string;
-  /** Throws StaleVersion when the definitions have moved on: asked when a write's turn has come. */
+  /** Throws StaleVersion when the definitions have changed, see {@link WriteSnapshot}. */
   readonly requireCurrent: () => void;
   /** What extensions have to say to changes; null where none has a hook. */
   readonly hooks: EventManager | null;
@@ -84,10 +78,15 @@ export async function together<T>(
         refresh,
       });
     },
-    { ...options, precondition: context.requireCurrent },
+    { ...options, snapshot: snapshotOf(context) },
   );
   if (moved) await context.refresh();
   return result;
+}
+
+/** The snapshot that a write of this context is planned with. */
+export function snapshotOf({ at, requireCurrent }: RecordContext): WriteSnapshot {
+  return { version: at.version, requireCurrent };
 }
 
 export function stampOf({ clock, caller }: RecordContext): Stamp {
@@ -101,9 +100,9 @@ export function planContext(context: RecordContext): PlanContext {
 /** A plan by its key, compiled once a snapshot. Who may do what stands in the key: plans carry grants. */
 export function keptPlan<T>(context: RecordContext, key: string, make: () => T): T {
   const full = `${context.grants} ${key}`;
-  const kept = context.cache.plans.get(full) as T | undefined;
-  if (kept !== undefined) return kept;
+  const known = context.cache.plans.get(full);
+  if (known !== undefined) return known.plan as T;
   const plan = make();
-  context.cache.plans.set(full, plan);
+  context.cache.plans.set(full, { plan, bytes: planBytes(plan) });
   return plan;
 }

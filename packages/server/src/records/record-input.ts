@@ -1,9 +1,10 @@
 import { v7 as uuid } from 'uuid';
 import { isoTime } from '../base/clock.ts';
 import { ApiError, type ErrorDetails, invalidValues } from '../protocol/api-error.ts';
+import { isObject } from '../protocol/json-text.ts';
 import type { Grant } from '../query/grant.ts';
-import { misfit } from '../schema/field-type.ts';
-import type { Collection, Field } from '../schema/registry.ts';
+import { exactValue, misfit } from '../schema/field-type.ts';
+import { type Collection, type Field, fieldOf } from '../schema/registry.ts';
 import { recordCheck } from '../schema/value-schema.ts';
 
 /** A record ready to be written: canonical values by field name, and which of them the client named. */
@@ -91,41 +92,47 @@ export function checkEach(inputs: readonly unknown[], check: (input: unknown) =>
 
 /** Fields that the server keeps are passed over, so that a record that was read can be sent back whole. */
 function namedValues(input: unknown, collection: Collection, grant: Grant): Record<string, unknown> {
-  if (input === null || typeof input !== 'object' || Array.isArray(input)) {
+  if (!isObject(input)) {
     throw new ApiError('BODY_INVALID', `The body must be an object with the fields of ${collection.name}.`);
   }
   const values = bare();
-  for (const [name, value] of Object.entries(input as Raw)) {
+  for (const [name, value] of Object.entries(input)) {
     const field = collection.byName.get(name);
     if (!field || field.hidden)
       throw new ApiError('FIELD_UNKNOWN', `${collection.name} has no field "${name.slice(0, 60)}".`);
     if (field.kept || value === undefined) continue;
     if (!grant.may(field))
       throw new ApiError('FIELD_DENIED', `The role may not write "${name}" of ${collection.name}.`);
-    if (field.relation) linkByKey(field, value, values);
-    else setOwn(name, value, values);
+    if (field.relation) linkByKey(field, value, values, collection);
+    else setOwn(field, value, values);
   }
   return values;
 }
 
 /** A to-one relation in a body: the key of the target, an object that holds nothing else, or null. */
-function linkByKey(field: Field, value: unknown, values: Record<string, unknown>): void {
+function linkByKey(field: Field, value: unknown, values: Record<string, unknown>, collection: Collection): void {
   const relation = field.relation!;
-  const members = value !== null && typeof value === 'object' && !Array.isArray(value) ? Object.entries(value) : null;
+  const members = isObject(value) ? Object.entries(value) : null;
   const key =
     members === null
       ? value
       : members.length === 1 && members[0]![0] === relation.targetField
         ? members[0]![1]
         : undefined;
-  if (relation.kind !== 'belongsTo' || key === undefined || Array.isArray(key)) {
+  if (relation.kind !== 'belongsTo')
+    throw new ApiError(
+      'BODY_INVALID',
+      `"${field.name}" cannot be set here; create, update or destroy the records of ${relation.target} instead.`,
+    );
+  if (key === undefined || Array.isArray(key)) {
     throw new ApiError('BODY_INVALID', `"${field.name}" takes a record here: its key, an object, or null.`);
   }
-  setOwn(relation.sourceField, key, values);
+  setOwn(fieldOf(collection, relation.sourceField), key, values);
 }
 
 /** A relation and its foreign key may both be named, in either order, where they agree. */
-function setOwn(name: string, value: unknown, values: Record<string, unknown>): void {
+function setOwn({ name, type }: Field, given: unknown, values: Record<string, unknown>): void {
+  const value = exactValue(type, given);
   if (name in values && values[name] !== value)
     throw new ApiError('BODY_INVALID', `"${name}" and its relation name different records.`);
   values[name] = value;
@@ -155,7 +162,8 @@ function keptValue({ name }: Field, { now, userId }: Stamp): unknown {
 
 function defaultOf(field: Field, now: number, make: boolean): unknown {
   const { definition } = field;
-  if (definition.defaultValue !== undefined) return definition.defaultValue;
+  if (definition.defaultValue !== undefined && definition.defaultValue !== null)
+    return exactValue(field.type, definition.defaultValue);
   if (make && field.type.name === 'uid') return uuid({ msecs: now });
   return make && definition.autoNow ? isoTime(now) : undefined;
 }

@@ -1,4 +1,5 @@
 import { ApiError } from '../protocol/api-error.ts';
+import { JsonNumber } from '../protocol/exact-json.ts';
 import { limits } from '../protocol/limits.ts';
 import { misfit } from '../schema/field-type.ts';
 import type { Collection } from '../schema/registry.ts';
@@ -29,10 +30,9 @@ export function compareKeys(one: unknown, other: unknown): number {
 }
 
 function oneKey(input: unknown, collection: Collection): unknown {
-  const isText = input !== null && input !== '' && typeof input !== 'object';
-  const key = isText
-    ? collection.primaryKey.type.readOperand(typeof input === 'number' ? input : String(input), true)
-    : misfit;
+  const isNumber = typeof input === 'number' || input instanceof JsonNumber;
+  const isKey = isNumber || (input !== null && input !== '' && typeof input !== 'object');
+  const key = isKey ? collection.primaryKey.type.readOperand(isNumber ? input : String(input), true) : misfit;
   if (key === misfit) {
     throw new ApiError(
       'PARAMETER_INVALID',

@@ -9,7 +9,8 @@ import { historyGrants, oneKeyOf, readEntries, requireLogging } from './read-his
 import { requireGrant } from './read-records.ts';
 import { type RecordContext, together } from './record-context.ts';
 import { rulesOf } from './system/rules-of.ts';
-import { type Match, updateRecords, type WriteResult } from './write-records.ts';
+import { updateRecords, type WriteResult } from './write-records.ts';
+import type { Match } from './write-steps.ts';
 
 const shown: ReadonlySet<string> = new Set(['filterByTk', 'entry', 'fields', 'except', 'appends']);
 const entriesAtOnce = 200;
@@ -34,7 +35,7 @@ export async function revertRecord(
   if (unknown !== undefined)
     throw new ApiError('PARAMETER_UNKNOWN', `The action revert knows no parameter "${unknown.slice(0, 60)}".`);
   const { entry, ...rest } = parameters;
-  const request = normaliseRequest('update', rest, true);
+  const request = normaliseRequest('update', rest, true, true);
   const key = oneKeyOf(request.filterByTk, collection, 'revert');
   const wanted = entryOf(entry);
   const reverted = async (inside: RecordContext): Promise<WriteResult> => {

@@ -14,9 +14,9 @@ import { compareKeys } from './record-key.ts';
 import { mayKnow, namesOf, type Parents, type Reference, referencesTo } from './references.ts';
 import { planChildren, planMark } from './trash-plan.ts';
 import { planUpdate } from './write-plan.ts';
-import type { Match } from './write-records.ts';
 import {
   checkReach,
+  countersIn,
   environmentOf,
   eventOf,
   explainNothing,
@@ -24,6 +24,7 @@ import {
   guardRules,
   inOrder,
   lookedAt,
+  type Match,
   type Target,
 } from './write-steps.ts';
 
@@ -74,13 +75,13 @@ function mark(
   ) => Promise<Row[]>,
 ): Promise<Row[]> {
   const { context, collection, request, grant } = target;
-  const counter = typeof match === 'number' ? match : null;
+  const counters = countersIn(match);
   const verb = deletedAt === null ? 'restore' : 'trash';
-  const plan = keptPlan(context, `${collection.name}:${verb} ${request.shape} ${counter !== null}`, () =>
-    planUpdate(request, collection, grant, ['deletedAt', 'deletedWith'], counter !== null, planContext(context)),
+  const plan = keptPlan(context, `${collection.name}:${verb} ${request.shape} ${counters !== null}`, () =>
+    planUpdate(request, collection, grant, ['deletedAt', 'deletedWith'], counters !== null, planContext(context)),
   );
   const record = { deletedAt, deletedWith: null };
-  const environment = environmentOf(target, { key, record, counter: counter ?? 0, event: eventOf(target, []) });
+  const environment = environmentOf(target, { key, record, counters: counters ?? [], event: eventOf(target, []) });
   const single = key !== undefined && !Array.isArray(key);
   return transactBounded(target, !single, async (transaction, most) => {
     transaction.touch('*'); // records of other tables may go along
@@ -90,7 +91,7 @@ function mark(
       await transaction.run(bind(context.database.dialect, plan.statement, environment)),
       environment,
     );
-    await explainNothing(target, transaction, environment, written.length, counter);
+    await explainNothing(target, transaction, environment, written.length, counters);
     return then(transaction, most, written, (rows) => lookedAt(target, plan, rows, transaction));
   });
 }

@@ -1,5 +1,6 @@
 import { DatabaseFault } from '../database/database.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { maxGivenKey } from '../schema/number-ranges.ts';
 import type { Collection } from '../schema/registry.ts';
 
 /** What a constraint's refusal means to the caller. `written` is false where records were destroyed. */
@@ -21,11 +22,21 @@ export function writeFault(error: unknown, collection: Collection, written: bool
       });
     case 'collision':
       return new ApiError('BUSY', 'The write waited too long for others; try again.', { retryAfter: 1 });
+    case 'keysExhausted':
+      return keysExhausted(collection);
     case 'overflow':
       return new ApiError('LIMIT_EXCEEDED', `A record has too many related records under "${error.message}" to show.`);
     default:
       return error;
   }
+}
+
+export function keysExhausted({ name, primaryKey }: Collection): ApiError {
+  const max = maxGivenKey(primaryKey.type.storage);
+  return new ApiError(
+    'KEYS_EXHAUSTED',
+    `${name} has no generated key left: its last one is at the end of the range of "${primaryKey.name}". Give new records a free "${primaryKey.name}" of at most ${max}.`,
+  );
 }
 
 function conflict(error: DatabaseFault, collection: Collection): ApiError {

@@ -208,13 +208,13 @@ function guarded(
   context: PlanContext,
 ): Sql {
   const condition = planWriteCondition(request, collection, grant, context);
-  const counter: Param = { storage: 'bigint', read: (environment) => environment.counter };
+  const counters: Param = { storage: 'bigint', list: true, read: (environment) => environment.counters };
   const guard = context.dialect.versionGuard();
   return whereOf(
     [
       keyCondition(request, collection),
       condition,
-      matched ? () => sql`${counterOf(collection)}=${counter}` : null,
+      matched ? (dialect: Dialect) => dialect.isIn(counterOf(collection), counters) : null,
       guard && (() => guard),
     ],
     request.filterByTk === undefined,
@@ -240,15 +240,20 @@ function resultOf(request: AskedRecordRequest, collection: Collection, grant: Gr
 
 function finish(statement: Sql, verb: string, result: Result, collection: Collection, context: PlanContext): WritePlan {
   const { dialect } = context;
+  const { primaryKey } = collection;
+  const isGenerated = verb === 'created' && primaryKey.autoIncrement;
+  const key = isGenerated
+    ? dialect.generatedKey(primaryKey.type.storage!, bareKey(collection))
+    : keyColumn(collection, dialect);
   if (result.local) {
-    const returning = sql`${statement} RETURNING ${columnsOf(result, collection, context)}`;
+    const returning = sql`${statement} RETURNING ${columnsOf(result, collection, context, key)}`;
     const alone =
       dialect.shared && result.passes === null ? compile(dialect, fused(returning, verb, collection)) : null;
     return { statement: compile(dialect, returning), look: null, alone };
   }
-  const look = sql`SELECT ${columnsOf(result, collection, context)} FROM ${identifier(collection.table)} WHERE ${dialect.isIn(bareKey(collection), keysParam(collection))}`;
+  const look = sql`SELECT ${columnsOf(result, collection, context, keyColumn(collection, dialect))} FROM ${identifier(collection.table)} WHERE ${dialect.isIn(bareKey(collection), keysParam(collection))}`;
   return {
-    statement: compile(dialect, sql`${statement} RETURNING ${keyColumn(collection, dialect)}`),
+    statement: compile(dialect, sql`${statement} RETURNING ${key}`),
     look: compile(dialect, look),
     alone: null,
   };
@@ -260,14 +265,14 @@ function fused(returning: Sql, verb: string, collection: Collection): Sql {
   return sql`WITH w(k,c,p,s,o) AS (${returning}), e AS (${event}) SELECT k,c,p,s,o FROM w`;
 }
 
-function columnsOf(result: Result, collection: Collection, { dialect }: PlanContext): Sql {
+function columnsOf(result: Result, collection: Collection, { dialect }: PlanContext, key: Sql): Sql {
   const aliases = new Aliases();
   const flag = (predicate: Predicate | null): Sql =>
     predicate === null
       ? sql`1`
       : sql`CASE WHEN ${compilePredicate(predicate, collection.table, collection, dialect, aliases)} THEN 1 ELSE 0 END`;
   const seen = result.seen === undefined ? sql`0` : flag(result.seen);
-  return sql`${keyColumn(collection, dialect)},${counterOf(collection)},${flag(result.passes)},${seen},${result.object(collection.table, aliases)}`;
+  return sql`${key},${counterOf(collection)},${flag(result.passes)},${seen},${result.object(collection.table, aliases)}`;
 }
 
 function crossesTables(predicate: Predicate | null): boolean {

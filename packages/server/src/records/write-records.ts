@@ -2,12 +2,13 @@
  * Writes: checked bodies become one transaction that carries its own events; the reply leaves when it is durable.
  * Refused means unchanged: whatever is refused inside the transaction takes all of it back.
  */
-import { bind, DatabaseFault, type Row } from '../database/database.ts';
+import { bind, DatabaseFault, fixed, type Row } from '../database/database.ts';
 import type { HookedAction } from '../extensions/extension.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import { exactValue } from '../schema/field-type.ts';
 import type { Collection } from '../schema/registry.ts';
 import { hasDependants, takeDependants, transactBounded } from './dependants.ts';
 import { keysOf, statesBefore, writeHistory } from './history.ts';
@@ -21,11 +22,12 @@ import type { Body, RecordRules, RuledBody } from './record-rules.ts';
 import { checkReferences, tellReference } from './reference-check.ts';
 import { withHashedSecrets } from './secrets.ts';
 import { requireTrash, restoreAll, trashAll } from './trash.ts';
-import { writeFault } from './write-fault.ts';
+import { keysExhausted, writeFault } from './write-fault.ts';
 import { resultColumns as at, planDestroy, planUpdate } from './write-plan.ts';
 import {
   alone,
   checkReach,
+  countersIn,
   environmentOf,
   eventOf,
   explainNothing,
@@ -34,6 +36,7 @@ import {
   inOrder,
   isPlain,
   lookedAt,
+  type Match,
   type Target,
   transact,
 } from './write-steps.ts';
@@ -45,9 +48,6 @@ export interface WriteResult {
   /** Keys of the records written, in the order of the reply; those destroyed are gone. */
   readonly keys: readonly unknown[];
 }
-
-/** The counter of an If-Match header, `any` for `*`, or null without one. */
-export type Match = number | 'any' | null;
 
 export async function createRecords(
   context: RecordContext,
@@ -190,9 +190,9 @@ async function hooked(
 /** The key that update may carry in its body is passed over when it is the record's own. */
 function withoutKey(body: unknown, key: unknown, collection: Collection): unknown {
   const { name } = collection.primaryKey;
-  if (body === null || typeof body !== 'object' || Array.isArray(body) || !(name in body)) return body;
-  const { [name]: given, ...rest } = body as Record<string, unknown>;
-  if (given === key) return rest;
+  if (!isObject(body) || !(name in body)) return body;
+  const { [name]: given, ...rest } = body;
+  if (exactValue(collection.primaryKey.type, given) === key) return rest;
   throw new ApiError('BODY_INVALID', `"${name}" is the key of the record and cannot be changed.`);
 }
 
@@ -213,10 +213,26 @@ async function writing(target: Target, records: readonly CheckedRecord[], work: 
   } catch (error) {
     if (error instanceof DatabaseFault && error.kind === 'foreignKey' && records.length > 0)
       await tellReference(target.context, target.collection, records, error);
+    if (await isOutOfKeys(target, records, error)) throw keysExhausted(target.collection);
     // A shared transaction runs again as a whole: its collision is told to whoever began it.
     if (target.context.inside && error instanceof DatabaseFault && error.kind === 'collision') throw error;
     throw writeFault(error, target.collection, records.length > 0);
   }
+}
+
+/** Whether what looks like a full disk is a table without a key left. */
+async function isOutOfKeys(
+  { context, collection }: Target,
+  records: readonly CheckedRecord[],
+  error: unknown,
+): Promise<boolean> {
+  const { database } = context;
+  const { primaryKey, table } = collection;
+  const isDisk = error instanceof DatabaseFault && error.kind === 'disk';
+  if (!isDisk || records.length === 0 || !primaryKey.autoIncrement) return false;
+  const look = database.dialect.keysExhausted(table, primaryKey.column!);
+  const [rows] = look === null ? [] : await database.read([fixed(database.dialect, look)]);
+  return Boolean(rows?.[0]?.[0]);
 }
 
 async function updateAll(
@@ -227,17 +243,17 @@ async function updateAll(
   match: Match,
 ): Promise<Row[]> {
   const { context, collection } = target;
-  const counter = typeof match === 'number' ? match : null;
+  const counters = countersIn(match);
   const names = Object.keys(record.values);
   const plan = keptPlan(
     context,
-    `${collection.name}:update ${target.request.shape} ${counter !== null} ${names.join()}`,
-    () => planUpdate(target.request, collection, target.grant, names, counter !== null, planContext(context)),
+    `${collection.name}:update ${target.request.shape} ${counters !== null} ${names.join()}`,
+    () => planUpdate(target.request, collection, target.grant, names, counters !== null, planContext(context)),
   );
   const environment = environmentOf(target, {
     key,
     record: record.values,
-    counter: counter ?? 0,
+    counters: counters ?? [],
     event: eventOf(target, record.named),
   });
   const single = key !== undefined && !Array.isArray(key);
@@ -255,7 +271,7 @@ async function updateAll(
       await checkReferences(context, collection, [record], (statement) => transaction.run(statement));
       const before = await statesBefore(target, transaction, environment);
       const written = await transaction.run(bind(context.database.dialect, plan.statement, environment));
-      await explainNothing(target, transaction, environment, written.length, counter);
+      await explainNothing(target, transaction, environment, written.length, counters);
       const rows = inOrder(await lookedAt(target, plan, written, transaction), environment);
       for (const row of rows) await ruled.beside?.(transaction, row[at.key]);
       await finish(target, transaction, 'updated', rows, record.named);
@@ -269,11 +285,11 @@ async function updateAll(
 
 async function destroyAll(target: Target, key: unknown, match: Match): Promise<Row[]> {
   const { context, collection, request, grant } = target;
-  const counter = typeof match === 'number' ? match : null;
-  const plan = keptPlan(context, `${collection.name}:destroy ${request.shape} ${counter !== null}`, () =>
-    planDestroy(request, collection, grant, counter !== null, planContext(context)),
+  const counters = countersIn(match);
+  const plan = keptPlan(context, `${collection.name}:destroy ${request.shape} ${counters !== null}`, () =>
+    planDestroy(request, collection, grant, counters !== null, planContext(context)),
   );
-  const environment = environmentOf(target, { key, counter: counter ?? 0, event: eventOf(target, []) });
+  const environment = environmentOf(target, { key, counters: counters ?? [], event: eventOf(target, []) });
   const single = key !== undefined && !Array.isArray(key);
   const plain = !target.rules && !context.inside && !context.hooks && !collection.options.logging;
   if (plan.alone && single && plain && !hasDependants(collection, context.registry)) {
@@ -290,7 +306,7 @@ async function destroyAll(target: Target, key: unknown, match: Match): Promise<R
       await transaction.run(bind(context.database.dialect, plan.statement, environment)),
       environment,
     );
-    await explainNothing(target, transaction, environment, rows.length, counter);
+    await explainNothing(target, transaction, environment, rows.length, counters);
     await finish(target, transaction, 'destroyed', rows, []);
     await writeHistory(target, transaction, 'destroyed', keysOf(rows), before);
     await tellOfOthers();

@@ -11,11 +11,19 @@ import type { Grant } from '../query/grant.ts';
 import { isThere } from '../query/predicate.ts';
 import { type Collection, columnsOf } from '../schema/registry.ts';
 import { environmentFor, missing } from './read-records.ts';
-import { planContext, type RecordContext } from './record-context.ts';
+import { planContext, type RecordContext, snapshotOf } from './record-context.ts';
 import type { CheckedRecord } from './record-input.ts';
 import { compareKeys } from './record-key.ts';
 import type { Afterwards, Body, RecordRules } from './record-rules.ts';
 import { resultColumns as at, planDiagnosis, planKeys, planReach, type WritePlan } from './write-plan.ts';
+
+/** The counters of an If-Match header, `any` for `*`, or null without one. A list without counters matches no record. */
+export type Match = readonly number[] | 'any' | null;
+
+/** The counters of which a record must have one; null where its counter does not matter. */
+export function countersIn(match: Match): readonly number[] | null {
+  return match === 'any' ? null : match;
+}
 
 /** One write on its way: who writes what, under which grant and rules. */
 export interface Target {
@@ -33,19 +41,25 @@ export function transact(
   heavy = false,
 ): Promise<Row[]> {
   if (context.inside) return work(context.inside);
-  return context.database.write(work, { heavy, precondition: context.requireCurrent });
+  return context.database.write(work, { heavy, snapshot: snapshotOf(context) });
 }
 
-/** One statement that commits by itself: nothing has to be looked at between write and commit. */
+/**
+ * One statement that commits by itself: nothing has to be looked at between write and commit.
+ *
+ * @param mayMiss that it reached nothing is no proof of a stale version: the caller then writes in a transaction, which finds out.
+ */
 export async function alone(
   target: Target,
   statement: Statement,
   environment: BindEnvironment,
   mayMiss = false,
 ): Promise<Row[]> {
-  const { database, requireCurrent } = target.context;
+  const { database } = target.context;
   const bound = bind(database.dialect, statement, environment);
-  const rows = await database.writeOne(bound, [target.collection.table], { precondition: requireCurrent });
+  const rows = await database.writeOne(bound, [target.collection.table], {
+    snapshot: snapshotOf(target.context),
+  });
   if (rows.length === 0 && !mayMiss) throw new StaleVersion();
   target.context.changes.advance();
   return rows;
@@ -122,26 +136,22 @@ export async function checkReach(
     );
 }
 
-/** Why a write of one record reached none: it is stale, filtered away, changed meanwhile, or not there. */
+/** Why a write of one record reached none: it is filtered away, changed meanwhile, or not there. */
 export async function explainNothing(
   target: Target,
   transaction: Transaction,
   environment: BindEnvironment,
   reached: number,
-  counter: number | null,
+  counters: readonly number[] | null,
 ): Promise<void> {
   const { context, collection, request, grant } = target;
   if (reached > 0 || request.filterByTk === undefined) return;
   const { dialect } = context.database;
-  if (dialect.shared) {
-    const [meta] = await transaction.run({ text: 'SELECT version FROM _meta', values: [] });
-    if (Number(meta![0]) !== context.at.version) throw new StaleVersion();
-  }
   const [row] = await transaction.run(
     bind(dialect, planDiagnosis(request, collection, grant, planContext(context)), environment),
   );
   if (!row?.[2]) throw missing(collection, grant);
-  if (counter !== null && Number(row[1]) !== counter) {
+  if (counters !== null && !counters.includes(Number(row[1]))) {
     throw new ApiError(
       'VERSION_STALE',
       'The record has changed since it was read; read it again. Nothing was written.',

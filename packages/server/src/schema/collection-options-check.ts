@@ -1,23 +1,72 @@
+import { ApiError } from '../protocol/api-error.ts';
 import type { CollectionOptions, IndexDefinition } from '../protocol/definition.ts';
 import { isObject } from '../protocol/json-text.ts';
+import { limits } from '../protocol/limits.ts';
 import { type Details, note, type Raw } from './definition-details.ts';
 import { optionChecks } from './field-type.ts';
 import type { Collection } from './registry.ts';
 
-/** The options of a new collection, completed by their defaults. */
-export function checkOptions(input: unknown, details: Details): CollectionOptions {
-  const options = { timestamps: true, paranoid: false, logging: false, authors: false };
-  if (input === undefined || input === null) return options;
-  if (!isObject(input)) {
-    note(details, 'options', 'Give an object such as {"timestamps": true}.');
-    return options;
-  }
-  for (const [key, value] of Object.entries(input)) {
-    if (key === 'indexes') note(details, 'options.indexes', indexesProblem(value));
-    else if (key in options) note(details, `options.${key}`, optionChecks.truth(value));
-    else note(details, `options.${key}`, 'There is no such option.');
-  }
-  return { ...options, ...(input as Partial<CollectionOptions>) };
+/** Options that are on or off, and may be switched at any time. */
+export const switchNames = ['timestamps', 'paranoid', 'logging', 'authors'] as const;
+export type SwitchName = (typeof switchNames)[number];
+/** Options to switch on (true) or off (false); missing ones do not change. */
+export type Switches = Readonly<Partial<Record<SwitchName, boolean>>>;
+
+const defaults: CollectionOptions = { timestamps: true, paranoid: false, logging: false, authors: false };
+const optionNames: ReadonlySet<string> = new Set([...switchNames, 'indexes']);
+
+/** The options that a body gives, and how an error names each of them. */
+export interface GivenOptions {
+  readonly values: Raw;
+  path(name: string): string;
+}
+
+/** Whether a member of the body is an option that stands next to `options` instead of in it. */
+export function isFlatOption(name: string): boolean {
+  return optionNames.has(name);
+}
+
+/**
+ * Reads the options of a collection, which may stand in `options` or next to it.
+ *
+ * @throws ApiError 400 for an option that is given in both places with different values.
+ */
+export function readOptions(input: Raw, details: Details): GivenOptions {
+  const nested = input['options'] ?? {};
+  if (!isObject(nested)) note(details, 'options', 'Give an object such as {"timestamps": true}.');
+  const inOptions: Raw = isObject(nested) ? nested : {};
+  const flat = Object.fromEntries(Object.entries(input).filter(([name]) => isFlatOption(name)));
+  refuseContradiction(flat, inOptions);
+  return {
+    values: { ...inOptions, ...flat },
+    path: (name) => (Object.hasOwn(inOptions, name) || !Object.hasOwn(flat, name) ? `options.${name}` : name),
+  };
+}
+
+/** @throws ApiError 400 naming the member that both objects have with different values. */
+export function refuseContradiction(flat: Raw, nested: Raw): void {
+  const name = Object.keys(flat).find(
+    (each) => Object.hasOwn(nested, each) && JSON.stringify(flat[each]) !== JSON.stringify(nested[each]),
+  );
+  if (name !== undefined)
+    throw new ApiError(
+      'BODY_INVALID',
+      `"${name.slice(0, 60)}" and "options.${name.slice(0, 60)}" have different values; give the option once.`,
+    );
+}
+
+/** The options of a new collection completed by their defaults; of one that exists, by what it has. */
+export function checkOptions(given: GivenOptions, existing: Collection | null, details: Details): CollectionOptions {
+  const problems = Object.entries(given.values).map(([name, value]) => [name, optionProblem(name, value)] as const);
+  for (const [name, problem] of problems) note(details, given.path(name), problem);
+  const { indexes, ...switches } = existing?.options ?? defaults;
+  const kept = existing && indexes ? { indexes } : {};
+  return { ...switches, ...kept, ...(given.values as Partial<CollectionOptions>) };
+}
+
+function optionProblem(name: string, value: unknown): string | null {
+  if (name === 'indexes') return indexesProblem(value);
+  return optionNames.has(name) ? optionChecks.truth(value) : 'There is no such option.';
 }
 
 function indexesProblem(value: unknown): string | null {
@@ -33,24 +82,18 @@ function indexesProblem(value: unknown): string | null {
         (index['unique'] === undefined || typeof index['unique'] === 'boolean') &&
         Object.keys(index).every((key) => key === 'fields' || key === 'unique'),
     );
-  return holds ? null : 'Give a list such as [{"fields": ["createdAt"], "unique": false}].';
+  if (!holds) return 'Give a list such as [{"fields": ["createdAt"], "unique": false}].';
+  return value.length > limits.indexes ? `A collection has at most ${limits.indexes} indexes.` : null;
 }
 
-/** What `collections:update` asks of the options: indexes alone may change. */
-export function checkOptionChange(options: Raw, collection: Collection, details: Details): void {
-  for (const [key, value] of Object.entries(options)) {
-    if (key === 'indexes') {
-      const problem = indexesProblem(value);
-      const names = problem === null ? (value as IndexDefinition[]).flatMap((index) => index.fields) : [];
-      const bad = names.find((each) => !collection.byName.get(each)?.type.sortable);
-      note(
-        details,
-        'options.indexes',
-        problem ?? (bad === undefined ? null : `"${bad.slice(0, 60)}" is no field that can be indexed.`),
-      );
-    } else if ((collection.options as unknown as Raw)[key] !== value)
-      note(details, `options.${key}`, 'This option is set when the collection is created.');
-  }
+/** Checks the options of `collections:update`. Whether the fields of an index exist is decided with the change. */
+export function checkOptionChange(
+  given: GivenOptions,
+  details: Details,
+): { switches: Switches; indexes: readonly IndexDefinition[] | undefined } {
+  for (const [name, value] of Object.entries(given.values)) note(details, given.path(name), optionProblem(name, value));
+  const { indexes, ...switches } = given.values;
+  return { switches: switches as Switches, indexes: indexes as readonly IndexDefinition[] | undefined };
 }
 
 /** Fields that the server keeps under these options, in their order. */
@@ -60,4 +103,9 @@ export function keptNames({ timestamps, authors, paranoid }: CollectionOptions):
     ...(authors ? ['createdById', 'createdBy', 'updatedById', 'updatedBy'] : []),
     ...(paranoid ? ['deletedAt', 'deletedWith'] : []),
   ];
+}
+
+/** Those of them that an index, or a sort field for its scope, may name. */
+export function keptColumns(options: CollectionOptions): string[] {
+  return keptNames(options).filter((name) => !['createdBy', 'updatedBy', 'deletedWith'].includes(name));
 }

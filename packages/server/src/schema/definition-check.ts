@@ -6,15 +6,20 @@ import type {
   IndexDefinition,
 } from '../protocol/definition.ts';
 import { isObject } from '../protocol/json-text.ts';
-import { checkOptionChange, checkOptions, keptNames } from './collection-options-check.ts';
-import { type Details, note, wellFormed } from './definition-details.ts';
+import {
+  checkOptionChange,
+  checkOptions,
+  isFlatOption,
+  keptColumns,
+  keptNames,
+  readOptions,
+  type Switches,
+} from './collection-options-check.ts';
+import { type Details, descriptionProblem, note, type Raw, titleProblem } from './definition-details.ts';
 import { readField } from './field-definition-check.ts';
-import { optionChecks } from './field-type.ts';
 import { typeOf } from './field-types.ts';
 import { collectionNameProblem } from './names.ts';
 import type { Collection } from './registry.ts';
-
-const { text } = optionChecks;
 
 /**
  * Checks a collection's definition whole and completes it: the primary key is there, options have their defaults.
@@ -29,13 +34,12 @@ export function checkCollection(
   if (!isObject(input)) throw invalidDefinition({ body: 'Give a collection: {"name", "title", "fields", "options"}.' });
   const details: Details = {};
   if (!there) note(details, 'name', collectionNameProblem(input['name']));
-  for (const key of ['title', 'description'])
-    if (input[key] != null) note(details, key, text(input[key]) ?? wellFormed(input[key]));
+  checkWords(input, details);
   for (const key of Object.keys(input)) {
-    if (!['name', 'title', 'description', 'fields', 'options'].includes(key))
+    if (!['name', 'title', 'description', 'fields', 'options'].includes(key) && !isFlatOption(key))
       note(details, key, 'There is no such property.');
   }
-  const options = checkOptions(input['options'], details);
+  const options = checkOptions(readOptions(input, details), there, details);
   const fields = checkFields(input['fields'] ?? [], details);
   const own = withPrimaryKey(fields, details);
   checkTogether(own, options, maximumFields, there, details);
@@ -47,6 +51,12 @@ export function checkCollection(
     fields: own,
     options,
   };
+}
+
+function checkWords(input: Raw, details: Details): void {
+  const { title, description } = input;
+  if (title != null) note(details, 'title', titleProblem(title));
+  if (description != null) note(details, 'description', descriptionProblem(description));
 }
 
 /** A checked definition with the names of the options that it gives. */
@@ -73,9 +83,10 @@ export function checkCollections(
     try {
       const there = isObject(each) && typeof each['name'] === 'string' ? present(each['name']) : null;
       const definition = checkCollection(each, maximumFields, there);
-      const { options } = each as { options?: object | null };
-      return [{ definition, options: new Set(Object.keys(options ?? {})) }];
+      return [{ definition, options: new Set(Object.keys(readOptions(each as Raw, {}).values)) }];
     } catch (error) {
+      if (error instanceof ApiError && error.code === 'BODY_INVALID')
+        throw new ApiError('BODY_INVALID', `[${index}]: ${error.message}`);
       if (!(error instanceof ApiError) || error.code !== 'DEFINITION_INVALID') throw error;
       for (const [path, text] of Object.entries(error.details ?? {})) details[`[${index}].${path}`] = text;
       return [];
@@ -95,29 +106,28 @@ export interface CollectionChange {
   readonly title: string | null | undefined;
   readonly description: string | null | undefined;
   readonly indexes: readonly IndexDefinition[] | undefined;
+  readonly switches: Switches;
 }
 
-/** @throws ApiError `DEFINITION_INVALID` for what does not hold, and for what would need the storage rewritten. */
+/** @throws ApiError `DEFINITION_INVALID` for what does not hold, 400 for an option that contradicts itself. */
 export function checkCollectionChange(input: unknown, collection: Collection): CollectionChange {
   if (!isObject(input))
     throw invalidDefinition({ body: 'Give what is to change: {"title", "description", "options"}.' });
   const details: Details = {};
+  checkWords(input, details);
   for (const [key, value] of Object.entries(input)) {
-    if (key === 'title' || key === 'description') {
-      if (value !== null) note(details, key, text(value) ?? wellFormed(value));
-    } else if (key === 'name' && value === collection.name) continue;
-    else if (key === 'fields')
-      note(details, key, 'Fields are changed by fields:create, fields:update and fields:destroy.');
-    else if (key !== 'options') note(details, key, 'This cannot be changed.');
+    if (['title', 'description', 'options'].includes(key) || isFlatOption(key)) continue;
+    if (key === 'name' && value === collection.name) continue;
+    if (key === 'fields') note(details, key, 'Fields are changed by fields:create, fields:update and fields:destroy.');
+    else note(details, key, 'This cannot be changed.');
   }
-  const options = input['options'] ?? {};
-  if (!isObject(options)) note(details, 'options', 'Give an object such as {"indexes": []}.');
-  else checkOptionChange(options, collection, details);
+  const { switches, indexes } = checkOptionChange(readOptions(input, details), details);
   if (Object.keys(details).length > 0) throw invalidDefinition(details);
   return {
     title: input['title'] as string | null | undefined,
     description: input['description'] as string | null | undefined,
-    indexes: (options as { indexes?: IndexDefinition[] }).indexes,
+    indexes,
+    switches,
   };
 }
 
@@ -169,6 +179,7 @@ function checkTogether(
   details: Details,
 ): void {
   const seen = new Set<string>(keptNames(options));
+  const kept = new Set<string>(keptColumns(options));
   for (const field of fields) {
     if (seen.has(field.name)) note(details, 'fields', `The name "${field.name}" stands twice.`);
     seen.add(field.name);
@@ -179,7 +190,7 @@ function checkTogether(
     const found = fields.find((each) => each.name === scope);
     const fits = found
       ? typeOf(found).sortable && found.type !== 'sort'
-      : isForeignKey(fields, scope) || there?.byName.has(scope);
+      : isForeignKey(fields, scope) || kept.has(scope) || there?.byName.has(scope);
     if (!fits)
       note(
         details,
@@ -193,10 +204,15 @@ function checkTogether(
     const plain = (each: string): boolean => {
       const found = fields.find((field) => field.name === each);
       if (found) return typeOf(found).sortable;
-      return seen.has(each) || isForeignKey(fields, each) || (there?.byName.get(each)?.type.sortable ?? false);
+      return kept.has(each) || isForeignKey(fields, each) || (there?.byName.get(each)?.type.sortable ?? false);
     };
     const bad = index.fields.find((each) => !plain(each));
-    if (bad !== undefined) note(details, 'options.indexes', `"${bad.slice(0, 60)}" is no field that can be indexed.`);
+    if (bad !== undefined)
+      note(
+        details,
+        'options.indexes',
+        `"${bad.slice(0, 60)}" cannot be indexed: name a field of the collection whose type can have an index.`,
+      );
   }
 }
 

@@ -1,17 +1,58 @@
 /** What a definition is refused for, gathered under the paths of its properties. */
 import { isWellFormedJson, jsonDepth } from '../base/well-formed.ts';
+import { JsonNumber } from '../protocol/exact-json.ts';
 import { limits } from '../protocol/limits.ts';
 
 export type Raw = Readonly<Record<string, unknown>>;
 export type Details = Record<string, string>;
 
-/** Notes a problem under its path; the first one of a path stays. */
+/** Notes a problem under its path, which may hold a name of any length; the first one of a path stays. */
 export function note(details: Details, key: string, problem: string | null): void {
-  if (problem !== null) details[key] ??= problem;
+  if (problem !== null) details[key.slice(0, 200)] ??= problem;
 }
 
 /** What is wrong with a value that is to be stored as JSON or text; null: nothing. */
 export function wellFormed(value: unknown): string | null {
   if (jsonDepth(value, limits.jsonDepth + 1) > limits.jsonDepth) return `Nest at most ${limits.jsonDepth} deep.`;
-  return isWellFormedJson(value) ? null : 'The text holds U+0000 or half a surrogate pair.';
+  if (isWellFormedJson(value)) return null;
+  return value instanceof JsonNumber || typeof value === 'object'
+    ? 'Give JSON without U+0000, half surrogate pairs, and numbers beyond 1.8e308 in size.'
+    : 'The text holds U+0000 or half a surrogate pair.';
+}
+
+/** The problem of a text with more than `maximum` code points; null for any other value. */
+export function lengthProblem(value: unknown, maximum: number): string | null {
+  if (typeof value !== 'string' || value.length <= maximum) return null;
+  // A code point takes one or two units, so a long text need not be counted.
+  const tooLong = value.length > 2 * maximum || [...value].length > maximum;
+  return tooLong ? `At most ${maximum} characters are allowed.` : null;
+}
+
+/** The problem of a JSON value whose text is too long to stand in a definition. The value is known to be well formed. */
+export function jsonSizeProblem(value: unknown): string | null {
+  if (value === null || (typeof value !== 'object' && typeof value !== 'string')) return null;
+  const size = JSON.stringify(value).length;
+  return size > limits.definitionJsonLength
+    ? `At most ${limits.definitionJsonLength} characters of JSON are allowed.`
+    : null;
+}
+
+/** Checks a title: text of limited length. */
+export const titleProblem = wordsProblem(limits.titleLength);
+/** Checks a description: text of limited length. */
+export const descriptionProblem = wordsProblem(limits.descriptionLength);
+
+function wordsProblem(maximum: number): (value: unknown) => string | null {
+  return (value) => {
+    if (typeof value !== 'string') return 'Give text.';
+    return lengthProblem(value, maximum) ?? wellFormed(value);
+  };
+}
+
+/** Problems of the texts by which a record of the server's own describes itself: a name for people, and a description. */
+export function describingProblems(row: Raw, nameForPeople: string): Details {
+  const details: Details = {};
+  note(details, nameForPeople, lengthProblem(row[nameForPeople], limits.titleLength));
+  note(details, 'description', lengthProblem(row['description'], limits.descriptionLength));
+  return details;
 }

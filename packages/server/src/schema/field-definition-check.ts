@@ -1,21 +1,30 @@
 import { invalidDefinition } from '../protocol/api-error.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
 import { isObject } from '../protocol/json-text.ts';
-import { type Details, note, type Raw, wellFormed } from './definition-details.ts';
+import { refuseContradiction } from './collection-options-check.ts';
+import {
+  type Details,
+  descriptionProblem,
+  jsonSizeProblem,
+  note,
+  type Raw,
+  titleProblem,
+  wellFormed,
+} from './definition-details.ts';
 import { type FieldType, optionChecks } from './field-type.ts';
 import { fieldTypes, typeOf } from './field-types.ts';
-import { collectionNameProblem, fieldNameProblem } from './names.ts';
+import { fieldNameProblem } from './names.ts';
+import { compareNumbers } from './number-text.ts';
+import { relationChecks, withoutHarmless } from './relation-definition-check.ts';
 import { problemOfValue } from './value-schema.ts';
 
 type Check = (value: unknown, definition: FieldDefinition) => string | null;
 
 const { text, truth } = optionChecks;
-const name: Check = (value) => (typeof value === 'string' && value !== '' ? null : 'Give a name.');
 const commonOptions: Readonly<Record<string, Check>> = {
-  name,
   type: text,
-  title: text,
-  description: text,
+  title: titleProblem,
+  description: descriptionProblem,
   uiSchema: plainObject,
 };
 const columnOptions: Readonly<Record<string, Check>> = {
@@ -27,21 +36,14 @@ const columnOptions: Readonly<Record<string, Check>> = {
   primaryKey: truth,
   autoIncrement: truth,
 };
-const onDelete: Check = (value) =>
-  value === 'setNull' || value === 'cascade' || value === 'restrict' ? null : 'Give setNull, cascade or restrict.';
-const relationOptions: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
-  belongsTo: { target: name, foreignKey: fieldNameProblem, targetKey: name, onDelete, required: truth, index: truth },
-  hasMany: { target: name, foreignKey: fieldNameProblem, sourceKey: name, onDelete },
-  hasOne: { target: name, foreignKey: fieldNameProblem, sourceKey: name, onDelete },
-  belongsToMany: {
-    target: name,
-    through: collectionNameProblem,
-    foreignKey: fieldNameProblem,
-    otherKey: fieldNameProblem,
-    sourceKey: name,
-    targetKey: name,
-  },
-};
+
+/** Properties that hold any JSON. */
+const freeForm: ReadonlySet<string> = new Set(['uiSchema', 'defaultValue']);
+
+/** The properties that a field of a type takes beside its name and its type, each with the check of its value. */
+export function propertyChecks(type: FieldType): Readonly<Record<string, Check>> {
+  return { ...commonOptions, ...(type.relation ? relationChecks[type.name] : { ...columnOptions, ...type.options }) };
+}
 
 /**
  * Checks one field's definition, options nested or flat.
@@ -62,7 +64,9 @@ export function readField(raw: unknown, at: string, details: Details): FieldDefi
     note(details, at === '' ? 'body' : at.slice(0, -1), 'Give a field: {"name", "type", …}.');
     return null;
   }
-  const input = flattened(raw);
+  const input = Object.fromEntries(
+    Object.entries(flattened(raw)).filter(([key, value]) => value !== null || key === 'defaultValue'),
+  );
   const nameProblem = fieldNameProblem(input['name']);
   note(details, `${at}name`, nameProblem);
   const base = typeof input['type'] === 'string' ? fieldTypes.get(input['type']) : undefined;
@@ -73,31 +77,39 @@ export function readField(raw: unknown, at: string, details: Details): FieldDefi
   const definition = input as unknown as FieldDefinition;
   checkProperties(input, base, at, details);
   if (!base.relation) checkColumn(definition, typeOf(definition), at, details);
-  return nameProblem ? null : definition;
+  if (nameProblem) return null;
+  return base.relation ? (withoutHarmless(input) as unknown as FieldDefinition) : definition;
 }
 
-function flattened(raw: Raw): Raw {
+/**
+ * The properties of a field, those in `options` next to the others.
+ *
+ * @throws ApiError 400 for a property that is given twice with different values.
+ */
+export function flattened(raw: Raw): Raw {
   const { options, ...rest } = raw;
-  const all = isObject(options) ? { ...options, ...rest } : raw;
-  return Object.fromEntries(Object.entries(all).filter(([key, value]) => value !== null || key === 'defaultValue'));
+  if (!isObject(options)) return raw;
+  refuseContradiction(rest, options);
+  return { ...options, ...rest };
 }
 
 function checkProperties(input: Raw, type: FieldType, at: string, details: Details): void {
-  const allowed: Readonly<Record<string, Check>> = {
-    ...commonOptions,
-    ...(type.relation ? relationOptions[type.name] : { ...columnOptions, ...type.options }),
-  };
+  const allowed = propertyChecks(type);
   for (const [key, value] of Object.entries(input)) {
     if (key === 'name' || key === 'type') continue;
     const check = Object.hasOwn(allowed, key) ? allowed[key] : undefined;
     const problem = check
       ? check(value, input as unknown as FieldDefinition)
-      : `A ${type.name} field has no such property.`;
-    note(details, `${at}${key}`, problem ?? wellFormed(value));
+      : `${article(type.name)} ${type.name} field has no property "${key.slice(0, 60)}".`;
+    note(details, `${at}${key}`, problem ?? wellFormed(value) ?? (freeForm.has(key) ? jsonSizeProblem(value) : null));
   }
   if (type.relation && input['target'] === undefined) note(details, `${at}target`, 'Name the target collection.');
   if (type.name === 'select' && input['enum'] === undefined) note(details, `${at}enum`, 'List the choices.');
   if (type.secret && input['defaultValue'] != null) note(details, `${at}defaultValue`, 'A password has no default.');
+}
+
+function article(word: string): string {
+  return /^[aeiou]/.test(word) && word !== 'uid' ? 'An' : 'A';
 }
 
 function checkColumn(definition: FieldDefinition, type: FieldType, at: string, details: Details): void {
@@ -110,14 +122,10 @@ function checkColumn(definition: FieldDefinition, type: FieldType, at: string, d
   }
   if ((unique || index) && !type.sortable)
     note(details, `${at}${unique ? 'unique' : 'index'}`, `A ${type.name} field takes no index.`);
-  if (typeof min === 'number' && typeof max === 'number' && min > max)
-    note(details, `${at}min`, 'min is greater than max.');
-  if (defaultValue === undefined || Object.keys(details).some((key) => key.startsWith(at))) return;
-  if (defaultValue === null) {
-    if (definition.required || definition.allowNull === false)
-      note(details, `${at}defaultValue`, 'This field may not be null.');
-    return;
-  }
+  if (min != null && max != null && compareNumbers(min, max) > 0) note(details, `${at}min`, 'min is greater than max.');
+  // Null means that there is no default, also where the field itself may not be null.
+  if (defaultValue === undefined || defaultValue === null) return;
+  if (Object.keys(details).some((key) => key.startsWith(at))) return;
   note(details, `${at}defaultValue`, problemOfValue(type, definition, defaultValue));
 }
 

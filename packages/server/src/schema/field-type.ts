@@ -1,4 +1,5 @@
 import type { FieldDefinition } from '../protocol/definition.ts';
+import { JsonNumber } from '../protocol/exact-json.ts';
 import type { OperatorFamily } from '../protocol/operators.ts';
 
 /** How a value lies in the database; each dialect says what that means in its columns. */
@@ -33,6 +34,13 @@ export interface FieldType {
   read(value: unknown, definition: FieldDefinition): unknown;
   /** A filter value in canonical form, or {@link misfit}. `isText`: bracket text, where "5" may mean 5. */
   readOperand(value: unknown, isText: boolean): unknown;
+  /** The value for a JSON number that a JavaScript number does not hold, or null where the type cannot hold it; absent: no such type can. */
+  readExact?(number: JsonNumber): unknown;
+}
+
+/** A value of a request as its type reads it; numbers that the type cannot hold stay as they are, and no check admits them. */
+export function exactValue(type: FieldType, value: unknown): unknown {
+  return value instanceof JsonNumber ? (type.readExact?.(value) ?? value) : value;
 }
 
 /** Digits after the point of a decimal storage; null for any other. */
@@ -70,6 +78,13 @@ export function fieldType(
   };
 }
 
+const plainForm = /^-?\d{1,40}(?:\.\d{1,40})?$/;
+
+/** A bound for the comparison by digits: text where a JavaScript number does not hold it. */
+export function exactBound(bound: unknown): unknown {
+  return bound instanceof JsonNumber ? bound.text : bound;
+}
+
 export const optionChecks = {
   wholeNumber:
     (least: number, most: number) =>
@@ -77,7 +92,23 @@ export const optionChecks = {
       Number.isInteger(value) && (value as number) >= least && (value as number) <= most
         ? null
         : `Give a whole number from ${least} to ${most}.`,
-  number: (value: unknown): string | null => (Number.isFinite(value) ? null : 'Give a number.'),
+  /** A bound that is compared as 64-bit floating point. */
+  number: (value: unknown): string | null => {
+    if (Number.isFinite(value) || (value instanceof JsonNumber && value.double !== null)) return null;
+    return value instanceof JsonNumber
+      ? 'Give a number that 64-bit floating point holds exactly; this one has too many digits, is too large or too small.'
+      : 'Give a number.';
+  },
+  /** A bound that is compared by its digits. */
+  exactNumber: (value: unknown): string | null => {
+    if (Number.isFinite(value) || (value instanceof JsonNumber && plainForm.test(value.text))) return null;
+    return value instanceof JsonNumber
+      ? 'Give a number with at most 40 digits before the point and 40 after it.'
+      : 'Give a number.';
+  },
   truth: (value: unknown): string | null => (typeof value === 'boolean' ? null : 'Give true or false.'),
+  /** Of whole numbers. */
+  noScale: (value: unknown): string | null =>
+    value === 0 ? null : 'A whole number has no digits after the point; give 0.',
   text: (value: unknown): string | null => (typeof value === 'string' ? null : 'Give text.'),
 };

@@ -59,7 +59,13 @@ function grammarProblem(name: unknown): string | null {
   return 'A name starts with a letter, goes on with letters, digits and _, and is at most 60 characters long.';
 }
 
-/** The name of a table or column: derived, so that `Note` and `note` differ also where the engine folds case. */
+/** The name of a column: derived, so that `Note` and `note` differ also where the engine folds case. */
 export function physicalName(name: string, id: number): string {
   return `${name.slice(0, 45).toLowerCase()}_${id}`;
+}
+
+/** The name of a collection's table. SQLite reserves table names that begin with `sqlite_`, so those get a prefix. */
+export function tableName(name: string, id: number): string {
+  const derived = physicalName(name, id);
+  return derived.startsWith('sqlite_') ? `c_${derived}` : derived;
 }

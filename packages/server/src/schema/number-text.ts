@@ -1,3 +1,5 @@
+import { compareDecimals } from '../protocol/exact-json.ts';
+
 /** Digits of a number or its text: all from the first that counts, and those after the point. */
 export function digitsOf(value: number | string): { readonly all: number; readonly fraction: number } {
   const [mantissa = '', exponent = '0'] = String(value).replace('-', '').toLowerCase().split('e');
@@ -8,15 +10,12 @@ export function digitsOf(value: number | string): { readonly all: number; readon
 }
 
 /**
- * Compares a number, or the text of one with more digits than a number holds, with a bound.
+ * Compares a number, or the text of one with more digits than a number holds, with a bound. A number means its shortest
+ * decimal text.
  *
- * @returns negative, zero or positive; exact where both are whole.
+ * @returns negative, zero or positive; NaN for text that is no number.
  */
-export function compareNumbers(value: unknown, bound: number): number {
-  const text = String(value);
-  if (/^-?\d+$/.test(text) && Number.isSafeInteger(bound)) {
-    const difference = BigInt(text) - BigInt(bound);
-    return difference < 0n ? -1 : Number(difference > 0n);
-  }
-  return Number(text) - bound;
+export function compareNumbers(value: unknown, bound: number | string): number {
+  if (typeof value === 'number' && typeof bound === 'number') return value - bound;
+  return compareDecimals(String(value), String(bound));
 }

@@ -1,4 +1,5 @@
 import type { FieldDefinition, IndexDefinition } from '../protocol/definition.ts';
+import { limits } from '../protocol/limits.ts';
 import { mailCollections, mailRelations } from './mail-collections.ts';
 
 /** A collection that every application is born with. Its names are its tables' names. */
@@ -42,7 +43,7 @@ export const systemCollections: readonly SystemCollection[] = [
     fields: [
       key('name'),
       { name: 'title', type: 'string', maxLength: 255 },
-      { name: 'description', type: 'text' },
+      { name: 'description', type: 'text', maxLength: limits.descriptionLength },
       { name: 'allowConfigure', type: 'boolean', defaultValue: false, allowNull: false },
       { name: 'default', type: 'boolean', defaultValue: false, allowNull: false },
       { name: 'builtIn', type: 'boolean', defaultValue: false, allowNull: false },
@@ -108,6 +109,8 @@ export const systemCollections: readonly SystemCollection[] = [
       },
       { name: 'tokenHash', type: 'string', unique: true, hidden: true },
       { name: 'successorId', type: 'integer', hidden: true },
+      { name: 'inactiveReason', type: 'string', maxLength: 60 },
+      { name: 'bound', type: 'boolean', hidden: true },
     ],
   },
   {
@@ -186,7 +189,7 @@ export const systemCollections: readonly SystemCollection[] = [
     fields: [
       key('name'),
       { name: 'displayName', type: 'string', maxLength: 255 },
-      { name: 'description', type: 'text' },
+      { name: 'description', type: 'text', maxLength: limits.descriptionLength },
       { name: 'options', type: 'json', defaultValue: {}, allowNull: false },
       { name: 'status', type: 'string', maxLength: 20, defaultValue: 'starting', allowNull: false },
       { name: 'store', type: 'uid', unique: true, hidden: true },

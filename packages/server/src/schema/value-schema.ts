@@ -2,8 +2,10 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import { RE2JS } from 're2js';
 import { isWellFormedJson, isWellFormedText, jsonDepth } from '../base/well-formed.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
+import { JsonNumber } from '../protocol/exact-json.ts';
 import { limits } from '../protocol/limits.ts';
-import type { FieldType, JsonSchema } from './field-type.ts';
+import { exactValue, type FieldType, type JsonSchema } from './field-type.ts';
+import { maxGivenKey } from './number-ranges.ts';
 import { compareNumbers, digitsOf } from './number-text.ts';
 import type { Collection, Field } from './registry.ts';
 import { canonicalBigInt } from './types/big-int.ts';
@@ -29,7 +31,13 @@ const linearRegExp = Object.assign(
 );
 
 /** `verbose` puts the rule that was broken into the error, for its message. */
-const ajv = new Ajv2020({ allErrors: true, strict: false, verbose: true, code: { regExp: linearRegExp as never } });
+const ajv = new Ajv2020({
+  allErrors: true,
+  strict: false,
+  strictNumbers: true,
+  verbose: true,
+  code: { regExp: linearRegExp as never },
+});
 /** Formats by name: whether a text has it, and what to give. */
 const formats: Record<string, TextForm> = {
   ...textFormats,
@@ -67,6 +75,8 @@ const rules: Readonly<Record<string, (rule: any, value: any) => boolean>> = {
     jsonDepth(value, limits.jsonDepth + 1) <= limits.jsonDepth && isWellFormedJson(value),
   bigInt: (_: unknown, value: unknown) => canonicalBigInt(value) !== null,
   decimal: ({ precision, scale }: Digits, value: unknown) => canonicalDecimal(value, precision!, scale!) !== null,
+  givenKey: (greatest: string, value: unknown) => compareNumbers(value, greatest) <= 0,
+  given: (size: number, value: unknown) => compareNumbers(value, size) <= 0 && compareNumbers(value, -size) >= 0,
   least: (least: number, value: unknown) => compareNumbers(value, least) >= 0,
   greatest: (greatest: number, value: unknown) => compareNumbers(value, greatest) <= 0,
   digits: ({ precision, scale }: Digits, value: number | string) => {
@@ -112,6 +122,7 @@ export function mustBeGiven(field: Field): boolean {
 
 function fieldSchema(field: Field): JsonSchema {
   const schema = field.type.jsonSchema(field.definition);
+  if (field.autoIncrement) return { ...schema, givenKey: String(maxGivenKey(field.type.storage)) };
   if (isNullable(field)) return { anyOf: [{ type: 'null' }, schema] };
   return field.type.storage === 'json' ? { ...schema, not: { type: 'null' } } : schema;
 }
@@ -123,7 +134,7 @@ export function isNullable(field: Field): boolean {
 /** The check of one field's values that are not null: what is wrong, or null. */
 export function valueCheck({ type, definition }: Field): (value: unknown) => string | null {
   const check = compileCheck({ type: 'object', properties: { value: type.jsonSchema(definition) } });
-  return (value) => check({ value })?.['value'] ?? null;
+  return (value) => check({ value: exactValue(type, value) })?.['value'] ?? null;
 }
 
 /** What is wrong with one value for a field of this type, or null: for default values. */
@@ -161,18 +172,21 @@ const messages: Readonly<Record<string, (params: Record<string, unknown>, rule: 
   pattern: () => 'The text does not match the pattern of this field.',
   format: ({ format }) => formats[String(format)]!.give,
   bigInt: () =>
-    'Give a whole number of 64 bits; one beyond 9007199254740991 in size as text, since JSON numbers are rounded there.',
+    'Give a whole number of 64 bits, as text where your JSON library rounds numbers beyond 9007199254740991 in size.',
   decimal: (_, rule) => {
     const { precision, scale } = rule as Digits;
     return `Give a number with at most ${precision! - scale!} digits before the point and ${scale} after it.`;
   },
+  givenKey: (_, rule) => `The greatest key that a request may give is ${rule}; the server needs the keys beyond.`,
+  given: (_, rule) => `Give a number from -${rule} to ${rule}.`,
   least: (_, rule) => `The least value is ${rule}.`,
   greatest: (_, rule) => `The greatest value is ${rule}.`,
   digits: (_, rule) => digitsMessage(rule as Digits),
   choices: (_, rule) => choicesMessage('one', rule as string[]),
   choicesOf: (_, rule) => choicesMessage('a list of distinct ones', rule as string[]),
   wellFormed: () => 'The text holds U+0000 or half a surrogate pair.',
-  jsonValue: () => `Give JSON nested at most ${limits.jsonDepth} deep, without U+0000 or half surrogate pairs.`,
+  jsonValue: () =>
+    `Give JSON nested at most ${limits.jsonDepth} deep, without U+0000, half surrogate pairs, or numbers beyond 1.8e308 in size.`,
   not: () => 'This field may not be null.',
 };
 function digitsMessage({ precision, scale }: Digits): string {
@@ -196,6 +210,14 @@ const typeNames: Readonly<Record<string, string>> = {
 
 function messageOf(error: ErrorObject): string | null {
   if (error.keyword === 'anyOf' || (error.keyword === 'type' && error.params['type'] === 'null')) return null;
+  if (error.keyword === 'type' && isNumberBeyond(error.data)) return numberMessage;
   if (error.keyword === 'type' && error.data === null) return 'This field may not be null.';
   return messages[error.keyword]?.(error.params, error.schema) ?? 'The value does not fit this field.';
+}
+
+const numberMessage = 'This field cannot hold the number exactly: it has too many digits, is too large or too small.';
+
+/** A number of a request that its type could not take, or one that is no JSON number at all. */
+function isNumberBeyond(value: unknown): boolean {
+  return value instanceof JsonNumber || (typeof value === 'number' && !Number.isFinite(value));
 }

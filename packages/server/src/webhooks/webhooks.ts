@@ -33,6 +33,8 @@ export interface Outbound {
   readonly client: OutboundClient;
   /** By host: a slow one holds up its own messages alone. */
   readonly lanes: Lanes;
+  /** False: no message is sent or queued. */
+  readonly delivers: boolean;
 }
 
 export interface WebhooksParts {
@@ -122,6 +124,7 @@ export class Webhooks {
 
   /** Goes on with what an earlier run left, and listens from now on; the tables must be there. */
   begin(): void {
+    if (!this.#parts.outbound.delivers) return;
     this.#unsubscribe = this.#parts.changes.subscribe(() => {
       if (this.#listening === false) return;
       this.#restlessUntil = performance.now() + restlessMilliseconds;
@@ -166,7 +169,7 @@ export class Webhooks {
 
   /** When the next delivery is due, in milliseconds since the epoch; null: none waits. */
   async nextDue(): Promise<number | null> {
-    if (this.#listening === false) return null;
+    if (this.#listening === false || !this.#parts.outbound.delivers) return null;
     const now = this.#parts.clock.now();
     for (const [id, until] of this.#held) if (until <= now) this.#held.delete(id);
     const next = await nextDelivery(this.#parts.database, [...this.#held.keys()]);
@@ -323,6 +326,8 @@ export class Webhooks {
   /** One try. */
   async #send(webhook: StoredWebhook, messageId: string, body: string): Promise<Sent> {
     const { sealer, outbound, clock } = this.#parts;
+    if (!outbound.delivers)
+      return { status: null, retryAfter: null, error: 'This server sends no webhooks: WEBHOOKS is off.' };
     const secret = webhook.secret === null ? null : sealer.open(webhook.secret);
     if (secret === null)
       return {

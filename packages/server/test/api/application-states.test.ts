@@ -1,6 +1,8 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { sweepKeyHomes } from '../../src/applications/key-homes.ts';
+import { makeToken } from '../../src/base/token.ts';
 import type { Row } from '../../src/database/database.ts';
 import { describeEngines, type Engine } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
@@ -90,6 +92,7 @@ describeEngines('states of applications', (engine) => {
 
   test('one that fails answers 500 with the stage, touches no other, and comes back', async () => {
     const server = await openShop(engine);
+    const entered = (await server.data('POST /api/applications:enter?filterByTk=shop')).token as string;
     await server.running.stop();
     await server.boot();
     const mend = await spoil(server, engine);
@@ -97,7 +100,12 @@ describeEngines('states of applications', (engine) => {
     expect([failed.status, failed.body.code]).toEqual([500, 'APPLICATION_FAILED']);
     expect(failed.body.message).toMatch(/failed at the stage "[a-z ]+"/);
     expect(failed.text).not.toContain(server.store.dataDir);
-    expect((await orders(server, 'nobody')).status).toBe(401);
+    for (const as of ['shopAdmin', entered]) {
+      const reply = await orders(server, as);
+      expect([reply.status, reply.body.code]).toEqual([500, 'APPLICATION_FAILED']);
+      expect((await server.call('GET /api/users:list', { as })).status).toBe(401);
+    }
+    for (const as of ['nobody', makeToken('tbs')]) expect((await orders(server, as)).status).toBe(401);
     expect((await server.call('GET /api/users:list')).status).toBe(200);
     const shown = await server.data('GET /api/applications:get?filterByTk=shop&appends=errorLog');
     expect(shown).toMatchObject({ status: 'failed', errorLog: [{ stage: expect.any(String) }] });
@@ -105,6 +113,16 @@ describeEngines('states of applications', (engine) => {
     await mend();
     expect(await server.data('POST /api/applications:start?filterByTk=shop')).toMatchObject({ status: 'running' });
     expect((await orders(server)).body.meta.count).toBe(2);
+    // What is noted in main of logins goes after them.
+    const noted = async (): Promise<unknown> =>
+      (await query(server, `SELECT count(*) FROM "keyHomes" WHERE application='shop'`)).map(([count]) => Number(count));
+    expect(await noted()).toEqual([2]);
+    const headers = { ...shop, authorization: `Bearer ${entered}` };
+    expect((await fetch(`${server.running.url}/api/auth:signOut`, { method: 'POST', headers })).status).toBe(200);
+    const lease = await server.running.applications.find('shop');
+    await sweepKeyHomes(server.running.applications.main.database, 'shop', lease.application.database);
+    lease.release();
+    expect(await noted()).toEqual([1]);
     await server.stop();
   });
 

@@ -95,10 +95,19 @@ const refusals: readonly Scenario[] = [
     expect: { status: 409, body: { code: 'UNIQUE_CONFLICT' } },
   },
   {
-    name: 'an option that is set at birth is 422 when it differs',
+    name: 'an option that would lose data is 409, and force is no parameter of a set',
     request: apply,
     body: [{ name: 'authors', options: { timestamps: false } }],
-    expect: invalid({ '[0].options.timestamps': expect.any(String) }),
+    expect: {
+      status: 409,
+      body: { code: 'DATA_WOULD_BE_LOST', message: expect.stringContaining('collections:update with force=true') },
+    },
+  },
+  {
+    name: 'contradicting options are 400 with their place',
+    request: apply,
+    body: [authors, { name: 'books', paranoid: true, options: { paranoid: false } }],
+    expect: { status: 400, body: { code: 'BODY_INVALID', message: expect.stringContaining('[1]: "paranoid"') } },
   },
   {
     name: 'the target of a relation does not change',

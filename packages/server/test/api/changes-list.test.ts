@@ -72,6 +72,27 @@ const refusals: readonly Scenario[] = [
   },
   { name: 'another member', request: publish, body: { name: 'campaign.sent', tk: 1 }, expect: { status: 422 } },
   { name: 'no object', request: publish, body: ['campaign.sent'], expect: { status: 400 } },
+  ...['nowhere', '*', 'postsTags', '__proto__'].map(
+    (resource): Scenario => ({
+      name: `events of ${resource}, which is no resource`,
+      request: list(`?resource=${resource}`),
+      expect: { status: 404, body: { code: 'COLLECTION_UNKNOWN' } },
+    }),
+  ),
+  ...['nowhere', 'secrets'].map(
+    (resource): Scenario => ({
+      name: `events of ${resource}, without a grant on it`,
+      request: list(`?resource=${resource}`),
+      as: 'guest',
+      expect: { status: 403, body: { code: 'NO_PERMISSION' } },
+    }),
+  ),
+  {
+    name: 'a stream of events of no resource',
+    request: 'GET /api/realtime?resource=nowhere',
+    headers: { accept: 'text/event-stream' },
+    expect: { status: 404, body: { code: 'COLLECTION_UNKNOWN' } },
+  },
   {
     name: 'a permission on a word that nobody may publish',
     request: 'POST /api/permissions:create',
@@ -106,6 +127,8 @@ describeEngines('changes:list and changes:publish', (engine) => {
       filter: { open: true },
       exceptFields: ['secret'],
     });
+    // The web inbox listens before the first campaign, and before a permission names the word.
+    expect((await server.call(list('?resource=campaign'))).status).toBe(200);
     await permit({ role: 'clerk', resource: 'campaign', actions: ['publish', 'get'] });
     for (const role of ['clerk', 'guest']) await server.key(role);
   });
@@ -240,6 +263,14 @@ describeEngines('changes:list and changes:publish', (engine) => {
       body: { role: 'guest', resource: 'campaign', actions: ['get'] },
     });
     expect((await settled(`?since=${since}&resource=campaign`, 'guest', 1)).data).toHaveLength(1);
+  });
+
+  test('an administrator listens to words that no permission names', async () => {
+    const since = await end();
+    expect((await server.call(list('?resource=shipment'))).status).toBe(404);
+    await server.data('POST /api/changes:publish', { body: { name: 'shipment.sent', payload: 1 } });
+    expect((await settled(`?since=${since}&resource=shipment`, 'admin', 1)).data).toHaveLength(1);
+    expect((await server.call(list('?resource=shipment'), { as: 'clerk' })).status).toBe(403);
   });
 
   test('no secret enters the log', async () => {

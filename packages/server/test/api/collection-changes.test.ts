@@ -46,16 +46,22 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 422, body: { details: { 'options.indexes': said } } },
   },
   {
-    name: 'an option that needs a rewrite is 422',
+    name: 'an option that does not exist is 422',
     request: 'POST /api/collections:update?filterByTk=books',
-    body: { options: { timestamps: true } },
-    expect: { status: 422, body: { details: { 'options.timestamps': said } } },
+    body: { options: { fast: true } },
+    expect: { status: 422, body: { details: { 'options.fast': said } } },
   },
   {
-    name: 'an unchanged option is not',
+    name: 'an unchanged option is accepted, also flat',
     request: 'POST /api/collections:update?filterByTk=books',
-    body: { options: { timestamps: false, indexes: [] } },
+    body: { timestamps: false, options: { timestamps: false, indexes: [] } },
     expect: { status: 200, events: ['collections.updated'] },
+  },
+  {
+    name: 'one that is given twice with different values is 400',
+    request: 'POST /api/collections:update?filterByTk=books',
+    body: { paranoid: true, options: { paranoid: false } },
+    expect: { status: 400, body: { code: 'BODY_INVALID' } },
   },
   {
     name: 'fields do not change that way',

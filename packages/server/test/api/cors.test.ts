@@ -32,7 +32,7 @@ test('a listed page may ask, and call with its token', async () => {
       /ETag.*Retry-After, RateLimit, RateLimit-Policy, X-Request-Id/,
     ),
   });
-  expect(reply.headers.get('vary')).toBe('Authorization, X-App, X-Role, Origin');
+  expect(reply.headers.get('vary')).toBe('Authorization, X-App, X-Role, Origin, Accept-Encoding');
 });
 
 test('it reads refusals, 304, streams and health too, in their own shape', async () => {
@@ -81,6 +81,6 @@ test('it is off by default', async () => {
   expect([asked.status, corsOf(asked)]).toEqual([404, {}]);
   const reply = await closed.call('GET /api/users:list', { headers: page });
   expect(corsOf(reply)).toEqual({});
-  expect(reply.headers.get('vary')).toBe('Authorization, X-App, X-Role');
+  expect(reply.headers.get('vary')).toBe('Authorization, X-App, X-Role, Accept-Encoding');
   await closed.stop();
 });

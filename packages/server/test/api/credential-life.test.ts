@@ -24,6 +24,74 @@ describeEngines('the life of credentials', (engine) => {
     });
   });
 
+  test('a key made by somebody who is no administrator holds only while its maker holds the role', async () => {
+    const as = 'keeper';
+    for (const role of ['kept', 'other']) await server.data('POST /api/roles:create', { body: { name: role } });
+    await server.data('POST /api/permissions:create', { body: { role: 'kept', resource: 'posts', actions: ['list'] } });
+    const body = { email: 'keeper@example.com', password: 'correct horse', roles: ['kept', 'other'] };
+    const { id } = await server.data('POST /api/users:create', { body });
+    server.tokens.set(as, await server.signIn(body.email, body.password));
+    const keyBody = { role: { name: 'kept' }, expiresIn: 'never' };
+    const { token, ...made } = await server.data('POST /api/apiKeys:create', { as, body: keyBody });
+    expect(made).not.toHaveProperty('bound');
+    const list = (): ReturnType<TestServer['call']> => server.call('GET /api/posts:list', { as: token });
+    const reason = async (key = made.id): Promise<unknown> =>
+      (await server.data(`GET /api/apiKeys:get?filterByTk=${key}`)).inactiveReason;
+    const change = (to: object): Promise<unknown> =>
+      server.data(`POST /api/users:update?filterByTk=${id}`, { body: to });
+    expect([(await list()).status, await reason()]).toEqual([200, null]);
+    // A successor depends on the maker as well, whoever rotates.
+    const next = await server.data(`POST /api/apiKeys:rotate?filterByTk=${made.id}`, { body: { overlap: '1d' } });
+    // A key that an administrator made of the same role does not.
+    const stays = await server.key('kept');
+
+    await change({ roles: ['other'] });
+    const dead = await list();
+    expect([dead.status, dead.body]).toMatchObject([
+      401,
+      { ...unauthorized, code: 'TOKEN_INVALID', message: expect.stringContaining('no longer holds its role') },
+    ]);
+    expect([await reason(), await reason(next.id)]).toEqual(['roleLost', 'roleLost']);
+    expect((await server.call('GET /api/posts:list', { as: next.token })).status).toBe(401);
+    expect((await server.call('GET /api/posts:list', { as: stays })).status).toBe(200);
+    const found = await server.data('GET /api/apiKeys:list?filter={"inactiveReason":"roleLost"}&fields=id');
+    expect(found).toEqual([{ id: made.id }, { id: next.id }]);
+
+    await change({ roles: ['kept'] });
+    expect([(await list()).status, await reason()]).toEqual([200, null]);
+    await change({ status: 'suspended' });
+    expect([(await list()).status, await reason()]).toEqual([401, 'makerSuspended']);
+    await change({ status: 'active', roles: ['admin'] });
+    expect([(await list()).status, await reason()]).toEqual([200, null]);
+    await change({ roles: ['other'] });
+    expect((await list()).status).toBe(401); // It depends on the role for good.
+    await change({ roles: ['kept'] });
+    expect((await list()).status).toBe(200);
+    expect((await server.call('GET /api/posts:list', { as: stays })).status).toBe(200);
+    await server.play({
+      name: 'who lists keys may filter by it, and nobody writes it',
+      request: `POST /api/apiKeys:update?filterByTk=${made.id}`,
+      body: { inactiveReason: 'roleLost' },
+      expect: { status: 422 },
+    });
+    await server.data(`POST /api/users:destroy?filterByTk=${id}`);
+    expect((await list()).status).toBe(401);
+  });
+
+  test('a key that an administrator made works on when its maker is administrator no more', async () => {
+    const body = { email: 'boss@example.com', password: 'correct horse', roles: ['admin', 'viewer'] };
+    const { id } = await server.data('POST /api/users:create', { body });
+    server.tokens.set('boss', await server.signIn(body.email, body.password));
+    const headers = { 'x-role': 'viewer' };
+    const one = await server.data('POST /api/apiKeys:create', { as: 'boss', body: { role: 'editor' } });
+    const two = await server.data('POST /api/apiKeys:create', { as: 'boss', body: { role: 'viewer' }, headers });
+    await server.data(`POST /api/users:update?filterByTk=${id}`, { body: { roles: [] } });
+    for (const { token } of [one, two])
+      expect((await server.call('GET /api/posts:list', { as: token })).status).toBe(200);
+    await server.data(`POST /api/users:update?filterByTk=${id}`, { body: { status: 'suspended' } });
+    expect((await server.call('GET /api/posts:list', { as: one.token })).status).toBe(401);
+  });
+
   test('a permission taken away is gone at the next request', async () => {
     await server.data('POST /api/roles:create', { body: { name: 'brief' } });
     const { id } = await server.data('POST /api/permissions:create', {

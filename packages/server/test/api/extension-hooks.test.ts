@@ -49,6 +49,29 @@ describeEngines('hooks of extensions', (engine) => {
     await toldOf('orders.created', 'orders.updated', 'lines.created');
   });
 
+  test('a hook that leaves values alone rounds and reorders nothing', async () => {
+    for (const [name, type] of Object.entries({ meta: 'json', price: 'decimal' }))
+      await server.data('POST /api/fields:create', { body: { collectionName: 'orders', name, type } });
+    asked.length = 0;
+    happened.length = 0;
+    const meta = '{"b":[9007199254740993],"10":1,"2":{"z":1,"1":2}}';
+    const body = `{"note":" wide ","price":9007199254740993,"meta":${meta},"lines":[{"note":"one"}]}`;
+    const { text } = await server.call('POST /api/orders:create', { body });
+    expect(text).toContain('"note":"wide"');
+    expect(text).toContain('"price":"9007199254740993.00"');
+    expect(text).toContain(`"meta":${meta}`);
+    const [, , , values] = asked.find(([collection]) => collection === 'orders')!;
+    expect(values).toEqual({ note: 'wide', price: 9007199254740992, meta: JSON.parse(meta) });
+    await server.play({
+      name: 'a number that nothing holds',
+      request: 'POST /api/orders:create',
+      body: '{"note":" wide ","meta":[1e999]}',
+      expect: { status: 422, body: { details: { meta: expect.any(String) } } },
+    });
+    await server.data('POST /api/changes:publish', { body: `{"name":"sale.opened","payload":${meta}}` });
+    await expect.poll(() => happened.at(-1)?.payload).toEqual(JSON.parse(meta));
+  });
+
   test('going back to what a hook refuses is refused, and else told of', async () => {
     await server.data('POST /api/collections:create', {
       body: { name: 'kept', fields: [{ name: 'note', type: 'string' }], options: { logging: true } },

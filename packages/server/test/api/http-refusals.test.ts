@@ -88,6 +88,10 @@ describe('refusals of HTTP', () => {
       status: 200,
       body: { data: { status: 'ok', uptime: expect.any(Number) } },
     });
+    for (const path of ['/api/health', '/live', '/ready']) {
+      const { headers } = await fetch(server.running.url + path, { headers: { 'x-request-id': 'mine-2' } });
+      expect([headers.get('x-request-id'), headers.get('x-api-version')]).toEqual(['mine-2', '1']);
+    }
   });
 
   test('callers without a credential are limited, with Retry-After', async () => {

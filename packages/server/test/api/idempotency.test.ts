@@ -261,6 +261,7 @@ describeEngines('Idempotency-Key', (engine) => {
     const key = fresh();
     await create(key, { n: 14 });
     clock.advance(day - hour);
+    await server.running.stop();
     await server.boot();
     server.tokens.set('kept', (await server.key('admin')) as string);
     const [mine] = [fresh()];

@@ -242,7 +242,7 @@ describeEngines('mail accounts', (engine) => {
   test('however many accounts are made anew, one connection of PostgreSQL keeps others from them', async () => {
     const { database } = server.running.applications.main;
     const names = Array.from({ length: 12 }, (_, number) => `rethread ${1000 + number}`);
-    const held = `SELECT count(*),count(DISTINCT pid) FROM pg_locks WHERE locktype='advisory' AND classid::bigint=(hashtext(current_schema())::bigint & 4294967295)`;
+    const held = `SELECT count(*),count(DISTINCT pid) FROM pg_locks WHERE locktype='advisory' AND database=(SELECT oid FROM pg_database WHERE datname=current_database()) AND classid::bigint=(hashtext(current_schema())::bigint & 4294967295)`;
     const all = Promise.withResolvers<void>();
     let begun = 0;
     const work = async (): Promise<void> => {

@@ -66,6 +66,10 @@ describeEngines('writing mail', (engine) => {
     expect(fewer.body.data.attachments).toEqual([third.body.data.attachments[1]]);
     expect(await server.data('GET /api/emails?search=hello needles', { as: 'ann' })).toMatchObject([{ id }]);
     expect(await server.data('GET /api/emails?search=nee', { as: 'ann' })).toEqual([]);
+    expect(await server.data('GET /api/emails?fields=folder', { as: 'ann' })).not.toContainEqual({ folder: 'drafts' });
+    expect(await server.data('GET /api/emails?folder=drafts', { as: 'ann' })).toContainEqual(
+      expect.objectContaining({ id }),
+    );
     expect(await server.data('GET /api/emails?search=hel', { as: 'ann' })).toEqual([]);
     expect(await server.data(`GET /api/conversations/${conversationId}`, { as: 'ann' })).toMatchObject({
       subject: 'Needles',
@@ -107,6 +111,14 @@ describeEngines('writing mail', (engine) => {
     const { id } = sent.body.data;
     expect(await get(id)).toMatchObject({ draft: false, folder: 'outbox', bcc: [{ address: 'eve@example.net' }] });
     expect((await server.call(`GET /api/emails/${draft}`, { as: 'ann' })).status).toBe(403);
+    const listed = async (query: string): Promise<boolean> =>
+      (await server.data(`GET /api/emails${query}`, { as: 'ann' })).some((each: { id: number }) => each.id === id);
+    expect(await Promise.all(['', '?unread=false', '?folder=outbox', '?search=ship'].map(listed))).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
     const bytes = await raw(id);
     expect(bytes).toContain('To: cora@example.net\r\n');
     expect(bytes).not.toContain('eve@example.net');

@@ -39,7 +39,17 @@ describeEngines('messages are brought in', (engine) => {
       body: rawMail({ subject: 'Broken turntable', from: 'Cora <cora@example.net>', id: 'a1@example.net' }),
       expect: {
         status: 200,
-        body: { data: { stored: 1, duplicates: 0, unparsable: 0, failed: 0, problems: [] } },
+        body: {
+          data: {
+            stored: 1,
+            duplicates: 0,
+            unparsable: 0,
+            failed: 0,
+            skipped: 0,
+            ids: [expect.any(Number)],
+            problems: [],
+          },
+        },
         events: ['mailboxes.created', 'emails.created', 'conversations.created'],
       },
     },
@@ -49,7 +59,7 @@ describeEngines('messages are brought in', (engine) => {
       as: 'ann',
       headers: eml,
       body: rawMail({ subject: 'Broken turntable', from: 'Cora <cora@example.net>', id: 'a1@example.net' }),
-      expect: { status: 200, body: { data: { stored: 0, duplicates: 1 } } },
+      expect: { status: 200, body: { data: { stored: 0, duplicates: 1, ids: [] } } },
     },
     {
       name: 'its list shows it to the owner of the account',
@@ -152,6 +162,16 @@ describeEngines('messages are brought in', (engine) => {
         expect: { status: 400, body: { code: 'PARAMETER_INVALID' } },
       }),
     ),
+    ...['flags=unread', 'flags=read&flags=draft', 'receivedAt=yesterday', 'receivedAt=2026-02-30T00:00:00'].map(
+      (parameter): Scenario => ({
+        name: `what cannot be known of a message is 400: ${parameter}`,
+        request: `${from(1)}&${parameter}`,
+        as: 'ann',
+        headers: eml,
+        body: rawMail({ subject: 'Lost' }),
+        expect: { status: 400, body: { code: 'PARAMETER_INVALID' } },
+      }),
+    ),
     {
       name: 'elsewhere an upload is 415',
       request: 'POST /api/accounts:create',
@@ -228,6 +248,68 @@ describeEngines('messages are brought in', (engine) => {
       await server.data('GET /api/emails?filter={"messageId":{"$endsWith":"@box.example"}}', { as: 'ann' })
     ).map(({ id }: { id: number }) => id);
     await server.data('POST /api/emails:destroy?force=true', { as: 'ann', body: { ids } });
+  });
+
+  test('flags, labels and folders that mail programs note are kept, and the ids of what was made are told', async () => {
+    const { id } = await server.data('POST /api/accounts:create', {
+      as: 'bob',
+      body: { address: 'notes@example.com' },
+    });
+    await server.data('POST /api/mailboxes:create', { as: 'bob', body: { accountId: id, path: 'Junk', role: 'junk' } });
+    const message = (separator: string, headers: string, name: string): string =>
+      `${separator}\n${headers}\nMessage-ID: <${name}@notes.example>\nSubject: ${name}\n\nx\n\n`;
+    const gmail = 'From 1@xxx Thu Aug 22 12:36:23 +0000 2002';
+    const box = [
+      message(gmail, 'X-Gmail-Labels: Inbox,Unread,Orders', 'new'),
+      message(gmail, 'X-Gmail-Labels: Spam,Opened', 'spam'),
+      message(gmail, 'X-Gmail-Labels: Starred', 'kept'),
+      message('From ', 'X-Mozilla-Status: 0009', 'expunged'),
+      message('From ', 'X-Mozilla-Status: 0003', 'read'),
+      message(gmail, 'Status: RO\nX-Status: D', 'deleted'),
+      `${gmail}\nA: b\n\nFrom here it\nLooks: like a message\n`,
+    ];
+    const report = await upload(server, 'bob', id, box.join(''), 'application/mbox');
+    expect(report).toMatchObject({ stored: 6, skipped: 1, failed: 0 });
+    expect(report.problems).toMatchObject([
+      { message: 7, outcome: 'uncertain', reason: expect.stringContaining('Byte offsets') },
+    ]);
+    const made = await server.data(`GET /api/emails:list?filter={"id":{"$in":[${report.ids}]}}`, { as: 'bob' });
+    const shown = made.map((each: Record<string, unknown>) => [
+      each['subject'],
+      each['folder'],
+      each['read'],
+      each['starred'],
+      each['labels'],
+    ]);
+    expect(shown.toSorted()).toEqual([
+      ['', 'inbox', false, false, []],
+      ['deleted', 'trash', true, false, []],
+      ['kept', 'archive', true, true, []],
+      ['new', 'inbox', false, false, ['Orders']],
+      ['read', 'inbox', true, false, []],
+      ['spam', 'junk', true, false, []],
+    ]);
+    const sent = await upload(
+      server,
+      'bob',
+      id,
+      rawMail({ id: 'f@x', headers: ['X-Status: D', 'X-Gmail-Labels: Trash'] }),
+      'message/rfc822',
+      '&flags=read,starred&receivedAt=2001-01-01T00:00:00Z',
+    );
+    const one = await server.data(`GET /api/emails/${sent.ids[0]}`, { as: 'bob' });
+    expect(one).toMatchObject({
+      folder: 'inbox',
+      labels: [],
+      read: true,
+      starred: true,
+      receivedAt: '2001-01-01T00:00:00.000Z',
+    });
+    await server.data('POST /api/emails:destroy?force=true', {
+      as: 'bob',
+      body: { ids: [...report.ids, ...sent.ids] },
+    });
+    await server.data(`POST /api/accounts:destroy?filterByTk=${id}`, { as: 'bob' });
   });
 
   test('many at once, into mailboxes that are not there yet, wait for each other and not for ever', async () => {

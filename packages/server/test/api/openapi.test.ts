@@ -294,6 +294,7 @@ describeEngines('docs:openapi', (engine) => {
     expect((await paths('nobody')).sort()).toEqual([
       '/api/auth:lostPassword',
       '/api/auth:resetPassword',
+      '/api/auth:resume',
       '/api/auth:setup',
       '/api/auth:signIn',
       '/api/auth:signUp',
@@ -374,6 +375,7 @@ describeEngines('docs:openapi', (engine) => {
     expect(Object.keys(outside.body.paths).sort()).toEqual([
       '/api/auth:lostPassword',
       '/api/auth:resetPassword',
+      '/api/auth:resume',
       '/api/auth:setup',
       '/api/auth:signIn',
       '/api/auth:signUp',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
+import type { Json } from '../support/json.ts';
 import { TestServer } from '../support/scenario.ts';
 
 describeEngines('names of fields in permissions', (engine) => {
@@ -41,6 +42,43 @@ describeEngines('names of fields in permissions', (engine) => {
     await make('fields:destroy', { collectionName: 'cities', name: 'land' });
     expect(await seen()).toEqual([]);
     await make('fields:create', { collectionName: 'cities', name: 'land', type: 'string', defaultValue: 'BY' });
+    expect(await seen()).toEqual([]);
+  });
+
+  test('what a filter names of the user exists, is no secret, and is followed like a field', async () => {
+    const make = (action: string, body: unknown): Promise<Json> => server.data(`POST /api/${action}`, { body });
+    await make('collections:create', { name: 'notes', fields: [{ name: 'team', type: 'string' }] });
+    await make('notes:create', [{ team: 'red' }, { team: 'blue' }]);
+    await make('fields:create', { collectionName: 'users', name: 'team', type: 'string' });
+    await make('roles:create', { name: 'member' });
+    const body = (value: unknown): object => ({
+      role: 'member',
+      resource: 'notes',
+      actions: ['list'],
+      filter: { $or: [{ team: { $eq: value } }] },
+    });
+    for (const name of ['password', 'nope', 'sessions', 'rolesOf', 'toString', 'team.name', '__proto__'])
+      for (const spelling of [`{{$user.${name}}}`, `{{ $user.${name} }}`, `{{ctx.state.currentUser.${name}}}`])
+        await server.play({
+          name: spelling,
+          request: 'POST /api/permissions:create',
+          body: body(spelling),
+          expect: { status: 422, body: { details: { filter: expect.stringContaining(name) } } },
+        });
+    const { id } = await make('permissions:create', body('{{ ctx.state.currentUser.team }}'));
+    await make('users:create', { email: 'ann@example.com', password: 'correct horse', team: 'red', roles: ['member'] });
+    server.tokens.set('ann', await server.signIn('ann@example.com', 'correct horse'));
+    const seen = async (): Promise<Json> =>
+      (await server.call('GET /api/notes:list?fields=team', { as: 'ann' })).body.data;
+    expect(await seen()).toEqual([{ team: 'red' }]);
+    await make('fields:update', { collectionName: 'users', name: 'team', newName: 'group' });
+    expect(await seen()).toEqual([{ team: 'red' }]);
+    expect((await server.data(`GET /api/permissions:get?filterByTk=${id}`)).filter).toEqual({
+      $or: [{ team: { $eq: '{{$user.group}}' } }],
+    });
+    await make('fields:destroy', { collectionName: 'users', name: 'group' });
+    expect(await seen()).toEqual([]);
+    await make('fields:create', { collectionName: 'users', name: 'group', type: 'string', defaultValue: 'red' });
     expect(await seen()).toEqual([]);
   });
 });

@@ -100,6 +100,18 @@ describeEngines('realtime', (engine) => {
       await live.server.data('POST /api/collections:destroy?filterByTk=live');
     });
 
+    test('of no resource are refused, and to callers without a grant as any other', async () => {
+      const [admin, clerk] = [await live.client(), await live.client('clerk')];
+      for (const [client, resource, code] of [
+        [admin, 'nowhere', 'COLLECTION_UNKNOWN'],
+        [clerk, 'nowhere', 'NO_PERMISSION'],
+        [clerk, 'users', 'NO_PERMISSION'],
+      ] as const) {
+        client.send({ type: 'subscribe', id: resource, resource });
+        expect(await client.next(({ id }) => id === resource)).toMatchObject({ type: 'error', code });
+      }
+    });
+
     test('end with unsubscribe', async () => {
       const admin = await live.client();
       await admin.subscribe('a', 'posts');
@@ -153,6 +165,18 @@ describeEngines('realtime', (engine) => {
       });
       const one = await live.client(await live.server.signIn('sue@example.com', 'a long password'));
       await live.server.data(`POST /api/users:update?filterByTk=${user.id}`, { body: { status: 'suspended' } });
+      await within(1500, async () => expect(await one.end()).toBe(4401));
+    });
+
+    test('a key whose maker loses the role is cut off within a second', async () => {
+      const user = await live.server.data('POST /api/users:create', {
+        body: { email: 'max@example.com', password: 'a long password', roles: ['clerk'] },
+      });
+      const as = await live.server.signIn('max@example.com', 'a long password');
+      const key = await live.server.data('POST /api/apiKeys:create', { as, body: { role: 'clerk' } });
+      const one = await live.client(key.token);
+      await one.subscribe('a', 'posts');
+      await live.server.data(`POST /api/users:update?filterByTk=${user.id}`, { body: { roles: [] } });
       await within(1500, async () => expect(await one.end()).toBe(4401));
     });
 

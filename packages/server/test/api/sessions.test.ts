@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { hasUsers } from '../../src/applications/birth.ts';
 import { describeEngines } from '../support/engines.ts';
 import { day, hour, MovingClock } from '../support/moving-clock.ts';
 import { TestServer } from '../support/scenario.ts';
@@ -54,6 +55,79 @@ describeEngines('sessions', (engine) => {
       expect: { status: 200, body: { data: 1 } },
     });
     expect([await status(one), await status(two)]).toEqual([200, 401]);
+  });
+
+  test('a browser keeps one in a cookie that auth:resume alone reads, and only for pages of the server', async () => {
+    const page = { 'x-requested-with': 'tablinum' };
+    const token = await enter();
+    const keep = (headers: Record<string, string>, body: unknown = { persistent: true }, as = token) =>
+      server.call('POST /api/auth:keep', { as, body, headers });
+    const resume = (headers: Record<string, string>) => server.call('POST /api/auth:resume', { as: 'nobody', headers });
+    for (const [reply, status] of [
+      [await keep({}), 400],
+      [await keep({ ...page, 'sec-fetch-site': 'same-site' }), 400],
+      [await keep(page, {}), 400],
+      [await keep(page, { persistent: true }, 'viewer'), 403],
+    ] as const)
+      expect([reply.status, reply.headers.get('set-cookie')]).toEqual([status, null]);
+    const kept = (await keep({ ...page, origin: 'https://data.example.com' })).headers.get('set-cookie')!;
+    expect(kept.split('; ').slice(1)).toEqual([
+      'Path=/api/auth:resume',
+      'HttpOnly',
+      'SameSite=Strict',
+      `Max-Age=${7 * 24 * 3600}`,
+      'Secure',
+    ]);
+    expect((await keep(page, { persistent: false })).headers.get('set-cookie')).not.toMatch(/Max-Age|Secure/);
+    const cookie = `theme=dark; ${kept.split('; ')[0]}`;
+    const { body, headers } = await resume({ ...page, cookie });
+    expect(body.data).toMatchObject({
+      session: { token, persistent: true, user: { id: annId } },
+      needsSetup: false,
+      sendsMail: false,
+    });
+    expect(headers.get('set-cookie')).toContain(token);
+    expect(headers.get('cache-control')).toBe('no-store');
+    for (const from of [{}, { ...page, 'sec-fetch-site': 'cross-site' }])
+      expect((await resume({ ...from, cookie })).status).toBe(400);
+    const asked = { origin: 'https://evil.example', 'access-control-request-method': 'POST' };
+    const { headers: allowed } = await server.call('OPTIONS /api/auth:resume', { as: 'nobody', headers: asked });
+    expect(allowed.get('access-control-allow-headers') ?? '').not.toMatch(/requested-with/i);
+    // No other action takes it for a credential.
+    expect((await server.call('GET /api/auth:check', { as: 'nobody', headers: { ...page, cookie } })).status).toBe(401);
+    const left = await server.call('POST /api/auth:signOut', { as: token, headers: page });
+    expect(left.headers.get('set-cookie')).toContain('Max-Age=0');
+    const over = await resume({ ...page, cookie });
+    expect([over.body.data.session, over.headers.get('set-cookie')]).toEqual([
+      null,
+      expect.stringContaining('Max-Age=0'),
+    ]);
+    expect((await resume({ ...page, cookie: 'a=b; =; tablinum_main=; x' })).body.data.session).toBeNull();
+  });
+
+  test('a second cookie of the same name, as a sub-domain can set it, puts nobody into its session', async () => {
+    const headers = { 'x-requested-with': 'tablinum' };
+    const [own, planted] = await Promise.all(
+      [await enter(), await enter()].map(async (as) => {
+        const reply = await server.call('POST /api/auth:keep', { as, body: { persistent: true }, headers });
+        return reply.headers.get('set-cookie')!.split('; ')[0]!;
+      }),
+    );
+    const resume = async (cookie: string) => {
+      const reply = await server.call('POST /api/auth:resume', { as: 'nobody', headers: { ...headers, cookie } });
+      return [reply.status, reply.body.data.session, reply.headers.get('set-cookie')];
+    };
+    for (const cookie of [`${own}; ${planted}`, `${planted}; ${own}`])
+      expect(await resume(cookie)).toEqual([200, null, null]);
+    expect(await resume(`${own}; ${own}`)).toEqual([200, expect.anything(), expect.any(String)]);
+  });
+
+  test('whether there are users is read, so that a visit before the setup waits for no write', async () => {
+    const { main } = server.running.applications;
+    const write = vi.spyOn(main.database, 'write');
+    expect(await hasUsers(main)).toBe(true);
+    expect(write).not.toHaveBeenCalled();
+    write.mockRestore();
   });
 
   test('nobody ends that of another one', async () => {

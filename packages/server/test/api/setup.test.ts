@@ -25,6 +25,7 @@ describeEngines('the first admin', (engine) => {
         DATA_DIR: store.dataDir,
         ...(store.databaseUrl && { DATABASE_URL: store.databaseUrl }),
         APP_KEY: 'a key for tests only, long enough to be quiet',
+        DATABASE_DURABILITY: 'unchecked',
         LOG_LEVEL: 'info',
       };
       child = spawn(process.execPath, [cli, 'start'], { cwd: store.dataDir, env, stdio: ['ignore', 'pipe', 'pipe'] });

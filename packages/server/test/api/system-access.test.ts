@@ -92,6 +92,12 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 422, body: { details: { filter: expect.any(String) } } },
   },
   {
+    name: 'permissions of a role are records of their own',
+    request: 'POST /api/roles:update?filterByTk=reader',
+    body: { permissions: [] },
+    expect: { status: 400, body: { message: expect.stringContaining('the records of permissions instead') } },
+  },
+  {
     name: 'a built-in role stays',
     request: 'POST /api/roles:destroy?filterByTk=editor',
     expect: { status: 403, body: { code: 'SYSTEM_PROTECTED' } },

@@ -142,6 +142,88 @@ const nested: readonly Scenario[] = [
     expect: { status: 400, body: { code: 'LIMIT_EXCEEDED' } },
   },
   {
+    name: 'problems of all records of a bulk create are listed, nested ones too',
+    request: 'POST /api/authors:create',
+    body: [
+      { email: 'no address', books: [{ title: 'fits' }, { title: 'x'.repeat(21), tags: [{ name: 7 }] }] },
+      { name: 'Ann', card: { no: 'x' } },
+      { name: 5 },
+    ],
+    expect: {
+      status: 422,
+      body: {
+        code: 'VALUE_INVALID',
+        details: {
+          '[0].name': expect.any(String),
+          '[0].email': expect.any(String),
+          '[0].books[1].title': expect.any(String),
+          '[0].books[1].tags[0].name': expect.any(String),
+          '[1].card.no': expect.any(String),
+          '[2].name': expect.any(String),
+        },
+      },
+    },
+  },
+  {
+    name: 'a malformed record among them does not hide the problems of the others',
+    request: 'POST /api/authors:create',
+    body: [
+      { name: 'Ann', books: [{ title: 'x'.repeat(21) }] },
+      { name: 'Bea', books: [{ ghost: 1 }] },
+      { name: 'Eve', books: [{ title: 'x'.repeat(21) }] },
+    ],
+    expect: {
+      status: 422,
+      body: {
+        message: expect.stringContaining(' [0].books[0].title: '),
+        details: { '[0].books[0].title': expect.any(String), '[2].books[0].title': expect.any(String) },
+      },
+    },
+  },
+  {
+    name: 'the message of a problem in an update by key names the place too',
+    request: 'POST /api/authors:update?filterByTk=1&updateAssociationValues=books',
+    body: { books: [{ id: 1, title: 'x'.repeat(21) }] },
+    expect: { status: 422, body: { message: expect.stringContaining(' books[0].title: ') } },
+  },
+  {
+    name: 'problems of one record with those nested in it',
+    request: 'POST /api/books:create',
+    body: { title: 'x'.repeat(21), author: { email: 'no' }, tags: [{ name: 1 }, 1, { name: 2 }] },
+    expect: {
+      status: 422,
+      body: {
+        details: {
+          title: expect.any(String),
+          'author.name': expect.any(String),
+          'author.email': expect.any(String),
+          'tags[0].name': expect.any(String),
+          'tags[2].name': expect.any(String),
+        },
+      },
+    },
+  },
+  {
+    name: 'problems of an update with those nested in it',
+    request: 'POST /api/books:update?filterByTk=1',
+    body: { title: 'x'.repeat(21), author: { name: null } },
+    expect: { status: 422, body: { details: { title: expect.any(String), 'author.name': expect.any(String) } } },
+  },
+  ...['ghost', 'author.ghost', 'title', 'author.name', 'author,ghost'].map(
+    (path): Scenario => ({
+      name: `updateAssociationValues=${path} is 400`,
+      request: `POST /api/books:update?filterByTk=1&updateAssociationValues=${path}`,
+      body: { title: 'unchanged' },
+      expect: { status: 400 },
+    }),
+  ),
+  {
+    name: 'updateAssociationValues of a create and of firstOrCreate too',
+    request: 'POST /api/authors:firstOrCreate?filterKeys=name&updateAssociationValues=ghost',
+    body: { name: 'Ann' },
+    expect: { status: 400, body: { message: expect.stringContaining('"ghost"') } },
+  },
+  {
     name: 'keys outside whitelist are dropped',
     request: 'POST /api/books:update?filterByTk=1&whitelist=title',
     body: { title: 'W', note: 'dropped', nonsense: 1 },

@@ -12,6 +12,9 @@ const rounds: readonly (readonly [string, object])[] = [
   ['fields:update', { name: 'n', newName: 'm' }],
   ['fields:update', { name: 'm', newName: 'n' }],
   ['fields:update', { name: 'n', type: 'integer' }],
+  ['collections:update', { paranoid: true, authors: true, logging: true }],
+  ['collections:update', { timestamps: false, authors: false, logging: false }],
+  ['collections:update', { timestamps: true, paranoid: false }],
 ];
 
 /** Stays: every record, also one that was being written meanwhile, has the default. */
@@ -70,7 +73,9 @@ describeEngines('definitions that change under readers and writers', (engine) =>
     const failed: string[] = [];
     for (const [action, body] of [...rounds, ...rounds, last]) {
       for (let attempt = 0; ; attempt += 1) {
-        const reply = await changer.call(`POST /api/${action}`, { body: { collectionName: 'things', ...body } });
+        const target = action.startsWith('fields') ? '' : '?filterByTk=things&force=true';
+        const named = target === '' ? { collectionName: 'things', ...body } : body;
+        const reply = await changer.call(`POST /api/${action}${target}`, { body: named });
         if (reply.status === 200) break;
         if (reply.status !== 503 || attempt === 20) {
           failed.push(`${action} ${JSON.stringify(body)}: ${reply.text}`);

@@ -46,6 +46,25 @@ describeEngines('conditional requests and pages', (engine) => {
     });
   });
 
+  test('If-Match: a list of tags, and tags that this server did not make', async () => {
+    const update = 'POST /api/items:update?filterByTk=3';
+    const tag = (await server.call('GET /api/items:get?filterByTk=3')).headers.get('etag')!;
+    const body = { label: 'unchanged' };
+    for (const stale of ['"abc"', 'W/"abc"', '""', '"abc", W/"77.x"', '"99999999999999999999"', ', "77" ,', '"\u00e9"'])
+      await server.play({ name: '', request: update, body, headers: { 'if-match': stale }, expect: { status: 412 } });
+    for (const malformed of ['abc', '*, "1"', '"a" "b"', 'w/"a"', '"a', ','])
+      await server.play({
+        name: '',
+        request: update,
+        body,
+        headers: { 'if-match': malformed },
+        expect: { status: 400 },
+      });
+    const headers = { 'if-match': `"abc", "77.x",W/${tag}` };
+    expect((await server.call(update, { body: { label: 'new' }, headers })).status).toBe(200);
+    expect((await server.call('POST /api/items:destroy?filterByTk=3', { headers })).status).toBe(412);
+  });
+
   test.each(['n', '-n', 'n,-label', '-n,label', 'label', '-id', ''])(
     'pages by cursor under sort "%s" are the whole list',
     async (sort) => {

@@ -22,7 +22,8 @@ describeEngines('hostile input', (engine) => {
   let server: TestServer;
   let before: string;
   beforeAll(async () => {
-    server = await TestServer.start(engine);
+    const smtp = { SMTP_URL: 'smtp://127.0.0.1:1', SMTP_FROM: 'a@example.com', PUBLIC_URL: 'http://localhost' };
+    server = await TestServer.start(engine, { env: { ...smtp, ALLOW_SIGN_UP: 'main', RATE_LIMIT_SIGN_IN: 'off' } });
     const make = (action: string, body: unknown): Promise<unknown> => server.data(`POST /api/${action}`, { body });
     await make('collections:create', {
       name: 'things',
@@ -47,6 +48,109 @@ describeEngines('hostile input', (engine) => {
       );
     return reply;
   }
+
+  /** Text that PostgreSQL does not take, wherever a caller's text may come to a statement: [request, status]. */
+  const illFormed = (text: string): [string, unknown, (number | undefined)?][] => [
+    ['POST auth:signIn', { email: `a${text}@b.test`, password: text }, 401],
+    ['POST auth:signIn', { account: text, password: 'x' }, 401],
+    ['POST auth:lostPassword', { email: `a${text}@b.test` }, 200],
+    ['POST auth:resetPassword', { token: text, password: `correct horse${text}` }],
+    ['POST auth:signUp', { email: `a${text}@b.test`, password: 'correct horse battery' }],
+    ['POST auth:setup', { token: text, email: `a${text}@b.test`, password: 'correct horse battery' }],
+    ['POST things:list', { search: text }, 400],
+    ['POST things:list', { search: `x${text}`, searchFields: ['text'] }, 400],
+    ['POST things:list', { filter: { text } }, 400],
+    ['POST things:list', { filter: { text: { $in: ['x', text] } } }, 400],
+    ['POST things:list', { filter: { data: { $eq: text } } }],
+    ['POST things:list', { after: text }, 400],
+    ['POST things:list', { after: Buffer.from(JSON.stringify([text, text])).toString('base64url') }, 400],
+    ['POST things:get', { filterByTk: text }, 400],
+    ['POST things:create', { text }, 422],
+    ['POST things:create', { data: { [text]: text } }, 422],
+    ['POST things:firstOrCreate?filterKeys=text', { text }],
+    ['POST things:query', { measures: [{ aggregation: 'count', alias: text }] }],
+    ['POST things:query', { measures: [{ aggregation: 'count' }], filter: { text } }],
+    ['POST things:export', { search: text }],
+    ['POST audit:list', { search: text }, 400],
+    ['POST audit:list', { filter: { action: { $includes: text } } }, 400],
+    ['POST collections:list', { search: text }, 400],
+    ['POST collections:list', { filter: { name: text } }, 400],
+    ['POST collections:get', { filterByTk: text }, 404],
+    ['POST collections:create', { name: 'x', title: text, description: text }, 422],
+    ['POST fields:create', { collectionName: text, name: text, type: 'string' }, 404],
+    ['POST fields:create', { collectionName: 'things', name: 'x', type: 'string', defaultValue: text }, 422],
+    ['POST roles:create', { name: text, title: text }, 422],
+    ['POST roles:get', { filterByTk: text }, 400],
+    ['POST permissions:create', { role: text, resource: text, actions: [text] }, 422],
+    ['POST permissions:create', { role: 'viewer', resource: 'things', actions: ['list'], filter: { text } }, 422],
+    ['POST permissions:explain', { role: text, resource: text, action: text }],
+    ['POST users:create', { email: `a${text}@b.test`, username: text, nickname: text }, 422],
+    ['POST apiKeys:create', { name: text, role: { name: 'viewer' } }, 422],
+    ['POST apiKeys:create', { role: { name: text } }, 422],
+    ['POST applications:create', { name: text, displayName: text }, 422],
+    ['POST applications:create', { name: 'ill', displayName: text, options: { metadata: { [text]: text } } }, 422],
+    ['POST webhooks:create', { url: `https://example.com/${text}`, events: [text], role: 'viewer', secret: text }, 422],
+    ['POST changes:publish', { name: 'campaign.sent', payload: { [text]: text } }, 422],
+    ['POST changes:list', { since: text }, 400],
+    ['POST changes:list', { resource: text }, 404],
+    ['POST emails:list', { search: text }],
+    ['POST emails:list', { folder: text, from: text, to: text }],
+    ['POST conversations:list', { search: `subject:${text} in:${text}` }],
+    ['POST accounts:create', { email: `a${text}@b.test`, name: text }],
+    ['POST batch', { operations: [{ op: 'get', resource: 'things', filterByTk: text }] }, 400],
+    ['POST batch', { operations: [{ op: 'create', as: text, resource: text, values: { text } }] }],
+  ];
+  test.each(['\u0000', '\ud800'])('text that no engine holds is refused or found nowhere: %j', async (text) => {
+    await harmless(`GET /api/things:list?search=%00`);
+    await harmless(`GET /api/emails?search=%00&folder=%00`);
+    await harmless(`GET /api/applications:get/%00`);
+    for (const action of ['start', 'stop', 'destroy', 'enter'])
+      await harmless(`POST /api/applications:${action}?filterByTk=%00&confirm=%00`);
+    await harmless(`GET /api/%00:list`);
+    const others: unknown[] = [];
+    for (const [request, body, status] of illFormed(text)) {
+      const reply = await harmless(request.replace(' ', ' /api/'), body);
+      const isRight =
+        status === undefined ? reply.status >= 400 || reply.body.data.length === 0 : reply.status === status;
+      if (!isRight) others.push([request, body, reply.text.slice(0, 300)]);
+    }
+    expect(others).toEqual([]);
+    expect(await server.picture()).toBe(before);
+  });
+
+  test('a key that looks like a list is one key in a path, and a member of a list', async () => {
+    const key = [
+      { name: 'key', type: 'string', primaryKey: true },
+      { name: 'n', type: 'integer' },
+    ];
+    const tags = {
+      name: 'tags',
+      type: 'belongsToMany',
+      target: 'odd',
+      through: 'oddTags',
+      foreignKey: 'a',
+      otherKey: 'b',
+    };
+    await server.data('POST /api/collections:create', {
+      body: { name: 'odd', fields: [...key, tags], options: { logging: true } },
+    });
+    await server.data('POST /api/odd:create', {
+      body: [{ key: '[1]' }, { key: '["a"]' }, { key: '[x' }, { key: '1' }],
+    });
+    for (const name of ['[1]', '["a"]', '[x']) {
+      const path = enc(name);
+      expect((await server.data(`GET /api/odd:get/${path}`)).key).toBe(name);
+      expect((await server.data(`POST /api/odd:update/${path}`, { body: { n: 1 } })).n).toBe(1);
+      expect(await server.data(`GET /api/odd:history/${path}`)).toHaveLength(2);
+      expect(await server.data(`POST /api/odd/1/tags:add/${path}`)).toContain(name);
+      expect((await server.data(`GET /api/odd/1/tags:get/${path}`)).key).toBe(name);
+      expect(await server.data(`GET /api/odd/${path}/tags:list`)).toEqual([]);
+    }
+    const listed = await server.data(`GET /api/odd:list?filterByTk=${enc(JSON.stringify(['[1]', '1']))}&fields=key`);
+    expect(listed).toEqual([{ key: '1' }, { key: '[1]' }]);
+    expect(await server.data(`POST /api/odd:destroy/${enc('[1]')}`)).toBe(1);
+    await server.data('POST /api/collections:destroy?filterByTk=odd&cascade=true');
+  });
 
   /** Objects that no text can be made of: those of bracketed parameters, and what a body can name. */
   const textless = { toString: 1, valueOf: 1 };

@@ -42,7 +42,7 @@ describe.skipIf(!there)('of others', () => {
         Number((await database.read([{ text: `SELECT count(*) FROM ${text}`, values: [] }]))[0]![0]![0]);
       const groups = await count('conversations WHERE messages>0');
       process.stdout.write(
-        `${engine.name}: ${JSON.stringify(report)} in ${seconds.toFixed(1)} s, ${(report.stored / seconds).toFixed(0)}/s, ${memory} MB, ${groups} conversations\n`,
+        `${engine.name}: ${JSON.stringify({ ...report, ids: report.ids.length })} in ${seconds.toFixed(1)} s, ${(report.stored / seconds).toFixed(0)}/s, ${memory} MB, ${groups} conversations\n`,
       );
       expect(report).toMatchObject({ failed: 0, stored: 2500 / every });
       expect(await server.data('GET /api/emails?search=spamassassin', { as: 'ann' })).toHaveLength(20);

@@ -117,8 +117,13 @@ describeEngines('a mail account that is destroyed', (engine) => {
     await database.write((transaction) =>
       transaction.run({ text: `UPDATE accounts SET status='destroying' WHERE id=${held}`, values: [] }),
     );
+    const link = { name: 'account', type: 'belongsTo', target: 'accounts', onDelete: 'setNull' };
+    await server.data('POST /api/collections:create', { body: { name: 'links', fields: [link] } });
+    await server.data('POST /api/links:create', { as: 'ann', body: { accountId: free } });
+    const since = await server.lastCursor();
     await server.data(`POST /api/accounts:destroy?filterByTk=${free}`, { as: 'ann' });
     await mail.removal.wake();
+    expect(await server.eventNames(since, 'links.updated')).toContain('links.updated');
     const [rows] = await database.read([{ text: `SELECT id FROM accounts WHERE id IN (${held},${free})`, values: [] }]);
     expect(rows!.map(([id]) => Number(id))).toEqual([held]);
   });

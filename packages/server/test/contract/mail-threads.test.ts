@@ -48,6 +48,7 @@ function mailOf({ id, references, subject, people, bulk }: Drawn, number: number
     bcc: [],
     replyTo: [],
     sentAt: null,
+    tracedAt: null,
     snippet: '',
     text: '',
     html: null,

@@ -1,80 +1,29 @@
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-
-const program = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
-
-interface Started {
-  readonly url: string;
-  readonly lines: () => string;
-  stop(signal: NodeJS.Signals): Promise<number | null>;
-}
-
-async function start(dataDir: string, env: Record<string, string>): Promise<Started> {
-  const child = spawn(process.execPath, [program, 'start'], {
-    cwd: dataDir,
-    env: { PATH: process.env['PATH'] ?? '', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'silent', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let text = '';
-  const gone = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const listening = new Promise<string>((resolve, reject) => {
-    const take = (chunk: Buffer): void => {
-      text += chunk.toString();
-      const url = /listens on (\S+),/.exec(text)?.[1];
-      if (url) resolve(url);
-    };
-    child.stdout.on('data', take);
-    child.stderr.on('data', take);
-    void gone.then((code) => reject(new Error(`ended with ${code}: ${text}`)));
-  });
-  const url = await listening;
-  const stop = (signal: NodeJS.Signals): Promise<number | null> => {
-    child.kill(signal);
-    return gone;
-  };
-  return { url, lines: () => text, stop };
-}
-
-const post = (url: string, token: string | null, body: unknown): Promise<Response> =>
-  fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
-    body: JSON.stringify(body),
-  });
+import { accountSettings, adminToken, type Program, post, startProgram } from '../support/program.ts';
 
 describe('the process', () => {
   const folder = (): string => mkdtempSync(join(tmpdir(), 'tablinum-process-'));
 
   test('says what is missing, and refuses a bad setting by name', async () => {
     const dataDir = folder();
-    const server = await start(dataDir, {});
+    const server = await startProgram(dataDir, {});
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(await server.stop('SIGTERM')).toBe(0);
     expect(server.lines()).toMatch(/engine SQLite/);
     expect(server.lines()).toMatch(/APP_KEY is not set/);
     expect(server.lines()).toMatch(/There is no user yet. This link makes the first admin[\s\S]*set INIT_ROOT_EMAIL/);
-    await expect(start(dataDir, { PORT: 'x' })).rejects.toThrow(/ended with 1: PORT must be a whole number/);
+    await expect(startProgram(dataDir, { PORT: 'x' })).rejects.toThrow(/ended with 1: PORT must be a whole number/);
     rmSync(dataDir, { recursive: true });
   });
 
   test('SIGTERM: what is under way is answered, what was acknowledged is there', async () => {
     const dataDir = folder();
-    const env = {
-      APP_KEY: 'a key for tests only, long enough to be quiet',
-      INIT_ROOT_EMAIL: 'root@example.com',
-      INIT_ROOT_PASSWORD: 'correct horse battery',
-      RATE_LIMIT_CREDENTIAL: 'off',
-    };
-    const account = { email: 'root@example.com', password: 'correct horse battery' };
-    const server = await start(dataDir, env);
-    const signedIn = (await (await post(`${server.url}/api/auth:signIn`, null, account)).json()) as {
-      data: { token: string };
-    };
-    const { token } = signedIn.data;
+    const server = await startProgram(dataDir, accountSettings);
+    const token = await adminToken(server);
     const things = { name: 'things', fields: [{ name: 'n', type: 'integer' }] };
     await post(`${server.url}/api/collections:create`, token, things);
     const acknowledged: number[] = [];
@@ -97,13 +46,84 @@ describe('the process', () => {
     await Promise.all(writers);
     expect([...statuses].filter((status) => ![200, 503].includes(status))).toEqual([]);
     expect(resets).toBeLessThanOrEqual(8);
-    const again = await start(dataDir, env);
+    const again = await startProgram(dataDir, accountSettings);
     const listed = (await (
       await post(`${again.url}/api/things:list`, token, { count: 'exact', pageSize: 1 })
     ).json()) as { meta: { count: number } };
     expect(acknowledged.length).toBeGreaterThan(0);
     expect(listed.meta.count).toBeGreaterThanOrEqual(acknowledged.length);
-    expect(await again.stop('SIGTERM')).toBe(0);
+
+    // Requests that never end do not hold a stop up; one that ends in time is answered.
+    const held = await endlessRequests(again, token);
+    const head = 'POST /api/things:create HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
+    const timely = open(again, `${head}authorization: Bearer ${token}\r\ncontent-length: 8\r\n\r\n{"n":`);
+    await Promise.all([...held, timely].map(({ connected }) => connected));
+    await new Promise((resolve) => setTimeout(resolve, 300)); // they have arrived
+    const since = performance.now();
+    again.signal('SIGTERM');
+    await expect.poll(async () => (await fetch(`${again.url}/ready`).catch(() => null))?.status ?? 503).toBe(503);
+    timely.socket.write('-1}');
+    expect(await timely.closed).toMatch(/^HTTP\/1.1 (200|503) /);
+    expect(await again.ended).toBe(0);
+    expect(performance.now() - since).toBeLessThan(8000); // five seconds on a machine that is not loaded
+    await Promise.all(held.map(({ closed }) => closed));
+    rmSync(dataDir, { recursive: true });
+  });
+
+  test('a second signal ends it at once', async () => {
+    const dataDir = folder();
+    const server = await startProgram(dataDir, accountSettings);
+    const { socket, connected, closed } = open(server, 'POST /api/things:create HTTP/1.1\r\nhost: x\r\n');
+    await connected;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    server.signal('SIGTERM');
+    await new Promise((resolve) => setTimeout(resolve, 700)); // one that comes at once is an echo of the first
+    expect(socket.destroyed).toBe(false);
+    expect(await server.stop('SIGINT')).toBe(130);
+    await closed;
     rmSync(dataDir, { recursive: true });
   });
 });
+
+interface Opened {
+  readonly socket: Socket;
+  readonly connected: Promise<void>;
+  /** Resolves with all that was received. */
+  readonly closed: Promise<string>;
+}
+
+/** A connection on which so much is sent, and no more. */
+function open({ url }: Program, text: string): Opened {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname).on('error', () => {});
+  let received = '';
+  socket.on('data', (chunk) => {
+    received += String(chunk);
+  });
+  const connected = new Promise<void>((resolve) => socket.write(text, () => resolve()));
+  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(received)));
+  return { socket, connected, closed };
+}
+
+/** A head that never ends, a body that never ends, a stream and a list that are never read, a long poll, a WebSocket. */
+async function endlessRequests(server: Program, token: string): Promise<Opened[]> {
+  const authorised = `host: x\r\nauthorization: Bearer ${token}\r\n`;
+  const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\n${authorised}${more}\r\n`;
+  const texts = [
+    '',
+    'GET /api/things:list HTTP/1.1\r\nhost: x\r\n',
+    `POST /api/things:create HTTP/1.1\r\n${authorised}content-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+    get('/api/realtime?resource=things', 'accept: text/event-stream\r\n'),
+    get('/api/changes:list?wait=30'),
+    get(
+      '/api/realtime',
+      'connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n',
+    ),
+  ];
+  return texts.map((text) => {
+    const opened = open(server, text);
+    opened.socket.pause(); // reads nothing until the server has gone
+    void server.ended.then(() => opened.socket.resume());
+    return opened;
+  });
+}

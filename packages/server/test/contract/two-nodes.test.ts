@@ -51,6 +51,24 @@ describeEngines('two servers on one store', (engine) => {
     expect((await list()).status).toBe(401);
   });
 
+  test('a key whose maker loses the role on one is dead on the other at the next request', async () => {
+    const [first, second] = nodes;
+    const body = { email: 'maker@example.com', password: 'correct horse', roles: ['viewer'] };
+    const { id } = await first!.data('POST /api/users:create', { body });
+    const as = await first!.signIn(body.email, body.password);
+    const { token } = await first!.data('POST /api/apiKeys:create', { as, body: { role: 'viewer' } });
+    const list = async (): Promise<number> => (await second!.call('GET /api/things:list', { as: token })).status;
+    const holds = (roles: string[]): Promise<unknown> =>
+      first!.data(`POST /api/users:update?filterByTk=${id}`, { body: { roles } });
+    expect(await list()).toBe(200);
+    await holds([]);
+    expect(await list()).toBe(401);
+    await holds(['viewer']);
+    expect(await list()).toBe(200);
+    await first!.data(`POST /api/users:destroy?filterByTk=${id}`);
+    expect(await list()).toBe(401);
+  });
+
   test('a key rotated on one is dead on the other when its overlap is over', async () => {
     const [first, second] = nodes;
     const key = await first!.data('POST /api/apiKeys:create', { body: { role: { name: 'viewer' } } });
@@ -159,6 +177,14 @@ describeEngines('two servers on one store', (engine) => {
     expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
     expect(made).toBeGreaterThan(24);
     expect((await count()) - before).toBe(made);
+  });
+
+  test('statements that are read together see one state', async () => {
+    // Definitions are read by several: a collection must not be seen without the fields that went with it.
+    const { database } = nodes[0]!.running.applications.main;
+    const begun = { text: 'SELECT now()::text', values: [] };
+    const [first, second] = await database.read([begun, begun]);
+    expect(first).toEqual(second);
   });
 
   test('a collection destroyed and made again under readers and writers gives right answers or clear errors', async () => {

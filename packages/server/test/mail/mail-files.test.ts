@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FileMessage, MailFlag } from '../../src/mail/files/mail-file.ts';
 import { readMailSource } from '../../src/mail/files/mail-source.ts';
 import { type MboxVariant, readMbox } from '../../src/mail/files/mbox-reader.ts';
-import { writeMbox } from '../../src/mail/files/mbox-writer.ts';
+import { writeExactMbox, writeMbox } from '../../src/mail/files/mbox-writer.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -84,11 +84,7 @@ Subject: two
       'From a Thu Aug 22 12:36:23 2002\nA: b\n\nc\nFrom a Thu Aug 22 12:36:23 2002\n',
       ['A: b\n\nc\nFrom a Thu Aug 22 12:36:23 2002\n'],
     ],
-    [
-      'From with a year alone',
-      'From a 2002\nA: b\n\nFrom a 2002 12:36\n',
-      ['From a 2002\nA: b\n\nFrom a 2002 12:36\n'],
-    ],
+    ['From with a year alone', 'From a 2002\nA: b\n\nFrom a 2002 12:36\n', ['A: b\n\nFrom a 2002 12:36\n']],
     ['From without an address', 'From Thu Aug 22 12:36:23 2002\nA: b\n', ['A: b\n']],
     ['From without a date', 'From a Thu Aug 22 12:36:23 2002\nA: b\n\nFrom now on\n', ['A: b\n\nFrom now on\n']],
   ])('%s', async (_, file, messages) => {
@@ -184,9 +180,10 @@ describe('folders', () => {
       ['INBOX', 'Subject: 2', []],
       ['Clients/Entwürfe', 'Subject: 5', ['draft', 'deleted']],
       ['Sent', 'Subject: 4', ['seen']],
+      ['other', 'no', []],
     ]);
-    expect(found[0]!.receivedAt).toBe('2023-11-14T22:13:20.000Z');
-    expect(found[2]!.receivedAt).toMatch(/^\d{4}-/);
+    expect(found.find(({ mailbox }) => mailbox === 'INBOX')!.receivedAt).toBe('2023-11-14T22:13:20.000Z');
+    expect(found.every(({ receivedAt }) => /^\d{4}-/.test(receivedAt!))).toBe(true);
   });
 
   test('a folder of .eml files, with folders below it', async () => {
@@ -200,6 +197,73 @@ describe('folders', () => {
       [undefined, 'Subject: a'],
       [undefined, 'Subject: b'],
     ]);
+  });
+
+  test('a tree of Maildir++ folders without messages of its own', async () => {
+    put('tree/.Archive.2025/cur/1700000000.a:2,T', 'Subject: 1');
+    put('tree/.Sent/new/x', 'no');
+    put('tree/.Sent/cur/y', 'Subject: 2');
+    const found = await all(readMailSource(join(folder, 'tree')));
+    expect(found.map((each) => [each.mailbox, each.flags])).toEqual([
+      ['Archive/2025', ['deleted']],
+      ['Sent', []],
+      ['Sent', []],
+    ]);
+    expect(found[0]!.origin).toContain('1700000000.a:2,T');
+  });
+
+  test('a Thunderbird profile: folders without an ending, those below in .sbd', async () => {
+    const message = (subject: string, status = '0001'): string =>
+      `From \r\nX-Mozilla-Status: ${status}\r\nSubject: ${subject}\r\n\r\nx\r\n\r\n`;
+    put('profile/prefs.js', 'user_pref()');
+    put('profile/Mail/pop.example.com/Inbox', message('a') + message('b', '0009'));
+    put('profile/Mail/pop.example.com/Inbox.msf', 'From mork');
+    put('profile/Mail/pop.example.com/Inbox.sbd/Clients', message('c'));
+    put('profile/Mail/pop.example.com/Inbox.sbd/Clients.sbd/Ada', message('d'));
+    put('profile/ImapMail/imap.example.com/Sent', message('e', '0000'));
+    const found = await all(readMailSource(join(folder, 'profile')));
+    expect(found.map(({ mailbox, flags, expunged }) => [mailbox, flags, expunged])).toEqual([
+      ['Sent', [], undefined],
+      ['Inbox', ['seen'], undefined],
+      ['Inbox', ['seen'], true],
+      ['Inbox/Clients', ['seen'], undefined],
+      ['Inbox/Clients/Ada', ['seen'], undefined],
+    ]);
+    expect(found[2]!.origin).toMatch(/Inbox, message 2$/);
+  });
+
+  test('mailboxes of Apple Mail: .emlx files with flags, and an mbox in a folder', async () => {
+    const emlx = (raw: string, flags: number): string =>
+      `${String(raw.length).padEnd(10)}\n${raw}<?xml version="1.0"?><plist><dict><key>date-received</key>\n<integer>1700000000</integer><key>flags</key><integer>${flags}</integer></dict></plist>`;
+    put(
+      'apple/INBOX.mbox/0A1B2C3D-1111-2222-3333-444455556666/Data/1/Messages/1.emlx',
+      emlx('Subject: 1\n\nx\n', 8590195713),
+    );
+    put('apple/INBOX.mbox/0A1B2C3D-1111-2222-3333-444455556666/Data/Attachments/1/a.eml', 'no');
+    put('apple/Old.mbox/Messages/2.emlx', emlx('Subject: 2\n', 22));
+    put('apple/Old.mbox/Messages/3.emlx', 'Subject: no length\n');
+    put('apple/Exported.mbox/mbox', 'From a Thu Aug 22 12:36:23 2002\nSubject: 4\n');
+    put('apple/Exported.mbox/table_of_contents', 'x');
+    const found = await all(readMailSource(join(folder, 'apple')));
+    expect(found.map((each) => [each.mailbox, textOf(each), each.flags])).toEqual([
+      ['Exported', 'Subject: 4\n', undefined],
+      ['INBOX', 'Subject: 1\n\nx\n', ['seen']],
+      ['Old', 'Subject: 2\n', ['deleted', 'answered', 'flagged']],
+      ['Old', 'Subject: no length\n', undefined],
+    ]);
+    expect(found[1]!.receivedAt).toBe('2023-11-14T22:13:20.000Z');
+  });
+
+  test('exact mbox files keep every byte', async () => {
+    const raws = [
+      'From: a\r\n\r\nFrom x\r\n>From y\r\n\r\n',
+      '>From \n\n\n',
+      'A: b\n\n\0\x80\r\r\n',
+      'Content-Length: 1\n\nabc\n',
+    ];
+    const messages = raws.map((text) => ({ raw: Buffer.from(text, 'latin1') }));
+    const read = await all(readMbox([...writeExactMbox(messages)], 'mboxrd'));
+    expect(read.map(textOf)).toEqual(raws);
   });
 
   test('one message, one mbox file, and a message beyond the limit', async () => {

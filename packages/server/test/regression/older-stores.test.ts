@@ -13,8 +13,10 @@ describeEngines('a store that an earlier version made', (engine) => {
     await database.write(async (transaction) => {
       const of = (name: string): string => `(SELECT id FROM _collections WHERE name='${name}')`;
       for (const text of [
-        `DELETE FROM _fields WHERE name='successorId' AND collection_id=${of('apiKeys')}`,
-        'ALTER TABLE "apiKeys" DROP COLUMN "successorId"',
+        ...['successorId', 'inactiveReason', 'bound'].flatMap((name) => [
+          `DELETE FROM _fields WHERE name='${name}' AND collection_id=${of('apiKeys')}`,
+          `ALTER TABLE "apiKeys" DROP COLUMN "${name}"`,
+        ]),
         `DELETE FROM _fields WHERE name='lastUsedAt' AND collection_id=${of('logins')}`,
         'ALTER TABLE logins DROP COLUMN "lastUsedAt"',
         `DELETE FROM _fields WHERE collection_id=${of('oneTimeTokens')}`,

@@ -10,6 +10,7 @@ const config = readConfig({
   INIT_ROOT_EMAIL: 'root@example.com',
   INIT_ROOT_PASSWORD: 'correct horse battery',
   LOG_LEVEL: 'silent',
+  DATABASE_DURABILITY: 'unchecked',
   RATE_LIMIT_CREDENTIAL: 'off',
   ...JSON.parse(process.argv[4] ?? '{}'),
 });

@@ -19,6 +19,8 @@ export interface ImportReport {
   readonly duplicates: number;
   readonly unparsable: number;
   readonly failed: number;
+  readonly skipped: number;
+  readonly ids: readonly number[];
   readonly problems: readonly unknown[];
 }
 

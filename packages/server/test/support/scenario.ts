@@ -232,6 +232,14 @@ export class TestServer {
     }
   }
 
+  /** Names of the events since a cursor, read until one of them is `awaited`. */
+  async eventNames(since: string | null, awaited: string): Promise<string[]> {
+    for (let count = 1; ; count += 1) {
+      const names = await this.#eventsSince(since, count);
+      if (names.includes(awaited) || names.length < count) return names;
+    }
+  }
+
   async stop(): Promise<void> {
     await this.running.stop();
     await this.store.remove();

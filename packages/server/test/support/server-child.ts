@@ -17,9 +17,14 @@ export class ServerChild {
     this.url = url;
   }
 
-  static async start(store: Store, env: Readonly<Record<string, string>> = {}): Promise<ServerChild> {
+  /** @param flags of Node. */
+  static async start(
+    store: Store,
+    env: Readonly<Record<string, string>> = {},
+    flags: readonly string[] = [],
+  ): Promise<ServerChild> {
     const settings = JSON.stringify({ RATE_LIMIT_ANONYMOUS: 'off', ...env });
-    const child = spawn(process.execPath, [program, store.dataDir, store.databaseUrl ?? '', settings], {
+    const child = spawn(process.execPath, [...flags, program, store.dataDir, store.databaseUrl ?? '', settings], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const url = await new Promise<string>((resolve) =>
@@ -62,6 +67,12 @@ export class ServerChild {
   /** What it has held in memory at most since it began, in MB; null where the system does not tell. */
   get peakMemory(): number | null {
     return existsSync('/proc/self/status') ? this.#megabytes('VmHWM') : null;
+  }
+
+  /** Milliseconds that it has used of the processors since it began. */
+  get processorTime(): number {
+    const fields = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+    return 10 * (Number(fields[11]) + Number(fields[12]));
   }
 
   #megabytes(name: string): number {

@@ -11,6 +11,8 @@ export const serverSettings = {
   RATE_LIMIT_CREDENTIAL: 'off',
   RATE_LIMIT_ANONYMOUS: 'off',
   RATE_LIMIT_SIGN_IN: 'off',
+  // The PostgreSQL of the tests does not wait for the disk.
+  DATABASE_DURABILITY: 'unchecked',
 } as const;
 
 /** Settings by which the birth of a store would be another one. */

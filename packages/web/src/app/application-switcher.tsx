@@ -1,10 +1,10 @@
 import { Menu, UnstyledButton } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { clientOf, useApplication } from '../data/application.tsx';
+import { useApplication } from '../data/application.tsx';
+import { enterApplication } from '../data/browser-session.ts';
 import { messageOf } from '../data/problem.tsx';
 import { useApplications, useCheck } from '../data/queries.ts';
-import { session } from '../data/session.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { Icon } from '../ui/icon.tsx';
 import mark from '../ui/theme/mark.svg';
@@ -24,8 +24,7 @@ export function ApplicationSwitcher(): ReactNode {
   ];
   const go = async (name: string): Promise<void> => {
     try {
-      if (inMain && name !== 'main' && session.token(name) === null)
-        session.signedIn(name, (await clientOf('main').applications().enter(name)).token, session.stays('main'));
+      if (inMain && name !== 'main') await enterApplication(name, 'main');
       await navigate({ to: '/a/$app/data', params: { app: name } });
     } catch (error) {
       toast(messageOf(error), { failed: true });

@@ -1,27 +1,40 @@
 /** The pages of an application for who is signed in there; for everybody else its sign-in, at the same address. */
 import { Outlet } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect } from 'react';
 import { ApplicationProvider } from '../data/application.tsx';
-import { useToken } from '../data/session.ts';
+import { resumeSession } from '../data/browser-session.ts';
+import { useServerAway } from '../data/reachability.ts';
+import { useLoginGeneration, useLoginState } from '../data/session.ts';
+import { useTexts } from '../ui/i18n/texts.tsx';
+import { Empty } from '../ui/states.tsx';
 import { rememberApplication } from './last-application.ts';
 import { SignIn } from './sign-in.tsx';
+import { SignInAgain } from './sign-in-again.tsx';
 
 /** Asked for at once, and not waited for by the sign-in. */
 const shell = import('./shell.tsx');
 const Shell = lazy(async () => ({ default: (await shell).Shell }));
 
 export function Gate({ application }: { application: string }): ReactNode {
-  const token = useToken(application);
+  const state = useLoginState(application);
+  const generation = useLoginGeneration(application);
+  const away = useServerAway();
+  const t = useTexts().common.problem;
   rememberApplication(application);
+  useEffect(() => {
+    if (state === 'unknown') void resumeSession(application);
+  }, [state, application]);
+  if (state === 'unknown') return away ? <Empty icon="offline" title={t.offlineTitle} text={t.offline} /> : null;
   return (
     <ApplicationProvider key={application} name={application}>
-      {token === null ? (
+      {state === 'none' ? (
         <SignIn />
       ) : (
-        <Suspense>
+        <Suspense key={generation}>
           <Shell>
             <Outlet />
           </Shell>
+          {state === 'expired' && <SignInAgain />}
         </Suspense>
       )}
     </ApplicationProvider>

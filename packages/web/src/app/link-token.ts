@@ -1,18 +1,30 @@
+import { useSyncExternalStore } from 'react';
+
 interface LinkToken {
   readonly token: string | null;
   readonly application: string;
 }
-let taken: LinkToken | null = null;
+let taken: LinkToken = { token: null, application: 'main' };
 
 /**
  * The token that a link carries behind `#`, which no server or log sees. It is taken out of the address, so that it stays
  * in no history; asked again, the same is given.
  */
-export function takeLinkToken(): LinkToken {
+function takeLinkToken(): LinkToken {
   const given = new URLSearchParams(location.hash.slice(1));
   const token = given.get('token');
-  if (token === null) return taken ?? { token: null, application: 'main' };
+  if (token === null) return taken;
   history.replaceState(history.state, '', location.pathname);
   taken = { token, application: given.get('app') ?? 'main' };
   return taken;
+}
+
+function subscribe(listener: () => void): () => void {
+  addEventListener('hashchange', listener);
+  return () => removeEventListener('hashchange', listener);
+}
+
+/** The token of the link that was opened; a link that is pasted into the open tab counts too. */
+export function useLinkToken(): LinkToken {
+  return useSyncExternalStore(subscribe, takeLinkToken);
 }

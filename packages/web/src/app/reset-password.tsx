@@ -1,22 +1,22 @@
 import { Alert, Button, PasswordInput, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { clientOf } from '../data/application.tsx';
+import { publicClientOf } from '../data/application.tsx';
 import { FormProblem } from '../data/problem.tsx';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { ButtonLink } from '../ui/links.tsx';
 import { CardPage } from './card-page.tsx';
-import { takeLinkToken } from './link-token.ts';
+import { useLinkToken } from './link-token.ts';
 
 /** A new password, by the link of a mail. */
 export function ResetPassword(): ReactNode {
   const t = useTexts().shell;
-  const [{ token, application }] = useState(takeLinkToken);
+  const { token, application } = useLinkToken();
   const [password, setPassword] = useState('');
   const [again, setAgain] = useState('');
   const differ = again !== '' && again !== password;
   const reset = useMutation({
-    mutationFn: () => clientOf(application).auth.resetPassword({ token: token!, password }),
+    mutationFn: () => publicClientOf(application).auth.resetPassword({ token: token!, password }),
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();

@@ -23,12 +23,12 @@ const lists =
     schema.may(resource, 'list');
 
 export const sections: readonly Section[] = [
-  { id: 'inbox', icon: 'inbox', path: 'inbox', key: 'i' },
+  { id: 'inbox', icon: 'inbox', path: 'inbox', key: 'i', shown: lists('conversations') },
   { id: 'data', icon: 'table', path: 'data', key: 'd' },
   { id: 'diagram', icon: 'diagram', path: 'diagram', key: 'm' },
   { id: 'roles', icon: 'shield', path: 'access/roles', key: 'r', group: 'access', shown: lists('roles') },
   { id: 'users', icon: 'users', path: 'access/users', key: 'u', group: 'access', shown: lists('users') },
-  { id: 'keys', icon: 'key', path: 'access/keys', key: 'k', group: 'access' },
+  { id: 'keys', icon: 'key', path: 'access/keys', key: 'k', group: 'access', shown: lists('apiKeys') },
   { id: 'webhooks', icon: 'webhook', path: 'access/webhooks', key: 'w', group: 'access', shown: lists('webhooks') },
   {
     id: 'applications',

@@ -2,26 +2,26 @@ import { Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { clientOf } from '../data/application.tsx';
+import { publicClientOf } from '../data/application.tsx';
+import { beginSession } from '../data/browser-session.ts';
 import { FormProblem } from '../data/problem.tsx';
-import { session } from '../data/session.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { CardPage } from './card-page.tsx';
-import { takeLinkToken } from './link-token.ts';
+import { useLinkToken } from './link-token.ts';
 
 /** The first administrator, by the link that the server printed. */
 export function Setup(): ReactNode {
   const t = useTexts().shell;
   const navigate = useNavigate();
-  const [{ token }] = useState(takeLinkToken);
+  const { token } = useLinkToken();
   const [given, setGiven] = useState({ email: '', nickname: '', password: '' });
   const setup = useMutation({
     mutationFn: () => {
       const { nickname, ...rest } = given;
-      return clientOf('main').auth.setup({ token: token!, ...rest, ...(nickname && { nickname }) });
+      return publicClientOf('main').auth.setup({ token: token!, ...rest, ...(nickname && { nickname }) });
     },
-    onSuccess: ({ token: login }) => {
-      session.signedIn('main', login, true);
+    onSuccess: async (signedIn) => {
+      await beginSession('main', signedIn, true);
       return navigate({ to: '/a/$app/data', params: { app: 'main' } });
     },
   });

@@ -4,6 +4,7 @@ import { useDisclosure, useMediaQuery } from '@mantine/hooks';
 import { useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { useOnline } from '../data/online.ts';
+import { useServerAway } from '../data/reachability.ts';
 import { ConfirmHost } from '../ui/confirm.tsx';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -21,6 +22,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
   const narrow = useMediaQuery('(max-width: 48em)', matchMedia('(max-width: 48em)').matches);
   const [palette, { open: openPalette, close: closePalette }] = useDisclosure(false);
   const online = useOnline();
+  const away = useServerAway();
   const path = useRouterState({ select: (state) => state.location.pathname });
   // The menu stands over the page that it was opened on: a step to another one closes it.
   const [menuOver, setMenuOver] = useState<string | null>(null);
@@ -61,7 +63,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
         </aside>
       )}
       <main id="content" className={classes.content} tabIndex={-1}>
-        {!online && (
+        {(!online || away) && (
           <Alert
             className={classes.offline}
             color="yellow"
@@ -69,7 +71,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
             role="status"
             icon={<Icon name="offline" />}
           >
-            {t.offline}
+            {online ? t.away : t.offline}
           </Alert>
         )}
         <ErrorBoundary key={path}>{children}</ErrorBoundary>

@@ -1,73 +1,53 @@
-import { Alert, Anchor, Button, Checkbox, PasswordInput, Stack, TextInput } from '@mantine/core';
+import { Alert, Anchor, Button, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { clientOf, useApplication } from '../data/application.tsx';
+import { publicClientOf, useApplication } from '../data/application.tsx';
 import { FormProblem } from '../data/problem.tsx';
 import { session } from '../data/session.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
+import { ButtonLink } from '../ui/links.tsx';
 import { CardPage } from './card-page.tsx';
+import { SignInForm } from './sign-in-form.tsx';
 
 /** The sign-in of one application; afterwards the page that was asked for stands at the same address. */
 export function SignIn(): ReactNode {
   const t = useTexts().shell;
   const application = useApplication();
   const [lost, setLost] = useState(false);
+  const { exists, needsSetup, sendsMail } = session.entrance(application);
+  if (!exists) return <NoApplication name={application} />;
+  if (needsSetup)
+    return (
+      <CardPage title={t.setup.title}>
+        <Text>{t.setup.whereLink}</Text>
+      </CardPage>
+    );
   if (lost) return <LostPassword back={() => setLost(false)} />;
   return (
     <CardPage title={t.signIn.title} text={t.signIn.to(application)}>
-      {session.hasEnded(application) && <Alert role="status">{t.signIn.ended}</Alert>}
-      <SignInForm application={application} lost={() => setLost(true)} />
+      <SignInForm>
+        {sendsMail ? (
+          <Anchor component="button" type="button" size="sm" onClick={() => setLost(true)}>
+            {t.signIn.lost}
+          </Anchor>
+        ) : (
+          <Text size="sm" c="dimmed">
+            {t.signIn.lostAsk}
+          </Text>
+        )}
+      </SignInForm>
     </CardPage>
   );
 }
 
-function SignInForm({ application, lost }: { application: string; lost: () => void }): ReactNode {
+function NoApplication({ name }: { name: string }): ReactNode {
   const t = useTexts().shell.signIn;
-  const [account, setAccount] = useState('');
-  const [password, setPassword] = useState('');
-  const [stay, setStay] = useState(true);
-  const signIn = useMutation({
-    mutationFn: () => clientOf(application).auth.signIn({ account, password }),
-    onSuccess: ({ token }) => session.signedIn(application, token, stay),
-  });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    signIn.mutate();
-  };
   return (
-    <form onSubmit={submit}>
-      <Stack gap="sm">
-        <TextInput
-          label={t.account}
-          value={account}
-          onChange={(event) => setAccount(event.currentTarget.value)}
-          autoComplete="username"
-          autoCapitalize="none"
-          required
-          autoFocus
-        />
-        <PasswordInput
-          label={t.password}
-          value={password}
-          onChange={(event) => setPassword(event.currentTarget.value)}
-          autoComplete="current-password"
-          required
-        />
-        <Checkbox
-          label={t.stay}
-          description={t.stayHint}
-          checked={stay}
-          onChange={(event) => setStay(event.currentTarget.checked)}
-        />
-        <FormProblem error={signIn.error} />
-        <Button type="submit" loading={signIn.isPending}>
-          {t.submit}
-        </Button>
-        <Anchor component="button" type="button" size="sm" onClick={lost}>
-          {t.lost}
-        </Anchor>
-      </Stack>
-    </form>
+    <CardPage title={t.noApplication} text={t.noApplicationText(name)}>
+      <ButtonLink to="/a/$app" params={{ app: 'main' }} variant="default">
+        {t.toMain}
+      </ButtonLink>
+    </CardPage>
   );
 }
 
@@ -75,7 +55,7 @@ function LostPassword({ back }: { back: () => void }): ReactNode {
   const t = useTexts().shell.lostPassword;
   const application = useApplication();
   const [email, setEmail] = useState('');
-  const ask = useMutation({ mutationFn: () => clientOf(application).auth.lostPassword(email) });
+  const ask = useMutation({ mutationFn: () => publicClientOf(application).auth.lostPassword(email) });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     ask.mutate();

@@ -1,7 +1,8 @@
 import { Menu, UnstyledButton, useMantineColorScheme } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { clientOf, useApplication } from '../data/application.tsx';
+import { useApplication } from '../data/application.tsx';
+import { endSession } from '../data/browser-session.ts';
 import { useCheck } from '../data/queries.ts';
 import { session } from '../data/session.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
@@ -77,18 +78,10 @@ export function UserMenu({ compact = false }: { compact?: boolean }): ReactNode 
           </Menu.Item>
         ))}
         <Menu.Divider />
-        <Menu.Item leftSection={<Icon name="signOut" size={14} />} onClick={() => void leave(application)}>
+        <Menu.Item leftSection={<Icon name="signOut" size={14} />} onClick={() => void endSession(application)}>
           {t.signOut}
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );
-}
-
-/** Ends the login on the server; where that cannot be reached it is forgotten here all the same. */
-async function leave(application: string): Promise<void> {
-  await clientOf(application)
-    .auth.signOut()
-    .catch(() => {});
-  session.forget(application);
 }

@@ -1,6 +1,7 @@
 /** Which application the page is about, and the client that asks it with the user's login and role. */
 import { Client } from '@tablinum/client';
 import { createContext, type ReactNode, use } from 'react';
+import { noteReached } from './reachability.ts';
 import { session } from './session.ts';
 
 const clients = new Map<string, Client>();
@@ -16,10 +17,17 @@ export function clientOf(application: string): Client {
       timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       retries: 1,
       longestWait: 2,
+      onReached: noteReached,
+      renewToken: (expired) => session.renewed(application, expired),
     });
     clients.set(application, client);
   }
   return client;
+}
+
+/** A client without a login, for the pages on which one begins. */
+export function publicClientOf(application: string): Client {
+  return new Client({ application, retries: 1, longestWait: 2, onReached: noteReached });
 }
 
 const ApplicationContext = createContext('main');

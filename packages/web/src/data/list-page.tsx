@@ -47,7 +47,8 @@ export function ListPage<T>(props: ListPageProps<T>): ReactNode {
   const may = useMay();
   const [creating, setCreating] = useState(false);
   const close = (): void => setCreating(false);
-  const offered = create && may(resource, 'create') ? create : null;
+  // What nobody here could see again is not offered.
+  const offered = create && may(resource, 'create') && may(resource, 'list') ? create : null;
   const way =
     offered &&
     ('link' in offered ? (

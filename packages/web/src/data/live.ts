@@ -1,21 +1,37 @@
 /** Events of a collection while a page shows it: one connection for each application and role. */
 import type { Event } from '@tablinum/client';
-import { Realtime } from '@tablinum/client/realtime';
+import { Realtime, type RealtimeState } from '@tablinum/client/realtime';
 import { useEffect, useEffectEvent } from 'react';
+import { clientOf } from './application.tsx';
 import { type Scope, useScope } from './queries.ts';
+import { onReturn, probe } from './reachability.ts';
 import { session } from './session.ts';
 
 const connections = new Map<string, Realtime>();
 
 function connectionOf([application, role]: Scope): Realtime {
-  const key = JSON.stringify([application, role, session.token(application)]);
+  const key = JSON.stringify([application, role, session.generation(application)]);
   let connection = connections.get(key);
   if (!connection) {
     connection = new Realtime({ application, token: () => session.token(application), role: () => role });
+    connection.watch((state) => stateChanged(application, state));
     connections.set(key, connection);
   }
   return connection;
 }
+
+/** A connection that was refused or lost: one request finds out whether the login is over or the server is away. */
+function stateChanged(application: string, state: RealtimeState): void {
+  if (state === 'unauthorised' && session.state(application) === 'valid')
+    void clientOf(application)
+      .auth.check()
+      .catch(() => {});
+  if (state === 'waiting') void probe();
+}
+
+/** A new token, or a server that is back: connections that were refused or lost begin again. */
+session.watchToken(() => each((connection) => connection.connect()));
+onReturn(() => each((connection) => connection.connect()));
 
 function each(act: (connection: Realtime) => void): void {
   for (const connection of connections.values()) act(connection);

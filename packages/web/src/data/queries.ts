@@ -1,8 +1,9 @@
 /** What pages ask for again and again, by the key under which it is kept. Everything begins with application and role. */
 import type { Application, Check, Collection } from '@tablinum/client';
 import { Failure } from '@tablinum/client';
-import { QueryCache, QueryClient, type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { QueryClient, type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { clientOf, useApplication } from './application.tsx';
+import { onReturn } from './reachability.ts';
 import { session, useChosenRole } from './session.ts';
 
 /** The first members of every key. */
@@ -10,7 +11,6 @@ export type Scope = readonly [application: string, role: string | null];
 
 /** Nothing is asked again by itself after a refusal: the page says what it was, and offers to. */
 export const queryClient = new QueryClient({
-  queryCache: new QueryCache({ onError: (error, query) => leaveIfOver(error, String(query.queryKey[0])) }),
   defaultOptions: {
     // A part of the page that comes later does not ask again at once what was just refused: 429 names its wait.
     queries: {
@@ -24,10 +24,11 @@ export const queryClient = new QueryClient({
   },
 });
 
-/** A login that the server no longer takes leads to the sign-in, and back to the same page. */
-export function leaveIfOver(error: unknown, application: string): void {
-  if (error instanceof Failure && error.status === 401) session.forget(application, true);
-}
+/** What failed because the server was away is asked again once it is back. */
+onReturn(() => {
+  const failedAway = (error: Error | null): boolean => error instanceof Failure && error.unreachable;
+  void queryClient.refetchQueries({ type: 'active', predicate: ({ state }) => failedAway(state.error) });
+});
 
 // What one login was shown or refused is nothing to the next one.
 session.watch((application) => queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] === application }));
@@ -65,12 +66,19 @@ const checkAge = { staleTime: 60_000 };
 
 /** Who is signed in, with which role. */
 export function useCheck(): UseQueryResult<Check, Error> {
-  return useAsked(['check'], (client) => client.auth.check(), checkAge);
+  const application = useApplication();
+  return useAsked(['check'], (client) => readCheck(client, application), checkAge);
+}
+
+async function readCheck(client: ReturnType<typeof clientOf>, application: string): Promise<Check> {
+  const check = await client.auth.check();
+  session.isUser(application, check.id);
+  return check;
 }
 
 /** The same, for what is asked under it; asked once at a time. */
 export function checkOf(scope: Scope): Promise<Check> {
-  const queryFn = (): Promise<Check> => clientOf(scope[0]).auth.check();
+  const queryFn = (): Promise<Check> => readCheck(clientOf(scope[0]), scope[0]);
   return queryClient.fetchQuery({ queryKey: [...scope, 'check'], queryFn, ...checkAge });
 }
 

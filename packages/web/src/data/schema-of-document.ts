@@ -4,7 +4,12 @@ import type { Collection, Field } from '@tablinum/client';
 /** The parts of the document that are read. */
 export interface DocumentPart {
   readonly paths: Readonly<Record<string, unknown>>;
-  readonly tags?: readonly { readonly name: string; readonly description?: string }[];
+  readonly tags?: readonly {
+    readonly name: string;
+    readonly description?: string;
+    /** One of the server's own collections. */
+    readonly 'x-tablinum-system'?: boolean;
+  }[];
   readonly components: { readonly schemas: Readonly<Record<string, ValueSchema>> };
 }
 
@@ -55,9 +60,11 @@ export function readDocument(document: DocumentPart): RoleDocument {
     const all = { ...shown, ...written[0], ...written[1], ...shown }; // what is shown says more of its type than what is taken
     const required = schemas[`${name}.create`]?.required ?? [];
     const fields = Object.entries(all).map(([field, schema]) => fieldOf(field, schema, required.includes(field)));
-    const title = tags.find((tag) => tag.name === name)?.description ?? null;
+    const tag = tags.find((each) => each.name === name);
+    const title = tag?.description ?? null;
     const options = { paranoid: rights.may(name, 'restore'), logging: rights.may(name, 'history') };
-    return { name, title, description: null, fields: linked(fields), options };
+    const system = tag?.['x-tablinum-system'] === true;
+    return { name, title, description: null, fields: linked(fields), options, ...(system && { system }) };
   };
   const every = (given: boolean): Collection[] => [...names].map((name) => collectionOf(name, given));
   return { collections: every(false), forms: every(true), rights };

@@ -1,79 +1,173 @@
 /**
- * Who is signed in where: one login for each application, since a login holds in one alone. Logins live in memory, and in
- * the tab's own storage where the user asked to stay signed in; never in storage that outlives the tab (decisions/016).
+ * Who is signed in where: one login for each application, since a login is only valid in one. Tokens live in memory only; the
+ * browser keeps the session in a cookie that scripts cannot read (`browser-session.ts`, decisions/018).
+ *
+ * A login that the server no longer takes is `expired`: its pages stay with everything that was typed, and requests wait
+ * until the same user has signed in again.
  */
 import { useSyncExternalStore } from 'react';
 
 interface Login {
   readonly token: string;
-  /** The role that was chosen; null for the user's default. */
+  /** Null where it is not known. */
+  readonly user: number | null;
+  /** The role that was chosen in this tab; null for the user's default. */
   readonly role: string | null;
-  readonly stay: boolean;
+  /** The browser keeps it when it is closed. */
+  readonly persistent: boolean;
+  /** The same for as long as the same user stays signed in. */
+  readonly generation: number;
+  readonly expired?: boolean;
 }
 type Logins = Readonly<Record<string, Login>>;
+/** `unknown` until the browser was asked for a session that it keeps. */
+export type LoginState = 'unknown' | 'none' | 'valid' | 'expired';
 
-const place = 'tablinum.logins';
+/** The role that was chosen in this tab, by application and user. */
+const rolesPlace = 'tablinum.roles';
 const listeners = new Set<() => void>();
 const watchers = new Set<(application: string) => void>();
-let logins: Logins = restored();
-/** Applications whose login ended without the user's doing. */
-let ended: ReadonlySet<string> = new Set();
+const renewals = new Set<(application: string) => void>();
+let logins: Logins = {};
+let generations = 0;
+/** The generation that each token was issued for: what one user asked is never sent again in another one's name. */
+const generationOf = new Map<string, number>();
+/** What a sign-in page has to know of its application. */
+export interface Entrance {
+  readonly exists: boolean;
+  /** Nobody can sign in yet. */
+  readonly needsSetup: boolean;
+  /** A link for another password can be mailed. */
+  readonly sendsMail: boolean;
+}
+const usual: Entrance = { exists: true, needsSetup: false, sendsMail: true };
 
-function restored(): Logins {
+/** Applications for which the browser keeps no session. */
+const entrances = new Map<string, Entrance>();
+
+function change(next: Logins): void {
+  const before = logins;
+  logins = next;
+  for (const application of new Set([...Object.keys(before), ...Object.keys(next)])) {
+    if (before[application]?.generation !== next[application]?.generation)
+      for (const each of watchers) each(application);
+    if (before[application]?.token !== next[application]?.token) for (const each of renewals) each(application);
+  }
+  announce();
+}
+
+function announce(): void {
+  for (const listener of [...listeners]) listener();
+}
+
+function chosenRoles(): Record<string, string> {
   try {
-    return JSON.parse(sessionStorage.getItem(place) ?? '{}') as Logins;
+    return JSON.parse(sessionStorage.getItem(rolesPlace) ?? '{}') as Record<string, string>;
   } catch {
     return {};
   }
 }
 
-function change(next: Logins): void {
-  const before = logins;
-  logins = next;
-  for (const application of new Set([...Object.keys(before), ...Object.keys(next)]))
-    if (before[application]?.token !== next[application]?.token) for (const each of watchers) each(application);
-  const kept = Object.fromEntries(Object.entries(next).filter(([, login]) => login.stay));
+function rememberRole(application: string, user: number | null, role: string): void {
   try {
-    if (Object.keys(kept).length > 0) sessionStorage.setItem(place, JSON.stringify(kept));
-    else sessionStorage.removeItem(place);
+    sessionStorage.setItem(rolesPlace, JSON.stringify({ ...chosenRoles(), [`${application} ${user}`]: role }));
   } catch {
-    // Without storage the login lives in memory.
+    // Without storage the role lives in memory.
   }
-  for (const listener of listeners) listener();
 }
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
-  return () => listeners.delete(listener);
+  return () => void listeners.delete(listener);
+}
+
+interface NewLogin {
+  readonly token: string;
+  readonly user?: number | null;
+  readonly persistent: boolean;
 }
 
 export const session = {
-  /** Hears of each application whose login has begun, ended or become another, before pages do. */
+  /** Calls back when the user of an application becomes another one or none, before pages do. */
   watch: (watcher: (application: string) => void): void => void watchers.add(watcher),
+  /** Calls back when the token of an application becomes another one. */
+  watchToken: (watcher: (application: string) => void): void => void renewals.add(watcher),
+  /** An expired one too: its requests are refused, and wait for the next. */
   token: (application: string): string | null => logins[application]?.token ?? null,
   role: (application: string): string | null => logins[application]?.role ?? null,
-  stays: (application: string): boolean => logins[application]?.stay ?? false,
-  hasEnded: (application: string): boolean => ended.has(application),
-  signedIn: (application: string, token: string, stay: boolean): void => {
-    ended = new Set([...ended].filter((each) => each !== application));
-    change({ ...logins, [application]: { token, role: null, stay } });
+  isPersistent: (application: string): boolean => logins[application]?.persistent ?? false,
+  state: (application: string): LoginState => {
+    const login = logins[application];
+    if (!login) return entrances.has(application) ? 'none' : 'unknown';
+    return login.expired ? 'expired' : 'valid';
+  },
+  entrance: (application: string): Entrance => entrances.get(application) ?? usual,
+  generation: (application: string): number => logins[application]?.generation ?? 0,
+  /** The same user goes on where the session ended; for anybody else everything begins anew. */
+  signedIn: (application: string, { token, user = null, persistent }: NewLogin): void => {
+    const before = logins[application];
+    const same = before?.expired === true && user !== null && before.user === user;
+    if (!same) generations += 1;
+    const role = same ? before.role : (chosenRoles()[`${application} ${user}`] ?? null);
+    const login = { token, user, persistent, role, generation: same ? before.generation : generations };
+    generationOf.set(token, login.generation);
+    change({ ...logins, [application]: login });
   },
   actAs: (application: string, role: string): void => {
     const login = logins[application];
-    if (login) change({ ...logins, [application]: { ...login, role } });
+    if (!login) return;
+    rememberRole(application, login.user, role);
+    change({ ...logins, [application]: { ...login, role } });
   },
-  /** @param over the server no longer takes the login, as opposed to the user having left. */
-  forget: (application: string, over = false): void => {
+  /** The browser keeps no session for it. */
+  notResumed: (application: string, entrance: Entrance): void => {
+    entrances.set(application, entrance);
+    announce();
+  },
+  /** The user as the server tells it, where only a token was known. */
+  isUser: (application: string, user: number | null): void => {
+    const login = logins[application];
+    if (login && login.user === null && user !== null) change({ ...logins, [application]: { ...login, user } });
+  },
+  /** The server no longer takes the token. */
+  expire: (application: string): void => {
+    const login = logins[application];
+    if (login && !login.expired) change({ ...logins, [application]: { ...login, expired: true } });
+  },
+  /** Waits for another sign-in. @returns whether it was the same user: then there is a new token. */
+  renewed: async (application: string, expired: string): Promise<boolean> => {
+    if (logins[application]?.token === expired) session.expire(application);
+    const login = logins[application];
+    if (!login || login.generation !== generationOf.get(expired)) return false;
+    return login.expired ? waitFor(application, login.generation) : true;
+  },
+  forget: (application: string): void => {
     if (!logins[application]) return;
-    if (over) ended = new Set([...ended, application]);
+    if (!entrances.has(application)) entrances.set(application, usual);
     const { [application]: _gone, ...others } = logins;
     change(others);
   },
 };
 
-/** The token of an application's login, or null; renders again when it changes. */
-export function useToken(application: string): string | null {
-  return useSyncExternalStore(subscribe, () => session.token(application));
+function waitFor(application: string, generation: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      const login = logins[application];
+      if (login?.generation === generation && login.expired) return;
+      listeners.delete(look);
+      resolve(login?.generation === generation);
+    };
+    listeners.add(look);
+  });
+}
+
+export function useLoginState(application: string): LoginState {
+  return useSyncExternalStore(subscribe, () => session.state(application));
+}
+
+/** Another number for another user. */
+export function useLoginGeneration(application: string): number {
+  return useSyncExternalStore(subscribe, () => session.generation(application));
 }
 
 export function useChosenRole(application: string): string | null {

@@ -8,6 +8,8 @@ export interface InboxSearch {
   readonly starred?: boolean;
   /** Search words, operators among them. */
   readonly q?: string;
+  /** Searches the folder only; otherwise all folders are searched. */
+  readonly here?: boolean;
   /** The open conversation. */
   readonly c?: number;
 }
@@ -23,6 +25,7 @@ export function inboxSearch(given: Record<string, unknown>): InboxSearch {
     ...(given['unread'] === true && { unread: true }),
     ...(given['starred'] === true && { starred: true }),
     ...(q !== undefined && q !== '' && { q: String(q) }),
+    ...(given['here'] === true && { here: true }),
     ...(c !== null && { c }),
   };
 }
@@ -30,21 +33,32 @@ export function inboxSearch(given: Record<string, unknown>): InboxSearch {
 /** The address without the open conversation: what the list depends on. */
 export type Shown = Omit<InboxSearch, 'c'>;
 
-/** The parameters of `conversations:list`. Words that say where to look take the place of the folder. */
-export function listParameters({ account, folder = 'inbox', unread, starred, q }: Shown): object {
-  const everywhere = folder === 'any' || namesFolder(q);
+/** The parameters of `conversations:list`. A search looks in all folders unless it is narrowed to one. */
+export function listParameters(shown: Shown): object {
+  const { account, unread, starred, q } = shown;
+  const folder = folderShown(shown);
+  const words = q === undefined ? '' : withoutEverywhere(q);
   return {
     ...(account !== undefined && { accountId: account }),
-    ...(!everywhere && { folder }),
+    ...(folder !== null && { folder }),
     ...(unread && { unread: true }),
     ...(starred && { starred: true }),
-    ...(q !== undefined && { search: q }),
+    ...(words !== '' && { search: words }),
   };
 }
 
 /** The one folder that is shown, or null where several are. */
-export function folderShown({ folder = 'inbox', q }: Shown): string | null {
-  return folder === 'any' || namesFolder(q) ? null : folder;
+export function folderShown(shown: Shown): string | null {
+  const { folder = 'inbox', q } = shown;
+  return folder === 'any' || (q !== undefined && (namesFolder(q) || !searchesFolder(shown))) ? null : folder;
+}
+
+/** Folders that a search of all folders leaves out. */
+const apart = new Set(['trash', 'junk']);
+
+/** Whether a search looks in the folder only. */
+export function searchesFolder({ folder = 'inbox', here }: Shown): boolean {
+  return here === true || apart.has(folder);
 }
 
 /** A link to what is shown. */
@@ -54,6 +68,11 @@ export function addressOf(application: string, search: InboxSearch): string {
 }
 
 /** Search words may say where to look: then these decide. */
-function namesFolder(q: string | undefined): boolean {
-  return q !== undefined && /(^|\s)-?in:/.test(q);
+export function namesFolder(q: string): boolean {
+  return /(^|\s)-?in:/.test(q);
+}
+
+/** `in:all` and `in:any` say what a search does anyway. */
+function withoutEverywhere(q: string): string {
+  return q.replace(/(^|\s)in:(all|any)(?=\s|$)/gi, '$1').trim();
 }

@@ -30,13 +30,17 @@ import { useInboxAddress } from './use-inbox-address.ts';
 import { useMailCommands } from './use-mail-commands.ts';
 import { useSelection } from './use-selection.ts';
 
+/** One pane at a time. */
 const narrowWidth = '(max-width: 62em)';
+/** Without the column of folders: the conversation keeps a width that text can be read in. */
+const mediumWidth = '(max-width: 79em)';
 
 export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode {
   const t = useInboxTexts();
   const address = useInboxAddress();
   const { shown, opened } = address;
   const narrow = useMediaQuery(narrowWidth, matchMedia(narrowWidth).matches);
+  const medium = useMediaQuery(mediumWidth, matchMedia(mediumWidth).matches);
   const { list, state } = useConversationList(shown);
   const selection = useSelection(state.rows);
   const thread = useOpenThread(opened);
@@ -96,14 +100,14 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
       title={title}
       actions={
         <PageActions
-          {...{ shown, show, accounts, narrow, searchField, compose }}
+          {...{ shown, show, accounts, narrow, medium, searchField, compose }}
           help={help.open}
           mayWrite={rights.write}
         />
       }
     >
       <div className={classes.panes} data-thread={opened !== null || undefined}>
-        {!narrow && (
+        {!medium && (
           <aside className={classes.folders}>
             <FolderPane accounts={accounts} shown={shown} show={show} />
           </aside>

@@ -14,6 +14,8 @@ interface PageActionsProps {
   readonly show: (shown: Shown) => void;
   readonly accounts: readonly Account[];
   readonly narrow: boolean;
+  /** The folders have no column of their own. */
+  readonly medium: boolean;
   readonly searchField: RefObject<HTMLInputElement | null>;
   readonly help: () => void;
   readonly compose: () => void;
@@ -26,6 +28,7 @@ export function PageActions({
   show,
   accounts,
   narrow,
+  medium,
   searchField,
   help,
   compose,
@@ -33,10 +36,10 @@ export function PageActions({
 }: PageActionsProps): ReactNode {
   const t = useInboxTexts();
   const [opened, folders] = useDisclosure(false);
-  const { q, ...others } = shown;
+  const { q, here: _here, ...others } = shown;
   return (
     <>
-      {narrow && (
+      {medium && (
         <>
           <IconButton icon="folder" label={t.folders} onClick={folders.open} />
           <Drawer opened={opened} onClose={folders.close} title={t.folders} size="17rem" position="left">

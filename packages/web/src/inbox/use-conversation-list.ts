@@ -1,7 +1,8 @@
 import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 import { clientOf } from '../data/application.tsx';
 import { useLive } from '../data/live.ts';
-import { forget, leaveIfOver, useScope } from '../data/queries.ts';
+import { forget, useScope } from '../data/queries.ts';
+import { onReturn } from '../data/reachability.ts';
 import { forgetThread } from './data-mail.ts';
 import type { Shown } from './inbox-search.ts';
 import { ConversationList, type ListState } from './list/conversation-list.ts';
@@ -19,9 +20,7 @@ export function useConversationList(shown: Shown): { readonly list: Conversation
   }, [key]);
   const state = useSyncExternalStore(list.subscribe, list.snapshot);
   useEffect(() => void list.readOn(), [list]);
-  useEffect(() => {
-    if (state.error) leaveIfOver(state.error, application);
-  }, [state.error, application]);
+  useEffect(() => onReturn(() => list.snapshot().error && void list.readAgain()), [list]);
   const counts = useRef<ReturnType<typeof setTimeout>>(undefined);
   const countAgain = (): void => {
     counts.current ??= setTimeout(() => {

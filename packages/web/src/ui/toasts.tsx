@@ -22,8 +22,12 @@ function change(next: readonly Toast[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Says something in the corner; `action` may offer to take it back. */
-export function toast(text: string, more: { failed?: boolean; action?: Toast['action'] } = {}): void {
+/**
+ * Says something in the corner; `action` may offer to take it back.
+ *
+ * @returns what takes the message away, once it no longer holds.
+ */
+export function toast(text: string, more: { failed?: boolean; action?: Toast['action'] } = {}): () => void {
   last += 1;
   const made: Toast = {
     id: last,
@@ -33,6 +37,7 @@ export function toast(text: string, more: { failed?: boolean; action?: Toast['ac
   };
   change([...toasts.slice(-3), made]);
   if (!more.failed) setTimeout(() => dismiss(made.id), shownMilliseconds);
+  return () => dismiss(made.id);
 }
 
 /** What was said to one login, and what it could take back, is nothing to the next one. */

@@ -1,6 +1,13 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { DatabaseFault } from '../database.ts';
+import { PostgresClient } from './postgres-client.ts';
 
 type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
+
+/** How long a request waits for a connection. */
+export const connectionWaitMilliseconds = 10_000;
+/** How long no further connection is opened after PostgreSQL had none left. */
+const refusedMilliseconds = 1000;
 
 /**
  * Bounds the connections of all pools of a server together: PostgreSQL refuses what is over its own limit, so those who
@@ -8,15 +15,18 @@ type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) =>
  */
 export class ConnectionBudget {
   /** The client class for pools under this budget. */
-  readonly client: typeof pg.Client;
-  readonly #waiting: (() => void)[] = [];
+  readonly client: typeof PostgresClient;
+  readonly #waiting = new Set<() => void>();
   #free: number;
+  #size: number;
+  #refusedUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(most: number) {
-    this.#free = most;
+  constructor(size: number) {
+    this.#size = size;
+    this.#free = size;
     const take = (): Promise<void> => this.#take();
     const give = (): void => this.#give();
-    this.client = class extends pg.Client {
+    this.client = class extends PostgresClient {
       override connect(): Promise<pg.Client>;
       override connect(callback: Connected): void;
       override connect(callback?: Connected): Promise<pg.Client> | undefined {
@@ -34,17 +44,53 @@ export class ConnectionBudget {
     };
   }
 
+  /** Connections that may be opened now without waiting. */
+  get free(): number {
+    return performance.now() < this.#refusedUntil ? 0 : Math.max(0, this.#free);
+  }
+
+  /** Takes over a lower limit of PostgreSQL's, so that requests wait for a connection where it would refuse one. */
+  lowerTo(size: number): void {
+    if (size >= this.#size) return;
+    this.#free -= this.#size - size;
+    this.#size = size;
+  }
+
+  /** PostgreSQL has no connection left: for a moment those that are open are shared. */
+  noteRefusal(): void {
+    this.#refusedUntil = performance.now() + refusedMilliseconds;
+  }
+
   #take(): Promise<void> {
     if (this.#free > 0) {
       this.#free -= 1;
       return Promise.resolve();
     }
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    return new Promise((resolve, reject) => {
+      const next = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.delete(next);
+        reject(noConnection());
+      }, connectionWaitMilliseconds);
+      this.#waiting.add(next);
+    });
   }
 
   #give(): void {
-    const next = this.#waiting.shift();
-    if (next) next();
-    else this.#free += 1;
+    this.#free += 1;
+    if (this.#free <= 0) return; // the budget was lowered
+    for (const next of this.#waiting) {
+      this.#waiting.delete(next);
+      this.#free -= 1;
+      next();
+      return;
+    }
   }
+}
+
+export function noConnection(): DatabaseFault {
+  return new DatabaseFault('unavailable', new Error('no connection to PostgreSQL became free in time'));
 }

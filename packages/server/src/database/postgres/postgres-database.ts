@@ -1,19 +1,21 @@
 import { createHash } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
 import { LruMap } from '../../base/lru-map.ts';
 import { limits } from '../../protocol/limits.ts';
 import {
   type BoundStatement,
   type Database,
   DatabaseFault,
-  type FaultKind,
   type Row,
   StaleVersion,
   type Transaction,
   type WriteOptions,
 } from '../database.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
+import { ConnectionPool } from './connection-pool.ts';
+import { replyMilliseconds } from './postgres-client.ts';
 import { postgresDialect } from './postgres-dialect.ts';
+import { commitFault, faultOf, isLost } from './postgres-fault.ts';
 import { UnderWay } from './under-way.ts';
 
 export interface PostgresOptions {
@@ -25,18 +27,28 @@ export interface PostgresOptions {
   readonly idleMilliseconds: number;
   /** Shared by the applications of a server. */
   readonly budget: ConnectionBudget;
+  /** Whether a server that may lose acknowledged writes in a crash is refused. */
+  readonly requireDurable: boolean;
 }
 
 const takeTurn = 'SELECT pg_advisory_lock(hashtext(current_schema()),hashtext($1))';
 const endTurn = 'SELECT pg_advisory_unlock(hashtext(current_schema()),hashtext($1))';
+const takeStart = "SELECT pg_advisory_lock(hashtext('tablinum'),hashtext(current_schema()))";
+/** So that the locks of a server that has vanished from the network are released within a minute. */
+const peerProbes = '-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3';
 const attempts = 6;
 /** Runs after which a statement is worth a name of its own on each connection. */
 const runsBeforeNamed = 3;
 const namedPerConnection = 500;
+/** A longer statement is planned each time: its prepared form would hold megabytes on every connection. */
+const maxNamedLength = 32 * 1024;
 /** What searches words is planned for its words each time: a plan for any word reads all mails that have a common one. */
 const wordSearch = '::tsquery';
 /** How long a server waits for another one's start. */
 const aloneMilliseconds = 60_000;
+/** Index builds and conversions. */
+const patientMilliseconds = 600_000;
+const usual = replyMilliseconds(limits.queryMilliseconds);
 
 /** Values as the rooms above expect them: numbers, booleans, and text for all else. */
 const types = {
@@ -55,39 +67,53 @@ const types = {
  */
 export class PostgresDatabase implements Database {
   readonly dialect = postgresDialect;
-  readonly #pool: pg.Pool;
+  readonly #pool: ConnectionPool;
   readonly #underWay: UnderWay;
-  readonly #runs = new LruMap<{ count: number; name: string }>(namedPerConnection);
+  readonly #runs = new LruMap<{ count: number; name: string }>({
+    entries: namedPerConnection,
+    bytes: 8 * 1024 * 1024,
+    keyLength: maxNamedLength,
+    sizeOf: 150,
+  });
+  /** Names that each connection has prepared; the server holds a plan for each until the connection ends. */
+  readonly #prepared = new WeakMap<pg.PoolClient, Set<string>>();
 
   constructor(options: PostgresOptions) {
     const { url, schema, budget } = options;
     this.#underWay = new UnderWay(
       () => new budget.client({ connectionString: url, options: `-c search_path=${schema}` }),
     );
-    this.#pool = new pg.Pool({
+    this.#pool = new ConnectionPool({
       connectionString: options.url,
-      max: options.poolSize,
-      idleTimeoutMillis: options.idleMilliseconds,
-      Client: options.budget.client,
+      size: options.poolSize,
+      idleMilliseconds: options.idleMilliseconds,
+      budget,
       types,
       // Text in, text out: the time zone and number format of the server's settings must not show. Its compiler takes
       // seconds for statements of deep appends that run in milliseconds.
-      options: `-c search_path=${options.schema} -c timezone=UTC -c extra_float_digits=1 -c jit=off -c default_transaction_isolation=repeatable\\ read -c statement_timeout=${limits.queryMilliseconds} -c lock_timeout=2000 -c idle_in_transaction_session_timeout=30000`,
+      options: `-c search_path=${options.schema} -c timezone=UTC -c extra_float_digits=1 -c jit=off -c default_transaction_isolation=repeatable\\ read -c statement_timeout=${limits.queryMilliseconds} -c lock_timeout=2000 -c idle_in_transaction_session_timeout=30000 ${peerProbes}`,
     });
-    // An idle connection that the server drops is replaced by the pool; nothing was running on it.
-    this.#pool.on('error', () => {});
-    // One that is dropped between two statements of a transaction: the next one fails.
-    this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
   async read(statements: readonly BoundStatement[]): Promise<Row[][]> {
-    const results: Row[][] = [];
-    for (const statement of statements) results.push(await this.#run(this.#pool, statement));
-    return results;
+    const [only] = statements;
+    if (only && statements.length === 1) return [await this.#lent((client) => this.#run(client, only))];
+    // Statements by themselves would each see another state.
+    const all = async ({ run }: Transaction): Promise<Row[][]> => {
+      const results: Row[][] = [];
+      for (const statement of statements) results.push(await run(statement));
+      return results;
+    };
+    return this.#transaction(all, {}).catch((error: unknown) => {
+      // The end of a read decides nothing.
+      throw isUnknown(error) ? new DatabaseFault('unavailable', (error as DatabaseFault).cause) : error;
+    });
   }
 
   async writeOne(statement: BoundStatement): Promise<Row[]> {
-    return retried(() => this.#run(this.#pool, statement));
+    const written = (client: pg.PoolClient): Promise<Row[]> =>
+      this.#run(client, statement).catch((error: unknown) => Promise.reject(commitFault(error)));
+    return retried(() => this.#lent(written));
   }
 
   async write<T>(work: (transaction: Transaction) => Promise<T>, options: WriteOptions = {}): Promise<T> {
@@ -102,10 +128,11 @@ export class PostgresDatabase implements Database {
 
   /** The lock goes with its connection, also where this process dies. */
   async alone<T>(work: () => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect();
+    const client = await this.#pool.take();
     try {
-      await client.query(`SET statement_timeout=${aloneMilliseconds}; SET lock_timeout=${aloneMilliseconds}`);
-      await client.query("SELECT pg_advisory_lock(hashtext('tablinum'),hashtext(current_schema()))");
+      for (const limit of ['statement_timeout', 'lock_timeout'])
+        await this.#run(client, { text: `SET ${limit}=${aloneMilliseconds}`, values: [] });
+      await this.#run(client, { text: takeStart, values: [] }, replyMilliseconds(aloneMilliseconds));
       return await work();
     } finally {
       client.release(true);
@@ -117,17 +144,19 @@ export class PostgresDatabase implements Database {
   }
 
   async close(): Promise<void> {
-    await this.#pool.end();
+    await this.#pool.close();
   }
 
   async #transaction<T>(
     work: (transaction: Transaction) => Promise<T>,
-    { patient, rebuild, turn }: WriteOptions,
+    { patient, rebuild, turn, snapshot }: WriteOptions,
   ): Promise<T> {
     // In one order for all, so that no two wait for each other.
     const turns = [...new Set(turn === undefined ? [] : [turn].flat())].sort();
     const taken: string[] = [];
-    const client = await this.#pool.connect().catch((error: unknown) => Promise.reject(faultOf(error)));
+    const client = await this.#pool.take();
+    const isPatient = patient === true || rebuild === true;
+    const reply = isPatient ? replyMilliseconds(patientMilliseconds) : usual;
     const durableWork: (() => void)[] = [];
     let broken: Error | undefined;
     try {
@@ -136,52 +165,85 @@ export class PostgresDatabase implements Database {
         await this.#run(client, { text: takeTurn, values: [each] });
         taken.push(each);
       }
-      await this.#run(client, { text: 'BEGIN', values: [] });
+      await begin(client, snapshot?.version ?? null);
       // Longer than any read, whose end a change of shape waits for.
-      if (patient || rebuild)
-        for (const limit of ['statement_timeout=600000', 'lock_timeout=6000'])
+      if (isPatient)
+        for (const limit of [`statement_timeout=${patientMilliseconds}`, 'lock_timeout=6000'])
           await this.#run(client, { text: `SET LOCAL ${limit}`, values: [] });
       const result = await work({
-        run: (statement) => this.#run(client, statement),
+        run: (statement) => this.#run(client, statement, reply),
         touch: () => {},
         afterDurable: (each) => void durableWork.push(each),
       });
-      await this.#run(client, { text: 'COMMIT', values: [] });
+      await this.#run(client, { text: 'COMMIT', values: [] }, reply).catch((error: unknown) => {
+        throw commitFault(error);
+      });
       for (const each of durableWork) each();
       return result;
     } catch (error) {
-      await client.query('ROLLBACK').catch((failure: Error) => {
-        broken = failure;
-      });
+      if (isLost(error) || isUnknown(error)) broken = error as Error;
+      else
+        await client.query('ROLLBACK').catch((failure: Error) => {
+          broken = failure;
+        });
       throw error;
     } finally {
-      for (const each of taken)
+      // Locks go with their connection.
+      for (const each of broken ? [] : taken)
         await client.query(endTurn, [each]).catch((failure: Error) => {
           broken = failure;
         });
-      client.release(broken);
+      client.release(broken ?? this.#isFull(client));
     }
   }
 
-  async #run(on: pg.Pool | pg.PoolClient, statement: BoundStatement): Promise<Row[]> {
+  /**
+   * Runs one statement on a connection of its own. A connection is given up only when it is lost, since opening one takes
+   * milliseconds, or when it has prepared too many statements.
+   */
+  async #lent(work: (client: pg.PoolClient) => Promise<Row[]>): Promise<Row[]> {
+    const client = await this.#pool.take();
+    try {
+      const rows = await work(client);
+      client.release(this.#isFull(client));
+      return rows;
+    } catch (error) {
+      client.release(isLost(error) || isUnknown(error) || this.#isFull(client));
+      throw error;
+    }
+  }
+
+  #isFull(client: pg.PoolClient): boolean {
+    return (this.#prepared.get(client)?.size ?? 0) > 2 * namedPerConnection;
+  }
+
+  /** @param reply milliseconds that the reply may take. */
+  async #run(client: pg.PoolClient, statement: BoundStatement, reply = usual): Promise<Row[]> {
     const name = this.#nameOf(statement.text);
+    if (name !== null) this.#notePrepared(client, name);
     try {
       const query = {
         text: statement.text,
         values: statement.values as unknown[],
         rowMode: 'array' as const,
         types,
+        query_timeout: reply,
         ...(name && { name }),
       };
-      const result = (await on.query(query)) as unknown as { rows: Row[] };
+      const result = (await client.query(query)) as unknown as { rows: Row[] };
       return result.rows;
     } catch (error) {
       throw faultOf(error);
     }
   }
 
+  #notePrepared(client: pg.PoolClient, name: string): void {
+    const names = this.#prepared.get(client) ?? new Set();
+    this.#prepared.set(client, names.add(name));
+  }
+
   #nameOf(text: string): string | null {
-    if (text.includes(wordSearch)) return null;
+    if (text.length > maxNamedLength || text.includes(wordSearch)) return null;
     const runs = this.#runs.get(text);
     if (!runs) {
       this.#runs.set(text, { count: 1, name: createHash('sha1').update(text).digest('base64url') });
@@ -190,6 +252,26 @@ export class PostgresDatabase implements Database {
     runs.count += 1;
     return runs.count > runsBeforeNamed && text.length > 10 ? runs.name : null;
   }
+}
+
+/**
+ * Begins a transaction. With a version, it is read in the same round trip and settles what the transaction sees: a transaction that
+ * goes on is current as a whole, so no statement in it can take a stale version for an empty result.
+ *
+ * @throws StaleVersion when the store has another version.
+ */
+async function begin(client: pg.PoolClient, version: number | null): Promise<void> {
+  const text = version === null ? 'BEGIN' : 'BEGIN; SELECT version FROM _meta';
+  const results: unknown = await client.query({ text, rowMode: 'array', types }).catch((error: unknown) => {
+    throw faultOf(error);
+  });
+  if (version === null) return;
+  const [, found] = results as readonly { readonly rows: Row[] }[];
+  if (Number(found!.rows[0]![0]) !== version) throw new StaleVersion();
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof DatabaseFault && error.kind === 'unknownOutcome';
 }
 
 /** Serialisation failures and deadlocks lose nothing: the transaction never happened and is run again. */
@@ -202,37 +284,4 @@ async function retried<T>(work: () => Promise<T>): Promise<T> {
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 5 * 2 ** attempt));
     }
   }
-}
-
-const kinds: Readonly<Record<string, FaultKind>> = {
-  '23505': 'unique',
-  '23503': 'foreignKey',
-  '23001': 'foreignKey', // restrict_violation
-  '23502': 'notNull',
-  '22003': 'range',
-  '57014': 'timeout',
-  '40001': 'collision',
-  '40P01': 'collision',
-  '55P03': 'collision', // lock_timeout
-};
-/** What a statement compiled for an older schema runs into. */
-const staleCodes = new Set(['42703', '42P01', '0A000']);
-
-function faultOf(error: unknown): Error {
-  if (error instanceof DatabaseFault || error instanceof StaleVersion) return error;
-  if (!(error instanceof pg.DatabaseError)) return new DatabaseFault('disk', error);
-  if (staleCodes.has(error.code ?? '')) return new StaleVersion('schema changed', { cause: error });
-  const overflow = /"overflow:([^"]*):\d+"/.exec(error.message);
-  if (overflow) return new DatabaseFault('overflow', overflow[1]);
-  const columns =
-    /^Key \(([^)]*)\)=/
-      .exec(error.detail ?? '')?.[1]
-      ?.split(', ')
-      .map((each) => each.replaceAll('"', '')) ?? [];
-  return new DatabaseFault(
-    kinds[error.code ?? ''] ?? 'other',
-    error,
-    error.table ?? null,
-    error.column ? [error.column] : columns,
-  );
 }

@@ -69,6 +69,19 @@ function addReference(table: string, { name, references }: ColumnDefinition): Sq
   return sql`ALTER TABLE ${identifier(table)} ADD FOREIGN KEY (${identifier(name)}) ${referring(references!)}`;
 }
 
+/** Constraints are named by the engine, so that of a column is looked up. */
+function dropReference(table: string, name: string): Sql {
+  const relation = literal(identifier(table));
+  return sql`DO $$ DECLARE found name; BEGIN
+SELECT conname INTO STRICT found FROM pg_constraint WHERE conrelid=${relation}::regclass AND contype='f'
+AND conkey=ARRAY[(SELECT attnum FROM pg_attribute WHERE attrelid=${relation}::regclass AND attname=${literal(name)})];
+EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I',${relation},found); END $$`;
+}
+
+function dropColumns(table: string, dropped: readonly string[]): Sql[] {
+  return dropped.map((each) => sql`ALTER TABLE ${identifier(table)} DROP COLUMN ${identifier(each)}`);
+}
+
 /** What a table refers to must be known to be unique before: in itself, by its indexes. */
 function createTable(
   table: string,
@@ -132,6 +145,15 @@ const folded = (param: Param): Param => ({
   read: (environment) => foldedOrNull(param.read(environment) as string | null),
 });
 
+/** A guarded statement without a version would look like one that found nothing: that is a fault of the caller. */
+const currentVersion: Param = {
+  storage: 'bigint',
+  read: ({ version }) => {
+    if (version === null) throw new Error('A statement that carries the version was bound without one.');
+    return version;
+  },
+};
+
 export const postgresDialect: Dialect = {
   name: 'postgres',
   rowsPerInsert: 100,
@@ -156,14 +178,24 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
   // A key column is read as it is: the driver gives text where a number would be rounded.
   scalar: (storage, column) => (storage === 'bigint' ? column : json(storage, column)),
   tick: () => null,
-  versionGuard: () =>
-    sql`(SELECT version FROM _meta)=${{ storage: 'bigint', read: (environment) => environment.version } satisfies Param}`,
+  versionGuard: () => sql`(SELECT version FROM _meta)=${currentVersion}`,
   pageText: (page) => sql`SELECT string_agg(j::text,${literal(pageSeparator)}),count(*) FROM (${page}) t`,
   guardedPage: (page, columns, count) => {
     const names = Array.from({ length: columns }, (_, index) => `p.c${index}`).join(',');
-    const version: Param = { storage: 'bigint', read: (environment) => environment.version };
     const list = Array.from({ length: columns }, (_, index) => `c${index}`).join(',');
-    return sql`SELECT ${count ?? 'NULL::int8'} AS total, p.present, ${names} FROM _meta m LEFT JOIN (SELECT true AS present, o.* FROM (${page}) o(${list})) p ON true WHERE m.version=${version}`;
+    return sql`SELECT ${count ?? 'NULL::int8'} AS total, p.present, ${names} FROM _meta m LEFT JOIN (SELECT true AS present, o.* FROM (${page}) o(${list})) p ON true WHERE m.version=${currentVersion}`;
+  },
+  overRows: ({ text, values }, { table, columns, json }) => {
+    const named = columns.map(({ name, storage }, index) => {
+      const value = `(e->>${index})`;
+      const shown =
+        storage === 'json'
+          ? `CASE WHEN ${value} IS NOT NULL THEN e->${index} END`
+          : `${value}::${typeIn(columnTypes, storage)}`;
+      return `${shown} AS ${identifier(name)}`;
+    });
+    const rows = `SELECT ${named.join(',')} FROM json_array_elements($${values.length + 1}::json) e`;
+    return { text: `WITH ${identifier(table)} AS MATERIALIZED (${rows}) ${text}`, values: [...values, json] };
   },
   rowsOf: (list) => sql`(SELECT unnest(${list}) AS v) u`,
   isIn: (operand, list) => sql`${operand} = ANY(${list})`,
@@ -190,21 +222,34 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
   isTrue: (operand) => sql`${operand} IS TRUE`,
   nullsLast: (term, descending) => sql`${term}${descending ? ' DESC' : ''} NULLS LAST`,
   createTable,
-  addColumn: (table, definition) => [sql`ALTER TABLE ${identifier(table)} ADD COLUMN ${column(definition)}`],
+  // A constant default reaches the rows without rewriting the table.
+  addColumn: (table, definition, initial) => {
+    const add = sql`ALTER TABLE ${identifier(table)} ADD COLUMN ${column(definition)}`;
+    if (initial === undefined) return [add];
+    const drop = sql`ALTER TABLE ${identifier(table)} ALTER COLUMN ${identifier(definition.name)} DROP DEFAULT`;
+    return [sql`${add} DEFAULT ${literal(initial)}`, drop];
+  },
+  dropPlainColumns: dropColumns,
+  noteMostlyNull: (table, name) => sql`ANALYZE ${identifier(table)} (${identifier(name)})`,
   createIndex,
   dropIndex: (name) => sql`DROP INDEX ${identifier(name)}`,
-  dropColumns: (table, dropped) =>
-    dropped.map((each) => sql`ALTER TABLE ${identifier(table)} DROP COLUMN ${identifier(each)}`),
+  dropColumns,
   dropNewColumn: (table, name) => sql`ALTER TABLE ${identifier(table)} DROP COLUMN ${identifier(name)}`,
   addReference: (table, definition) => [addReference(table, definition)],
+  replaceReference: (table, definition) => [dropReference(table, definition.name), addReference(table, definition)],
   dropTable: (table) => sql`DROP TABLE ${identifier(table)}`,
   renameTable: (from, to) => sql`ALTER TABLE IF EXISTS ${identifier(from)} RENAME TO ${identifier(to)}`,
   lockTables: (tables, readable) =>
     sql`LOCK TABLE ${tables.map(identifier).join(',')} IN ${readable ? 'SHARE ROW EXCLUSIVE' : 'ACCESS EXCLUSIVE'} MODE`,
   tryLock: (name) => sql`SELECT pg_try_advisory_xact_lock(hashtext(current_schema()),hashtext(${name}))`,
   memberNames: (object) => sql`(SELECT v FROM json_object_keys(${object}) v) n`,
-  advanceKey: (table, name) =>
-    sql`SELECT setval(pg_get_serial_sequence(${literal(identifier(table))},${literal(name)}), greatest(max(${identifier(name)}), nextval(pg_get_serial_sequence(${literal(identifier(table))},${literal(name)}))), true) FROM ${identifier(table)}`,
+  generatedKey: (storage, key) => postgresDialect.scalar(storage, key),
+  // It is only ever moved forward, past keys that were given: what others take from it meanwhile is not taken again.
+  advanceKey: (table, name, max) => {
+    const sequence = sql`pg_get_serial_sequence(${literal(identifier(table))},${literal(name)})`;
+    return sql`SELECT setval(${sequence},k) FROM (SELECT max(${identifier(name)}) AS k FROM ${identifier(table)} WHERE ${identifier(name)}<=${String(max)}) m WHERE k>coalesce(pg_sequence_last_value(${sequence}),0)`;
+  },
+  keysExhausted: () => null,
   words: postgresWords,
   catalogueProbe: "SELECT tablename FROM pg_tables WHERE schemaname=current_schema() AND left(tablename,1)='_'",
   catalogue: {

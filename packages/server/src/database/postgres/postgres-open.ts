@@ -1,27 +1,54 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { DatabaseFault } from '../database.ts';
+import type { ConnectionBudget } from './connection-budget.ts';
 import { PostgresDatabase, type PostgresOptions } from './postgres-database.ts';
+import { faultOf } from './postgres-fault.ts';
+
+/** How long PostgreSQL is waited for where it does not take connections yet. */
+export interface Patience {
+  readonly milliseconds: number;
+  /** Told of each attempt that failed. */
+  readonly report: (fault: DatabaseFault) => void;
+}
+
+const pauseMilliseconds = 1000;
+/** A wrong password or database name is right at no later time. */
+const hopeless = /^(28|3D)/;
+
+/** Off, each of them loses or damages what was acknowledged before a crash of the machine. */
+const durableSettings = ['synchronous_commit', 'fsync', 'full_page_writes'];
 
 /**
  * Opens an application's schema, made where it is not there and may be made.
  *
  * @throws Error when it is missing, when the server cannot be reached, is older than 15, is not UTF-8, or does not wait for its disk.
  */
-export async function openPostgres(options: PostgresOptions, mayMake: boolean): Promise<PostgresDatabase> {
-  const client = new pg.Client({ connectionString: options.url });
-  await client.connect();
+export async function openPostgres(
+  options: PostgresOptions,
+  mayMake: boolean,
+  patience: Patience | null = null,
+): Promise<PostgresDatabase> {
+  const client = await connected(options, patience);
   try {
-    const { rows } = await client.query<{ version: number; encoding: string; commit: string }>(
-      "SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding, current_setting('synchronous_commit') AS commit",
+    const [found] = await ask<{ version: number; encoding: string; unsafe: string[] }>(
+      client,
+      `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
+ARRAY(SELECT name FROM unnest($1::text[]) AS t(name) WHERE current_setting(name)='off') AS unsafe`,
+      [durableSettings],
     );
-    if (rows[0]!.version < 150_000) throw new Error('PostgreSQL 15 or newer is needed.');
-    if (rows[0]!.encoding !== 'UTF8') throw new Error('The PostgreSQL database must be encoded in UTF8.');
-    if (rows[0]!.commit === 'off')
-      throw new Error('synchronous_commit is off: writes would be lost in a crash. Set it on.');
-    const { rows: there } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname=$1', [options.schema]);
+    if (found!.version < 150_000) throw new Error('PostgreSQL 15 or newer is needed.');
+    if (found!.encoding !== 'UTF8') throw new Error('The PostgreSQL database must be encoded in UTF8.');
+    if (options.requireDurable && found!.unsafe.length > 0)
+      throw new Error(
+        `${found!.unsafe.join(' and ')} is off: a crash would lose acknowledged writes. Set it on, or DATABASE_DURABILITY to unchecked if that is acceptable`,
+      );
+    options.budget.lowerTo(await connectionLimit(client));
+    const there = await ask(client, 'SELECT 1 FROM pg_namespace WHERE nspname=$1', [options.schema]);
     if (there.length === 0 && !mayMake) throw new Error('the store is missing');
     // Two nodes that start together make it once: the lock goes with the transaction.
     if (there.length === 0)
-      await client.query(
+      await ask(
+        client,
         `BEGIN; SELECT pg_advisory_xact_lock(7236417); CREATE SCHEMA IF NOT EXISTS ${options.schema}; COMMIT`,
       );
   } finally {
@@ -30,24 +57,68 @@ export async function openPostgres(options: PostgresOptions, mayMake: boolean): 
   return new PostgresDatabase(options);
 }
 
+async function connected({ url, budget }: PostgresOptions, patience: Patience | null): Promise<pg.Client> {
+  const until = performance.now() + (patience?.milliseconds ?? 0);
+  for (;;) {
+    const client = new budget.client({ connectionString: url });
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      const fault = faultOf(error);
+      const { code } = error as { code?: unknown };
+      const mayRecover = fault instanceof DatabaseFault && fault.kind === 'unavailable' && !hopeless.test(String(code));
+      if (!mayRecover || performance.now() + pauseMilliseconds > until) throw fault;
+      patience?.report(fault);
+      await new Promise((resolve) => setTimeout(resolve, pauseMilliseconds));
+    }
+  }
+}
+
+/** Connections that PostgreSQL grants this role at most, with what is reserved for its administrators taken off. */
+async function connectionLimit(client: pg.Client): Promise<number> {
+  const [limit] = await ask<{ most: number }>(
+    client,
+    `SELECT least(
+current_setting('max_connections')::int-current_setting('superuser_reserved_connections')::int-coalesce(current_setting('reserved_connections',true)::int,0),
+(SELECT nullif(rolconnlimit,-1) FROM pg_roles WHERE rolname=current_user AND NOT rolsuper),
+(SELECT nullif(datconnlimit,-1) FROM pg_database WHERE datname=current_database())) AS most`,
+  );
+  return Math.max(1, limit!.most);
+}
+
 const dropAtOnce = 200;
+const dropMilliseconds = 60_000;
 
 /** Drops a schema with all that is in it, in pieces: one transaction holds a lock for each table. */
-export async function dropPostgres(url: string, schema: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
+export async function dropPostgres(url: string, schema: string, budget: ConnectionBudget): Promise<void> {
+  const client = new budget.client({ connectionString: url, query_timeout: dropMilliseconds });
+  await client.connect().catch((error: unknown) => Promise.reject(faultOf(error)));
   try {
     for (;;) {
-      const { rows } = await client.query<{ tablename: string }>(
+      const rows = await ask<{ tablename: string }>(
+        client,
         'SELECT tablename FROM pg_tables WHERE schemaname=$1 LIMIT $2',
         [schema, dropAtOnce],
       );
       if (rows.length === 0) break;
       const tables = rows.map(({ tablename }) => `${schema}."${tablename.replaceAll('"', '""')}"`);
-      await client.query(`DROP TABLE IF EXISTS ${tables.join(',')} CASCADE`);
+      await ask(client, `DROP TABLE IF EXISTS ${tables.join(',')} CASCADE`);
     }
-    await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+    await ask(client, `DROP SCHEMA IF EXISTS ${schema} CASCADE`);
   } finally {
     await client.end();
+  }
+}
+
+async function ask<R extends pg.QueryResultRow>(
+  client: pg.Client,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<R[]> {
+  try {
+    return (await client.query<R>(text, [...values])).rows;
+  } catch (error) {
+    throw faultOf(error);
   }
 }

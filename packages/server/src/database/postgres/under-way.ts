@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { faultOf } from './postgres-fault.ts';
 
 const tryLock = "SELECT pg_try_advisory_lock(hashtext(current_schema()),hashtext('under way '||$1))";
 const unlock = "SELECT pg_advisory_unlock(hashtext(current_schema()),hashtext('under way '||$1))";
@@ -23,13 +24,23 @@ export class UnderWay {
     if (this.#names.has(name)) return null;
     this.#names.add(name);
     try {
-      const client = await this.#connected();
-      const { rows } = await client.query({ text: tryLock, values: [name], rowMode: 'array' });
-      if (rows[0]![0] !== true) return null;
+      const client = await this.#locked(name);
+      if (!client) return null;
       return await work().finally(() => client.query(unlock, [name]).catch(() => {}));
     } finally {
       this.#names.delete(name);
       if (this.#names.size === 0) await this.#end();
+    }
+  }
+
+  /** The connection that holds the lock, or null where another one holds it. */
+  async #locked(name: string): Promise<pg.Client | null> {
+    try {
+      const client = await this.#connected();
+      const { rows } = await client.query({ text: tryLock, values: [name], rowMode: 'array' });
+      return rows[0]![0] === true ? client : null;
+    } catch (error) {
+      throw faultOf(error);
     }
   }
 

@@ -1,11 +1,15 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { LruMap } from '../../base/lru-map.ts';
+import { parseExactJson } from '../../protocol/exact-json.ts';
 import type { DateFormat } from '../../protocol/query-request.ts';
 import { type BoundStatement, DatabaseFault, type FaultKind, type Row } from '../database.ts';
 import { dateText } from '../date-text.ts';
 import { foldText } from '../text-fold.ts';
 
 type SqlInput = null | number | bigint | string;
+
+/** A longer statement is neither prepared on the event loop nor kept: both take time and memory by its length. */
+export const maxLoopStatement = 64 * 1024;
 
 /** Raised inside a statement when its time is up; told apart from faults by its class. */
 export class TimeUp extends Error {}
@@ -18,7 +22,12 @@ export class TimeUp extends Error {}
  */
 export class SqliteConnection {
   readonly #database: DatabaseSync;
-  readonly #statements = new LruMap<StatementSync>(400);
+  readonly #statements = new LruMap<StatementSync>({
+    entries: 400,
+    bytes: 3 * 1024 * 1024,
+    keyLength: maxLoopStatement,
+    sizeOf: 500,
+  });
   #deadline = Number.POSITIVE_INFINITY;
   #timeUp = false;
 
@@ -45,7 +54,7 @@ export class SqliteConnection {
     // JSON text is looked into by its elements' own text, as the other engine does.
     const elements = (json: string | null): string[] => {
       this.#tick();
-      const list: unknown = json === null ? null : JSON.parse(json);
+      const list: unknown = json === null ? null : parseExactJson(json);
       return Array.isArray(list) ? list.map((each) => JSON.stringify(each)) : [];
     };
     define('_any_element', (json: string | null, wanted: string) => {
@@ -56,6 +65,9 @@ export class SqliteConnection {
       if (json === null || !json.startsWith('[')) return 0;
       const [list, other] = [new Set(elements(json)), new Set(JSON.parse(wanted) as string[])];
       return Number(list.size === other.size && [...list].every((each) => other.has(each)));
+    });
+    define('_keys_exhausted', () => {
+      throw new DatabaseFault('keysExhausted', 'the next key is past the range of its type');
     });
     define('_overflow', (path: string) => {
       throw new DatabaseFault('overflow', path);
@@ -118,8 +130,9 @@ const kinds: Readonly<Record<number, FaultKind>> = {
   1811: 'foreignKey', // SQLITE_CONSTRAINT_TRIGGER: ON DELETE RESTRICT
   1299: 'notNull',
   5: 'collision', // SQLITE_BUSY
-  13: 'disk', // SQLITE_FULL
 };
+/** Primary codes of a store that cannot be used: READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB. */
+const diskCodes = new Set([8, 10, 11, 13, 14, 26]);
 
 /** SQLite names the columns of a unique or null violation as `table.column` after the last colon. */
 export function faultOf(error: unknown): DatabaseFault {
@@ -129,7 +142,7 @@ export function faultOf(error: unknown): DatabaseFault {
   if (errcode === 1 && /^(no such (column|table): |table .* has no column named )/.test(message ?? ''))
     return new DatabaseFault('stale', error);
   if (errcode === 1 && message === 'integer overflow') return new DatabaseFault('range', error);
-  const kind = kinds[errcode ?? 0] ?? ((errcode ?? 0) % 256 === 10 ? 'disk' : 'other');
+  const kind = kinds[errcode ?? 0] ?? (diskCodes.has((errcode ?? 0) % 256) ? 'disk' : 'other');
   const named = kind === 'unique' || kind === 'notNull' ? (/: ([^:]+)$/.exec(message ?? '')?.[1] ?? '') : '';
   const pairs = named
     .split(', ')

@@ -1,6 +1,8 @@
-import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { FifoLock } from '../../base/fifo-lock.ts';
+import { LruMap } from '../../base/lru-map.ts';
+import type { HealthReporter } from '../../base/server-health.ts';
 import { limits } from '../../protocol/limits.ts';
 import {
   type BoundStatement,
@@ -10,16 +12,17 @@ import {
   type Transaction,
   type WriteOptions,
 } from '../database.ts';
+import { type CheckpointMode, Checkpoints } from './checkpoints.ts';
 import { Durability, type SyncFile } from './durability.ts';
-import { SqliteConnection, TimeUp } from './sqlite-connection.ts';
+import { maxLoopStatement, SqliteConnection, TimeUp } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { WorkerThreads } from './worker-thread.ts';
 
 export interface SqliteOptions {
   readonly path: string;
   readonly readerThreads: number;
-  /** False where a file that is not there must not come up empty. */
-  readonly mayMake?: boolean;
+  /** Where it says whether writes succeed, and whether the log is carried over. */
+  readonly report: { readonly writes: HealthReporter; readonly log: HealthReporter };
   readonly syncFile?: SyncFile;
 }
 
@@ -29,9 +32,18 @@ const loopMilliseconds = 3;
 const rememberMilliseconds = 10_000;
 /** How long an unused read transaction stays open. */
 const heldMilliseconds = 20;
-/** About 20 MB of log: a small commit writes four or five pages. */
-const checkpointStatements = 1000;
-const blockingCheckpointBytes = 256 * 1024 * 1024;
+/** How long closing waits for a transaction under way; a longer one is rolled back, and was never acknowledged. */
+const closeMilliseconds = 1000;
+
+/** Characters of one value past which binding it takes longer than a short read. */
+const maxLoopValue = 256 * 1024;
+
+/** Whether a statement would hold the event loop by its length or that of its values, before it visits a row. */
+function isLong({ text, values }: BoundStatement): boolean {
+  if (text.length > maxLoopStatement) return true;
+  for (const value of values) if (typeof value === 'string' && value.length > maxLoopValue) return true;
+  return false;
+}
 
 /**
  * An application's SQLite file: a reader and a writer on the event loop, threads for what is long.
@@ -49,20 +61,25 @@ export class SqliteDatabase implements Database {
   readonly #rebuilder: WorkerThreads;
   readonly #durability: Durability;
   readonly #queue = new FifoLock();
-  readonly #logPath: string;
-  readonly #long = new Map<string, number>();
+  readonly #checkpoints: Checkpoints;
+  readonly #reportWrites: HealthReporter;
+  /** Statements that took too long on the event loop, and when. */
+  readonly #long = new LruMap<number>({
+    entries: 2000,
+    bytes: 4 * 1024 * 1024,
+    keyLength: maxLoopStatement,
+    sizeOf: 0,
+  });
   readonly #counters = new Map<string, number>();
   readonly #underWay = new Set<string>();
   #everyTable = 0;
-  #statementsSinceCheckpoint = 0;
-  #checkpointing = false;
+  #writesFail = false;
   #heldTimer: NodeJS.Timeout | null = null;
   #closed = false;
 
   constructor(options: SqliteOptions) {
-    if (options.mayMake === false && !existsSync(options.path)) throw new Error('the store is missing');
     mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
-    this.#logPath = `${options.path}-wal`;
+    const logPath = `${options.path}-wal`;
     this.#writer = new SqliteConnection(options.path);
     // Puts the log in place and what an earlier run left in it on the disk, so that all that is visible is durable.
     this.#writer.script('BEGIN IMMEDIATE; PRAGMA user_version=1; COMMIT; PRAGMA wal_checkpoint(TRUNCATE);');
@@ -72,11 +89,14 @@ export class SqliteDatabase implements Database {
     this.#checkpointer = new WorkerThreads(options.path, { readOnly: false, size: 1 });
     // Whether foreign keys act cannot be changed inside a transaction, so rebuilds have a connection of their own.
     this.#rebuilder = new WorkerThreads(options.path, { readOnly: false, size: 1, foreignKeys: false });
-    this.#durability = new Durability(this.#logPath, options.syncFile);
+    this.#durability = new Durability(logPath, options.syncFile);
+    this.#reportWrites = options.report.writes;
+    this.#checkpoints = new Checkpoints({ logPath, run: (mode) => this.#checkpoint(mode), report: options.report.log });
   }
 
   read(statements: readonly BoundStatement[]): Row[][] | Promise<Row[][]> {
     const heaviest = statements[0]!.text;
+    if (statements.some(isLong)) return this.#readInThread(statements);
     const since = this.#long.get(heaviest);
     if (since !== undefined && performance.now() - since < rememberMilliseconds) return this.#readInThread(statements);
     try {
@@ -85,7 +105,6 @@ export class SqliteDatabase implements Database {
     } catch (error) {
       this.#releaseState();
       if (!(error instanceof TimeUp)) throw error;
-      if (this.#long.size > 1000) this.#long.clear();
       this.#long.set(heaviest, performance.now());
       return this.#readInThread(statements);
     }
@@ -93,7 +112,7 @@ export class SqliteDatabase implements Database {
 
   write<T>(work: (transaction: Transaction) => Promise<T>, options: WriteOptions = {}): Promise<T> {
     return this.#queued(async () => {
-      options.precondition?.();
+      options.snapshot?.requireCurrent();
       const transaction = this.#transaction(options);
       this.#releaseState();
       await transaction.begin();
@@ -149,8 +168,13 @@ export class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#checkpoints.close();
     if (this.#heldTimer) clearTimeout(this.#heldTimer);
+    const patience = setTimeout(() => {
+      for (const threads of [this.#heavyWriter, this.#rebuilder]) void threads.close();
+    }, closeMilliseconds);
     await this.#queue.run(async () => {});
+    clearTimeout(patience);
     await this.#readers.close();
     await this.#heavyWriter.close();
     await this.#checkpointer.close();
@@ -159,20 +183,42 @@ export class SqliteDatabase implements Database {
     await this.#durability.close();
     this.#reader.close();
     this.#writer.close();
+    this.#reportWrites(null);
   }
 
   /** Holds the queue for the transaction alone; the wait for the disk overlaps with the next transactions. */
   async #queued<T>(work: () => Promise<{ result: T; transaction: BaseTransaction }>): Promise<T> {
     if (this.#closed) throw new DatabaseFault('other', 'the database is closed');
-    const { result, transaction } = await this.#queue.run(async () => {
-      if (this.#durability.failure) throw this.#durability.failure;
-      return work();
-    });
-    await this.#durability.sync();
-    for (const each of transaction.durableWork) each();
-    this.#statementsSinceCheckpoint += transaction.statements;
-    if (this.#statementsSinceCheckpoint > checkpointStatements) this.#considerCheckpoint();
-    return result;
+    try {
+      const { result, transaction } = await this.#queue.run(async () => {
+        const refusal = this.#durability.failure ?? this.#checkpoints.refusal;
+        if (refusal) throw refusal;
+        return work();
+      });
+      await this.#durability.sync();
+      for (const each of transaction.durableWork) each();
+      this.#checkpoints.wrote(transaction.statements);
+      if (this.#writesFail) this.#writesSucceed();
+      return result;
+    } catch (error) {
+      if (error instanceof DatabaseFault && error.kind === 'disk') this.#reportFault(error);
+      throw error;
+    }
+  }
+
+  #reportFault(fault: DatabaseFault): void {
+    if (fault === this.#checkpoints.refusal) return; // reported by whoever refuses
+    this.#writesFail = true;
+    const isLost = fault === this.#durability.failure;
+    const message = isLost
+      ? `The disk failed to sync (${fault.message}): no write is acknowledged until the server is restarted.`
+      : `Writes fail: ${fault.message}.`;
+    this.#reportWrites({ severity: isLost ? 'fatal' : 'failing', message, cause: fault });
+  }
+
+  #writesSucceed(): void {
+    this.#writesFail = false;
+    this.#reportWrites(null);
   }
 
   #runShort(statement: BoundStatement): Row[] {
@@ -213,19 +259,12 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  #considerCheckpoint(): void {
-    if (this.#checkpointing || this.#closed) return;
-    this.#checkpointing = true;
-    this.#statementsSinceCheckpoint = 0;
-    const done = (): void => {
-      this.#checkpointing = false;
-    };
-    const checkpoint = (mode: string): Promise<unknown> =>
-      this.#checkpointer.run({ kind: 'run', statement: { text: `PRAGMA wal_checkpoint(${mode})`, values: [] } });
-    const size = statSync(this.#logPath, { throwIfNoEntry: false })?.size ?? 0;
-    // A blocking checkpoint waits for readers, so that the log can start over; it holds the queue while it runs.
-    const blocking = size > blockingCheckpointBytes;
-    void (blocking ? this.#queue.run(() => checkpoint('RESTART')) : checkpoint('PASSIVE')).then(done, done);
+  /** A blocking checkpoint waits for readers, so that the log can start over; it holds the queue while it runs. */
+  async #checkpoint(mode: CheckpointMode): Promise<Row | undefined> {
+    const statement = { text: `PRAGMA wal_checkpoint(${mode})`, values: [] };
+    const run = (): Promise<Row[][]> => this.#checkpointer.run({ kind: 'run', statement });
+    const [rows] = await (mode === 'PASSIVE' ? run() : this.#queue.run(run));
+    return rows![0];
   }
 }
 

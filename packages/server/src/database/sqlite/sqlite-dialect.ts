@@ -1,4 +1,5 @@
 import { type PlainStorage, type Storage, scaleOf } from '../../schema/field-type.ts';
+import { maxInteger } from '../../schema/number-ranges.ts';
 import { type ColumnDefinition, type Dialect, type IndexPlan, type JsonMember, pageSeparator } from '../dialect.ts';
 import { createIndex } from '../index-statement.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
@@ -163,6 +164,16 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
   versionGuard: () => null,
   pageText: (page) => sql`SELECT group_concat(j,${literal(pageSeparator)}),count(*) FROM (${page})`,
   guardedPage: (page) => page,
+  overRows: ({ text, values }, { table, columns, json }) => {
+    const named = columns.map(({ name, storage }, index) => {
+      const value = `value->>${index}`;
+      const shown = storage === 'json' ? `iif(${value} IS NULL,NULL,value->${index})` : value;
+      return `${shown} AS ${identifier(name)}`;
+    });
+    // The check of the time reads row ids.
+    const rows = `SELECT key AS rowid,${named.join(',')} FROM json_each(?)`;
+    return { text: `WITH ${identifier(table)} AS MATERIALIZED (${rows}) ${text}`, values: [json, ...values] };
+  },
   rowsOf: (list) => sql`(SELECT value AS v FROM json_each(${list}))`,
   isIn: (operand, list) => sql`${operand} IN (SELECT value FROM json_each(${list}))`,
   contains: (text, needle) => sql`instr(${foldCall(text)},${folded(needle)})>0`,
@@ -191,19 +202,32 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
     createTable(table, columns),
     ...indexes.map((index) => createIndex(table, index)),
   ],
-  addColumn: (table, definition) => [sql`ALTER TABLE ${identifier(table)} ADD COLUMN ${column(definition)}`],
+  // The default stays in the schema until the table is rebuilt; every INSERT gives a value of its own.
+  addColumn: (table, definition, initial) => {
+    const given = initial === undefined ? '' : ` DEFAULT ${literal(initial)}`;
+    return [sql`ALTER TABLE ${identifier(table)} ADD COLUMN ${column(definition)}${given}`];
+  },
+  dropPlainColumns: (table, dropped) =>
+    dropped.map((each) => sql`ALTER TABLE ${identifier(table)} DROP COLUMN ${identifier(each)}`),
+  noteMostlyNull: () => null,
   createIndex,
   dropIndex: (name) => sql`DROP INDEX ${identifier(name)}`,
   // A column with a foreign key cannot be dropped, and none can be added to one.
   dropColumns: (table, _dropped, kept, indexes) => rebuilt(table, kept, indexes),
   dropNewColumn: () => null,
   addReference: (table, _column, all, indexes) => rebuilt(table, all, indexes),
+  replaceReference: (table, _column, all, indexes) => rebuilt(table, all, indexes),
   dropTable: (table) => sql`DROP TABLE ${identifier(table)}`,
   renameTable: () => null,
   lockTables: () => null,
   tryLock: () => null,
   memberNames: (object) => sql`(SELECT key AS v FROM json_each(${object})) n`,
+  // Its rowids have 64 bits, whatever the type says.
+  generatedKey: (storage, key) =>
+    storage === 'integer' ? sql`iif(${key}>${maxInteger},_keys_exhausted(),${key})` : scalar(storage, key),
   advanceKey: () => null,
+  keysExhausted: (table, key) =>
+    sql`SELECT max(${identifier(key)})=${String(2n ** 63n - 1n)} FROM ${identifier(table)}`,
   words: sqliteWords,
   catalogueProbe: "SELECT name FROM sqlite_master WHERE type='table' AND substr(name,1,1)='_'",
   catalogue: {

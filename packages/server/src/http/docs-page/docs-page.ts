@@ -2,12 +2,13 @@
  * `/docs`: the interactive page over `docs:openapi`. Everything comes from this server, under a policy that lets nothing
  * else in; the page holds no data of its own, so it asks for no credential.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { gunzip as gunzipWith, gzip as gzipWith } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { codingFor } from '../compression.ts';
 import { notModified } from '../status.ts';
 
 const gzip = promisify(gzipWith);
@@ -21,46 +22,72 @@ interface Asset {
 
 const scripts = 'text/javascript; charset=utf-8';
 const sources: Readonly<Record<string, () => Promise<Asset>>> = {
-  'page.html': () => ownFile('page.html', 'text/html; charset=utf-8'),
   'page.css': () => ownFile('page.css', 'text/css; charset=utf-8'),
   'page.js': () => ownFile('page.js', scripts),
   'scalar.js': async () => assetOf(await scalarScript(), scripts),
 };
+/** Where the page has its nonce. */
+const noncePlace = '__CSP_NONCE__';
+let pageText: Promise<string> | null = null;
 /** Made at their first request, and kept: a megabyte. */
 const kept = new Map<string, Promise<Asset>>();
 
 export function registerDocsPage(fastify: FastifyInstance): void {
-  for (const path of ['/docs', '/docs/']) fastify.get(path, (request, reply) => sendAsset('page.html', request, reply));
+  for (const path of ['/docs', '/docs/', '/docs/page.html']) fastify.get(path, (_request, reply) => sendPage(reply));
   for (const name of Object.keys(sources))
     fastify.get(`/docs/${name}`, (request, reply) => sendAsset(name, request, reply));
 }
 
-/** Scripts come from here alone, and none stands in the page. The reference sets styles from its script, which is let be. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'self'", // the web interface shows it in a frame
-].join('; ');
+/**
+ * Scripts and styles of this server, none inline but the styles that the reference's script adds, which bear the reply's
+ * nonce (page.js sees to it).
+ */
+function policyWith(nonce: string | null): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self'${nonce === null ? '' : ` 'nonce-${nonce}'`}`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'", // the web interface shows it in a frame
+  ].join('; ');
+}
 
 const commonHeaders = {
-  'content-security-policy': policy,
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
 };
 
+/** Small, and another one each time: its nonce must not be known beforehand. */
+async function sendPage(reply: FastifyReply): Promise<FastifyReply> {
+  const nonce = randomBytes(16).toString('base64url');
+  pageText ??= readFile(new URL('page.html', import.meta.url), 'utf8');
+  return reply
+    .headers({
+      ...commonHeaders,
+      'content-security-policy': policyWith(nonce),
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+    })
+    .send((await pageText).replace(noncePlace, nonce));
+}
+
 async function sendAsset(name: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { type, packed, tag } = await assetNamed(name);
-  reply.headers({ ...commonHeaders, etag: tag, vary: 'Accept-Encoding', 'cache-control': 'public, no-cache' });
+  reply.headers({
+    ...commonHeaders,
+    'content-security-policy': policyWith(null),
+    etag: tag,
+    vary: 'Accept-Encoding',
+    'cache-control': 'public, no-cache',
+  });
   if (request.headers['if-none-match'] === tag) return reply.code(notModified).send();
   reply.header('content-type', type);
-  if (!/\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))) return reply.send(await gunzip(packed));
+  if (codingFor(request.headers['accept-encoding'], ['gzip']) === null) return reply.send(await gunzip(packed));
   return reply.header('content-encoding', 'gzip').send(packed);
 }
 

@@ -6,6 +6,8 @@ const form = document.getElementById('who');
 const state = document.getElementById('state');
 const main = 'main';
 
+allowOwnStyles(document.querySelector('meta[property=csp-nonce]').content);
+
 // The reference's validator would else try whether text may be run as code, which the policy of this page forbids.
 globalThis.__zod_globalConfig = { jitless: true };
 const ready = loaded('/docs/scalar.js');
@@ -91,6 +93,36 @@ function sent(request, { application, token, role }) {
   if (role && !headers.has('x-role')) headers.set('x-role', role);
   if (application !== main && !headers.has('x-app')) headers.set('x-app', application);
   return fetch(new Request(request, { headers, credentials: 'omit', referrerPolicy: 'no-referrer' }));
+}
+
+/**
+ * The reference adds style elements and style attributes from its script. The policy of this page has no 'unsafe-inline':
+ * elements get the nonce of this reply, and attributes are set by way of the style object, which the policy allows.
+ */
+function allowOwnStyles(nonce) {
+  const { createElement } = Document.prototype;
+  Document.prototype.createElement = function (name, options) {
+    const element = createElement.call(this, name, options);
+    if (element instanceof HTMLStyleElement) element.nonce = nonce;
+    return element;
+  };
+  const { setAttribute } = Element.prototype;
+  Element.prototype.setAttribute = function (name, value) {
+    if (name !== 'style' || this.style === undefined) setAttribute.call(this, name, value);
+    else this.style.cssText = value;
+  };
+  const innerHtml = Object.getOwnPropertyDescriptor(Element.prototype, 'innerHTML');
+  Object.defineProperty(Element.prototype, 'innerHTML', {
+    ...innerHtml,
+    set(html) {
+      const held = String(html).replaceAll(/(<[a-z][^<>]*) style="/gi, '$1 data-own-style="');
+      innerHtml.set.call(this, held);
+      for (const element of (this.content ?? this).querySelectorAll('[data-own-style]')) {
+        element.style.cssText = element.dataset.ownStyle;
+        delete element.dataset.ownStyle;
+      }
+    },
+  });
 }
 
 /** Whether a script came. */

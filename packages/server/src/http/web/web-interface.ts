@@ -10,6 +10,7 @@ import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../protocol/api-error.ts';
+import { codingFor } from '../compression.ts';
 
 /** Addresses that the page answers by itself; `/docs` and `/api` are not among them. */
 const pagePaths = ['/', '/setup', '/reset-password', '/a', '/a/*'];
@@ -74,8 +75,7 @@ async function sendPage(files: WebFiles, reply: FastifyReply): Promise<FastifyRe
 
 async function sendAsset(files: WebFiles, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { name } = request.params as { name: string };
-  const accepted = String(request.headers['accept-encoding'] ?? '');
-  const { bytes, encoding } = await files.asset(name, accepted);
+  const { bytes, encoding } = await files.asset(name, request.headers['accept-encoding']);
   reply.headers({
     ...safety,
     'content-type': types[extname(name)]!,
@@ -86,10 +86,7 @@ async function sendAsset(files: WebFiles, request: FastifyRequest, reply: Fastif
   return reply.send(bytes);
 }
 
-const packings = [
-  ['br', '.br'],
-  ['gzip', '.gz'],
-] as const;
+const packings = { br: '.br', gzip: '.gz' } as const;
 
 /** The files of one build, read when they are first asked for and kept: some two megabytes. */
 class WebFiles {
@@ -111,16 +108,19 @@ class WebFiles {
   }
 
   /** A file in the best packing that is accepted. @throws ApiError `ROUTE_UNKNOWN` for a name that the build has not made. */
-  async asset(name: string, accepted: string): Promise<{ bytes: Buffer; encoding: string | null }> {
+  async asset(
+    name: string,
+    accepted: string | string[] | undefined,
+  ): Promise<{ bytes: Buffer; encoding: string | null }> {
     this.#names ??= this.#listed();
     if (!this.#names.has(name) || types[extname(name)] === undefined)
       throw new ApiError(
         'ROUTE_UNKNOWN',
         'There is no such file; a newer version may be running: load the page again.',
       );
-    const packing = packings.find(([coding, end]) => accepted.includes(coding) && this.#names!.has(name + end));
-    const bytes = await this.#read(`assets/${name}${packing?.[1] ?? ''}`);
-    return { bytes, encoding: packing?.[0] ?? null };
+    const built = (['br', 'gzip'] as const).filter((coding) => this.#names!.has(name + packings[coding]));
+    const encoding = codingFor(accepted, built);
+    return { bytes: await this.#read(`assets/${name}${encoding === null ? '' : packings[encoding]}`), encoding };
   }
 
   #listed(): ReadonlySet<string> {

@@ -17,7 +17,12 @@ export class FileBlobs implements BlobStore {
   /** Whether a file is there is settled for whoever keeps it again before it may be removed, or after. */
   readonly #turn = new FifoLock();
   /** Folders whose names are on the disk, or are being written there: nobody's file counts as kept before its folder does. */
-  readonly #folders = new LruMap<Promise<void>>(10_000);
+  readonly #folders = new LruMap<Promise<void>>({
+    entries: 10_000,
+    bytes: 8 * 1024 * 1024,
+    keyLength: 4096,
+    sizeOf: 100,
+  });
 
   constructor(folder: string) {
     this.#folder = folder;

@@ -16,7 +16,7 @@ import { conversationsChanged, conversationsLeft, MailboxCounts, tell } from '..
 import { requireGrant } from '../../records/read-records.ts';
 import type { RecordContext } from '../../records/record-context.ts';
 import { recordsInSight, sightOf } from '../../records/records-in-sight.ts';
-import type { Match } from '../../records/write-records.ts';
+import { countersIn, type Match } from '../../records/write-steps.ts';
 import type { MailStore } from '../mail-store.ts';
 import type { MailAddress } from '../parse/parsed-mail.ts';
 import type { IngestBy, MailAccount } from '../store/incoming-mail.ts';
@@ -60,7 +60,7 @@ export async function draftInReach(
       'SYSTEM_PROTECTED',
       'The e-mail is no draft; what came, and what was sent, is not written anew.',
     );
-  if (typeof match === 'number' && match !== before.version) throw stale();
+  if (countersIn(match)?.includes(before.version) === false) throw stale();
   return { before, draft: (before.source as Draft | null) ?? (await draftOfStored(context, before)) };
 }
 

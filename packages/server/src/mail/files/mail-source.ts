@@ -1,37 +1,86 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, type Dirent } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
+import { basename, join } from 'node:path';
+import { readEmlx } from './emlx-reader.ts';
 import type { FileMessage } from './mail-file.ts';
-import { readMaildir, readMessageFile } from './maildir-reader.ts';
+import { maildirParts, readMaildir, readMessageFile } from './maildir-reader.ts';
 import { readMbox } from './mbox-reader.ts';
 
-/** What lies at a path: a Maildir, a folder of `.eml` files, an mbox file, or one message. */
-export type MailSourceKind = 'maildir' | 'folder' | 'mbox' | 'message';
-
-/** @throws the file system's error where nothing is there. */
-export async function kindOfMailSource(path: string): Promise<MailSourceKind> {
-  if (!(await stat(path)).isDirectory()) return (await beginsWithFrom(path)) ? 'mbox' : 'message';
-  const names = await readdir(path);
-  return names.includes('cur') && names.includes('new') ? 'maildir' : 'folder';
-}
-
-/** All messages at a path, one in memory at a time. */
+/**
+ * All messages at a path, one in memory at a time: an mbox file, one message, or a folder with any of: mbox files (Thunderbird profiles with
+ * their `.sbd` folders, Apple's `.mbox` folders, Takeout), `.eml` and `.emlx` files, Maildirs with their sub-folders. Links are not followed.
+ *
+ * @throws the file system's error where nothing is there.
+ */
 export async function* readMailSource(path: string): AsyncGenerator<FileMessage> {
-  const kind = await kindOfMailSource(path);
-  if (kind === 'maildir') yield* readMaildir(path);
-  if (kind === 'mbox') yield* readMbox(createReadStream(path));
-  if (kind === 'folder') yield* readMessageFolder(path);
-  if (kind === 'message') yield await readMessageFile(path);
+  if ((await stat(path)).isDirectory()) yield* readFolder(path, []);
+  else if (await beginsWithFrom(path)) yield* readMboxFile(path, undefined);
+  else yield /\.emlx$/i.test(path) ? await readEmlx(path) : withoutTime(await readMessageFile(path));
 }
 
-/** The `.eml` files of a folder and of those below it, by path; a folder below is the mailbox of its messages. Links are not followed. */
-export async function* readMessageFolder(folder: string): AsyncGenerator<FileMessage> {
-  const found = await readdir(folder, { recursive: true, withFileTypes: true });
-  const paths = found.filter((entry) => entry.isFile() && /\.eml$/i.test(entry.name));
-  for (const path of paths.map((entry) => join(entry.parentPath, entry.name)).sort()) {
-    const mailbox = relative(folder, dirname(path)).split(sep).join('/');
-    yield { ...(await readMessageFile(path)), ...(mailbox ? { mailbox } : {}) };
+/** @param names the folder's path below the source, in the names of mailboxes. */
+async function* readFolder(folder: string, names: readonly string[]): AsyncGenerator<FileMessage> {
+  const entries = (await readdir(folder, { withFileTypes: true })).sort((one, other) =>
+    one.name < other.name ? -1 : 1,
+  );
+  const has = (name: string): boolean => entries.some((entry) => entry.name === name && entry.isDirectory());
+  const isMaildir = has('cur') || (has('new') && basename(folder).startsWith('.'));
+  if (isMaildir) yield* inMailbox(readMaildir(folder), names.length > 0 ? names.join('/') : 'INBOX');
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isFile()) yield* readFile(path, names);
+    else if (entry.isDirectory() && !isInternal(entry, isMaildir))
+      yield* readFolder(path, namesBelow(entry.name, names));
   }
+}
+
+const maildirFolders = ['cur', 'new', 'tmp'];
+
+/** Folders without messages of their own: those of a Maildir, attachments of Apple Mail, hidden ones but for Maildir++. */
+function isInternal({ name }: Dirent, isMaildir: boolean): boolean {
+  return (isMaildir && maildirFolders.includes(name)) || name === 'Attachments' || /^\.(?:\.|$|git$)/.test(name);
+}
+
+/** Folders inside of an Apple mailbox that only hold its messages. */
+const appleFolder = /^(?:Messages|Data|\d|[\dA-F]{8}-[\dA-F-]{27})$/;
+
+function namesBelow(name: string, names: readonly string[]): string[] {
+  if (name.startsWith('.')) return [...names, ...maildirParts(name)];
+  return appleFolder.test(name) ? [...names] : [...names, name.replace(/\.(?:sbd|mbox)$/i, '')];
+}
+
+async function* readFile(path: string, names: readonly string[]): AsyncGenerator<FileMessage> {
+  const mailbox = names.join('/') || undefined;
+  const name = basename(path);
+  if (/\.eml$/i.test(name)) yield { ...withoutTime(await readMessageFile(path)), ...(mailbox && { mailbox }) };
+  else if (/\.emlx$/i.test(name)) yield { ...(await readEmlx(path)), ...(mailbox && { mailbox }) };
+  else if (/^[^.]+$|\.(?:mbox|mbx)$/i.test(name) && (await beginsWithFrom(path)))
+    yield* readMboxFile(path, mboxMailbox(name, names));
+}
+
+/** `X.mbox/mbox` is X; the folders of a Thunderbird profile are below `Mail/<server>` and `ImapMail/<server>`. */
+function mboxMailbox(name: string, names: readonly string[]): string {
+  const above = /^(?:Imap)?Mail$/.test(names[0] ?? '') && names.length > 1 ? names.slice(2) : names;
+  const own = name === 'mbox' && above.length > 0 ? [] : [name.replace(/\.(?:mbox|mbx)$/i, '')];
+  return [...above, ...own].join('/');
+}
+
+async function* readMboxFile(path: string, mailbox: string | undefined): AsyncGenerator<FileMessage> {
+  let number = 0;
+  for await (const message of readMbox(createReadStream(path))) {
+    number += 1;
+    const place = message.mailbox ?? mailbox;
+    yield { ...message, origin: `${path}, message ${number}`, ...(place ? { mailbox: place } : {}) };
+  }
+}
+
+async function* inMailbox(messages: AsyncIterable<FileMessage>, mailbox: string): AsyncGenerator<FileMessage> {
+  for await (const message of messages) yield { ...message, mailbox };
+}
+
+/** The time of an `.eml` file is when somebody copied it: the message's own Date is better. */
+function withoutTime({ receivedAt: _, ...message }: FileMessage): FileMessage {
+  return message;
 }
 
 async function beginsWithFrom(path: string): Promise<boolean> {

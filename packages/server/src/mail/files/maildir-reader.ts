@@ -11,24 +11,15 @@ const letters: Readonly<Record<string, MailFlag>> = {
   D: 'draft',
 };
 
-/**
- * The messages of a Maildir: its own (`INBOX`), then those of its sub-folders (`.Sent`, `.Clients.Ada` is `Clients/Ada`), by name. What lies in
- * `tmp` is not there yet. Flags stand in the name (`…:2,FS`); links are not followed.
- */
+/** The messages of one folder of a Maildir. What lies in `tmp` is not delivered yet. Flags stand in the name (`…:2,FS`); links are not followed. */
 export async function* readMaildir(folder: string): AsyncGenerator<FileMessage> {
-  yield* messagesOf(folder, 'INBOX');
-  for (const name of (await directories(folder)).filter((each) => /^\.[^.]/.test(each)))
-    yield* messagesOf(join(folder, name), mailboxName(name));
-}
-
-async function* messagesOf(folder: string, mailbox: string): AsyncGenerator<FileMessage> {
   for (const part of ['cur', 'new']) {
     for (const name of await files(join(folder, part))) {
       const message = await readMessageFile(join(folder, part, name));
       const flags = flagsOf(name);
       const seconds = Number(/^(\d{9,11})\./.exec(name)?.[1]);
       const receivedAt = seconds > 0 ? new Date(seconds * 1000).toISOString() : message.receivedAt;
-      yield { ...message, mailbox, flags, ...(receivedAt ? { receivedAt } : {}) };
+      yield { ...message, flags, ...(receivedAt ? { receivedAt } : {}) };
     }
   }
 }
@@ -39,10 +30,11 @@ export async function readMessageFile(path: string): Promise<FileMessage> {
   try {
     const { size, mtime } = await file.stat();
     const receivedAt = mtime.toISOString();
-    if (size <= mailLimits.rawBytes) return { raw: new Uint8Array(await file.readFile()), receivedAt };
+    const origin = path;
+    if (size <= mailLimits.rawBytes) return { raw: new Uint8Array(await file.readFile()), receivedAt, origin };
     const beginning = new Uint8Array(mailLimits.headerBytes);
     const { bytesRead } = await file.read(beginning);
-    return { raw: beginning.subarray(0, bytesRead), receivedAt, tooLong: size };
+    return { raw: beginning.subarray(0, bytesRead), receivedAt, origin, tooLong: size };
   } finally {
     await file.close();
   }
@@ -54,20 +46,12 @@ function flagsOf(name: string): MailFlag[] {
   return [...new Set(info)].map((letter) => letters[letter]).filter((flag) => flag !== undefined);
 }
 
+/** Names of the files, in order; none if the folder does not exist. */
 async function files(folder: string): Promise<string[]> {
-  return entries(folder, (entry) => entry.isFile() && !entry.name.startsWith('.'));
-}
-
-const directories = (folder: string): Promise<string[]> => entries(folder, (entry) => entry.isDirectory());
-
-async function entries(
-  folder: string,
-  wanted: (entry: { name: string; isFile(): boolean; isDirectory(): boolean }) => boolean,
-): Promise<string[]> {
   try {
-    const all = await readdir(folder, { withFileTypes: true });
-    return all
-      .filter(wanted)
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries
+      .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
       .map(({ name }) => name)
       .sort();
   } catch (error) {
@@ -76,7 +60,8 @@ async function entries(
   }
 }
 
-const mailboxName = (name: string): string => name.slice(1).split('.').map(fromModifiedUtf7).join('/');
+/** The parts of a folder's name in a Maildir++ tree: `.Clients.Ada` is `Clients`, `Ada`. */
+export const maildirParts = (name: string): string[] => name.slice(1).split('.').map(fromModifiedUtf7);
 
 /** RFC 3501, section 5.1.3: `Entw&APw-rfe` is `Entwürfe`. */
 function fromModifiedUtf7(text: string): string {

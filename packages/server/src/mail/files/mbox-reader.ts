@@ -1,127 +1,271 @@
 import { mailLimits } from '../../protocol/mail-limits.ts';
-import { rawValues, readHeaders } from '../parse/header-block.ts';
-import { ByteLines } from './byte-lines.ts';
-import type { FileMessage, MailFlag } from './mail-file.ts';
+import { ByteWindow } from './byte-window.ts';
+import type { Doubts, FileMessage } from './mail-file.ts';
+import { headerNotes } from './mail-flags.ts';
+import {
+  type FromLine,
+  readFromLine,
+  type SeparatorForm,
+  separatorLookahead,
+  separatorTime,
+} from './mbox-separator.ts';
 
 /**
- * How lines of a body that begin with `From ` were kept apart from those that part the messages: `mboxrd` puts `>` before every line of
- * `>`s and `From `, `mboxo` before `From ` alone, so that it cannot be taken back wholly.
+ * How lines of a body that begin with `From ` are told from separators: `mboxrd` puts `>` before every line of
+ * `>`s and `From `, `mboxo` before `From ` alone, so that it cannot be taken back wholly. `unknown`: as mboxrd, but the file may be of any
+ * dialect; in the others every separator has a date, and Content-Length says nothing.
  */
-export type MboxVariant = 'mboxrd' | 'mboxo';
-
-const time = /\d{1,2}:\d\d(?::\d\d)?\b/;
-const year = /\b(?:19|20)\d\d/;
-const empty = new Uint8Array();
+export type MboxVariant = 'mboxrd' | 'mboxo' | 'unknown';
 
 /**
- * The messages of an mbox file, one in memory at a time. A line parts messages where it stands first or behind an empty line, begins with
- * `From ` and holds a date; Content-Length is not asked, since every program that changes a file forgets it.
+ * Reads the messages of an mbox file, one in memory at a time. Supported dialects: mboxo, mboxrd, mboxcl and mboxcl2 (Content-Length),
+ * Thunderbird (`From ` with nothing behind, `From - `), Gmail Takeout, and files whose separators have an id or an address without a date.
  */
 export async function* readMbox(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  variant: MboxVariant = 'mboxrd',
+  variant: MboxVariant = 'unknown',
 ): AsyncGenerator<FileMessage> {
-  let message: GrowingMessage | null = null;
-  let afterEmpty = true;
-  const lines = new ByteLines(mailLimits.rawBytes);
-  for await (const line of lines.of(source)) {
-    const dated = afterEmpty ? separatorDate(line) : null;
-    if (dated !== null) {
-      if (message) yield message.ended();
-      message = new GrowingMessage(dated);
-    } else {
-      // What lies before the first separator is a message of a file that lacks it, if it is anything.
-      message ??= isEmpty(line) ? null : new GrowingMessage('');
-      message?.add(unescaped(line, variant));
+  const window = new ByteWindow(source);
+  try {
+    yield* new MboxReader(window, variant).messages();
+  } finally {
+    await window.close();
+  }
+}
+
+const lineFrom = Buffer.from('\nFrom ');
+const lineMarked = Buffer.from('\n>');
+const maxOffsets = 10;
+/** A Content-Length is looked up within so many bytes of headers. */
+const lengthPattern = /^content-length[ \t]*:[ \t]*(\d{1,10})[ \t]*\r?$/im;
+
+/** A message whose end is not known yet. */
+interface OpenMessage {
+  readonly start: number;
+  readonly separator: string;
+  /** The beginning of a message that passes the limit; the rest is not retained. */
+  beginning: Uint8Array | null;
+  readonly doubts: { count: number; offsets: number[] };
+}
+
+/** Where a message ends, and whether lines that begin with `From ` stand in it as they are (mboxcl2). */
+interface KnownEnd {
+  /** Offset of the next separator, or of the end of the file. */
+  readonly end: number;
+  readonly contentEnd: number;
+  readonly unescaped: boolean;
+}
+
+class MboxReader {
+  readonly #window: ByteWindow;
+  readonly #variant: MboxVariant;
+  /** The form of the first separator: a weaker form counts as a separator only in a file that begins with it. */
+  #firstForm: SeparatorForm | null = null;
+  /** Content-Lengths that were right minus those that were not: programs that change a file leave them wrong. */
+  #lengthTrust = 0;
+
+  constructor(window: ByteWindow, variant: MboxVariant) {
+    this.#window = window;
+    this.#variant = variant;
+  }
+
+  async *messages(): AsyncGenerator<FileMessage> {
+    let message: OpenMessage | null = await this.#first();
+    while (message) {
+      const known: KnownEnd | null = await this.#endByLength(message.start);
+      const end: number = known?.end ?? (await this.#nextSeparator(message));
+      yield this.#finished(message, end, known);
+      this.#window.dropTo(end);
+      message = await this.#opened(end);
     }
-    afterEmpty = isEmpty(line);
-  }
-  if (message) yield message.ended();
-}
-
-/** What stands behind `From ` in a separating line, which holds a time and a year after it; null for other lines. */
-function separatorDate(line: Uint8Array): string | null {
-  if (!startsWith(line, fromMark) || line.length > 1000) return null;
-  const text = Buffer.from(line.subarray(fromMark.length)).toString('latin1').trimEnd();
-  // Two looks, each from left to right: one pattern for both takes the square of a line's length.
-  const clock = time.exec(text);
-  return clock && year.test(text.slice(clock.index + clock[0].length)) ? text : null;
-}
-
-const fromMark = Buffer.from('From ');
-
-function startsWith(line: Uint8Array, mark: Uint8Array, offset = 0): boolean {
-  return line.length >= offset + mark.length && mark.every((byte, at) => line[offset + at] === byte);
-}
-
-function isEmpty(line: Uint8Array): boolean {
-  return line.length === 1 ? line[0] === 0x0a : line.length === 2 && line[0] === 0x0d && line[1] === 0x0a;
-}
-
-function unescaped(line: Uint8Array, variant: MboxVariant): Uint8Array {
-  if (line[0] !== 0x3e) return line;
-  let marks = 1;
-  while (variant === 'mboxrd' && line[marks] === 0x3e) marks += 1;
-  return startsWith(line, fromMark, marks) ? line.subarray(1) : line;
-}
-
-/** A message while its lines come in; beyond the limit it is counted, not kept. */
-class GrowingMessage {
-  readonly #date: string;
-  #lines: Uint8Array[] = [];
-  #size = 0;
-
-  constructor(date: string) {
-    this.#date = date;
   }
 
-  add(line: Uint8Array): void {
-    this.#size += line.length;
-    if (this.#size <= mailLimits.rawBytes) this.#lines.push(line);
+  /** The first message: it begins after a separator, or with the first line that is not empty. */
+  async #first(): Promise<OpenMessage | null> {
+    const window = this.#window;
+    let start = 0;
+    for (;;) {
+      await window.fillTo(start + separatorLookahead);
+      const byte = window.view(start)[0];
+      if (byte === undefined) return null;
+      if (byte !== 0x0a && byte !== 0x0d) break;
+      start += 1;
+      window.dropTo(start);
+    }
+    const line = readFromLine(window.view(start));
+    if (line === null || (line.form !== 'dated' && !line.headerFollows && line.length < window.to - start))
+      return open(start, '');
+    this.#firstForm = line.form;
+    return open(start + line.length, line.text);
   }
 
-  ended(): FileMessage {
-    // The empty line before the next separator belongs to the file, not to the message.
-    const last = this.#lines.at(-1) ?? empty;
-    const whole = Buffer.concat(isEmpty(last) && this.#lines.length > 1 ? this.#lines.slice(0, -1) : this.#lines);
-    const raw = new Uint8Array(whole.buffer, whole.byteOffset, whole.length);
-    const receivedAt = asctime(this.#date);
-    const flags = flagsOf(raw);
+  /** The message after the separator at an offset; null at the end of the file. */
+  async #opened(offset: number): Promise<OpenMessage | null> {
+    await this.#window.fillTo(offset + separatorLookahead);
+    const line = readFromLine(this.#window.view(offset));
+    return line && open(offset + line.length, line.text);
+  }
+
+  /** Searches the next separator and notes what only looks like one. Returns the offset of its line, or the end of the file. */
+  async #nextSeparator(message: OpenMessage): Promise<number> {
+    const window = this.#window;
+    // The empty line before a separator may be the one that ends the separator of a message without content.
+    let from = message.start - 1;
+    for (;;) {
+      const found = window.indexOf(lineFrom, from);
+      if (found === -1) {
+        from = Math.max(from, window.to - lineFrom.length + 1);
+        this.#retain(message, from);
+        if (window.ended) return window.to;
+        await window.fill();
+        continue;
+      }
+      const offset = found + 1;
+      await window.fillTo(offset + separatorLookahead);
+      if (this.#separates(message, offset)) return offset;
+      from = offset;
+    }
+  }
+
+  #separates(message: OpenMessage, offset: number): boolean {
+    const line = readFromLine(this.#window.view(offset));
+    if (line === null) return false;
+    const afterEmpty = this.#afterEmptyLine(offset);
+    if (afterEmpty && this.#isSeparator(line)) {
+      this.#firstForm ??= line.form;
+      return true;
+    }
+    if (this.#variant === 'unknown' && line.headerFollows && (afterEmpty || line.form === 'dated')) {
+      message.doubts.count += 1;
+      if (message.doubts.offsets.length < maxOffsets) message.doubts.offsets.push(offset);
+    }
+    return false;
+  }
+
+  #isSeparator({ form, text, headerFollows }: FromLine): boolean {
+    if (form === 'dated' || this.#variant !== 'unknown') return form === 'dated';
+    return headerFollows && (form === 'bare' || (form === 'word' && text.includes('@')) || form === this.#firstForm);
+  }
+
+  /** True if the line before the offset is empty. */
+  #afterEmptyLine(offset: number): boolean {
+    const before = this.#window.view(offset - 3, offset).toString('latin1');
+    return /\n\r?\n$/.test(before);
+  }
+
+  /** Keeps of a message that passes the limit only its beginning. */
+  #retain(message: OpenMessage, from: number): void {
+    if (this.#window.to - message.start <= mailLimits.rawBytes) return;
+    message.beginning ??= copyOf(this.#window.view(message.start, message.start + mailLimits.headerBytes));
+    this.#window.dropTo(Math.max(from - 4, message.start));
+  }
+
+  /** The end by Content-Length, if a separator or the end of the file stands there. */
+  async #endByLength(start: number): Promise<KnownEnd | null> {
+    if (this.#lengthTrust < 0 || this.#variant !== 'unknown') return null;
+    const bodyAt = await this.#bodyAt(start);
+    if (bodyAt === null) return null;
+    const written = lengthPattern.exec(this.#window.view(start, bodyAt).toString('latin1'))?.[1];
+    if (written === undefined || bodyAt - start + Number(written) > mailLimits.rawBytes) return null;
+    const length = Number(written);
+    await this.#window.fillTo(bodyAt + length + separatorLookahead);
+    const end = this.#separatorAt(bodyAt + length);
+    this.#lengthTrust += end === null ? -1 : 1;
+    if (end === null) return null;
+    const unescaped = this.#window.view(bodyAt - 1, bodyAt + length).includes(lineFrom);
+    return { end, contentEnd: bodyAt + length, unescaped };
+  }
+
+  /** The offset of a separator at the given one or after an empty line; null if none is there. */
+  #separatorAt(offset: number): number | null {
+    if (offset > this.#window.to) return null;
+    const rest = this.#window.view(offset, offset + separatorLookahead);
+    const line = /^(?:\r?\n){0,2}/.exec(rest.toString('latin1', 0, 4))![0].length;
+    if (offset + line === this.#window.to) return this.#window.to;
+    const from = readFromLine(rest.subarray(line));
+    const lineBegins = line > 0 || this.#window.view(offset - 1, offset)[0] === 0x0a;
+    return lineBegins && from && (from.form === 'dated' || from.headerFollows) ? offset + line : null;
+  }
+
+  /** Offset after the empty line that ends the headers; null if they are too long. */
+  async #bodyAt(start: number): Promise<number | null> {
+    const window = this.#window;
+    for (let from = start; ; ) {
+      const lineEnd = window.indexOf(newLine, from);
+      if (lineEnd === -1) {
+        if (window.ended || window.to - start > mailLimits.headerBytes) return null;
+        from = Math.max(from, window.to);
+        await window.fill();
+        continue;
+      }
+      const line = window.view(Math.max(lineEnd - 2, start), lineEnd).toString('latin1');
+      if (/^\r?$|\n\r?$/.test(line)) return lineEnd + 1;
+      from = lineEnd + 1;
+    }
+  }
+
+  #finished(message: OpenMessage, end: number, known: KnownEnd | null): FileMessage {
+    const { start, separator, beginning, doubts } = message;
+    const raw = beginning ?? this.#content(start, end, known);
+    const receivedAt = separatorTime(separator);
+    const tooLong = beginning !== null || end - start > mailLimits.rawBytes;
     return {
-      raw: this.#size > mailLimits.rawBytes ? raw.slice(0, mailLimits.headerBytes) : raw,
-      ...(flags ? { flags } : {}),
+      raw: tooLong && beginning === null ? raw.slice(0, mailLimits.headerBytes) : raw,
+      ...headerNotes(raw, /^(?:-|$)/.test(separator)),
       ...(receivedAt ? { receivedAt } : {}),
-      ...(this.#size > mailLimits.rawBytes ? { tooLong: this.#size } : {}),
+      ...(tooLong ? { tooLong: end - start } : {}),
+      ...(doubts.count > 0 ? { doubts: doubts satisfies Doubts } : {}),
     };
   }
+
+  /** The bytes of a message without the empty line before the next separator. */
+  #content(start: number, end: number, known: KnownEnd | null): Uint8Array {
+    if (known?.unescaped) return copyOf(this.#window.view(start, known.contentEnd));
+    if (known) return withoutMarks(copyOf(this.#window.view(start, known.contentEnd)), this.#variant);
+    const whole = this.#window.view(start, end);
+    const tail = /\n(\r?\n)$/.exec(whole.toString('latin1', Math.max(whole.length - 3, 0)))?.[1] ?? '';
+    return withoutMarks(copyOf(whole.subarray(0, whole.length - tail.length)), this.#variant);
+  }
 }
 
-/** `Thu Aug 22 12:36:23 2002`, UTC, with or without a zone's offset behind or before the year. */
-function asctime(text: string): string | null {
-  const match =
-    /(\w{3})\s+(\d{1,2})\s+(\d{1,2}:\d\d(?::\d\d)?)(?:\s+([+-]\d{4}|[A-Z]{1,5}))?\s+(\d{4})(?:\s+([+-]\d{4}))?/.exec(
-      text,
-    );
-  if (!match) return null;
-  const [, month, day, time, zone, year, after] = match;
-  const offset = [zone, after].find((each) => each?.match(/^[+-]/)) ?? '+0000';
-  const at = Date.parse(`${day} ${month} ${year} ${time} ${offset}`);
-  return Number.isFinite(at) ? new Date(at).toISOString() : null;
+const newLine = Buffer.from('\n');
+
+const open = (start: number, separator: string): OpenMessage => ({
+  start,
+  separator,
+  beginning: null,
+  doubts: { count: 0, offsets: [] },
+});
+
+/** A copy with a buffer of its own. */
+const copyOf = (bytes: Buffer): Uint8Array => new Uint8Array(bytes);
+
+/** Removes the `>` that keeps a line of the body from looking like a separator; the bytes are changed in place. */
+function withoutMarks(bytes: Uint8Array, variant: MboxVariant): Uint8Array {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  let written = 0;
+  let copied = 0;
+  const keep = (to: number): void => {
+    if (written !== copied) buffer.copyWithin(written, copied, to);
+    written += to - copied;
+    copied = to;
+  };
+  let mark = buffer[0] === 0x3e ? 0 : nextMark(buffer, 0);
+  while (mark !== -1) {
+    let marks = mark + 1;
+    while (variant !== 'mboxo' && buffer[marks] === 0x3e) marks += 1;
+    if (buffer.toString('latin1', marks, marks + 5) === 'From ') {
+      keep(mark);
+      copied = mark + 1;
+    }
+    mark = nextMark(buffer, marks - 1);
+  }
+  keep(buffer.length);
+  return bytes.subarray(0, written);
 }
 
-const letters: Readonly<Record<string, MailFlag>> = {
-  R: 'seen',
-  A: 'answered',
-  F: 'flagged',
-  D: 'deleted',
-  T: 'draft',
-};
-
-/** Flags of the headers Status and X-Status; none where the message has neither. */
-function flagsOf(raw: Uint8Array): MailFlag[] | null {
-  const { headers } = readHeaders(raw);
-  const said = [...rawValues(headers, 'status'), ...rawValues(headers, 'x-status')];
-  if (said.length === 0) return null;
-  const found = [...said.join('')].map((letter) => letters[letter]).filter((flag) => flag !== undefined);
-  return [...new Set(found)];
+/** The index of the next `>` that begins a line. */
+function nextMark(buffer: Buffer, from: number): number {
+  const found = buffer.indexOf(lineMarked, from);
+  return found === -1 ? -1 : found + 1;
 }

@@ -14,6 +14,7 @@ const letters: Readonly<Record<MailFlag, string>> = {
 };
 const lineEnd = Buffer.from('\n');
 const mark = Buffer.from('>');
+const lineFeed = 0x0a;
 
 /**
  * The bytes of an mbox file (mboxrd: every `>…From ` at a line's beginning gets one more `>`), message by message. Line ends become LF, as
@@ -28,6 +29,32 @@ export async function* writeMbox(
     yield* escapedLines(message.raw, message.flags !== undefined);
     yield lineEnd;
   }
+}
+
+/** True if a message comes out of {@link writeExactMbox} and the reader byte for byte: its last line needs an end. */
+export const isExactInMbox = (raw: Uint8Array): boolean => raw.at(-1) === lineFeed;
+
+/** The bytes of an mbox file (mboxrd) whose messages keep their line ends and headers; flags are not written. */
+export function* writeExactMbox(messages: Iterable<FileMessage>): Generator<Uint8Array> {
+  for (const { raw, receivedAt } of messages) {
+    yield Buffer.from(`From MAILER-DAEMON ${asctime(receivedAt)}\n`);
+    yield* marked(Buffer.from(raw.buffer, raw.byteOffset, raw.length));
+    yield lineEnd;
+  }
+}
+
+/** Puts `>` before every line of `>`s and `From `. */
+function* marked(raw: Buffer): Generator<Uint8Array> {
+  let copied = 0;
+  for (let found = raw.indexOf('From '); found !== -1; found = raw.indexOf('From ', found + 1)) {
+    let line = found;
+    while (line > 0 && raw[line - 1] === 0x3e) line -= 1;
+    if (line > 0 && raw[line - 1] !== lineFeed) continue;
+    yield raw.subarray(copied, line);
+    yield mark;
+    copied = line;
+  }
+  yield raw.subarray(copied);
 }
 
 async function* escapedLines(raw: Uint8Array, ownFlags: boolean): AsyncGenerator<Uint8Array> {

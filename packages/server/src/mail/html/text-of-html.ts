@@ -17,6 +17,18 @@ const quotation: FormatCallback = (element, walk, builder, options) => {
   builder.closeBlock({ trailingLineBreaks: options.trailingLineBreaks ?? 1, blockTransform });
 };
 
+/** Cells stand next to each other with a space between them, in a row of their own line. */
+const cell: FormatCallback = (element, walk, builder) => {
+  builder.addInline(' ');
+  walk(element.children, builder);
+  builder.addInline(' ');
+};
+const ownLine: FormatCallback = (element, walk, builder) => {
+  builder.openBlock({ leadingLineBreaks: 1 });
+  walk(element.children, builder);
+  builder.closeBlock({ trailingLineBreaks: 1 });
+};
+
 interface Surrounding {
   readonly name?: string | undefined;
   readonly parent?: Surrounding | null | undefined;
@@ -34,9 +46,11 @@ const plainHeading = { options: { uppercase: false } } as const;
 const convert = compile({
   wordwrap: false,
   limits: { maxInputLength: 8 * 1024 * 1024, maxDepth: 250 },
-  formatters: { quotation },
+  formatters: { quotation, cell, ownLine },
   selectors: [
     { selector: 'blockquote', format: 'quotation' },
+    ...['td', 'th'].map((selector) => ({ selector, format: 'cell' })),
+    ...['tr', 'caption', 'dt', 'dd'].map((selector) => ({ selector, format: 'ownLine' })),
     { selector: 'style', ...skipped },
     { selector: 'img', ...skipped },
     { selector: 'hr', ...skipped },
@@ -45,7 +59,7 @@ const convert = compile({
   ],
 });
 
-/** The words of sanitised HTML as plain text, a paragraph a line. Addresses of links are left out: nobody searches or reads them. */
+/** The words of sanitised HTML as plain text, a paragraph a line. Addresses of links are left out: nobody searches or reads them. Soft hyphens would part words. */
 export function textOfHtml(html: string): string {
-  return html === '' ? '' : convert(html);
+  return html === '' ? '' : convert(html).replaceAll('\u00ad', '');
 }

@@ -19,6 +19,7 @@ export type Envelope = Pick<
   | 'bcc'
   | 'replyTo'
   | 'sentAt'
+  | 'tracedAt'
   | 'headers'
   | 'bulk'
 > & { readonly authentication: Authentication | null };
@@ -43,10 +44,20 @@ export function readEnvelope(headers: readonly Header[]): Envelope {
     bcc: addresses('bcc'),
     replyTo: addresses('reply-to'),
     sentAt: parseMailDate(first('date')),
+    tracedAt: tracedAt(rawValues(headers, 'received')),
     headers: headers.map((header) => [header.name, header.value] as const),
     bulk: isBulk(headers),
     authentication: readAuthentication(rawValues(headers, 'authentication-results')),
   };
+}
+
+/** Servers add their Received headers on top, with the time at the end. */
+function tracedAt(received: readonly string[]): string | null {
+  for (const value of received.slice(0, 20)) {
+    const moment = parseMailDate(value.slice(value.lastIndexOf(';') + 1));
+    if (moment !== null) return moment;
+  }
+  return null;
 }
 
 function isBulk(headers: readonly Header[]): boolean {

@@ -1,7 +1,7 @@
-import { createRequire } from 'node:module';
-import type Libmime from 'libmime';
 import { mailLimits } from '../../protocol/mail-limits.ts';
+import { decodeText, namedCharset } from './charset.ts';
 import { cleanLine } from './clean-text.ts';
+import { decodeWords } from './encoded-words.ts';
 
 /** Name as it was written, and the value unfolded: as it stands (`raw`), and decoded for people (`value`). */
 export interface Header {
@@ -20,21 +20,25 @@ export interface HeaderBlock {
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-const western = new TextDecoder('windows-1252');
 
 /**
  * Reads the header block of a raw message by nothing but line ends and colons, so that it also answers for messages that no
  * parser takes. A line without a colon is passed over; a leading mbox line (`From …`) too.
  *
- * Bytes that are no ASCII are UTF-8 (RFC 6532), else Windows-1252.
+ * Bytes beyond ASCII are UTF-8 (RFC 6532), else of the charset that an encoded word of the header or a part of the message names,
+ * else what a detector says, else Windows-1252.
  */
 export function readHeaders(raw: Uint8Array): HeaderBlock {
   const end = endOfHeaders(raw, mailLimits.headerBytes);
   const block = raw.subarray(0, Math.min(end ?? mailLimits.headerBytes, raw.length));
   const headers: Header[] = [];
+  let named: string | null | undefined;
+  const charset = (): string | null => {
+    if (named === undefined) named = namedCharset(raw);
+    return named;
+  };
   for (const line of unfolded(block)) {
-    const header = parseHeader(line);
+    const header = parseHeader(line, charset);
     if (header) headers.push(header);
   }
   return { headers, size: block.length, complete: end !== null };
@@ -73,8 +77,8 @@ function* unfolded(block: Uint8Array): Generator<Uint8Array> {
 const isFold = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x09;
 const isEmptyLine = (block: Uint8Array, at: number): boolean => block[at] === lineFeed;
 
-function parseHeader(line: Uint8Array): Header | null {
-  const text = decodeBytes(line).replace(/\r?\n[ \t]*|\r/g, (end) => (end === '\r' ? '' : ' '));
+function parseHeader(line: Uint8Array, charset: () => string | null): Header | null {
+  const text = decodeLine(line, charset).replace(/\r?\n[ \t]*|\r/g, (end) => (end === '\r' ? '' : ' '));
   const colon = text.indexOf(':');
   const name = text.slice(0, Math.max(colon, 0)).trim();
   if (!/^[\x21-\x39\x3b-\x7e]{1,200}$/.test(name)) return null;
@@ -89,25 +93,11 @@ function parseHeader(line: Uint8Array): Header | null {
   };
 }
 
-function decodeBytes(bytes: Uint8Array): string {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return western.decode(bytes);
-  }
-}
+const beyondAscii = /[^\0-\x7f]/;
 
-const load = createRequire(import.meta.url);
-/** Loaded by the first encoded word: its tables of characters are large. */
-let libmime: typeof Libmime | null = null;
-
-/** RFC 2047; what cannot be decoded stays as it is. */
-export function decodeWords(value: string): string {
-  if (!value.includes('=?')) return value;
-  try {
-    libmime ??= load('libmime') as typeof Libmime;
-    return cleanLine(libmime.decodeWords(value));
-  } catch {
-    return value;
-  }
+/** @param charset the charset that the message names, looked up when a header needs it. */
+function decodeLine(line: Uint8Array, charset: () => string | null): string {
+  const text = Buffer.from(line.buffer, line.byteOffset, line.length).toString('latin1');
+  if (!beyondAscii.test(text)) return text;
+  return decodeText(line, null, [/=\?([^?*]{1,60})[^?]{0,20}\?[bq]\?/i.exec(text)?.[1] ?? null, charset()]);
 }

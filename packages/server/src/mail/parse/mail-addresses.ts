@@ -1,7 +1,7 @@
 import addressparser from 'nodemailer/lib/addressparser';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { cleanName } from './clean-text.ts';
-import { decodeWords } from './header-block.ts';
+import { decodeWords } from './encoded-words.ts';
 import type { MailAddress } from './parsed-mail.ts';
 
 /** One addr-spec: a local part without spaces or brackets, or quoted, and one domain. */

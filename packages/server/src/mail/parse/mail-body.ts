@@ -1,135 +1,186 @@
 import { createHash } from 'node:crypto';
-import { type Attachment, MailParser, type MailParserOptions } from 'mailparser';
+import { detectMimeType } from 'nodemailer/lib/mime-funcs';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { cleanFilename } from './attachment-name.ts';
+import { charsetOf, decodeText } from './charset.ts';
 import { shortened } from './clean-text.ts';
+import { unflowed } from './flowed-text.ts';
+import { type Header, rawValues } from './header-block.ts';
+import { type MimePart, parseMime } from './mime-parts.ts';
 import type { ParsedAttachment } from './parsed-mail.ts';
 import { sniffedType } from './sniffed-type.ts';
+import { decodeTransfer } from './transfer-encoding.ts';
 
-/** A part that is read, in the order of the message; `alternative`: it says the same as its neighbour of the other kind. */
+/** A part that is read, in the order of the message. */
 export interface TextPart {
   readonly type: 'plain' | 'html';
+  /** It says the same as its neighbour of the other kind. */
   readonly alternative: boolean;
   readonly text: string;
   /** The part was longer than the limit. */
   readonly cut: boolean;
 }
 
+/** Where a message inside the message begins, with its headers, or ends. */
+export interface EmbeddedEdge {
+  readonly type: 'begin' | 'end';
+  readonly headers: readonly Header[];
+}
+
 export interface MailBody {
-  readonly texts: readonly TextPart[];
+  readonly texts: readonly (TextPart | EmbeddedEdge)[];
   readonly attachments: readonly ParsedAttachment[];
+  /** True if the parts of a multipart cannot be separated, so its body is shown as received. */
+  readonly raw: boolean;
 }
 
-/** A message that passes a bound, or that the parser does not take; the message says which, to a reader. */
-export class BodyFault extends Error {}
+/** Reads the MIME parts of a message. @throws BodyFault */
+export function readBody(raw: Uint8Array): MailBody {
+  const root = parseMime(raw);
+  const reader = new BodyReader(root);
+  reader.read(root, { parent: null, alternative: false, embedded: false });
+  return reader;
+}
 
-/** Takes the MIME parts of a message apart. @throws BodyFault */
-export function readBody(raw: Uint8Array): Promise<MailBody> {
-  const { promise, resolve, reject } = Promise.withResolvers<MailBody>();
-  const parser = new BoundedParser();
-  const attachments: ParsedAttachment[] = [];
-  parser.on('data', (data) => {
-    if (data.type !== 'attachment') return;
-    const chunks: Uint8Array[] = [];
-    const stream = data.content as NodeJS.ReadableStream;
-    stream.on('data', (chunk: Uint8Array) => chunks.push(chunk));
-    stream.on('error', (error) => parser.emit('error', error));
-    stream.on('end', () => {
-      attachments.push(toAttachment(data, chunks));
-      data.release();
+/** Where a part stands. */
+interface Surrounding {
+  readonly parent: MimePart | null;
+  readonly alternative: boolean;
+  /** Inside a message that is an attachment as a whole. */
+  readonly embedded: boolean;
+}
+
+/** As many bytes hold a text of the greatest length in every charset and encoding. */
+const textBytes = 4 * mailLimits.textLength;
+const readableTypes = ['text/plain', 'text/html', 'message/delivery-status'];
+
+class BodyReader implements MailBody {
+  readonly texts: (TextPart | EmbeddedEdge)[] = [];
+  readonly attachments: ParsedAttachment[] = [];
+  raw = false;
+  readonly #charset: string | null;
+
+  constructor(root: MimePart) {
+    this.#charset = firstCharset(root);
+  }
+
+  read(part: MimePart, where: Surrounding): void {
+    if (part.type.startsWith('multipart/')) this.#readMultipart(part, where);
+    else if (part.children.length > 0) this.#readMessage(part, where);
+    else {
+      const isText = isReadable(part);
+      if (isText) this.#addText(part, where.alternative);
+      if (!isText || isNamedFile(part, where.parent)) this.attachments.push(attachmentOf(part, where.parent));
+    }
+  }
+
+  #readMultipart(part: MimePart, { alternative, embedded }: Surrounding): void {
+    const isChoice = part.type === 'multipart/alternative' && hasBothKinds(part);
+    for (const child of part.children)
+      this.read(child, { parent: part, alternative: alternative || isChoice, embedded });
+    if (part.children.length > 0) return;
+    const before = this.texts.length;
+    this.#addText({ ...part, type: 'text/plain', encoding: '' }, alternative);
+    if (this.texts.length > before) this.raw = true;
+  }
+
+  /** A message inside the message: shown with its headers, and an attachment unless it is a part of one. */
+  #readMessage(part: MimePart, { parent, alternative, embedded }: Surrounding): void {
+    const [message] = part.children;
+    if (!embedded) this.attachments.push({ ...attachmentOf(part, parent), disposition: 'inline' });
+    this.texts.push({ type: 'begin', headers: message!.headers });
+    this.read(message!, { parent: part, alternative, embedded: true });
+    this.texts.push({ type: 'end', headers: [] });
+  }
+
+  #addText(part: MimePart, alternative: boolean): void {
+    const isHtml = part.type === 'text/html';
+    const limit = isHtml ? mailLimits.htmlLength : mailLimits.textLength;
+    const { text, cut } = textOf(part, this.#charset);
+    if (text.trim() === '') return;
+    const kept = shortened(text, limit);
+    this.texts.push({
+      type: isHtml ? 'html' : 'plain',
+      alternative,
+      text: kept,
+      cut: cut || kept.length < text.length,
     });
-  });
-  parser.on('error', (error: unknown) => reject(toFault(error)));
-  parser.on('end', () => resolve({ texts: parser.texts, attachments }));
-  parser.end(raw);
-  return promise;
+  }
 }
 
-function toFault(error: unknown): BodyFault {
-  if (error instanceof BodyFault) return error;
-  const { code, message } = error as { code?: string; message?: string };
-  if (code !== 'EMAXLEN') return new BodyFault('Its parts cannot be told apart.');
-  return new BodyFault(
-    message?.includes('child nodes')
-      ? `It has more than ${mailLimits.parts} parts.`
-      : `The headers of a part are longer than ${mailLimits.headerBytes / 1024} KB.`,
-  );
+/** Text that is read in its place; everything else is only an attachment. */
+function isReadable({ type, disposition }: MimePart): boolean {
+  return readableTypes.includes(type) && (disposition === null || disposition === 'inline');
 }
 
-function toAttachment(data: Attachment, chunks: readonly Uint8Array[]): ParsedAttachment {
-  const bytes = new Uint8Array(Buffer.concat(chunks));
-  const contentId = data.contentId?.replace(/^\s*<|>\s*$/g, '').trim();
+/** A readable part that is a file as well: one with a name, unless the name stands on the body of the message itself. */
+function isNamedFile({ filename, disposition, type }: MimePart, parent: MimePart | null): boolean {
+  if (filename === null || type === 'message/delivery-status') return false;
+  return disposition === 'inline' || (parent !== null && parent.type !== 'multipart/alternative');
+}
+
+function hasBothKinds(part: MimePart): boolean {
+  const types = new Set<string>();
+  const collect = (each: MimePart): void => {
+    if (isReadable(each)) types.add(each.type);
+    for (const child of each.children) if (each.type !== 'message/rfc822') collect(child);
+  };
+  collect(part);
+  return types.has('text/plain') && types.has('text/html');
+}
+
+/** The first charset that a part names; parts and headers without one are probably of it. */
+function firstCharset(part: MimePart): string | null {
+  const own = charsetOf(part.charset);
+  if (own !== null && own !== 'utf-8') return own;
+  for (const child of part.children) {
+    const inner = firstCharset(child);
+    if (inner !== null) return inner;
+  }
+  return null;
+}
+
+function textOf(part: MimePart, charset: string | null): { readonly text: string; readonly cut: boolean } {
+  // An encoded byte takes at most three.
+  const written = part.body.subarray(0, 3 * textBytes);
+  const decoded = decodeTransfer(written, part.encoding);
+  const bytes = decoded.subarray(0, textBytes);
+  const others = part.type === 'text/html' ? [metaCharset(bytes), charset] : [charset];
+  const text = decodeText(bytes, part.charset, others).replace(/\r\n/g, '\n');
   return {
-    filename: cleanFilename(data.filename),
-    contentType: declaredType(data.contentType),
+    text: part.flowed && part.type === 'text/plain' ? unflowed(text, part.deleteSpace) : text,
+    cut: bytes.length < decoded.length || written.length < part.body.length,
+  };
+}
+
+/** The charset that an HTML text names itself. */
+function metaCharset(bytes: Uint8Array): string | null {
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 8192)).toString('latin1');
+  return /<meta\s[^>]{0,300}?charset\s{0,9}=\s{0,9}["']?([\w.:-]{2,40})/i.exec(head)?.[1] ?? null;
+}
+
+function attachmentOf(part: MimePart, parent: MimePart | null): ParsedAttachment {
+  const bytes = decodeTransfer(part.body, part.encoding);
+  const contentId = rawValues(part.headers, 'content-id')[0]
+    ?.replace(/^\s*<|>\s*$/g, '')
+    .trim();
+  const related = parent?.type === 'multipart/related' && contentId;
+  return {
+    filename: cleanFilename(part.filename),
+    contentType: typeOf(part),
     sniffedType: sniffedType(bytes),
     size: bytes.length,
-    disposition: data.contentDisposition === 'inline' || data.related ? 'inline' : 'attachment',
+    disposition: part.disposition === 'inline' || related ? 'inline' : 'attachment',
     contentId: contentId ? contentId.slice(0, 998) : null,
     sha256: createHash('sha256').update(bytes).digest('hex'),
     bytes,
   };
 }
 
-function declaredType(written: string | undefined): string {
-  const type = (written ?? '').trim().toLowerCase();
-  return /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/.test(type) ? type : 'application/octet-stream';
-}
-
-/** Members of mailparser that are read and overridden here; its version is exact for their sake, and the tests would notice. */
-interface TreeNode {
-  readonly contentType?: string;
-  readonly textContent?: string;
-  readonly children?: readonly TreeNode[];
-}
-
-interface SplitNode {
-  readonly type: string;
-  readonly parentNode?: SplitNode;
-}
-
-interface MailParserInside {
-  readonly tree: TreeNode | false;
-  processChunk(data: SplitNode, done: (error?: Error) => void): void;
-}
-
-const parserBase = MailParser as unknown as new (
-  options: MailParserOptions & { maxHeadSize: number; maxChildNodes: number },
-) => MailParser & MailParserInside;
-
-/** mailparser with bounds on the shape of a message, giving its texts part by part instead of joined. */
-class BoundedParser extends parserBase {
-  texts: TextPart[] = [];
-
-  constructor() {
-    super({ maxHeadSize: mailLimits.headerBytes, maxChildNodes: mailLimits.parts, checksumAlgo: 'sha256' });
-  }
-
-  override processChunk(data: SplitNode, done: (error?: Error) => void): void {
-    if (data.type === 'node' && depthOf(data) > mailLimits.depth)
-      done(new BodyFault(`Its parts lie more than ${mailLimits.depth} deep.`));
-    else super.processChunk(data, done);
-  }
-
-  /** Called once, at the end. */
-  getTextContent(): { type: 'text' } {
-    if (this.tree) this.texts = [...textParts(this.tree, false)];
-    return { type: 'text' };
-  }
-}
-
-function depthOf(node: SplitNode): number {
-  let depth = 0;
-  for (let each = node.parentNode; each && depth <= mailLimits.depth; each = each.parentNode) depth += 1;
-  return depth;
-}
-
-function* textParts(node: TreeNode, alternative: boolean): Generator<TextPart> {
-  if (node.textContent) {
-    const type = node.contentType === 'text/html' ? 'html' : 'plain';
-    const most = type === 'html' ? mailLimits.htmlLength : mailLimits.textLength;
-    yield { type, alternative, text: shortened(node.textContent, most), cut: node.textContent.length > most };
-  }
-  const inner = alternative || node.contentType === 'multipart/alternative';
-  for (const child of node.children ?? []) yield* textParts(child, inner);
+/** What is declared; where that says nothing, what the name of the file says. */
+function typeOf({ type, filename }: MimePart): string {
+  const extension =
+    type === 'application/octet-stream' ? /\.([a-z\d]{1,10})\s*$/i.exec(filename ?? '')?.[1] : undefined;
+  const known = extension ? detectMimeType(extension.toLowerCase()) : type;
+  return known || type;
 }

@@ -18,6 +18,8 @@ export interface ParsedMail {
   readonly replyTo: readonly MailAddress[];
   /** The Date header as ISO 8601 UTC; null where it is missing or no date. Senders forge it. */
   readonly sentAt: string | null;
+  /** The time of the newest Received header; null where none has one. */
+  readonly tracedAt: string | null;
   /** The first words of the text, at most 200 code points, on one line. */
   readonly snippet: string;
   /** Plain text; made from the HTML where the message has HTML alone. */
@@ -33,8 +35,11 @@ export interface ParsedMail {
   readonly authentication: Readonly<Record<'spf' | 'dkim' | 'dmarc', string | null>> | null;
   /** What a reader is to be told: names in docs/mail.md. */
   readonly warnings: readonly string[];
-  /** `unparsable`: headers as far as they could be read, the raw bytes are kept, the text says why. */
-  readonly bodyState: 'complete' | 'truncated' | 'unparsable';
+  /**
+   * `raw`: a multipart has no part that can be told apart, so the text holds its body as it is written. `unparsable`: headers as far as they
+   * could be read, the raw bytes are kept, the text says why.
+   */
+  readonly bodyState: 'complete' | 'truncated' | 'raw' | 'unparsable';
 }
 
 export interface MailAddress {
@@ -46,7 +51,7 @@ export interface MailAddress {
 export interface ParsedAttachment {
   /** Without path, control characters and direction marks; null where the message gives none. */
   readonly filename: string | null;
-  /** What the message declares. */
+  /** What the message declares; application/octet-stream where that cannot be read. */
   readonly contentType: string;
   /** What the bytes say, of the kinds that may be shown inline; null where they say nothing. */
   readonly sniffedType: string | null;

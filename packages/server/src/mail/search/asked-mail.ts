@@ -5,6 +5,7 @@
 import type { WordColumn, WordTerm } from '../../database/dialect.ts';
 import { numbersPerSecond } from '../../database/mail/mail-writer.ts';
 import { ApiError } from '../../protocol/api-error.ts';
+import { parseJson } from '../../protocol/json-text.ts';
 import type { AskedRecordRequest } from '../../protocol/record-request.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import { requireGrant } from '../../records/read-records.ts';
@@ -30,8 +31,10 @@ export const mailParameters = [
 ] as const;
 
 const searched = new Set(['emails', 'conversations']);
-/** Out of sight unless somebody asks for them. */
+/** Folders that a list leaves out unless the request names a folder. */
 const putAside = ['trash', 'junk'];
+/** Messages that have not been sent: a list leaves them out too, a search finds them. */
+const unsent = ['drafts', 'outbox'];
 
 export function isSearched(collection: string): boolean {
   return searched.has(collection);
@@ -71,6 +74,7 @@ class AskedMail {
   readonly #terms: WordTerm[] = [];
   /** Somebody said which folder is meant. */
   #placed = false;
+  #isSearch = false;
 
   constructor(collection: string, context: RecordContext) {
     this.#isEmails = collection === 'emails';
@@ -82,6 +86,7 @@ class AskedMail {
     const { search, unread, starred, folder, accountId, conversationId, hasAttachment, from, to, before, ...others } =
       parameters;
     const rest: Record<string, unknown> = others;
+    this.#isSearch = search !== undefined && search !== null && search !== '';
     if (search !== undefined && search !== null)
       for (const term of parseSearch(textOf('search', search))) this.#add(term);
     if (from !== undefined) this.#add({ negated: false, kind: 'from', text: textOf('from', from) });
@@ -216,7 +221,8 @@ class AskedMail {
 
   #withoutAside(): Filter[] {
     if (!this.#isEmails) return this.#mayFilter('conversations', 'messages') ? [{ messages: { $gt: 0 } }] : [];
-    return this.#mayFilter('emails', 'folder') ? [{ folder: { $notIn: putAside } }] : [];
+    const left = this.#isSearch ? putAside : [...putAside, ...unsent];
+    return this.#mayFilter('emails', 'folder') ? [{ folder: { $notIn: left } }] : [];
   }
 
   #mayFilter(collection: string, name: string): boolean {
@@ -260,9 +266,5 @@ function dayOf(name: string, input: unknown): number {
 }
 
 function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new ApiError('PARAMETER_INVALID', 'filter is not valid JSON.');
-  }
+  return parseJson(text, () => new ApiError('PARAMETER_INVALID', 'filter is not valid JSON.'));
 }

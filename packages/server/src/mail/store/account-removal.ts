@@ -20,7 +20,7 @@ import { limits } from '../../protocol/limits.ts';
 import { requestByKeys } from '../../protocol/request-normaliser.ts';
 import type { Grant } from '../../query/grant.ts';
 import { takeDependants } from '../../records/dependants.ts';
-import type { RecordContext } from '../../records/record-context.ts';
+import { type RecordContext, snapshotOf } from '../../records/record-context.ts';
 import type { RecordRules } from '../../records/record-rules.ts';
 import { destroyRecords } from '../../records/write-records.ts';
 import type { Collection } from '../../schema/registry.ts';
@@ -167,12 +167,12 @@ async function destroyAccount(context: RecordContext, account: number): Promise<
   const target = { context, collection: registry.get('accounts'), request, grant: everything, rules: plainly };
   const work = async (transaction: Transaction): Promise<boolean> => {
     if (await hasEmails(database, transaction, account)) return false;
-    const environment = environmentOf({ key: [account] });
+    const environment = environmentOf({ key: [account], version: context.at.version });
     const tellOfOthers = await takeDependants(target, transaction, environment, limits.recordsAlong);
     await forgetAccount(database, transaction, account);
     await tellOfOthers();
     return true;
   };
   const turn = `mail ${account}`;
-  return database.write(work, { heavy: true, turn, precondition: context.requireCurrent });
+  return database.write(work, { heavy: true, turn, snapshot: snapshotOf(context) });
 }

@@ -6,17 +6,32 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ApiError } from '../../protocol/api-error.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
-import type { FileMessage } from '../files/mail-file.ts';
+import { doubtsText, type FileMessage } from '../files/mail-file.ts';
 import { readMbox } from '../files/mbox-reader.ts';
 import type { MailStore } from '../mail-store.ts';
 import { MailTooLarge } from '../parse/parse-pool.ts';
-import type { IncomingMail, IngestBy, Ingested, MailAccount, MailboxPlace } from './incoming-mail.ts';
+import type { IncomingMail, IngestBy, Ingested, MailAccount, MailboxPlace, MailFlags } from './incoming-mail.ts';
 
 /** Messages as they are uploaded. */
 export interface Upload {
   /** `message/rfc822` or `application/mbox`. */
   readonly type: string;
+  /** `mboxrd` where the sender of the upload knows that it is of this dialect. */
+  readonly format: string | null;
   readonly bytes: Readable;
+}
+
+/** Where the messages of an upload go, and what is known of all of them. */
+export interface ImportTarget {
+  readonly account: MailAccount;
+  /** The mailbox that the request names; null: each message goes where its own headers say, else to the inbox. */
+  readonly mailbox: MailboxPlace | null;
+  /** Finds a mailbox by its path, or makes it. */
+  readonly mailboxAt: (path: string) => Promise<MailboxPlace>;
+  /** Flags that count instead of those in the messages' headers; null without. */
+  readonly flags: MailFlags | null;
+  /** The time of arrival of messages whose file says none, ISO 8601; null without. */
+  readonly receivedAt: string | null;
 }
 
 /** What became of the messages of an import. */
@@ -26,11 +41,16 @@ export interface ImportReport {
   /** Stored with what could be read of them. */
   readonly unparsable: number;
   readonly failed: number;
+  /** Left out: the mail program that wrote the file had removed them from their folder. */
+  readonly skipped: number;
+  /** The e-mails that were made, the first of them. */
+  readonly ids: readonly number[];
   /** Those that were not stored as they should be, the first of them. */
   readonly problems: readonly { readonly message: number; readonly outcome: string; readonly reason: string | null }[];
 }
 
 const mostProblems = 100;
+const maxIds = 1000;
 /** Messages of a transaction, and bytes of them that are held at once. */
 const batchMessages = 50;
 const batchBytes = 16 * 1024 * 1024;
@@ -40,13 +60,13 @@ const batchesUnderWay = 2;
 /** Stores the messages of an upload as they come; what is stored stays, whatever comes after it. */
 export async function importMail(
   mail: MailStore,
-  account: MailAccount,
-  mailbox: MailboxPlace,
+  target: ImportTarget,
   upload: Upload,
   by: IngestBy,
 ): Promise<ImportReport> {
   const report = new Report();
   const underWay: Promise<readonly Ingested[]>[] = [];
+  const places = new MailboxPlaces(target);
   let batch: IncomingMail[] = [];
   let bytes = 0;
   const begin = async (work: Promise<readonly Ingested[]>): Promise<void> => {
@@ -55,17 +75,19 @@ export async function importMail(
     if (underWay.length >= batchesUnderWay) report.add(await underWay.shift()!);
   };
   const flush = async (): Promise<void> => {
-    if (batch.length > 0) await begin(mail.ingest.store(account, batch, by));
+    if (batch.length > 0) await begin(mail.ingest.store(target.account, batch, by));
     [batch, bytes] = [[], 0];
   };
   for await (const each of messagesOf(upload)) {
+    report.read(each);
+    if (each.expunged) continue;
     if (each.tooLong !== undefined) {
       await flush();
       const reason = new MailTooLarge(each.tooLong).message;
       await begin(Promise.resolve([{ outcome: 'failed', emailId: null, reason }]));
       continue;
     }
-    batch.push(incomingOf(each, mailbox));
+    batch.push(incomingOf(each, await places.of(each), target));
     bytes += each.raw.length;
     if (batch.length >= batchMessages || bytes >= batchBytes) await flush();
   }
@@ -74,14 +96,36 @@ export async function importMail(
   return report.shown;
 }
 
-async function* messagesOf({ type, bytes }: Upload): AsyncGenerator<FileMessage> {
+/** The mailboxes of an upload, each looked up once. */
+class MailboxPlaces {
+  readonly #target: ImportTarget;
+  readonly #found = new Map<string, Promise<MailboxPlace>>();
+
+  constructor(target: ImportTarget) {
+    this.#target = target;
+  }
+
+  /** What is marked as deleted goes to the trash. */
+  of({ flags, mailbox }: FileMessage): Promise<MailboxPlace> | MailboxPlace {
+    const { mailbox: named, flags: known, mailboxAt } = this.#target;
+    const path = known === null && flags?.includes('deleted') ? 'Trash' : null;
+    if (path === null && named) return named;
+    const wanted = path ?? mailbox ?? 'INBOX';
+    const found = this.#found.get(wanted) ?? mailboxAt(wanted);
+    this.#found.set(wanted, found);
+    return found;
+  }
+}
+
+async function* messagesOf({ type, format, bytes }: Upload): AsyncGenerator<FileMessage> {
   if (type !== 'application/mbox') return yield whole(bytes);
   const file = await namelessFile();
   try {
     // By its number: a stream of the handle itself would hold the handle open.
     const { fd } = file;
     await pipeline(bytes, bounded, createWriteStream('', { fd, autoClose: false }));
-    yield* readMbox(createReadStream('', { fd, start: 0, autoClose: false }));
+    const source = createReadStream('', { fd, start: 0, autoClose: false });
+    yield* readMbox(source, format === 'mboxrd' ? 'mboxrd' : 'unknown');
   } finally {
     await file.close();
   }
@@ -108,17 +152,22 @@ async function* bounded(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
-function incomingOf({ raw, receivedAt, flags = [] }: FileMessage, mailbox: MailboxPlace): IncomingMail {
+function incomingOf(
+  { raw, receivedAt, flags = [], labels }: FileMessage,
+  mailbox: MailboxPlace,
+  target: ImportTarget,
+): IncomingMail {
   return {
     raw,
     mailbox,
-    receivedAt: receivedAt ?? null,
-    flags: {
+    receivedAt: receivedAt ?? target.receivedAt,
+    flags: target.flags ?? {
       read: flags.includes('seen'),
       starred: flags.includes('flagged'),
       answered: flags.includes('answered'),
       draft: flags.includes('draft'),
     },
+    ...(labels && { labels }),
   };
 }
 
@@ -135,21 +184,37 @@ async function whole(bytes: Readable): Promise<FileMessage> {
 }
 
 class Report {
-  readonly #counts = { stored: 0, duplicate: 0, unparsable: 0, failed: 0 };
+  readonly #counts = { stored: 0, duplicate: 0, unparsable: 0, failed: 0, skipped: 0 };
   readonly #problems: { message: number; outcome: string; reason: string | null }[] = [];
+  readonly #ids: number[] = [];
+  /** Numbers of the messages that are under way, in their order. */
+  readonly #numbers: number[] = [];
   #messages = 0;
 
+  /** A message was read from the upload. */
+  read({ expunged, doubts }: FileMessage): void {
+    this.#messages += 1;
+    if (expunged) this.#counts.skipped += 1;
+    else this.#numbers.push(this.#messages);
+    if (doubts) this.#problem(this.#messages, 'uncertain', doubtsText(doubts));
+  }
+
   add(results: readonly Ingested[]): void {
-    for (const { outcome, reason } of results) {
-      this.#messages += 1;
+    for (const { outcome, emailId, reason } of results) {
+      const message = this.#numbers.shift()!;
       this.#counts[outcome] += 1;
-      if (reason !== null && this.#problems.length < mostProblems)
-        this.#problems.push({ message: this.#messages, outcome, reason });
+      const isNew = outcome === 'stored' || outcome === 'unparsable';
+      if (isNew && emailId !== null && this.#ids.length < maxIds) this.#ids.push(emailId);
+      if (reason !== null) this.#problem(message, outcome, reason);
     }
   }
 
+  #problem(message: number, outcome: string, reason: string): void {
+    if (this.#problems.length < mostProblems) this.#problems.push({ message, outcome, reason });
+  }
+
   get shown(): ImportReport {
-    const { stored, duplicate, unparsable, failed } = this.#counts;
-    return { stored, duplicates: duplicate, unparsable, failed, problems: this.#problems };
+    const { stored, duplicate, unparsable, failed, skipped } = this.#counts;
+    return { stored, duplicates: duplicate, unparsable, failed, skipped, ids: this.#ids, problems: this.#problems };
   }
 }

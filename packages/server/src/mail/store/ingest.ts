@@ -125,7 +125,7 @@ export class MailIngest {
   /** @param of those that are read together. */
   async #read(incoming: IncomingMail, identity: string, of: unknown = incoming): Promise<ReadMail> {
     const mail = await this.#parts.parser.parse(incoming.raw, of);
-    const moment = receivedAt(incoming.receivedAt, mail.sentAt, this.#parts.clock.now());
+    const moment = receivedAt(incoming.receivedAt, mail, this.#parts.clock.now());
     return { incoming, mail, identity, signs: threadSigns(mail, moment), receivedAt: moment };
   }
 

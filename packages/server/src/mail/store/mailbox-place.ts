@@ -41,7 +41,7 @@ export async function rolePlace(
   );
 }
 
-/** The mailbox of an account by its path or its role; made where there is none. */
+/** The mailbox of an account by its path, its role or a common name of its role (`Spam`); made where there is none. */
 export async function mailboxPlace(context: RecordContext, account: number, name: string): Promise<MailboxPlace> {
   const found = named(await mailboxesOf(context.database, account), name);
   if (found) return placeOf(found);
@@ -76,6 +76,11 @@ export function placeOf({ id, path, role }: StoredMailbox): MailboxPlace {
 }
 
 function named(mailboxes: readonly StoredMailbox[], name: string): StoredMailbox | undefined {
-  const role = name.toLowerCase();
-  return mailboxes.find((each) => each.path === name) ?? mailboxes.find((each) => each.role === role);
+  const named = name.toLowerCase();
+  const role = /[/.]/.test(name) ? null : roleOfPath(name);
+  return (
+    mailboxes.find((each) => each.path === name) ??
+    mailboxes.find((each) => each.role === named) ??
+    mailboxes.find((each) => role !== null && each.role === role)
+  );
 }

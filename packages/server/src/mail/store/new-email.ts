@@ -1,7 +1,7 @@
 import { isoTime } from '../../base/clock.ts';
 import type { IndexedWords } from '../../database/dialect.ts';
 import type { NewEmail } from '../../database/mail/mail-writer.ts';
-import type { MailAddress, ParsedMail } from '../parse/parsed-mail.ts';
+import type { MailAddress, ParsedAttachment, ParsedMail } from '../parse/parsed-mail.ts';
 import { textWords } from '../search/text-words.ts';
 import type { ThreadSigns } from '../threads/thread-signs.ts';
 import type { IncomingMail, MailAccount } from './incoming-mail.ts';
@@ -46,7 +46,7 @@ export function newEmail(
     size: mail.size,
     ...incoming.flags,
     outgoing: mail.from.some((each) => each.address.toLowerCase() === account.address.toLowerCase()),
-    hasAttachments: mail.attachments.some((each) => each.disposition === 'attachment'),
+    hasAttachments: mail.attachments.some(isShownAsFile),
     labels: incoming.labels ?? [],
     warnings: mail.warnings,
     bodyState: mail.bodyState,
@@ -65,14 +65,24 @@ export function newEmail(
   };
 }
 
+/** Everything but what is shown inside the message: its pictures, and messages in it. */
+function isShownAsFile({ disposition, filename, contentId, contentType }: ParsedAttachment): boolean {
+  if (disposition === 'attachment') return true;
+  return filename !== null && (contentId === null || !contentType.startsWith('image/'));
+}
+
 /**
  * When a message was received, in milliseconds since the epoch. Senders forge dates, and files are copied: a moment that cannot be is
  * not believed.
  *
- * @param given by the account's server, or by the file that a message lay in.
+ * @param given by the account's server, or by the file that a message lay in; then the message's Date counts, then its newest Received header.
  */
-export function receivedAt(given: string | null, sentAt: string | null, now: number): number {
-  const moments = [given, sentAt].map((each) => Date.parse(each ?? ''));
+export function receivedAt(
+  given: string | null,
+  { sentAt, tracedAt }: Pick<ParsedMail, 'sentAt' | 'tracedAt'>,
+  now: number,
+): number {
+  const moments = [given, sentAt, tracedAt].map((each) => Date.parse(each ?? ''));
   return moments.find((each) => each >= firstMail && each <= now + day) ?? now;
 }
 

@@ -58,8 +58,15 @@ export async function createKey(context: RecordContext, body: unknown): Promise<
     expiresAt: expiresAt === null ? null : isoTime(expiresAt),
     createdAt: isoTime(now),
     creatorId: (context.caller.user?.['id'] as number | undefined) ?? null,
+    bound: isBound(context),
   };
   return writing(context, (transaction) => addKey(context, transaction, key));
+}
+
+/** Whether a key that the caller makes is to hold only while its maker holds the role: administrators make keys to stay. */
+function isBound({ caller }: RecordContext): boolean {
+  const held = (caller.user?.['roles'] ?? []) as readonly string[];
+  return caller.user !== null && caller.role !== adminRole && !held.includes(adminRole);
 }
 
 const defaultOverlap = '1h';
@@ -92,6 +99,7 @@ export async function rotateKey(context: RecordContext, id: number, body: unknow
     expiresAt: expiresAt === null ? null : isoTime(expiresAt),
     createdAt: isoTime(now),
     creatorId: former.creatorId,
+    bound: former.bound ?? isBound(context),
   };
   const shown = await writing(context, async (transaction) => {
     const successor = await addKey(context, transaction, key);
@@ -126,7 +134,7 @@ function sameLife({ createdAt, expiresAt }: StoredKey, now: number): number | nu
 }
 
 /** A key as it is told once. */
-type MadeKey = Omit<NewKey, 'creatorId'> & { readonly id: number; readonly token: string };
+type MadeKey = Omit<NewKey, 'creatorId' | 'bound'> & { readonly id: number; readonly token: string };
 type NewKey = Omit<Parameters<typeof insertKey>[2], 'tokenHash'>;
 
 /** Role and creator may go while the key is being made: what the store then refuses is told as of every record. */
@@ -142,7 +150,7 @@ async function addKey(context: RecordContext, transaction: Transaction, key: New
   transaction.touch('apiKeys');
   const id = await insertKey(context.database, transaction, { ...key, tokenHash: context.hashToken(token) });
   await logKey(context, transaction, 'apiKeys.created', id, []);
-  const { creatorId: _, ...shown } = key;
+  const { creatorId: _, bound: __, ...shown } = key;
   return { id, token, ...shown };
 }
 

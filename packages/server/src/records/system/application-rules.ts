@@ -1,6 +1,7 @@
 import { setOwner } from '../../database/application-rows.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
+import { describingProblems, jsonSizeProblem, wellFormed } from '../../schema/definition-details.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
 
 const grammar = /^[A-Za-z][A-Za-z0-9_-]{0,59}$/;
@@ -20,7 +21,11 @@ export const applicationRules: RecordRules = {
   async prepare(body, key, context): Promise<RuledBody> {
     if (!isObject(body)) throw invalidDefinition({ body: 'Give an application: {"name", "displayName", "options"}.' });
     const given = Object.fromEntries(Object.entries(body).filter(([name]) => !told.includes(name)));
-    const details = { ...(key === null && nameProblem(given['name'])), ...optionProblems(given['options']) };
+    const details = {
+      ...(key === null && nameProblem(given['name'])),
+      ...describingProblems(given, 'displayName'),
+      ...optionProblems(given['options']),
+    };
     if (Object.keys(details).length > 0) throw invalidDefinition(details);
     if (key !== null) return { body: given };
     const ownerId = (context.caller.user?.['id'] as number | undefined) ?? null;
@@ -44,7 +49,8 @@ function optionProblems(options: unknown): Record<string, string> {
     if (name === 'autoStart') {
       if (typeof value !== 'boolean') details['options.autoStart'] = 'Give true or false.';
     } else if (name === 'metadata') {
-      if (!isObject(value)) details['options.metadata'] = 'Give an object.';
+      const problem = isObject(value) ? (wellFormed(value) ?? jsonSizeProblem(value)) : 'Give an object.';
+      if (problem !== null) details['options.metadata'] = problem;
     } else details[`options.${name.slice(0, 60)}`] = 'There is no such option.';
   }
   return details;

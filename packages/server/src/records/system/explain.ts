@@ -3,6 +3,7 @@ import type { Permission } from '../../access/access-table.ts';
 import { type Decision, decide } from '../../access/grants.ts';
 import { grantableActions } from '../../protocol/actions.ts';
 import { ApiError } from '../../protocol/api-error.ts';
+import { parseExactJson } from '../../protocol/exact-json.ts';
 import { normaliseRequest, requestByKeys } from '../../protocol/request-normaliser.ts';
 import { variableOf } from '../../query/variables.ts';
 import { systemResources } from '../../schema/names.ts';
@@ -88,7 +89,7 @@ function userNote({ filter }: Permission, { caller }: RecordContext): string {
 async function shownRow(context: RecordContext, { id }: Permission): Promise<unknown> {
   if (!context.grantOf('permissions', 'get')) return { id };
   const { data } = await getRecord(context, context.registry.get('permissions'), requestByKeys('get', id));
-  return JSON.parse(data);
+  return parseExactJson(data);
 }
 
 /** Whether the row filter of one action lets somebody reach a record: a get by that action's grant finds it. */

@@ -4,8 +4,11 @@ import { findPermission, permissionsOn, type StoredPermission } from '../../data
 import { grantableActions } from '../../protocol/actions.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { normaliseFilter } from '../../protocol/filter-normaliser.ts';
+import { isObject } from '../../protocol/json-text.ts';
+import { limits } from '../../protocol/limits.ts';
 import { checkRows } from '../../query/filter-plan.ts';
-import { isKnownVariable, variableOf } from '../../query/variables.ts';
+import { isKnownVariable, userFieldOf, variableOf } from '../../query/variables.ts';
+import { jsonSizeProblem } from '../../schema/definition-details.ts';
 import { systemResources } from '../../schema/names.ts';
 import type { Collection } from '../../schema/registry.ts';
 import type { RecordContext } from '../record-context.ts';
@@ -20,7 +23,7 @@ export const permissionRules: RecordRules = {
   access: true,
 
   async prepare(body, key, context): Promise<RuledBody> {
-    if (body === null || typeof body !== 'object' || Array.isArray(body)) return { body: body as Body };
+    if (!isObject(body)) return { body: body as Body };
     if (Array.isArray(key) || key === undefined)
       throw new ApiError('PARAMETER_INVALID', 'Permissions are updated one at a time, by filterByTk.');
     const row: Record<string, unknown> = { ...body };
@@ -102,6 +105,8 @@ function checkFieldList(input: unknown, name: string, collection: Collection | n
   if (input === undefined || input === null) return;
   if (!Array.isArray(input) || input.some((each) => typeof each !== 'string'))
     throw invalidDefinition({ [name]: 'Give a list of field names.' });
+  if (input.length > limits.permissionFields)
+    throw invalidDefinition({ [name]: `A permission lists at most ${limits.permissionFields} fields.` });
   if (!collection) throw invalidDefinition({ [name]: 'Fields can be listed for one collection only.' });
   const unknown = (input as string[]).find(
     (each) => !collection.byName.has(each) || collection.byName.get(each)!.type.secret,
@@ -116,10 +121,12 @@ function checkFilter(input: unknown, collection: Collection | null, context: Rec
   if (!collection) throw invalidDefinition({ filter: 'A row filter goes with one collection only.' });
   try {
     const { filter, values } = normaliseFilter(input);
+    const problem = jsonSizeProblem(input);
+    if (problem !== null) throw invalidDefinition({ filter: problem });
     const variables = new Map<number, string>();
     values.forEach((value, slot) => {
       if (Array.isArray(value)) for (const each of value) refuseBracesInList(each);
-      else refuseUnknownBraces(value);
+      else refuseUnknownBraces(value, context.registry.get('users'));
       const variable = variableOf(value);
       if (variable !== null) variables.set(slot, variable);
     });
@@ -137,7 +144,7 @@ function refuseBracesInList(value: unknown): void {
     throw invalidDefinition({ filter: `"${value.slice(0, 60)}" stands in a list; a variable is a whole value.` });
 }
 
-function refuseUnknownBraces(value: unknown): void {
+function refuseUnknownBraces(value: unknown, users: Collection): void {
   if (typeof value !== 'string' || !value.includes('{{')) return;
   const variable = variableOf(value);
   if (variable === null || !isKnownVariable(variable)) {
@@ -145,6 +152,17 @@ function refuseUnknownBraces(value: unknown): void {
       filter: `"${value.slice(0, 60)}" is no variable; there are {{$user.<field>}}, {{$role}}, {{$now}} and {{$date.<period>}}.`,
     });
   }
+  const name = userFieldOf(variable);
+  if (name !== null && !isOfUser(name, users))
+    throw invalidDefinition({
+      filter: `"${value.slice(0, 60)}" is not a valid variable: users have no field "${name}" that filters may use.`,
+    });
+}
+
+/** Whether a caller's user has a value under that name: the names of its roles, and every column that is no secret. */
+function isOfUser(name: string, users: Collection): boolean {
+  const field = users.byName.get(name);
+  return name === 'roles' || (field !== undefined && field.column !== null && !field.type.secret && !field.hidden);
 }
 
 /** Two rows on one level for the same action would leave open which one decides. */

@@ -2,6 +2,7 @@ import { adminRole, publicRole } from '../../access/access-table.ts';
 import type { Transaction } from '../../database/database.ts';
 import { keysHolding, strongDefaults } from '../../database/identity-store.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
+import { describingProblems } from '../../schema/definition-details.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
 
 /** Roles: built-in ones stay as they are, held ones stay, and only an admin gives or touches allowConfigure. */
@@ -16,6 +17,8 @@ export const roleRules: RecordRules = {
         name: 'A role name starts with a letter, goes on with letters, digits, _ and -, at most 60 characters.',
       });
     }
+    const details = describingProblems(given, 'title');
+    if (Object.keys(details).length > 0) throw invalidDefinition(details);
     if (given['allowConfigure'] === true && context.caller.role !== adminRole) {
       throw new ApiError('SYSTEM_PROTECTED', 'Only an admin grants allowConfigure.');
     }

@@ -10,6 +10,7 @@ import { ApiError, invalidDefinition, invalidValues } from '../../protocol/api-e
 import { isObject } from '../../protocol/json-text.ts';
 import type { RecordContext } from '../record-context.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
+import { noteKeyStanding } from './key-standing.ts';
 import { roleName, roleNames } from './role-names.ts';
 
 /**
@@ -33,6 +34,7 @@ export const userRules: RecordRules = {
       if (rest['password'] != null) await checkPassword(context, transaction, id, rest['password']);
       if (key === null) return;
       await endWhatWas(context, transaction, id, rest);
+      if (roles || rest['status'] !== undefined) await noteKeyStanding(context, transaction, id);
       if (mayLockOut(rest, roles)) await requireAdmin(context, transaction);
     };
     return { body: rest, beside };

@@ -9,6 +9,7 @@ import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { normaliseFilter } from '../../protocol/filter-normaliser.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { checkRows, planFilter } from '../../query/filter-plan.ts';
+import { jsonSizeProblem } from '../../schema/definition-details.ts';
 import type { RecordContext } from '../record-context.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
 import { roleName } from './role-names.ts';
@@ -113,6 +114,8 @@ function filterProblem(
   try {
     const { filter, values } = normaliseFilter(input);
     if (filter === null) return null;
+    const problem = jsonSizeProblem(input);
+    if (problem !== null) return problem;
     checkRows({ filter, values, variables: new Map() }, collection, registry, environmentOf({}));
     planFilter(filter, collection, grant, registry, grantOf);
     return null;

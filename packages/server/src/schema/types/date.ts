@@ -1,12 +1,12 @@
 import { fieldType, misfit, operatorSets, optionChecks } from '../field-type.ts';
 import { canonicalDatetime } from './datetime.ts';
 
-/** A day of the calendar, `YYYY-MM-DD`, years 0001–9999. `autoNow` and `autoNowAdd` take the day in UTC. */
+/** A day of the calendar, `YYYY-MM-DD`, years 0001–9999. `autoNow` and `autoNowAdd` take the day in UTC; `dateOnly` changes nothing. */
 export const dateType = fieldType({
   name: 'date',
   storage: 'text',
   operators: operatorSets.date,
-  options: { autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
+  options: { dateOnly: optionChecks.truth, autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
   jsonSchema: () => ({ type: 'string', format: 'date' }),
   // The clock comes as a moment.
   read: (value) => canonicalDate((value as string).slice(0, 10)) ?? misfit,

@@ -1,5 +1,6 @@
 import type { FieldDefinition } from '../../protocol/definition.ts';
-import { type FieldType, fieldType, misfit, optionChecks } from '../field-type.ts';
+import { JsonNumber } from '../../protocol/exact-json.ts';
+import { exactBound, type FieldType, fieldType, misfit, optionChecks } from '../field-type.ts';
 
 const defaults = { precision: 18, scale: 2 };
 
@@ -8,8 +9,8 @@ export const decimalType = fieldType({
   name: 'decimal',
   storage: 'decimal(18,2)',
   options: {
-    min: optionChecks.number,
-    max: optionChecks.number,
+    min: optionChecks.exactNumber,
+    max: optionChecks.exactNumber,
     precision: optionChecks.wholeNumber(1, 18),
     scale: scaleProblem,
   },
@@ -25,11 +26,12 @@ function decimalOf({ precision = defaults.precision, scale = defaults.scale }: F
     jsonSchema: ({ min, max }) => ({
       type: ['number', 'string'],
       decimal: { precision, scale },
-      ...(min !== undefined && { least: min }),
-      ...(max !== undefined && { greatest: max }),
+      ...(min !== undefined && { least: exactBound(min) }),
+      ...(max !== undefined && { greatest: exactBound(max) }),
     }),
     read,
     readOperand: read,
+    readExact: (number) => number.text,
   };
 }
 
@@ -39,7 +41,7 @@ function scaleProblem(value: unknown, { precision = defaults.precision }: FieldD
 
 /** `-12.30` of `-12.3` under scale 2, or null for what does not fit. No sign on zero. */
 export function canonicalDecimal(value: unknown, precision: number, scale: number): string | null {
-  const text = typeof value === 'number' ? plainDigits(value) : value;
+  const text = typeof value === 'number' ? plainDigits(value) : value instanceof JsonNumber ? value.text : value;
   const match = typeof text === 'string' ? /^(-?)(\d{1,40})(?:\.(\d{1,40}))?$/.exec(text) : null;
   if (!match) return null;
   const whole = match[2]!.replace(/^0+(?=\d)/, '');

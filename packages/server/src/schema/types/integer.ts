@@ -7,7 +7,12 @@ const most = 2_147_483_647;
 export const integerType = fieldType({
   name: 'integer',
   storage: 'integer',
-  options: { min: optionChecks.number, max: optionChecks.number, precision: optionChecks.wholeNumber(1, 10) },
+  options: {
+    min: optionChecks.number,
+    max: optionChecks.number,
+    precision: optionChecks.wholeNumber(1, 10),
+    scale: optionChecks.noScale,
+  },
   jsonSchema: ({ min, max, precision }) => ({
     type: 'integer',
     minimum: Math.max(least, min ?? least),

@@ -1,4 +1,5 @@
 import type { FieldDefinition } from '../../protocol/definition.ts';
+import { lengthProblem } from '../definition-details.ts';
 import { type FieldType, fieldType, misfit, operatorSets, optionChecks } from '../field-type.ts';
 
 const longest = 255;
@@ -31,6 +32,6 @@ function choicesProblem(value: unknown): string | null {
     value.length > 0 &&
     value.length <= mostChoices &&
     new Set(value).size === value.length &&
-    value.every((each) => typeof each === 'string' && each !== '' && each.length <= longest);
+    value.every((each) => typeof each === 'string' && each !== '' && lengthProblem(each, longest) === null);
   return holds ? null : `Give a list of 1 to ${mostChoices} distinct texts of up to ${longest} characters.`;
 }

@@ -1,5 +1,6 @@
 import { RE2JS } from 're2js';
 import { isWellFormedText } from '../../base/well-formed.ts';
+import { limits } from '../../protocol/limits.ts';
 import { fieldType, type JsonSchema, misfit, operatorSets, optionChecks } from '../field-type.ts';
 
 /** Short text. `maxLength` counts code points; `pattern` runs in a linear-time engine. */
@@ -26,8 +27,10 @@ export function readTextOperand(value: unknown): unknown {
   return typeof value === 'string' && isWellFormedText(value) ? value : misfit;
 }
 
-function checkPattern(value: unknown): string | null {
+/** Checks a regular expression of a definition. */
+export function checkPattern(value: unknown): string | null {
   if (typeof value !== 'string') return 'Give a regular expression as text.';
+  if (value.length > limits.patternLength) return `A pattern has at most ${limits.patternLength} characters.`;
   try {
     RE2JS.compile(value);
     return null;

@@ -6,12 +6,17 @@ const form = /^(?:\d{4}-\d{2}-\d{2}T)?([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\
 export const timeType = fieldType({
   name: 'time',
   storage: 'text',
-  options: { autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
+  options: { dateOnly: noDate, autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
   jsonSchema: () => ({ type: 'string', format: 'time' }),
   // The clock comes as a moment.
   read: (value) => canonical(value) ?? misfit,
   readOperand: (value) => canonicalTime(value) ?? misfit,
 });
+
+function noDate(value: unknown): string | null {
+  if (value === true) return 'A time field holds no date; give false, or make it a date field.';
+  return optionChecks.truth(value);
+}
 
 /** A time without date or zone, else null. */
 export function canonicalTime(value: unknown): string | null {

@@ -8,7 +8,9 @@ export function useListSearch<T extends { readonly page?: number }>(): readonly 
   const go = (change: Partial<T>): void => {
     const next = Object.entries({ ...search, page: undefined, ...change });
     const kept = Object.fromEntries(next.filter(([, value]) => value !== undefined && value !== '' && value !== 0));
-    void navigate({ to: '.', search: kept as never, replace: true });
+    // Back closes what was opened; other steps leave no trace.
+    const opens = 'entry' in change && Boolean(change.entry);
+    void navigate({ to: '.', search: kept as never, replace: !opens });
   };
   return [search, go];
 }

@@ -4,7 +4,7 @@ import type { Application } from '@tablinum/client';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { session } from '../../data/session.ts';
+import { enterApplication } from '../../data/browser-session.ts';
 import { useAct } from '../../data/use-write.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { ButtonLink } from '../../ui/links.tsx';
@@ -23,14 +23,10 @@ export function ApplicationStatus({ status }: Pick<Application, 'status'>): Reac
 export function useEnter(): (name: string) => Promise<void> {
   const navigate = useNavigate();
   const here = useApplication();
-  return useAct<string | null, string>({
-    write: async (client, name) =>
-      session.token(name) === null ? (await client.applications().enter(name)).token : null,
+  return useAct<void, string>({
+    write: (_client, name) => enterApplication(name, here),
     changes: [],
-    done: async (token, name) => {
-      if (token !== null) session.signedIn(name, token, session.stays(here));
-      await navigate({ to: '/a/$app/data', params: { app: name } });
-    },
+    done: (_result, name) => navigate({ to: '/a/$app/data', params: { app: name } }),
   });
 }
 

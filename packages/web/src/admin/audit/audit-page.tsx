@@ -1,5 +1,6 @@
 import { Alert, Button, Group, Modal, Select, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { Actor } from '../../data/actor.tsx';
 import { ListPage } from '../../data/list-page.tsx';
 import { Asked, FormProblem } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
@@ -77,7 +78,7 @@ export function AuditPage(): ReactNode {
       keyOf={(each) => each.id}
       columns={[
         { title: t.at, show: (each) => <Moment at={each.at} exact /> },
-        { title: t.actor, show: (each) => each.actor ?? t.anyone },
+        { title: t.actor, show: (each) => (each.actor ? <Actor actor={each.actor} /> : t.anyone) },
         { title: t.action, show: (each) => <span className="code">{each.action}</span> },
         { title: t.target, show: (each) => each.target },
         { title: t.outcome, show: (each) => <Outcome entry={each} /> },
@@ -181,7 +182,7 @@ function Entry({ id }: { id: number }): ReactNode {
         <Facts
           facts={[
             [t.at, <Moment key="at" at={data.at} exact />],
-            [t.actor, data.actor ?? t.anyone],
+            [t.actor, data.actor ? <Actor key="actor" actor={data.actor} /> : t.anyone],
             [t.credential, data.credential ? `${data.credential.type} ${data.credential.id}` : '–'],
             [t.role, data.role ?? '–'],
             [t.action, data.action],

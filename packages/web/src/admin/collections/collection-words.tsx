@@ -1,31 +1,47 @@
-import { Button, Group, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Button, Checkbox, Group, List, SimpleGrid, Stack, Text, TextInput, Title } from '@mantine/core';
 import { type Collection, Failure } from '@tablinum/client';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { clientOf, useApplication } from '../../data/application.tsx';
 import { FormProblem } from '../../data/problem.tsx';
 import { forget } from '../../data/queries.ts';
+import { confirm } from '../../ui/confirm.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { IndexList, indexDrafts, indexesOf } from './index-list.tsx';
 
-/** What people call a collection, and what its indexes are. */
+const optionNames = ['timestamps', 'authors', 'paranoid', 'logging'] as const;
+type Options = Readonly<Record<(typeof optionNames)[number], boolean>>;
+
+/** What people call a collection, what it keeps of its records, and what its indexes are. */
 export function CollectionWords({ collection }: { collection: Collection }): ReactNode {
   const t = useTexts();
   const application = useApplication();
   const [words, setWords] = useState({ title: collection.title ?? '', description: collection.description ?? '' });
+  const [options, setOptions] = useState(() => optionsOf(collection));
   const [indexes, setIndexes] = useState(() => indexDrafts(collection.options.indexes));
   const changed =
     JSON.stringify(indexesOf(indexes)) !== JSON.stringify(indexesOf(indexDrafts(collection.options.indexes)));
   const save = useMutation({
-    mutationFn: () =>
-      clientOf(application).collections.update(collection.name, {
+    mutationFn: async () => {
+      const change = {
         title: words.title || null,
         description: words.description || null,
-        ...(changed && { options: { indexes: indexesOf(indexes) } }),
-      }),
-    onSuccess: async () => {
-      await forget(application, 'schema');
+        options: { ...switched(collection, options), ...(changed && { indexes: indexesOf(indexes) }) },
+      };
+      const { collections } = clientOf(application);
+      try {
+        return await collections.update(collection.name, change);
+      } catch (error) {
+        if (!(error instanceof Failure) || error.code !== 'DATA_WOULD_BE_LOST') throw error;
+        const { optionsLost: title, optionsLose: act } = t.data.definition;
+        if (!(await confirm({ title, text: <Losses failure={error} />, act, danger: true }))) return null;
+        return collections.update(collection.name, change, true);
+      }
+    },
+    onSuccess: async (saved) => {
+      if (!saved) return;
+      await forget(application);
       toast(t.data.definition.saved);
     },
   });
@@ -33,7 +49,6 @@ export function CollectionWords({ collection }: { collection: Collection }): Rea
     event.preventDefault();
     if (!save.isPending) save.mutate();
   };
-  const kept = (['timestamps', 'authors', 'paranoid', 'logging'] as const).filter((name) => collection.options[name]);
   return (
     <section>
       <Title order={2} mb="xs">
@@ -57,9 +72,19 @@ export function CollectionWords({ collection }: { collection: Collection }): Rea
             fields={collection.fields.filter((field) => !field.target).map((field) => field.name)}
             error={save.error instanceof Failure ? save.error.details['options.indexes'] : undefined}
           />
-          <Text size="sm" c="dimmed">
-            {[...kept.map((name) => t.data.definition.optionNames[name]), t.data.definition.optionsFixed].join(' · ')}
+          <Text fw={500} size="sm">
+            {t.data.definition.options}
           </Text>
+          <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xs">
+            {optionNames.map((name) => (
+              <Checkbox
+                key={name}
+                label={t.data.definition.optionNames[name]}
+                checked={options[name]}
+                onChange={(event) => setOptions({ ...options, [name]: event.currentTarget.checked })}
+              />
+            ))}
+          </SimpleGrid>
           <FormProblem error={save.error} />
           <Group>
             <Button type="submit" variant="default" loading={save.isPending}>
@@ -70,4 +95,35 @@ export function CollectionWords({ collection }: { collection: Collection }): Rea
       </form>
     </section>
   );
+}
+
+/** What switching options off would delete, by option. */
+function Losses({ failure }: { failure: Failure }): ReactNode {
+  const names = useTexts().data.definition.optionNames;
+  return (
+    <List size="sm">
+      {optionNames.map((name) => {
+        const loss = failure.details[`options.${name}`];
+        return (
+          loss && (
+            <List.Item key={name}>
+              {names[name]}: {loss}
+            </List.Item>
+          )
+        );
+      })}
+    </List>
+  );
+}
+
+function optionsOf({ options }: Collection): Options {
+  const { timestamps = false, authors = false, paranoid = false, logging = false } = options;
+  return { timestamps, authors, paranoid, logging };
+}
+
+/** The options that were switched. */
+function switched(collection: Collection, options: Options): Partial<Options> {
+  const before = optionsOf(collection);
+  const moved = optionNames.filter((name) => before[name] !== options[name]);
+  return Object.fromEntries(moved.map((name) => [name, options[name]]));
 }

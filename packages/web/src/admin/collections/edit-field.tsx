@@ -41,6 +41,9 @@ export function EditField({ collection, field, schema, done }: EditFieldProps): 
       <FieldForm
         draft={draft}
         change={setDraft}
+        here={collection.name}
+        collections={schema.collections}
+        exists={field !== null}
         targets={schema.collections.map((each) => each.name)}
         problems={save.error instanceof Failure ? save.error.details : {}}
       />

@@ -1,5 +1,5 @@
 import type { Field, FieldChange } from '@tablinum/client';
-import { keyOptionsOf, type OptionName, optionKinds, optionsOf } from './field-types.ts';
+import { keyOptionsOf, type OptionName, optionKinds, optionsOf, typeGroups } from './field-types.ts';
 
 /** A field while it is worked on: its options as the form holds them. */
 export interface FieldDraft {
@@ -42,13 +42,16 @@ export function fieldOf(draft: FieldDraft): Field {
 function optionsIn({ type, options }: FieldDraft): Partial<Field> {
   const given: Record<string, unknown> = {};
   for (const name of [...(optionsOf[type] ?? []), ...(keyOptionsOf[type] ?? [])]) {
-    const value = read(name, options[name]);
+    const value = read(name, options[name], type);
     if (value !== undefined) given[name] = value;
   }
   return given;
 }
 
-function read(name: OptionName, value: string | boolean | undefined): unknown {
+/** Types whose default value is text as it stands: "5" is no number there. */
+const textual: ReadonlySet<string> = new Set([...typeGroups.text, ...typeGroups.moments, 'uid']);
+
+function read(name: OptionName, value: string | boolean | undefined, type: string): unknown {
   if (value === undefined || value === '') return undefined;
   const kind = optionKinds[name];
   if (typeof value === 'boolean') return name === 'allowNull' ? value : value || undefined;
@@ -58,6 +61,7 @@ function read(name: OptionName, value: string | boolean | undefined): unknown {
       .split('\n')
       .map((each) => each.trim())
       .filter(Boolean);
+  if (name === 'defaultValue' && textual.has(type)) return value;
   return kind === 'value' || kind === 'object' ? jsonOr(value) : value;
 }
 
@@ -79,6 +83,8 @@ export function changesOf(before: Field, draft: FieldDraft): FieldChange {
     'description',
     ...(optionsOf[before.type] ?? []),
     ...(optionsOf[draft.type] ?? []),
+    // The server refuses a type that has no place for what the field says; what the form does not show is removed.
+    ...(before.type === draft.type ? [] : (Object.keys(optionKinds) as OptionName[])),
   ]);
   for (const name of names)
     if (JSON.stringify(before[name]) !== JSON.stringify(after[name])) changes[name] = after[name] ?? null;

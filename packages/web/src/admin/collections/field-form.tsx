@@ -1,28 +1,50 @@
 /** One field: its name, its type, and what this type can be told. */
 import { Checkbox, Group, Select, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core';
+import type { Collection } from '@tablinum/client';
 import type { ReactNode } from 'react';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import type { FieldDraft } from './field-draft.ts';
-import { keyOptionsOf, type OptionName, optionKinds, optionsOf, typeGroups } from './field-types.ts';
+import { isRelation, keyOptionsOf, type OptionName, optionKinds, optionsOf, typeGroups } from './field-types.ts';
+import { RelationForm } from './relation-form.tsx';
 
 interface FieldFormProps {
   readonly draft: FieldDraft;
   readonly change: (draft: FieldDraft) => void;
   /** Names that a relation may lead to. */
   readonly targets: readonly string[];
+  /** The collection that the field belongs to, and all others: relations offer the links that exist. */
+  readonly here?: string;
+  readonly collections?: readonly Collection[];
+  /** The field exists already. */
+  readonly exists?: boolean;
   /** The collection is being made: one of its fields may be the key. */
   readonly keys?: boolean;
   /** What the server said, by property. */
   readonly problems?: Readonly<Record<string, string>>;
 }
 
-export function FieldForm({ draft, change, targets, keys = false, problems = {} }: FieldFormProps): ReactNode {
+export function FieldForm(props: FieldFormProps): ReactNode {
+  const { draft, change, targets, keys = false, problems = {} } = props;
   const t = useTexts();
   const options = [...(optionsOf[draft.type] ?? []), ...((keys && keyOptionsOf[draft.type]) || [])];
   const truths = options.filter((name) => optionKinds[name] === 'truth');
   const others = options.filter((name) => optionKinds[name] !== 'truth');
   const set = (name: OptionName, value: string | boolean): void =>
     change({ ...draft, options: { ...draft.options, [name]: value } });
+  const naming = <Naming draft={draft} change={change} problems={problems} />;
+  const option = (name: OptionName): ReactNode =>
+    optionKinds[name] === 'truth' ? (
+      <Truth key={name} name={name} draft={draft} set={set} error={problems[name]} />
+    ) : (
+      <Option
+        key={name}
+        name={name}
+        value={String(draft.options[name] ?? '')}
+        change={(value) => set(name, value)}
+        error={problems[name]}
+      />
+    );
+  const relation = isRelation(draft.type);
   return (
     <Stack gap="sm">
       <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
@@ -37,41 +59,68 @@ export function FieldForm({ draft, change, targets, keys = false, problems = {} 
           data-autofocus
         />
         <TypeSelect type={draft.type} change={(type) => change({ ...draft, type })} error={problems['type']} />
-        <TextInput
-          label={t.data.definition.title}
-          value={draft.title}
-          onChange={(event) => change({ ...draft, title: event.currentTarget.value })}
-          error={problems['title']}
-        />
-        <TextInput
-          label={t.common.description}
-          value={draft.description}
-          onChange={(event) => change({ ...draft, description: event.currentTarget.value })}
-          error={problems['description']}
-        />
-        {others.map((name) => (
-          <Option
-            key={name}
-            name={name}
-            value={String(draft.options[name] ?? '')}
-            change={(value) => set(name, value)}
-            targets={targets}
-            error={problems[name]}
-          />
-        ))}
+        {!relation && naming}
+        {!relation && others.map(option)}
       </SimpleGrid>
-      <Group gap="md">
-        {truths.map((name) => (
-          <Checkbox
-            key={name}
-            label={t.data.types.options[name]}
-            checked={draft.options[name] === undefined ? name === 'allowNull' : draft.options[name] === true}
-            onChange={(event) => set(name, event.currentTarget.checked)}
-            error={problems[name]}
-          />
-        ))}
-      </Group>
+      {relation ? (
+        <RelationForm
+          draft={draft}
+          change={change}
+          here={props.here ?? ''}
+          targets={targets}
+          collections={props.collections ?? []}
+          exists={props.exists ?? false}
+          problems={problems}
+          option={option}
+          rest={naming}
+        />
+      ) : (
+        <Group gap="md">{truths.map(option)}</Group>
+      )}
     </Stack>
+  );
+}
+
+function Naming({
+  draft,
+  change,
+  problems,
+}: Required<Pick<FieldFormProps, 'draft' | 'change' | 'problems'>>): ReactNode {
+  const t = useTexts();
+  return (
+    <>
+      <TextInput
+        label={t.data.definition.title}
+        value={draft.title}
+        onChange={(event) => change({ ...draft, title: event.currentTarget.value })}
+        error={problems['title']}
+      />
+      <TextInput
+        label={t.common.description}
+        value={draft.description}
+        onChange={(event) => change({ ...draft, description: event.currentTarget.value })}
+        error={problems['description']}
+      />
+    </>
+  );
+}
+
+interface TruthProps {
+  readonly name: OptionName;
+  readonly draft: FieldDraft;
+  readonly set: (name: OptionName, value: boolean) => void;
+  readonly error: string | undefined;
+}
+
+function Truth({ name, draft, set, error }: TruthProps): ReactNode {
+  const t = useTexts().data.types;
+  return (
+    <Checkbox
+      label={t.options[name]}
+      checked={draft.options[name] === undefined ? name === 'allowNull' : draft.options[name] === true}
+      onChange={(event) => set(name, event.currentTarget.checked)}
+      error={error}
+    />
   );
 }
 
@@ -108,11 +157,10 @@ interface OptionProps {
   readonly name: OptionName;
   readonly value: string;
   readonly change: (value: string) => void;
-  readonly targets: readonly string[];
   readonly error: string | undefined;
 }
 
-function Option({ name, value, change, targets, error }: OptionProps): ReactNode {
+function Option({ name, value, change, error }: OptionProps): ReactNode {
   const t = useTexts().data.types;
   const kind = optionKinds[name];
   const shared = {
@@ -121,28 +169,6 @@ function Option({ name, value, change, targets, error }: OptionProps): ReactNode
     error,
     inputWrapperOrder: ['label', 'input', 'description', 'error'] as ('label' | 'input' | 'description' | 'error')[],
   };
-  if (kind === 'collection')
-    return (
-      <Select
-        {...shared}
-        data={targets}
-        value={value || null}
-        onChange={(next) => change(next ?? '')}
-        searchable
-        required
-      />
-    );
-  if (kind === 'onDelete')
-    return (
-      <Select
-        {...shared}
-        data={Object.entries(t.onDelete).map(([each, label]) => ({ value: each, label }))}
-        value={value || null}
-        placeholder={t.onDelete.setNull}
-        onChange={(next) => change(next ?? '')}
-        clearable
-      />
-    );
   if (kind === 'choices' || kind === 'object')
     return (
       <Textarea

@@ -14,6 +14,7 @@ import { ListTable } from '../../ui/list-table.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { EditField } from './edit-field.tsx';
 import { ImpactReport } from './impact.tsx';
+import { sidesOf } from './relation-model.ts';
 
 export function FieldList({ collection, schema }: { collection: Collection; schema: Schema }): ReactNode {
   const t = useTexts();
@@ -24,8 +25,14 @@ export function FieldList({ collection, schema }: { collection: Collection; sche
     try {
       const impact = await collections.impactOfDestroyField(collection.name, field.name);
       const title = t.data.definition.destroyFieldTitle(field.name);
-      if (!(await confirm({ title, text: <ImpactReport impact={impact} />, act: t.common.destroy, danger: true })))
-        return;
+      const keyIn = (field.type === 'hasMany' || field.type === 'hasOne') && field.foreignKey;
+      const text = (
+        <>
+          <ImpactReport impact={impact} />
+          {keyIn && <Text size="sm">{t.data.relation.keyStays(keyIn, field.target!)}</Text>}
+        </>
+      );
+      if (!(await confirm({ title, text, act: t.common.destroy, danger: true }))) return;
       await collections.destroyField(collection.name, field.name);
       await forget(application);
       toast(t.data.definition.fieldRemoved(field.name));
@@ -78,7 +85,10 @@ export function FieldList({ collection, schema }: { collection: Collection; sche
               </>
             ),
           },
-          { title: t.data.definition.fieldOptions, show: (field) => <OptionBadges field={field} /> },
+          {
+            title: t.data.definition.fieldOptions,
+            show: (field) => <OptionBadges field={field} here={collection.name} />,
+          },
           {
             title: '',
             width: 90,
@@ -124,15 +134,16 @@ export function FieldList({ collection, schema }: { collection: Collection; sche
   );
 }
 
-function OptionBadges({ field }: { field: Field }): ReactNode {
+function OptionBadges({ field, here }: { field: Field; here: string }): ReactNode {
   const t = useTexts().data;
+  const { child, parent } = sidesOf(field.type, here, field.target ?? '');
   const words = [
     field.primaryKey && t.definition.primaryKey,
     field.readOnly && t.definition.keptByServer,
     field.required && t.types.options.required,
     field.unique && t.types.options.unique,
     field.enum?.slice(0, 4).join(', '),
-    field.onDelete && t.types.whenDeleted(t.types.onDelete[field.onDelete]),
+    field.onDelete && t.types.whenDeleted(field.onDelete, child, parent),
   ].filter((each) => typeof each === 'string');
   return (
     <Group gap={4}>

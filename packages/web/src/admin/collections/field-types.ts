@@ -51,7 +51,7 @@ const number: readonly OptionName[] = ['min', 'max', 'precision'];
 /** The options of each type that are its own, the telling ones first. */
 const ownOptions: Readonly<Record<string, readonly OptionName[]>> = {
   string: ['maxLength', 'pattern', ...column],
-  text: ['maxLength', ...column],
+  text: ['maxLength', 'pattern', ...column],
   email: ['maxLength', ...column],
   url: ['maxLength', ...column],
   phone: ['maxLength', ...column],
@@ -71,7 +71,7 @@ const ownOptions: Readonly<Record<string, readonly OptionName[]>> = {
   datetime: ['dateOnly', 'autoNow', 'autoNowAdd', ...column],
   json: noIndex,
   array: noIndex,
-  belongsTo: ['target', 'required', 'onDelete', 'foreignKey', 'targetKey', 'index'],
+  belongsTo: ['target', 'required', 'unique', 'onDelete', 'foreignKey', 'targetKey', 'index'],
   hasOne: ['target', 'onDelete', 'foreignKey', 'sourceKey'],
   hasMany: ['target', 'onDelete', 'foreignKey', 'sourceKey'],
   belongsToMany: ['target', 'through', 'foreignKey', 'otherKey', 'sourceKey', 'targetKey'],

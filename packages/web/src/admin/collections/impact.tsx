@@ -17,12 +17,16 @@ export function ImpactReport({ impact }: { impact: Impact }): ReactNode {
             </List.Item>
           ))}
         </List>
-        <Text size="sm">{t.impactAffected}</Text>
-        <List size="sm">
-          {Object.entries(impact.records).map(([collection, n]) => (
-            <List.Item key={collection}>{t.impactRecords(n, collection)}</List.Item>
-          ))}
-        </List>
+        {Object.keys(impact.records).length > 0 && (
+          <>
+            <Text size="sm">{t.impactAffected}</Text>
+            <List size="sm">
+              {Object.entries(impact.records).map(([collection, n]) => (
+                <List.Item key={collection}>{t.impactRecords(n, collection)}</List.Item>
+              ))}
+            </List>
+          </>
+        )}
       </Stack>
     </Alert>
   );

@@ -167,6 +167,8 @@ export function NewCollectionPage(): ReactNode {
                             ),
                           })
                         }
+                        here={draft.name}
+                        collections={schema?.collections ?? []}
                         targets={targets}
                         keys
                         problems={problemsAt(problems, index) ?? {}}

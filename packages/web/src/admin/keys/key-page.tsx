@@ -55,6 +55,11 @@ export function KeyPage(): ReactNode {
                 {t.over}
               </Alert>
             )}
+            {keyState(data) === 'inactive' && (
+              <Alert color="red" variant="light" icon={<Icon name="lock" />}>
+                {t.inactive[data.inactiveReason!]}
+              </Alert>
+            )}
             <About key={data.id} apiKey={data} />
             <Usage apiKey={data} />
           </Stack>

@@ -11,9 +11,8 @@ import { keyState } from './key-state.ts';
 export function KeyStateBadge({ apiKey }: { apiKey: ApiKey }): ReactNode {
   const { states } = useAccessTexts().keys;
   const state = keyState(apiKey);
-  return (
-    <StateBadge tone={({ active: 'good', soon: 'careful', over: 'bad' } as const)[state]}>{states[state]}</StateBadge>
-  );
+  const tones = { active: 'good', soon: 'careful', over: 'bad', inactive: 'bad' } as const;
+  return <StateBadge tone={tones[state]}>{states[state]}</StateBadge>;
 }
 
 interface LifetimeProps {

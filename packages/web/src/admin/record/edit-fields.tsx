@@ -1,22 +1,20 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
-import { type Collection, Failure, type Field, type Key, type Read, type RecordValues } from '@tablinum/client';
-import { type UseMutationResult, useMutation } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useRef, useState } from 'react';
-import { clientOf, useApplication } from '../../data/application.tsx';
+import type { Collection, Field, Key, Read, RecordValues } from '@tablinum/client';
+import { type FormEvent, type ReactNode, useState } from 'react';
 import { useLive } from '../../data/live.ts';
-import { FormProblem } from '../../data/problem.tsx';
-import { forget } from '../../data/queries.ts';
 import { keyField, sameKey } from '../../data/records/label.ts';
 import { titleOf, writtenName } from '../../data/schema.ts';
 import { Facts } from '../../ui/facts.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { toast } from '../../ui/toasts.tsx';
 import { CellValue } from '../records/cell-value.tsx';
+import { ConflictChoices } from './conflict-choices.tsx';
 import type { RecordBodyProps } from './existing-record.tsx';
 import { FieldsForm, formFields } from './fields-form.tsx';
-import { type ChangeField, isReadable, type RecordDraft, unchanged, useRecordDraft, without } from './record-draft.ts';
+import { type ChangeField, isReadable, unchanged, useRecordDraft } from './record-draft.ts';
+import { openProblems, RecordProblem } from './record-problem.tsx';
 import { useLeaveGuard } from './use-leave-guard.ts';
+import { useRecordSaving } from './use-record-saving.ts';
 
 /** The fields of a record: edited under the version that they were read with. */
 export function EditFields({ collection, schema, read, reload }: RecordBodyProps): ReactNode {
@@ -29,34 +27,36 @@ export function EditFields({ collection, schema, read, reload }: RecordBodyProps
   const trashed = base.data['deletedAt'] != null;
   const may = !trashed && schema.may(collection.name, 'update');
   const mayWrite = (field: Field): boolean => may && schema.mayWrite(collection.name, 'update', writtenName(field));
-  useLive(collection.name, ({ tk }) => sameKey(tk, key) && reload(), reload);
+  const fields = formFields(schema.forms.get(collection.name) ?? collection, false).filter(mayWrite);
+  useLive(
+    collection.name,
+    ({ tk }) => void (sameKey(tk, key) && reload()),
+    () => void reload(),
+  );
   useLeaveGuard(dirty);
-  const save = useSaving(collection, key, draft, (sent) => {
-    hold(null);
-    setDraft((now) => without(now, sent));
-  });
-  const outdated = dirty && !save.isPending && read.etag !== base.etag;
-  const stale = save.error instanceof Failure && save.error.code === 'VERSION_STALE';
+  const saving = useRecordSaving({ collection, id: key, fields, base, setBase: hold, draft, setDraft, reload });
+  const { stale } = saving;
+  const problems = openProblems(saving.error, saving.sent, draft.changes);
+  const outdated = dirty && !saving.saving && read.etag !== base.etag;
   const edit: ChangeField = (...given) => {
     if (!dirty || !held) hold(read);
     change(...given);
   };
-  const takeTheirs = (): void => {
+  const discard = (): void => {
     setDraft(unchanged);
-    save.reset();
-    reload();
+    saving.reset();
+    void reload();
   };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (isReadable(draft) && dirty && !save.isPending) save.mutate(base.etag);
+    if (isReadable(draft) && dirty && !saving.saving) saving.save();
   };
-  const fields = formFields(schema.forms.get(collection.name) ?? collection, false).filter(mayWrite);
   return (
     <form onSubmit={submit} noValidate>
       <Stack>
         {trashed && <Alert icon={<Icon name="trash" />}>{t.trashed}</Alert>}
         {!trashed && fields.length === 0 && <Text c="dimmed">{t.readOnly}</Text>}
-        {outdated && !stale && (
+        {outdated && (
           <Alert color="yellow" icon={<Icon name="info" />}>
             {t.changed}
           </Alert>
@@ -66,21 +66,26 @@ export function EditFields({ collection, schema, read, reload }: RecordBodyProps
           values={{ ...base.data, ...draft.changes }}
           linked={draft.linked}
           change={edit}
-          problems={save.error instanceof Failure ? save.error.details : {}}
+          problems={problems}
         />
-        {stale ? (
-          <Conflict takeTheirs={takeTheirs} saveMine={() => save.mutate(null)} />
-        ) : (
-          <FormProblem error={save.error} />
+        <RecordProblem error={saving.error} problems={problems} fields={fields} />
+        {stale && (
+          <ConflictChoices
+            fields={stale.fields}
+            mine={{ ...base.data, ...draft.changes, ...draft.linked }}
+            theirs={stale.theirs.data}
+            save={saving.resolve}
+            back={saving.back}
+          />
         )}
         {fields.length > 0 && (
           <Group justify="flex-end">
             {dirty && (
-              <Button variant="subtle" onClick={takeTheirs}>
+              <Button variant="subtle" onClick={discard}>
                 {t.discard}
               </Button>
             )}
-            <Button type="submit" disabled={!dirty} loading={save.isPending}>
+            <Button type="submit" disabled={!dirty} loading={saving.saving}>
               {t.save}
             </Button>
           </Group>
@@ -93,50 +98,6 @@ export function EditFields({ collection, schema, read, reload }: RecordBodyProps
         />
       </Stack>
     </form>
-  );
-}
-
-/** @param saved hears which changes are saved; what was changed again meanwhile is not among them. */
-function useSaving(
-  collection: Collection,
-  key: Key,
-  draft: RecordDraft,
-  saved: (sent: RecordValues) => void,
-): UseMutationResult<RecordValues, Error, string | null> {
-  const t = useTexts().data.record;
-  const app = useApplication();
-  const sent = useRef<RecordValues>({});
-  return useMutation({
-    mutationFn: (etag) => {
-      sent.current = draft.changes;
-      const version = etag === null ? {} : { ifMatch: etag };
-      return clientOf(app).records(collection.name).update(key, draft.changes, {}, version);
-    },
-    onSuccess: async () => {
-      await forget(app, 'record', collection.name, String(key));
-      await forget(app, 'history', collection.name);
-      saved(sent.current);
-      toast(t.saved);
-    },
-  });
-}
-
-function Conflict({ takeTheirs, saveMine }: { takeTheirs: () => void; saveMine: () => void }): ReactNode {
-  const t = useTexts().data.record;
-  return (
-    <Alert color="yellow" role="alert" icon={<Icon name="warning" />} title={t.conflictTitle}>
-      <Stack gap="xs">
-        {t.conflictText}
-        <Group>
-          <Button variant="default" onClick={takeTheirs}>
-            {t.takeTheirs}
-          </Button>
-          <Button variant="default" onClick={saveMine}>
-            {t.saveAnyway}
-          </Button>
-        </Group>
-      </Stack>
-    </Alert>
   );
 }
 

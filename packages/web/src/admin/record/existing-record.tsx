@@ -48,7 +48,10 @@ export function ExistingRecord({ collection, schema, id, above }: ExistingRecord
             collection={collection}
             schema={schema}
             read={read}
-            reload={() => void record.refetch()}
+            reload={async () => {
+              const { data, error } = await record.refetch();
+              return error ? undefined : data;
+            }}
           />
         )}
       </Asked>
@@ -60,7 +63,8 @@ export interface RecordBodyProps {
   readonly collection: Collection;
   readonly schema: Schema;
   readonly read: Read<RecordValues>;
-  readonly reload: () => void;
+  /** Reads the record again. */
+  readonly reload: () => Promise<Read<RecordValues> | undefined>;
 }
 
 function RecordBody({ collection, schema, read, reload }: RecordBodyProps): ReactNode {
@@ -96,7 +100,7 @@ function RecordBody({ collection, schema, read, reload }: RecordBodyProps): Reac
         <HistoryList
           collection={collection}
           id={key}
-          reverted={reload}
+          reverted={() => void reload()}
           revertible={schema.may(collection.name, 'revert')}
         />
       </Tabs.Panel>

@@ -1,6 +1,7 @@
 import { Button, Group, Paper, Stack, Text } from '@mantine/core';
 import type { Collection, HistoryEntry, Key } from '@tablinum/client';
 import type { ReactNode } from 'react';
+import { Actor } from '../../data/actor.tsx';
 import { clientOf, useApplication } from '../../data/application.tsx';
 import { Asked, messageOf } from '../../data/problem.tsx';
 import { forget, useAsked } from '../../data/queries.ts';
@@ -54,7 +55,12 @@ export function HistoryList({ collection, id, reverted, revertible }: HistoryLis
                 <Paper key={entry.id} withBorder p="sm" component="article">
                   <Group justify="space-between" mb={4}>
                     <Text size="sm">
-                      <b>{t.historyActions[entry.action] ?? entry.action}</b> {entry.actor && t.by(entry.actor)}{' '}
+                      <b>{t.historyActions[entry.action] ?? entry.action}</b>{' '}
+                      {entry.actor && (
+                        <>
+                          {t.by} <Actor actor={entry.actor} />
+                        </>
+                      )}{' '}
                       <Text span c="dimmed" className="tabular">
                         {moments.format(new Date(entry.at))}
                       </Text>
@@ -65,7 +71,7 @@ export function HistoryList({ collection, id, reverted, revertible }: HistoryLis
                       </Button>
                     )}
                   </Group>
-                  <Changes collection={collection} entry={entry} />
+                  {entry.changes.length > 0 && <Changes collection={collection} entry={entry} />}
                 </Paper>
               ))}
           </Stack>

@@ -1,12 +1,11 @@
 import { Button, Group, Stack } from '@mantine/core';
-import { type Collection, Failure } from '@tablinum/client';
+import type { Collection, RecordValues } from '@tablinum/client';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { clientOf, useApplication } from '../../data/application.tsx';
 import { Allowed } from '../../data/denied.tsx';
 import { newKey } from '../../data/new-key.ts';
-import { FormProblem } from '../../data/problem.tsx';
 import { keyField } from '../../data/records/label.ts';
 import { type Schema, titleOf, writtenName } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
@@ -14,6 +13,7 @@ import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { FieldsForm, formFields } from './fields-form.tsx';
 import { isReadable, useRecordDraft } from './record-draft.ts';
+import { openProblems, RecordProblem } from './record-problem.tsx';
 import { useLeaveGuard } from './use-leave-guard.ts';
 
 interface NewRecordProps {
@@ -43,7 +43,8 @@ function NewRecordForm({ collection, schema }: Omit<NewRecordProps, 'above'>): R
   const [idempotencyKey, renewKey] = useState(newKey);
   useLeaveGuard(Object.keys(draft.changes).length > 0);
   const create = useMutation({
-    mutationFn: () => clientOf(app).records(collection.name).create(draft.changes, {}, { idempotencyKey }),
+    mutationFn: (changes: RecordValues) =>
+      clientOf(app).records(collection.name).create(given(collection, changes), {}, { idempotencyKey }),
     onSuccess: (record) => {
       toast(t.created);
       const key = String(record[keyField(collection).name]);
@@ -57,12 +58,13 @@ function NewRecordForm({ collection, schema }: Omit<NewRecordProps, 'above'>): R
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (isReadable(draft) && !create.isPending) create.mutate();
+    if (isReadable(draft) && !create.isPending) create.mutate(draft.changes);
   };
   const edit: typeof change = (...given) => {
     if (create.error) renewKey(newKey());
     change(...given);
   };
+  const problems = openProblems(create.error, create.variables ?? {}, draft.changes);
   const fields = formFields(schema.forms.get(collection.name) ?? collection, true).filter((field) =>
     schema.mayWrite(collection.name, 'create', writtenName(field)),
   );
@@ -74,9 +76,9 @@ function NewRecordForm({ collection, schema }: Omit<NewRecordProps, 'above'>): R
           values={{ ...defaultsOf(collection), ...draft.changes }}
           linked={draft.linked}
           change={edit}
-          problems={create.error instanceof Failure ? create.error.details : {}}
+          problems={problems}
         />
-        <FormProblem error={create.error} />
+        <RecordProblem error={create.error} problems={problems} fields={fields} />
         <Group justify="flex-end">
           <Button type="submit" loading={create.isPending}>
             {t.create}
@@ -90,4 +92,10 @@ function NewRecordForm({ collection, schema }: Omit<NewRecordProps, 'above'>): R
 function defaultsOf({ fields }: Collection): Record<string, unknown> {
   const given = fields.filter((field) => field.defaultValue !== undefined);
   return Object.fromEntries(given.map((field) => [field.name, field.defaultValue]));
+}
+
+/** A UUID that was cleared again is made by the server. */
+function given({ fields }: Collection, changes: RecordValues): RecordValues {
+  const made = new Set(fields.filter(({ type }) => type === 'uid').map(({ name }) => name));
+  return Object.fromEntries(Object.entries(changes).filter(([name, value]) => value !== null || !made.has(name)));
 }

@@ -9,6 +9,7 @@ import { useTexts } from '../../ui/i18n/texts.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty } from '../../ui/states.tsx';
+import { rememberedView } from '../records/remembered-view.ts';
 import { ExistingRecord } from './existing-record.tsx';
 import { NewRecord } from './new-record.tsx';
 
@@ -48,7 +49,11 @@ function Above({ collection }: { collection: Collection }): ReactNode {
         {t.collections.title}
       </TextLink>{' '}
       /{' '}
-      <TextLink to="/a/$app/data/$collection" params={{ app, collection: collection.name }}>
+      <TextLink
+        to="/a/$app/data/$collection"
+        params={{ app, collection: collection.name }}
+        search={rememberedView(app, collection.name) as never}
+      >
         {titleOf(collection)}
       </TextLink>
     </>

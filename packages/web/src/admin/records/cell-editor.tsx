@@ -28,9 +28,17 @@ export function CellEditor(props: CellEditorProps): ReactNode {
   return <TextEditor {...props} />;
 }
 
-/** The reader has asked for the input: it has the focus from its first moment on. */
+/** The input has the focus from its first moment on. */
 function focusIt(element: HTMLElement | null): void {
+  placeIt(element);
   element?.focus({ preventScroll: true });
+}
+
+/** What would be cut off at the lower edge of the grid opens upwards. */
+function placeIt(element: HTMLElement | null): void {
+  const grid = element?.closest('[role=grid]');
+  if (!element || !grid) return;
+  if (element.getBoundingClientRect().bottom > grid.getBoundingClientRect().bottom) element.dataset['up'] = 'true';
 }
 
 /** Runs once: an editor that goes loses its focus too. */
@@ -94,7 +102,7 @@ function TextEditor({ field, row, typed, save, cancel }: CellEditorProps): React
         />
       )}
       {problem && (
-        <span role="alert" className={classes.problem}>
+        <span role="alert" ref={placeIt} className={classes.problem}>
           {problem}
         </span>
       )}
@@ -140,7 +148,7 @@ function ChoiceEditor({ field, row, save, cancel }: CellEditorProps): ReactNode 
   );
 }
 
-function RelationEditor({ field, row, save, cancel }: CellEditorProps): ReactNode {
+function RelationEditor({ field, row, typed, save, cancel }: CellEditorProps): ReactNode {
   const key = (row.values[field.foreignKey ?? ''] ?? null) as Key | null;
   const record = (row.values[field.name] ?? null) as RecordValues | null;
   const once = useOnce();
@@ -153,12 +161,19 @@ function RelationEditor({ field, row, save, cancel }: CellEditorProps): ReactNod
         record={record}
         change={(next, picked) => once(() => save(next, 'stay', picked))}
         open
+        typed={typed}
         close={() => setTimeout(() => once(cancel), 0)}
         keys={(event) => {
           event.stopPropagation();
-          if (event.key === 'Escape') once(cancel);
+          // Enter before anything is searched for or marked keeps the link.
+          if (event.key === 'Escape' || (event.key === 'Enter' && !hasMarkedOption(event.currentTarget))) once(cancel);
         }}
       />
     </div>
   );
+}
+
+function hasMarkedOption(input: Element): boolean {
+  const list = document.getElementById(input.getAttribute('aria-controls') ?? '');
+  return list?.querySelector('[data-combobox-selected]') != null;
 }

@@ -1,30 +1,43 @@
-/** Two people at one field: what each of them means to say, and whose stays. */
+/** Two people changed the same field: both values side by side, and whose is kept. It stays until one is chosen. */
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
-import type { Field } from '@tablinum/client';
+import type { Field, RecordValues } from '@tablinum/client';
 import type { ReactNode } from 'react';
 import { titleOf } from '../../data/schema.ts';
 import { Facts } from '../../ui/facts.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
-import { shownText } from './value-text.ts';
+import { CellValue } from './cell-value.tsx';
 
 export interface Conflict {
   readonly field: Field;
-  readonly mine: unknown;
-  readonly theirs: unknown;
+  /** The record with the value that was typed here, and as the server has it. */
+  readonly mine: RecordValues;
+  readonly theirs: RecordValues;
   readonly saveMine: () => void;
 }
 
-export function ConflictDialog({ conflict, close }: { conflict: Conflict | null; close: () => void }): ReactNode {
-  const t = useTexts().data.records;
+interface ConflictDialogProps {
+  readonly conflict: Conflict | null;
+  readonly close: () => void;
+}
+
+export function ConflictDialog({ conflict, close }: ConflictDialogProps): ReactNode {
+  const t = useTexts().data.records.conflict;
   return (
-    <Modal opened={conflict !== null} onClose={close} title={t.conflict.title}>
+    <Modal
+      opened={conflict !== null}
+      onClose={close}
+      title={t.title}
+      withCloseButton={false}
+      closeOnEscape={false}
+      closeOnClickOutside={false}
+    >
       {conflict && (
         <Stack>
-          <Text>{t.conflict.text(titleOf(conflict.field))}</Text>
+          <Text>{t.text(titleOf(conflict.field))}</Text>
           <Facts
             facts={[
-              [t.conflict.mine, shownText(conflict.field, conflict.mine) || t.empty],
-              [t.conflict.theirs, shownText(conflict.field, conflict.theirs) || t.empty],
+              [t.mine, <CellValue key="mine" field={conflict.field} values={conflict.mine} whole />],
+              [t.theirs, <CellValue key="theirs" field={conflict.field} values={conflict.theirs} whole />],
             ]}
           />
           <Group justify="flex-end">
@@ -35,10 +48,10 @@ export function ConflictDialog({ conflict, close }: { conflict: Conflict | null;
                 close();
               }}
             >
-              {t.conflict.saveMine}
+              {t.saveMine}
             </Button>
             <Button data-autofocus onClick={close}>
-              {t.conflict.keepTheirs}
+              {t.keepTheirs}
             </Button>
           </Group>
         </Stack>

@@ -84,7 +84,16 @@ export function FieldInput({ field, value, record, change, error, disabled = fal
         searchable
       />
     );
-  if (field.type === 'color') return <ColorInput {...shared} value={text} onChange={typed} />;
+  if (field.type === 'color')
+    return (
+      <ColorInput
+        {...shared}
+        value={text}
+        onChange={typed}
+        fixOnBlur={false}
+        eyeDropperButtonProps={{ 'aria-label': t.pickColour }}
+      />
+    );
   if (field.type === 'password')
     return (
       <PasswordInput

@@ -18,7 +18,7 @@ interface GridHeaderProps {
   readonly template: string;
   readonly width: number;
   readonly sort: readonly string[];
-  /** Of the rows in view. */
+  /** Of the rows that were loaded. */
   readonly selected: 'all' | 'some' | 'none';
   readonly acts: HeaderActs;
 }
@@ -27,7 +27,7 @@ interface GridHeaderProps {
 export interface HeaderActs {
   changeSort(sort: readonly string[]): void;
   resize(field: string, width: number): void;
-  selectShown(): void;
+  selectLoaded(): void;
 }
 
 export const GridHeader = memo(function GridHeader(props: GridHeaderProps): ReactNode {
@@ -42,7 +42,7 @@ export const GridHeader = memo(function GridHeader(props: GridHeaderProps): Reac
             aria-label={t.selectAll}
             checked={selected === 'all'}
             indeterminate={selected === 'some'}
-            onChange={acts.selectShown}
+            onChange={acts.selectLoaded}
           />
         </div>
         {drawn.map(({ field, column, track }) => (

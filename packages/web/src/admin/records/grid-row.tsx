@@ -9,6 +9,7 @@ import { CellEditor, type Move } from './cell-editor.tsx';
 import { CellValue } from './cell-value.tsx';
 import type { DrawnColumn } from './column-tracks.ts';
 import classes from './grid.module.css';
+import type { Editing } from './grid.tsx';
 import { isNumber } from './value-text.ts';
 
 /** The same object for as long as the grid lives. */
@@ -38,19 +39,20 @@ interface GridRowProps {
   readonly active: number;
   /** The column that is edited; else -1. */
   readonly editing: number;
-  /** The key that began the edit, or null. */
-  readonly typed: string | null;
+  /** The edit that goes on in this row, or null. */
+  readonly edited: Editing | null;
   readonly acts: RowActs;
 }
 
 export const GridRow = memo(function GridRow(props: GridRowProps): ReactNode {
-  const { id, index, start, row, drawn, template, selected, active, editing, typed, acts } = props;
+  const { id, index, start, row, drawn, template, selected, active, editing, edited, acts } = props;
   return (
     <div
       role="row"
       aria-rowindex={index + 2}
       className={classes.row}
       style={{ transform: `translateY(${start}px)`, gridTemplateColumns: template }}
+      data-editing={edited !== null || undefined}
       {...stateOf(row, selected)}
     >
       <Lead {...props} />
@@ -69,13 +71,13 @@ export const GridRow = memo(function GridRow(props: GridRowProps): ReactNode {
           onClick={() => acts.activate(index, column, editing === column)}
           onDoubleClick={() => acts.edit(index, column)}
         >
-          {row && editing === column && (
+          {edited && editing === column && (
             <CellEditor
               field={field}
-              row={row}
-              typed={typed}
+              row={edited.row}
+              typed={edited.typed}
               cancel={acts.cancel}
-              save={(value, move, record) => acts.save(row, field, value, move, record)}
+              save={(value, move, record) => acts.save(edited.row, field, value, move, record)}
             />
           )}
           {row && editing !== column && <CellValue field={field} values={row.values} />}

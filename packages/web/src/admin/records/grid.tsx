@@ -12,6 +12,7 @@ import {
   useCallback,
   useEffect,
   useId,
+  useLayoutEffect,
   useRef,
   useState,
   useSyncExternalStore,
@@ -29,6 +30,7 @@ import { useColumnLayout } from './grid-columns.ts';
 import { GridHeader, type HeaderActs } from './grid-header.tsx';
 import { destination, type Place } from './grid-keys.ts';
 import { GridRow, type RowActs } from './grid-row.tsx';
+import { rememberedPosition, rememberPosition } from './remembered-view.ts';
 
 export const rowHeight = 34;
 /** Rows drawn above and below those in view. */
@@ -46,14 +48,26 @@ interface GridProps {
   readonly changeSort: (sort: readonly string[]) => void;
   readonly selected: ReadonlySet<Key>;
   readonly select: (keys: ReadonlySet<Key>) => void;
+  /** Every record of the list is selected, loaded or not; `selected` holds nothing then. */
+  readonly allSelected: boolean;
+  /** The list is the same one as long as this is: it is scrolled to where it was left. */
+  readonly positionKey: string;
   /** Whether a cell may be edited in its place. */
   readonly editable: (field: Field) => boolean;
   readonly save: (row: Row, field: Field, value: unknown, record?: Row['values'] | null) => void;
   readonly open: (row: Row) => void;
 }
 
+/** An open editor: what is saved goes to the row as it was when the editor was opened. */
+export interface Editing {
+  readonly place: Place;
+  readonly row: Row;
+  /** The key that began the edit, or null. */
+  readonly typed: string | null;
+}
+
 export function Grid(props: GridProps): ReactNode {
-  const { collection, rows, fields, choice, selected, select } = props;
+  const { collection, rows, fields, choice, selected, select, allSelected } = props;
   const t = useTexts().data.records;
   const address = `/a/${useApplication()}/data/${collection.name}`;
   const id = useId();
@@ -61,7 +75,10 @@ export function Grid(props: GridProps): ReactNode {
   const { count: known } = useSyncExternalStore(rows.subscribe, rows.snapshot);
   const count = Math.min(known ?? 0, mostRows);
   const [active, setActive] = useState<Place>({ row: 0, column: 0 });
-  const [editing, setEditing] = useState<{ readonly place: Place; readonly typed: string | null } | null>(null);
+  const [editing, setEditing] = useState<Editing | null>(null);
+  // The editor goes with its record, wherever the list has it by now.
+  const found = editing ? rows.indexOf(editing.row.key) : -1;
+  const editedRow = found >= 0 ? found : editing?.place.row;
   const { drawn, template, width, show } = useColumnLayout(scroller, fields, choice, editing?.place.column ?? -1);
   const virtual = useVirtualizer({
     count,
@@ -70,8 +87,12 @@ export function Grid(props: GridProps): ReactNode {
     overscan,
     scrollPaddingStart: rowHeight,
     // The row that is edited stays: its text is nowhere else.
-    rangeExtractor: (range) => withRow(defaultRangeExtractor(range), editing?.place.row, count),
+    rangeExtractor: (range) => withRow(defaultRangeExtractor(range), editedRow, count),
   });
+  const { positionKey } = props;
+  useLayoutEffect(() => {
+    if (scroller.current) scroller.current.scrollTop = rememberedPosition(positionKey);
+  }, [positionKey]);
   const items = virtual.getVirtualItems();
   const first = Math.max(0, (virtual.range?.startIndex ?? 0) - overscan);
   const last = Math.min(Math.max(0, count - 1), (virtual.range?.endIndex ?? 0) + overscan);
@@ -90,14 +111,14 @@ export function Grid(props: GridProps): ReactNode {
   };
   const edit = (place: Place, typed: string | null = null): void => {
     const row = rows.row(place.row);
-    if (row && !row.gone && props.editable(fields[place.column]!)) setEditing({ place, typed });
+    if (row && !row.gone && props.editable(fields[place.column]!)) setEditing({ place, typed, row });
   };
   const stop = (): void => {
     setEditing(null);
     focus();
   };
   const toggle = (row: Row): void => {
-    const next = new Set(selected);
+    const next = new Set(allSelected ? rows.loaded().map(({ key }) => key) : selected);
     if (!next.delete(row.key)) next.add(row.key);
     select(next);
   };
@@ -113,7 +134,7 @@ export function Grid(props: GridProps): ReactNode {
   const copied = (event: ClipboardEvent): void => {
     const row = rows.row(active.row);
     if (event.target !== scroller.current || !row || getSelection()?.isCollapsed === false) return;
-    const chosen = [...selected].flatMap((key) => rows.byKey(key) ?? []);
+    const chosen = allSelected ? rows.loaded() : [...selected].flatMap((key) => rows.byKey(key) ?? []);
     const text = chosen.length > 0 ? rowsText(fields, chosen) : cellText(fields[active.column]!, row.values);
     event.clipboardData.setData('text/plain', text);
     event.preventDefault();
@@ -139,8 +160,8 @@ export function Grid(props: GridProps): ReactNode {
     event.preventDefault();
   };
   const isDrawn = rows.row(active.row) !== undefined && drawn.some(({ column }) => column === active.column);
-  const shown = selected.size > 0 ? rows.rowsBetween(first, last) : [];
-  const all = shown.length > 0 && shown.every((row) => selected.has(row.key));
+  const loaded = selected.size > 0 ? rows.loaded() : [];
+  const all = allSelected || (loaded.length > 0 && loaded.every((row) => selected.has(row.key)));
   const acts = useStable<RowActs & HeaderActs>({
     activate: (row, column, editing) => {
       setActive({ row, column });
@@ -158,8 +179,7 @@ export function Grid(props: GridProps): ReactNode {
     },
     changeSort: props.changeSort,
     resize: (field, next) => props.changeChoice({ ...choice, widths: { ...choice.widths, [field]: next } }),
-    selectShown: () =>
-      select(new Set(all ? [] : [...selected, ...rows.rowsBetween(first, last).map((row) => row.key)])),
+    selectLoaded: () => select(new Set(all ? [] : rows.loaded().map(({ key }) => key))),
   });
   return (
     <div
@@ -173,6 +193,7 @@ export function Grid(props: GridProps): ReactNode {
       aria-colcount={fields.length + 1}
       aria-multiselectable="true"
       aria-activedescendant={isDrawn ? `${id}-${active.row}-${active.column}` : undefined}
+      onScroll={(event) => rememberPosition(positionKey, event.currentTarget.scrollTop)}
       onKeyDown={pressed}
       onCopy={copied}
     >
@@ -189,7 +210,7 @@ export function Grid(props: GridProps): ReactNode {
       <div role="rowgroup" className={classes.body} style={{ height: virtual.getTotalSize(), width }}>
         {items.map(({ key, index, start }) => {
           const row = rows.row(index);
-          const edits = editing?.place.row === index;
+          const edits = editing !== null && editedRow === index;
           return (
             <GridRow
               key={key}
@@ -201,10 +222,10 @@ export function Grid(props: GridProps): ReactNode {
               drawn={drawn}
               template={template}
               address={address}
-              selected={row !== undefined && selected.has(row.key)}
+              selected={row !== undefined && (allSelected || selected.has(row.key))}
               active={active.row === index ? active.column : -1}
               editing={edits ? editing.place.column : -1}
-              typed={edits ? editing.typed : null}
+              edited={edits ? editing : null}
               acts={acts}
             />
           );

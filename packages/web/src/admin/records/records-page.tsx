@@ -2,9 +2,10 @@
 import { Alert, Anchor, Button } from '@mantine/core';
 import type { Collection, Field, Key } from '@tablinum/client';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { type ReactNode, useMemo, useState, useSyncExternalStore } from 'react';
+import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { Asked, messageOf, Problem } from '../../data/problem.tsx';
+import { keyField } from '../../data/records/label.ts';
 import { type Schema, titleOf, useSchema, writtenName } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -20,6 +21,8 @@ import { NothingFound } from './nothing-found.tsx';
 import classes from './records-page.module.css';
 import type { RecordsSearch } from './records-search.ts';
 import { RecordsTools } from './records-tools.tsx';
+import { rememberView } from './remembered-view.ts';
+import { UnsavedEdits } from './unsaved-edits.tsx';
 import { useCellSaving } from './use-cell-saving.ts';
 import { useRows } from './use-rows.ts';
 
@@ -57,7 +60,12 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
   const search = useSearch({ strict: false }) as RecordsSearch;
   const [choice, changeChoice] = useColumns(application, collection);
   const [selected, select] = useState<ReadonlySet<Key>>(new Set());
-  const { rows, readAgain } = useRows(collection, choice.shown, search);
+  const [allSelected, selectAll] = useState(false);
+  const selectKeys = (keys: ReadonlySet<Key>): void => {
+    selectAll(false);
+    select(keys);
+  };
+  const { rows, view, readAgain } = useRows(collection, choice.shown, search);
   const state = useSyncExternalStore(rows.subscribe, rows.snapshot);
   const saving = useCellSaving(collection, rows);
   const fields = useMemo(() => {
@@ -65,12 +73,13 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
     return choice.shown.flatMap((name) => byName.get(name) ?? []);
   }, [collection, choice.shown]);
   const sort = useMemo(() => search.sort?.split(',') ?? [], [search.sort]);
+  useEffect(() => rememberView(application, collection.name, search), [application, collection.name, search]);
   const go = (change: { readonly [name in keyof RecordsSearch]?: unknown }): void => {
     const next = Object.fromEntries(
       Object.entries({ ...search, ...change }).filter(([, value]) => value !== undefined && value !== ''),
     );
     void navigate({ to: '.', search: next as never, replace: true });
-    select(new Set());
+    selectKeys(new Set());
   };
   const trash = search.trash === true;
   const params = { app: application, collection: collection.name };
@@ -80,7 +89,8 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
     !field.primaryKey &&
     (!field.target || field.type === 'belongsTo') &&
     schema.mayWrite(collection.name, 'update', writtenName(field));
-  const create = schema.may(collection.name, 'create') && !trash && (
+  // The server's own collections have pages of their own for what is made in them.
+  const create = schema.may(collection.name, 'create') && !trash && !collection.system && (
     <ButtonLink to="/a/$app/data/$collection/new" params={params} leftSection={<Icon name="plus" />}>
       {t.new}
     </ButtonLink>
@@ -121,17 +131,27 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
           <IconButton icon="refresh" label={t.refresh} onClick={readAgain} />
         </div>
       </div>
-      {selected.size > 0 && (
+      {(selected.size > 0 || allSelected) && (
         <BulkBar
           collection={collection}
           schema={schema}
           rows={rows}
-          selected={selected}
-          clear={() => select(new Set())}
+          target={
+            allSelected
+              ? { kind: 'matching', shown: view, keyField: keyField(collection).name, count: state.count ?? 0 }
+              : { kind: 'keys', keys: [...selected] }
+          }
+          more={
+            !allSelected && state.count !== null && selected.size < state.count && selected.size >= rows.loaded().length
+              ? { count: state.count, estimate: state.countIsEstimate, select: () => selectAll(true) }
+              : null
+          }
+          clear={() => selectKeys(new Set())}
           trash={trash}
           readAgain={readAgain}
         />
       )}
+      <UnsavedEdits saving={saving} />
       {state.error && state.count !== null && (
         <Alert color="yellow" variant="light" role="status" icon={<Icon name="warning" />} className={classes.note}>
           {messageOf(state.error)}{' '}
@@ -147,7 +167,14 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
         </div>
       )}
       {state.error && state.count === null && (
-        <Problem error={state.error} retry={readAgain} asked={{ resource: collection.name, action: 'list' }} />
+        <>
+          <Problem error={state.error} retry={readAgain} asked={{ resource: collection.name, action: 'list' }} />
+          {(search.q || search.filter) && (
+            <Button variant="subtle" mx="auto" onClick={() => go({ q: undefined, filter: undefined })}>
+              {t.clearFilter}
+            </Button>
+          )}
+        </>
       )}
       {state.count === 0 && (
         <NothingFound
@@ -168,7 +195,9 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
           sort={sort}
           changeSort={(terms) => go({ sort: terms.length > 0 ? terms.join(',') : undefined })}
           selected={selected}
-          select={select}
+          select={selectKeys}
+          positionKey={JSON.stringify([application, collection.name, view])}
+          allSelected={allSelected}
           editable={editable}
           save={saving.save}
           open={(row) =>
@@ -176,7 +205,7 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
           }
         />
       )}
-      <ConflictDialog conflict={saving.conflict} close={saving.settled} />
+      <ConflictDialog conflict={saving.conflict} close={saving.closeConflict} />
     </Page>
   );
 }

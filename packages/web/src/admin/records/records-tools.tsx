@@ -110,9 +110,23 @@ function FilterButton({ collection, filter, go }: FilterButtonProps): ReactNode 
       shadow="md"
       trapFocus
       withinPortal
+      closeOnEscape={false}
+      keepMounted
     >
       <Popover.Target>{button}</Popover.Target>
-      <Popover.Dropdown aria-label={t.filter}>{builder}</Popover.Dropdown>
+      <Popover.Dropdown
+        aria-label={t.filter}
+        // Escape closes an open list of choices first. This runs before the list hears the key.
+        onKeyDownCapture={(event) => {
+          if (event.key === 'Escape' && !isOpenList(event.target as Element)) setOpened(false);
+        }}
+      >
+        {builder}
+      </Popover.Dropdown>
     </Popover>
   );
+}
+
+function isOpenList(element: Element): boolean {
+  return element.getAttribute('aria-expanded') === 'true';
 }

@@ -1,7 +1,7 @@
 import { Loader, Select } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import type { Field, Key, RecordValues } from '@tablinum/client';
-import { type KeyboardEvent, type ReactNode, useMemo, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useEffectEvent, useMemo, useState } from 'react';
 import { useAsked } from '../../data/queries.ts';
 import { keyField, labelOf } from '../../data/records/label.ts';
 import { useCollection } from '../../data/schema.ts';
@@ -18,6 +18,8 @@ interface RelationSelectProps {
   readonly change: (key: Key | null, record: RecordValues | null) => void;
   readonly error?: ReactNode;
   readonly open?: boolean;
+  /** The key that opened it: the search begins with it. */
+  readonly typed?: string | null;
   readonly close?: () => void;
   /** Hears the keys of its input. */
   readonly keys?: (event: KeyboardEvent) => void;
@@ -34,33 +36,42 @@ export function RelationSelect({
   change,
   error,
   open,
+  typed,
   close,
   keys,
   disabled,
 }: RelationSelectProps): ReactNode {
   const t = useTexts().data.records;
   const target = useCollection(field.target ?? '');
-  const [text, setText] = useState('');
-  const [asked] = useDebouncedValue(text, 200);
   const key = field.targetKey ?? (target ? keyField(target).name : 'id');
-  const chosenLabel = record ? labelOf(target, record) : null;
-  const search = asked !== '' && asked !== chosenLabel ? asked : undefined;
-  const found = useAsked(
-    ['records', field.target, 'pick', search ?? ''],
-    (client, signal) => client.records(field.target!).list({ search, pageSize: 20, count: 'none' }, { signal }),
-    { enabled: target != null, keepPrevious: true },
-  );
   const chosen = useAsked(
     ['records', field.target, 'named', value],
     (client, signal) =>
       client.records(field.target!).list({ filter: { [key]: value }, pageSize: 1, count: 'none' }, { signal }),
     { enabled: target != null && value !== null && !record },
   );
+  const named = value === null ? null : (record ?? chosen.data?.data[0] ?? null);
+  const chosenLabel = named ? labelOf(target, named) : null;
+  const [text, setText] = useState(chosenLabel ?? '');
+  const [asked] = useDebouncedValue(text, 200);
+  // Mantine begins with the label of the value; this runs after it.
+  const begin = useEffectEvent(() => typed && setText(typed));
+  useEffect(() => void begin(), []);
+  const searching = text !== '' && text !== chosenLabel;
+  const search = asked !== '' && asked !== chosenLabel ? asked : undefined;
+  const found = useAsked(
+    ['records', field.target, 'pick', search ?? ''],
+    (client, signal) => client.records(field.target!).list({ search, pageSize: 20, count: 'none' }, { signal }),
+    { enabled: target != null, keepPrevious: true },
+  );
+  // Options of an earlier search are not offered: Enter would take one of them.
+  const pending = searching && (asked !== text || found.isPlaceholderData);
   const records = useMemo(() => {
-    const named = record ?? chosen.data?.data[0];
     const listed = found.data?.data ?? [];
-    return named && !listed.some((each) => String(each[key]) === String(named[key])) ? [named, ...listed] : listed;
-  }, [record, chosen.data, found.data, key]);
+    if (searching) return pending ? [] : listed;
+    // The linked record comes first, so that no other one takes its place while the list is read.
+    return named ? [named, ...listed.filter((each) => String(each[key]) !== String(named[key]))] : listed;
+  }, [named, found.data, key, searching, pending]);
   const data = records.map((each) => ({ value: String(each[key]), label: labelOf(target, each) }));
   const pick = (text: string | null): void => {
     const picked = records.find((each) => String(each[key]) === text) ?? null;
@@ -72,14 +83,17 @@ export function RelationSelect({
       data={data}
       value={value === null ? null : String(value)}
       onChange={pick}
+      searchValue={text}
       onSearchChange={setText}
+      onFocus={(event) => event.currentTarget.select()}
       filter={({ options }) => options}
-      nothingFoundMessage={found.isFetching ? t.searching : t.noneFound}
+      nothingFoundMessage={pending || found.isFetching ? t.searching : t.noneFound}
       placeholder={t.choose}
       rightSection={found.isFetching ? <Loader size={14} /> : undefined}
       searchable
       clearable={!field.required}
-      selectFirstOptionOnChange
+      // Enter takes the first match of a search; without a search it changes nothing.
+      selectFirstOptionOnChange={searching && !pending}
       error={error}
       disabled={disabled ?? false}
       required={field.required ?? false}

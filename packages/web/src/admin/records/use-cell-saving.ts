@@ -1,13 +1,13 @@
 import { type Collection, Failure, type Field, type Key, type RecordValues } from '@tablinum/client';
-import { useRef, useState } from 'react';
+import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import { clientOf, useApplication } from '../../data/application.tsx';
-import { messageOf } from '../../data/problem.tsx';
+import { onReturn } from '../../data/reachability.ts';
 import type { Row, RowWindow } from '../../data/records/row-window.ts';
 import { writtenName } from '../../data/schema.ts';
-import { toast } from '../../ui/toasts.tsx';
 import type { Conflict } from './conflict.tsx';
 
 interface CellEdit {
+  /** As it was when the editor was opened: its version goes into If-Match, whatever has arrived since. */
   readonly row: Row;
   readonly field: Field;
   readonly value: unknown;
@@ -15,88 +15,128 @@ interface CellEdit {
   readonly record?: RecordValues | null | undefined;
 }
 
-/** An edit on its way: the version that it began with, and the one that it leads to. */
+/** An edit that the server did not take, or that did not reach it. Its value stays until it is saved or discarded. */
+export interface UnsavedEdit extends CellEdit {
+  readonly id: string;
+  readonly error: unknown;
+}
+
+/** The edits of a row that are on their way: the version that the first began with, and the one that they lead to. */
 interface Running {
   readonly base: number | null;
   readonly done: Promise<number | null>;
 }
 
-interface CellSaving {
+export interface CellSaving {
   readonly save: (row: Row, field: Field, value: unknown, record?: RecordValues | null) => void;
   readonly conflict: Conflict | null;
-  readonly settled: () => void;
+  readonly closeConflict: () => void;
+  readonly unsaved: readonly UnsavedEdit[];
+  readonly retry: () => void;
+  readonly discard: () => void;
 }
 
 /**
- * Saves one cell under the version that its row was read with, one edit of a row after the other. Where somebody else has
- * written meanwhile, another field is no conflict: it is saved over the newer version; the same field asks whose value stays.
+ * Saves one cell under the version that its editor was opened with, one edit of a row after the other. Where somebody else
+ * has written meanwhile, another field is no conflict: it is saved over the newer version; the same field asks whose value stays.
  */
 export function useCellSaving(collection: Collection, rows: RowWindow): CellSaving {
   const application = useApplication();
-  const [conflict, setConflict] = useState<Conflict | null>(null);
+  const [conflicts, setConflicts] = useState<readonly Conflict[]>([]);
+  const [unsaved, setUnsaved] = useState<readonly UnsavedEdit[]>([]);
   const running = useRef(new Map<Key, Running>());
   const records = clientOf(application).records(collection.name);
+
+  const keep = (edit: CellEdit, error: unknown): void =>
+    setUnsaved((all) => [...all.filter(({ id }) => id !== idOf(edit)), { ...edit, id: idOf(edit), error }]);
+  const drop = (edit: CellEdit): void => setUnsaved((all) => all.filter(({ id }) => id !== idOf(edit)));
 
   /** @returns the version that the row has afterwards, as far as it is known. */
   const write = async (edit: CellEdit, version: number | null): Promise<number | null> => {
     const { row, field, value } = edit;
-    const name = writtenName(field);
     rows.replace(row.key, shownOf(edit), null);
     try {
       const sent = version === null ? {} : { ifMatch: version };
-      const saved = await records.update(row.key, { [name]: value }, {}, sent);
+      const saved = await records.update(row.key, { [writtenName(field)]: value }, {}, sent);
       const now = version === null ? null : version + 1;
-      rows.replace(row.key, { ...saved, ...shownOf(edit) }, now);
+      rows.replace(row.key, { ...shownOf(edit), ...saved }, now);
+      drop(edit);
       return now;
     } catch (error) {
-      // What was saved of other fields meanwhile stays.
-      const before = { [name]: row.values[name], ...(field.target && { [field.name]: row.values[field.name] }) };
-      rows.replace(row.key, before, null);
       if (!(error instanceof Failure) || error.code !== 'VERSION_STALE') throw error;
       return settle(edit);
     }
   };
 
   const settle = async (edit: CellEdit): Promise<number | null> => {
-    const { row, field, value } = edit;
-    const { data, etag } = await records.read(row.key);
+    const { row, field } = edit;
+    const appends = field.target ? [field.name] : [];
+    const { data, etag } = await records.read(row.key, { appends });
     const counter = /^"(\d+)\./.exec(etag ?? '')?.[1];
     const version = counter === undefined ? null : Number(counter);
     const name = writtenName(field);
     const again = (): Promise<number | null> =>
       write({ ...edit, row: { ...row, values: { ...row.values, ...data }, version } }, version);
     if (JSON.stringify(data[name]) === JSON.stringify(row.values[name])) return again();
-    rows.refresh(row.key);
-    setConflict({
-      field: { ...field, target: '' },
-      mine: value,
-      theirs: data[name],
-      saveMine: () => void again().catch(tell),
-    });
+    rows.replace(row.key, data, version);
+    drop(edit);
+    if (JSON.stringify(data[name]) === JSON.stringify(edit.value)) return version; // a reply of ours was lost
+    const saveMine = (): void => void again().catch((error: unknown) => keep(edit, error));
+    const mine = { ...row.values, ...shownOf(edit) };
+    setConflicts((all) => [...all, { field, mine, theirs: data, saveMine }]);
     return version;
   };
 
-  const save: CellSaving['save'] = (row, field, value, record) => {
-    const edit = { row, field, value, record };
+  const send = (edit: CellEdit): void => {
+    const { row } = edit;
     const before = running.current.get(row.key);
     rows.replace(row.key, shownOf(edit), null);
     const done = (async () => {
-      const version = await before?.done.catch(() => row.version);
-      return write(edit, before && before.base === row.version ? (version ?? null) : row.version);
+      const version = await before?.done.catch(() => undefined);
+      return write(edit, version !== undefined && before?.base === row.version ? version : row.version);
     })();
-    const own: Running = { base: row.version, done };
-    running.current.set(row.key, own);
-    done.catch(tell).finally(() => running.current.get(row.key) === own && running.current.delete(row.key));
+    // It stays when it is done: an editor that was opened meanwhile still has the version from before.
+    running.current.set(row.key, { base: row.version, done });
+    done.catch((error: unknown) => keep(edit, error));
   };
 
-  return { save, conflict, settled: () => setConflict(null) };
+  // What did not arrive because the server was away is sent again when it is back.
+  const sendAgain = useEffectEvent(() => {
+    for (const edit of unsaved) if (edit.error instanceof Failure && edit.error.unreachable) send(edit);
+  });
+  useEffect(() => onReturn(() => sendAgain()), []);
+
+  const discard = (): void => {
+    setUnsaved([]);
+    for (const { row, field } of unsaved) {
+      rows.replace(
+        row.key,
+        shownOf({ row, field, value: row.values[writtenName(field)], record: recordIn(row, field) }),
+        null,
+      );
+      rows.refresh(row.key, true);
+    }
+  };
+
+  return {
+    save: (row, field, value, record) => send({ row, field, value, record }),
+    conflict: conflicts[0] ?? null,
+    closeConflict: () => setConflicts((all) => all.slice(1)),
+    unsaved,
+    retry: () => unsaved.forEach(send),
+    discard,
+  };
+}
+
+function idOf({ row, field }: CellEdit): string {
+  return JSON.stringify([row.key, field.name]);
+}
+
+function recordIn({ values }: Row, { name }: Field): RecordValues | null {
+  return (values[name] ?? null) as RecordValues | null;
 }
 
 /** The row as it is shown at once. */
 function shownOf({ field, value, record }: CellEdit): RecordValues {
   return { [writtenName(field)]: value, ...(field.target && { [field.name]: record ?? null }) };
-}
-
-function tell(error: unknown): void {
-  toast(messageOf(error), { failed: true });
 }

@@ -2,13 +2,16 @@ import type { Collection } from '@tablinum/client';
 import { useEffect, useState } from 'react';
 import { clientOf } from '../../data/application.tsx';
 import { useLive } from '../../data/live.ts';
-import { leaveIfOver, useScope } from '../../data/queries.ts';
+import { useScope } from '../../data/queries.ts';
+import { onReturn } from '../../data/reachability.ts';
 import { keyField } from '../../data/records/label.ts';
 import { RowWindow, type Shown } from '../../data/records/row-window.ts';
 import type { RecordsSearch } from './records-search.ts';
 
 interface Rows {
   readonly rows: RowWindow;
+  /** What the list shows: filter, search, order. */
+  readonly view: Shown;
   /** From the first page on: what is new takes its place. */
   readonly readAgain: () => void;
 }
@@ -28,11 +31,10 @@ export function useRows(collection: Collection, names: readonly string[], search
   const current = held.asked === asked ? held : { asked, rows: open() };
   if (current !== held) hold(current);
   const { rows } = current;
+  const view = JSON.parse(shown) as Shown;
   const readAgain = (): void => hold({ asked, rows: open() });
-  useEffect(() => {
-    rows.ensure(0, 0);
-    return rows.subscribe(() => leaveIfOver(rows.state.error, application));
-  }, [rows, application]);
+  useEffect(() => rows.ensure(0, 0), [rows]);
+  useEffect(() => onReturn(() => rows.state.error && rows.retry()), [rows]);
   useLive(
     collection.name,
     ({ name, tk }) => {
@@ -41,9 +43,9 @@ export function useRows(collection: Collection, names: readonly string[], search
       else if (name.endsWith('.updated')) rows.refresh(tk);
       else rows.markGone([tk]);
     },
-    readAgain,
+    () => rows.renew(), // an open editor stays
   );
-  return { rows, readAgain };
+  return { rows, view, readAgain };
 }
 
 /** To-one relations come along, so that a cell says who and not which number. */

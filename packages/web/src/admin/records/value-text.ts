@@ -25,6 +25,8 @@ export function readText(field: Field, text: string): ReadValue {
     const moment = new Date(text);
     return Number.isNaN(moment.getTime()) ? { problem: 'moment' } : { value: moment.toISOString() };
   }
+  // People write telephone numbers in groups; the server takes digits.
+  if (field.type === 'phone') return { value: text.replace(/[\s().\u2013-]/g, '') || null };
   return { value: text };
 }
 

@@ -50,7 +50,9 @@ function Rows({ role, open, schema }: MatrixProps & { schema: Schema }): ReactNo
   const defined = found.filter((row) => row.kind === 'defined');
   const system = found.filter((row) => row.kind === 'system' && (systemShown || text !== ''));
   const words = found.filter((row) => row.kind === 'word');
-  const show = (next: RoleSearch): void => void navigate({ to: '.', search: next as never, replace: true });
+  // Back closes the rule that was opened.
+  const show = (next: RoleSearch): void =>
+    void navigate({ to: '.', search: next as never, replace: search.resource !== undefined });
   const chosen = search.resource === undefined ? null : rowNamed(rows, search.resource);
   const table = { ruled, show };
   return (

@@ -93,9 +93,35 @@ export class RowWindow {
     this.ensure(...this.#wanted);
   }
 
-  /** Puts a record that was just written in its place. */
+  /** Puts values that were just written in their place, unless a newer version of the row has arrived already. */
   replace(key: Key, values: RecordValues, version: number | null): void {
-    this.#change(key, (row) => ({ ...row, values: { ...row.values, ...values }, version: version ?? row.version }));
+    this.#change(key, (row) =>
+      version !== null && row.version !== null && row.version > version
+        ? row
+        : { ...row, values: { ...row.values, ...values }, version: version ?? row.version },
+    );
+  }
+
+  /** Where a record stands in the list, as far as its page was read; -1 otherwise. */
+  indexOf(key: Key): number {
+    for (const [number, { rows }] of this.#pages) {
+      const index = rows.findIndex((row) => sameKey(row.key, key));
+      if (index >= 0) return number * pageSize + index;
+    }
+    return -1;
+  }
+
+  /** Every row that was read and is still in the list. */
+  loaded(): Row[] {
+    return [...this.#pages.values()].flatMap(({ rows }) => rows.filter(({ gone }) => !gone));
+  }
+
+  /** Reads the pages in view again and forgets the others. What is shown stays until the new rows arrive. */
+  renew(): void {
+    const [from, to] = this.#wanted.map((row) => Math.floor(Math.max(row, 0) / pageSize)) as [number, number];
+    for (const page of [...this.#pages.keys()]) if (page < from || page > to) this.#pages.delete(page);
+    this.#become({ added: 0 });
+    for (let page = from; page <= to; page += 1) if (!this.#reading.has(page)) void this.#read(page, true);
   }
 
   /** Rows keep their place until the list is read anew. */
@@ -103,10 +129,15 @@ export class RowWindow {
     for (const key of keys) this.#change(key, (row) => ({ ...row, gone: true }));
   }
 
-  /** Reads a row again that somebody else has changed; several at once after a moment. */
-  refresh(key: Key): void {
+  /**
+   * Reads a row again that somebody else has changed; several at once after a moment.
+   *
+   * @param discard replaces the values that are shown even if the version is the same.
+   */
+  refresh(key: Key, discard = false): void {
     const row = this.byKey(key);
     if (!row) return;
+    if (discard) this.#change(key, (each) => ({ ...each, version: null }));
     this.#refreshing.add(row.key);
     this.#refreshTimer ??= setTimeout(() => void this.#refreshNow(), 80);
   }
@@ -130,7 +161,8 @@ export class RowWindow {
   async #read(page: number, counts: boolean): Promise<void> {
     this.#reading.add(page);
     try {
-      const after = this.#pages.get(page - 1)?.nextCursor;
+      // The cursor of a page that is read again may be outdated.
+      const after = this.#pages.has(page) ? null : this.#pages.get(page - 1)?.nextCursor;
       const place = after ? { after } : { page: page + 1 };
       const { data, meta } = await this.#records().list({
         ...this.#shown,

@@ -2,7 +2,7 @@ import { Autocomplete, Button, FileButton, Group, List, Progress, Stack, Text } 
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { clientOf, useApplication } from '../../data/application.tsx';
 import { FormProblem } from '../../data/problem.tsx';
-import { forget, leaveIfOver } from '../../data/queries.ts';
+import { forget } from '../../data/queries.ts';
 import { Section } from '../../data/section.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
@@ -44,7 +44,6 @@ export function ImportSection({ account }: { account: AccountRecord }): ReactNod
       change({ state: 'done' });
       toast(t.done(name));
     } catch (error) {
-      leaveIfOver(error, application);
       change(controller.signal.aborted ? { state: 'stopped' } : { state: 'failed', error });
     }
     for (const key of accountKeys) void forget(application, key);
@@ -110,6 +109,7 @@ function Told({ job, stop }: { job: Import; stop: () => void }): ReactNode {
           <Text size="sm">{t.result(report.stored, report.duplicates)}</Text>
           {report.unparsable > 0 && <Text size="sm">{t.unparsable(report.unparsable)}</Text>}
           {report.failed > 0 && <Text size="sm">{t.failed(report.failed)}</Text>}
+          {report.skipped > 0 && <Text size="sm">{t.skipped(report.skipped)}</Text>}
         </div>
       )}
       {report && report.problems.length > 0 && (

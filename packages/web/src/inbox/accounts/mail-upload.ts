@@ -10,6 +10,8 @@ export interface ImportReport {
   readonly duplicates: number;
   readonly unparsable: number;
   readonly failed: number;
+  /** Deleted in the program that wrote the file. */
+  readonly skipped: number;
   /** Messages by their number in the file, from 1. */
   readonly problems: readonly { readonly message: number; readonly outcome: string; readonly reason: string | null }[];
 }
@@ -26,7 +28,7 @@ interface Upload {
 
 /** Bytes of a piece; one message is never parted. */
 const pieceBytes = 2 * 1024 * 1024;
-const nothing: ImportReport = { stored: 0, duplicates: 0, unparsable: 0, failed: 0, problems: [] };
+const nothing: ImportReport = { stored: 0, duplicates: 0, unparsable: 0, failed: 0, skipped: 0, problems: [] };
 /** Of what cannot be read, so many are told. */
 const mostProblems = 100;
 /** Seconds before a piece that got lost, or was not taken yet, is sent again. */
@@ -74,13 +76,14 @@ function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
 }
 
 function joined(one: ImportReport, next: ImportReport): ImportReport {
-  const before = one.stored + one.duplicates + one.unparsable + one.failed;
+  const before = one.stored + one.duplicates + one.unparsable + one.failed + one.skipped;
   const problems = next.problems.map((each) => ({ ...each, message: each.message + before }));
   return {
     stored: one.stored + next.stored,
     duplicates: one.duplicates + next.duplicates,
     unparsable: one.unparsable + next.unparsable,
     failed: one.failed + next.failed,
+    skipped: one.skipped + next.skipped,
     problems: [...one.problems, ...problems].slice(0, mostProblems),
   };
 }
@@ -108,12 +111,18 @@ async function textOf(bytes: Blob): Promise<string> {
   return new TextDecoder('windows-1252').decode(await bytes.arrayBuffer());
 }
 
-/** Where the last message begins: a line after an empty one that begins with `From ` and holds a time; 0 where none does. */
+/**
+ * Where the last message begins; 0 where none does. A line after an empty one that begins with `From ` and has a date, or one with nothing, a
+ * dash or an address behind it (Thunderbird, Takeout) that a header follows.
+ */
 function lastMessage(text: string): number {
   for (let at = text.lastIndexOf('\nFrom '); at > 0; at = text.lastIndexOf('\nFrom ', at - 1)) {
-    const line = text.slice(at + 1, text.indexOf('\n', at + 1));
+    const end = text.indexOf('\n', at + 1);
+    const line = text.slice(at + 6, end).trim();
     const afterEmpty = text[at - 1] === '\n' || text.slice(at - 2, at) === '\n\r';
-    if (afterEmpty && /\d{2}:\d{2}/.test(line) && /\d{4}/.test(line) && text.indexOf('\n', at + 1) > 0) return at + 1;
+    const isDated = /\d{2}:\d{2}/.test(line) && /\d{4}/.test(line);
+    const isBare = /^(?:-?|[^\s@]+@\S*)$/.test(line) && /^[!-9;-~]{1,200}[ \t]*:/.test(text.slice(end + 1, end + 300));
+    if (end > 0 && afterEmpty && (isDated || isBare)) return at + 1;
   }
   return 0;
 }

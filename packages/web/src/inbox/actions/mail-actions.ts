@@ -5,7 +5,6 @@
 import { type Client, Failure } from '@tablinum/client';
 import { explainDenied } from '../../data/explain-denied.tsx';
 import { messageOf } from '../../data/problem.tsx';
-import { leaveIfOver } from '../../data/queries.ts';
 import type { InboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { forgetThread, patchThread } from '../data-mail.ts';
@@ -173,6 +172,7 @@ export class MailActions {
     const back = async (): Promise<void> => {
       if (taken) return;
       taken = true;
+      dismissToast();
       if (this.#undo === undo) this.#undo = null;
       list.settle(keys, rows);
       const release = list.keep(keys);
@@ -187,7 +187,7 @@ export class MailActions {
     };
     const undo = (): void => void back();
     this.#undo = undo;
-    toast(said, { action: { label: texts.undo, run: undo } });
+    const dismissToast = toast(said, { action: { label: texts.undo, run: undo } });
   }
 
   async #away(keys: readonly number[], act: Act, wanted: Wanted): Promise<readonly EmailPlace[]> {
@@ -214,7 +214,6 @@ export class MailActions {
       forgetThread(application, key);
     }
     const cause = error instanceof PartlyDone ? error.cause : error;
-    leaveIfOver(cause, application);
     const said =
       error instanceof PartlyDone ? texts.partlyDone(error.done, error.all, error.message) : messageOf(error);
     const denied = cause instanceof Failure && cause.status === 403;

@@ -3,7 +3,7 @@ import type { Event } from '@tablinum/client';
 import { useSyncExternalStore } from 'react';
 import { useLive } from '../../data/live.ts';
 import { useScope } from '../../data/queries.ts';
-import { useToken } from '../../data/session.ts';
+import { useLoginGeneration } from '../../data/session.ts';
 
 export interface Activity {
   readonly cursor: string;
@@ -36,7 +36,7 @@ function note(key: string, activity: Activity): void {
 export function useCampaignActivity(): readonly Activity[] {
   const [application, role] = useScope();
   // Another login begins with nothing.
-  const key = JSON.stringify([application, role, useToken(application)]);
+  const key = JSON.stringify([application, role, useLoginGeneration(application)]);
   useLive(
     'campaign',
     (event) => note(key, activityOf(event)),

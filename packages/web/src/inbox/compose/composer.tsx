@@ -10,6 +10,7 @@ import {
 } from 'react';
 import { clientOf, useApplication } from '../../data/application.tsx';
 import { FormProblem, messageOf } from '../../data/problem.tsx';
+import { confirm } from '../../ui/confirm.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
@@ -83,7 +84,9 @@ export function Composer({ message, accounts, done, again }: ComposerProps): Rea
     };
     toast(t.sent, { action: { label: t.callBack, run: () => void back() } });
   };
-  const discard = (): void => {
+  const discard = async (): Promise<void> => {
+    const question = { title: t.discardTitle, text: t.discardText, act: t.discardAct, danger: true };
+    if (session.holdsWork && !(await confirm(question))) return;
     done();
     session.discard().catch((refused: unknown) => toast(messageOf(refused), { failed: true }));
   };
@@ -178,7 +181,7 @@ export function Composer({ message, accounts, done, again }: ComposerProps): Rea
           {(props) => <IconButton icon="paperclip" label={t.attach} {...props} disabled={!ready} />}
         </FileButton>
         <span className={classes.grow} />
-        <IconButton icon="trash" label={t.discard} onClick={discard} disabled={sending} />
+        <IconButton icon="trash" label={t.discard} onClick={() => void discard()} disabled={sending} />
       </footer>
     </section>
   );

@@ -44,7 +44,6 @@ export class DraftSession {
   readonly #beginning: Beginning;
   readonly #signatures: ReadonlyMap<number, string>;
   readonly #draft: StoredDraft;
-  readonly #failed: (error: Error) => void;
   readonly #listeners = new Set<() => void>();
   #state: DraftState;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -58,17 +57,8 @@ export class DraftSession {
   readonly #files = new Set<Promise<Attached>>();
   #missing = 0;
 
-  /**
-   * @param signatures texts by account, for those that have one.
-   * @param failed hears of each failure once, beside the state that shows it.
-   */
-  constructor(
-    client: Client,
-    beginning: Beginning,
-    signatures: ReadonlyMap<number, string>,
-    failed: (error: Error) => void,
-  ) {
-    this.#failed = failed;
+  /** @param signatures texts by account, for those that have one. */
+  constructor(client: Client, beginning: Beginning, signatures: ReadonlyMap<number, string>) {
     this.#draft = new StoredDraft(client);
     this.#beginning = beginning;
     this.#signatures = signatures;
@@ -86,6 +76,11 @@ export class DraftSession {
   /** Something stands here alone. */
   get unsaved(): boolean {
     return !this.#over && (this.#state.saving === 'soon' || this.#state.saving === 'now');
+  }
+
+  /** Discarding it would lose something that somebody has written or attached. */
+  get holdsWork(): boolean {
+    return this.#touched || this.#beginning.kind === 'draft' || this.#state.attachments.length > 0;
   }
 
   async begin(): Promise<void> {
@@ -364,6 +359,5 @@ export class DraftSession {
   #become(change: Partial<DraftState>): void {
     this.#state = { ...this.#state, ...change };
     for (const listener of this.#listeners) listener();
-    if (change.error) this.#failed(change.error);
   }
 }

@@ -3,6 +3,7 @@
  * ended, takes nothing of it away. It is shown to nobody but its writer.
  */
 import { useSyncExternalStore } from 'react';
+import { onReturn } from '../../data/reachability.ts';
 import { session as login } from '../../data/session.ts';
 import type { Beginning, DraftSession } from './draft-session.ts';
 
@@ -53,3 +54,4 @@ addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'hidden') saveAll();
 });
 addEventListener('online', saveAll);
+onReturn(saveAll);

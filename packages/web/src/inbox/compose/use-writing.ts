@@ -1,7 +1,7 @@
 import { useEffect } from 'react';
 import { clientOf } from '../../data/application.tsx';
 import { messageOf } from '../../data/problem.tsx';
-import { leaveIfOver, useCheck, useScope } from '../../data/queries.ts';
+import { useCheck, useScope } from '../../data/queries.ts';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { toast } from '../../ui/toasts.tsx';
 import type { Account } from '../mail.ts';
@@ -42,9 +42,7 @@ export function useWriting(accounts: readonly Account[]): Writing {
       return;
     }
     const signatures = new Map(accounts.flatMap(({ id, signature }) => (signature ? [[id, signature] as const] : [])));
-    const session = new DraftSession(clientOf(application), beginning, signatures, (error) =>
-      leaveIfOver(error, application),
-    );
+    const session = new DraftSession(clientOf(application), beginning, signatures);
     begun += 1;
     setOpenMessage(application, { id: begun, beginning, session, writer: check?.id ?? null });
   };

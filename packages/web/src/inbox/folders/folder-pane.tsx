@@ -46,7 +46,7 @@ export function FolderPane({ accounts, shown, show }: FolderPaneProps): ReactNod
         icon="inbox"
         label={accounts.length > 1 ? t.views.allInboxes : t.views.inbox}
         count={unread}
-        current={inEverything && folder === 'inbox' && !starred}
+        current={inEverything && folder === 'inbox'}
         go={() => show({})}
       />
       <Entry
@@ -116,8 +116,8 @@ function Entry({ icon, label, count = 0, current, go }: EntryProps): ReactNode {
       <Icon name={icon} />
       <span className={classes.name}>{label}</span>
       {count > 0 && (
-        <span className={classes.count}>
-          <span aria-hidden="true">{count}</span>
+        <span className={classes.count} title={t.unreadCount(count)}>
+          <span aria-hidden="true">{t.count(count)}</span>
           <span className="visually-hidden">{t.unreadCount(count)}</span>
         </span>
       )}

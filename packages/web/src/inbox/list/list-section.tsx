@@ -12,6 +12,7 @@ import type { Selection } from '../use-selection.ts';
 import type { ConversationList, ListState } from './conversation-list.ts';
 import { ListBar } from './list-bar.tsx';
 import { ListPane } from './list-pane.tsx';
+import { SearchedIn } from './searched-in.tsx';
 
 interface ListSectionProps {
   readonly list: ConversationList;
@@ -58,6 +59,7 @@ export function ListSection(props: ListSectionProps): ReactNode {
         unread={() => commands.setRead(false)}
         star={() => commands.toggleStar()}
       />
+      <SearchedIn shown={shown} show={show} />
       <ListPane
         key={JSON.stringify(shown)}
         list={list}
@@ -71,7 +73,11 @@ export function ListSection(props: ListSectionProps): ReactNode {
         {...acts}
         empty={
           filtered
-            ? { title: t.empty.filtered, text: t.empty.filteredText, step: showAll }
+            ? {
+                title: t.empty.filtered,
+                text: shown.q === undefined ? t.empty.filteredText : t.empty.searchedText,
+                step: showAll,
+              }
             : { title: t.empty.folder, text: t.empty.folderText }
         }
       />

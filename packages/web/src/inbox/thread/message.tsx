@@ -1,4 +1,4 @@
-import { Badge, Button, UnstyledButton } from '@mantine/core';
+import { Badge, Button, Text, UnstyledButton } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
@@ -71,6 +71,11 @@ export function Message({ email, opened, toggle, star, writeOn }: MessageProps):
       </header>
       {opened && (
         <div className={classes.body}>
+          {email.folder === 'outbox' && (
+            <Text size="sm" c="dimmed" role="status">
+              {t.queued}
+            </Text>
+          )}
           <Warnings warnings={email.warnings ?? []} bodyState={email.bodyState} />
           {email.html ? (
             <MailFrame email={email.id} html={email.html} attachments={email.attachments ?? noFiles} />

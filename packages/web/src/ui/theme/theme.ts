@@ -45,7 +45,7 @@ const dark: MantineColorsTuple = [
 ];
 
 /** The theme; the words that components bring along are those of the language. */
-export const themeIn = ({ close }: { readonly close: string }): MantineThemeOverride =>
+export const themeIn = ({ close, clear }: { readonly close: string; readonly clear: string }): MantineThemeOverride =>
   createTheme({
     colors: { verdigris, gray, dark },
     primaryColor: 'verdigris',
@@ -74,6 +74,13 @@ export const themeIn = ({ close }: { readonly close: string }): MantineThemeOver
           centered: true,
           overlayProps: { backgroundOpacity: 0.4 },
           closeButtonProps: { 'aria-label': close },
+        },
+      },
+      // Choosing what is chosen already changes nothing; the button that clears is within reach of the keyboard.
+      Select: {
+        defaultProps: {
+          allowDeselect: false,
+          clearButtonProps: { tabIndex: 0, 'aria-hidden': false, 'aria-label': clear },
         },
       },
       Drawer: { defaultProps: { closeButtonProps: { 'aria-label': close } } },

@@ -198,7 +198,7 @@ export const access = {
     lastUsed: 'Last used',
     neverUsed: 'never used',
     state: 'State',
-    states: { active: 'active', soon: 'ends soon', over: 'over' },
+    states: { active: 'active', soon: 'ends soon', over: 'over', inactive: 'inactive' },
     created: 'Made',
     tokenTitle: 'Copy the key now',
     tokenText: 'It is shown this once. The server keeps no copy of it, and nobody can look it up later.',
@@ -225,6 +225,12 @@ export const access = {
     revoked: (name: string) => `${name} is revoked.`,
     emptyTitle: 'No API keys yet',
     emptyText: 'Make one for each program, with the least role that does.',
+    inactive: {
+      makerSuspended:
+        'This key is refused because the user who created it is suspended. It works again when the user is active.',
+      roleLost:
+        'This key is refused because the user who created it no longer holds its role. It works again when the user gets the role back.',
+    },
     over: 'This key is over; it opens nothing any more.',
     all: 'All API keys',
   },
@@ -299,7 +305,7 @@ export const access = {
     testDone: (status: number | null) => `It arrived${status === null ? '' : `: ${status}`}.`,
     testFailed: (why: string) => `It did not arrive: ${why}`,
     deliveries: 'Deliveries',
-    deliveriesEmpty: 'Nothing has been sent yet. Send a test, or change a record.',
+    deliveriesEmpty: 'No event has been sent yet. Test messages are not listed here.',
     delivery: {
       event: 'Event',
       record: 'Record',

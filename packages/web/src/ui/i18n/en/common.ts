@@ -5,6 +5,7 @@ export const common = {
   saving: 'Saving…',
   cancel: 'Cancel',
   close: 'Close',
+  clear: 'Clear',
   create: 'Create',
   add: 'Add',
   edit: 'Edit',
@@ -33,6 +34,7 @@ export const common = {
   dismiss: 'Dismiss',
   confirmTyping: (name: string) => `Type ${name} to confirm`,
   count: (n: number) => new Intl.NumberFormat('en').format(n),
+  actors: { user: (id: string) => `User ${id}`, apiKey: (id: string) => `API key ${id}` },
   pager: {
     newer: 'Previous',
     older: 'Next',

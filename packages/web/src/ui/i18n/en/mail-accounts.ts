@@ -87,6 +87,7 @@ export const mailAccounts = {
     result: (stored: number, duplicates: number) => `${stored} stored, ${duplicates} were there already.`,
     unparsable: (n: number) => `${n} could not be read as a whole: they are kept with headers and bytes.`,
     failed: (n: number) => `${n} were left out.`,
+    skipped: (n: number) => `Skipped: ${n}. Your mail program had already deleted these messages.`,
     problem: (message: number, reason: string) => `Message ${message}: ${reason}`,
     open: 'Open the inbox',
   },

@@ -27,6 +27,7 @@ export const shell = {
   theme: { label: 'Appearance', light: 'Light', dark: 'Dark', auto: 'Like the system' },
   signOut: 'Sign out',
   offline: 'Offline. What you see may be old.',
+  away: 'The server cannot be reached, so this page is not live. Reconnecting…',
   palette: {
     open: 'Search or jump to…',
     placeholder: 'Type a page, collection or command',
@@ -47,12 +48,20 @@ export const shell = {
     to: (application: string) => `to ${application}`,
     account: 'E-mail or user name',
     password: 'Password',
-    stay: 'Stay signed in in this tab',
-    stayHint: 'Until you close the tab. Otherwise until you load the page again.',
+    stay: 'Keep me signed in',
+    stayHint:
+      'You stay signed in until you sign out, or until 7 days pass without a visit. Otherwise the session ends when you close the browser.',
     submit: 'Sign in',
     lost: 'Lost your password?',
+    lostAsk: 'Lost your password? Ask an administrator to set a new one: this server cannot send e-mail.',
+    noApplication: 'There is no such application',
+    noApplicationText: (name: string) => `This server has no application “${name}”.`,
+    toMain: 'Go to main',
     enterFromMain: 'Enter as administrator of main',
-    ended: 'Your session is over. Sign in again.',
+    endedTitle: 'Your session has ended',
+    ended:
+      'Sign in again to continue. Your input is kept, and anything that was being saved is saved after you sign in.',
+    other: 'Discard unsaved changes and use another account',
   },
   lostPassword: {
     title: 'Set a new password',
@@ -79,5 +88,6 @@ export const shell = {
     nickname: 'Name',
     submit: 'Begin',
     noToken: 'Open the link that the server printed when it started: it holds a token.',
+    whereLink: 'Nobody can sign in yet. Open the set-up link in the server log. Restart the server to get a new link.',
   },
 };

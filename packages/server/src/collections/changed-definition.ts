@@ -1,0 +1,101 @@
+/** The definition of a field with its changes: what is not named stays, also under another type, or is refused by name. */
+import { invalidDefinition } from '../protocol/api-error.ts';
+import type { FieldDefinition } from '../protocol/definition.ts';
+import type { Details, Raw } from '../schema/definition-details.ts';
+import { checkField, flattened, propertyChecks } from '../schema/field-definition-check.ts';
+import { type FieldType, misfit } from '../schema/field-type.ts';
+import { fieldTypes, typeOf } from '../schema/field-types.ts';
+import type { Collection, Field, Registry } from '../schema/registry.ts';
+import { problemOfValue } from '../schema/value-schema.ts';
+import { fieldInForce, sameProperty } from './field-differences.ts';
+import { convertedValue } from './field-values.ts';
+
+/** Properties that only describe a field. */
+const descriptive: ReadonlySet<string> = new Set(['title', 'description', 'uiSchema']);
+
+/** @throws ApiError 422 with a detail for each property that cannot change, or has no equal in the new type. */
+export function changedDefinition(
+  field: Field,
+  input: Raw,
+  collection: Collection,
+  registry: Registry,
+): FieldDefinition {
+  const changes = flattened(input);
+  const type = changes['type'];
+  if (typeof type === 'string' && fieldTypes.has(type) && fieldTypes.get(type)!.relation !== field.type.relation)
+    throw invalidDefinition({
+      type: 'A field cannot change from a value to a relation, or to another kind of relation. Create a new field instead.',
+    });
+  if (field.relation || field.primaryKey) return describedAnew(field, changes, collection, registry);
+  const { defaultValue, ...rest } = { ...carriedOver(field.definition, changes), ...changes };
+  const definition = checkField(withoutNulls(rest));
+  if (Object.hasOwn(changes, 'defaultValue')) return checkField({ ...definition, defaultValue });
+  return withDefault(definition, defaultValue);
+}
+
+/** A relation or a primary key, of which only the descriptive properties change. */
+function describedAnew(field: Field, changes: Raw, collection: Collection, registry: Registry): FieldDefinition {
+  const before = fieldInForce(field, collection, registry);
+  const moved = Object.keys(changes).find(
+    (key) => !isChangeable(key, field) && !sameProperty(key, changes[key], before[key]),
+  );
+  if (moved !== undefined) {
+    const what = field.relation ? 'relation' : 'primary key';
+    throw invalidDefinition({
+      [moved]: `A ${what} can only change its name, title, description and uiSchema, and a belongsTo also "required". Destroy the field and create it again.`,
+    });
+  }
+  const described = Object.entries(changes).filter(([key]) => isChangeable(key, field));
+  const { primaryKey, autoIncrement, ...rest } = withoutNulls({
+    ...field.definition,
+    ...Object.fromEntries(described),
+  });
+  const checked = checkField(rest);
+  return { ...checked, ...(primaryKey !== undefined && { primaryKey, autoIncrement }) } as FieldDefinition;
+}
+
+/** Whether a belongsTo is required is a property of its foreign key, which changes with it. */
+function isChangeable(property: string, { relation }: Field): boolean {
+  return descriptive.has(property) || (property === 'required' && relation?.kind === 'belongsTo');
+}
+
+function withoutNulls(properties: Raw): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== null && value !== undefined));
+}
+
+/** What the former definition says and the changes do not, as far as the new type knows it. */
+function carriedOver(before: FieldDefinition, changes: Raw): Raw {
+  const type = fieldTypes.get(String(changes['type'] ?? before.type));
+  if (!type || type.name === before.type) return { ...before };
+  const checks = propertyChecks(type);
+  const together = { ...before, ...changes } as FieldDefinition;
+  const details: Details = {};
+  const carried = Object.entries(before).filter(([name, value]) => {
+    if (name === 'name' || name === 'type' || name === 'defaultValue') return true;
+    if (Object.hasOwn(changes, name) || value === null) return false;
+    const check = checks[name];
+    if (!check && value === false) return false;
+    const problem = check ? check(value, together) : notOf(type, name);
+    if (problem !== null) details[name] = `${problem} Give null to remove the property, or a new value.`;
+    return true;
+  });
+  if (Object.keys(details).length > 0) throw invalidDefinition(details);
+  return Object.fromEntries(carried);
+}
+
+function notOf({ name: type }: FieldType, name: string): string {
+  return `The new type "${type}" has no property "${name}".`;
+}
+
+/** The definition with the former default value, in the form of the new type. */
+function withDefault(definition: FieldDefinition, former: unknown): FieldDefinition {
+  if (former === null || former === undefined) return definition;
+  const type = typeOf(definition);
+  const kept = !type.secret && problemOfValue(type, definition, former) === null;
+  const converted = kept ? former : convertedValue(former, type, definition);
+  if (type.secret || converted === misfit)
+    throw invalidDefinition({
+      defaultValue: 'The default value does not fit the changed field. Give null to remove it, or a new value.',
+    });
+  return { ...definition, defaultValue: converted };
+}

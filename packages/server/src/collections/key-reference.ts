@@ -1,0 +1,46 @@
+import { invalidDefinition } from '../protocol/api-error.ts';
+import type { FieldDefinition } from '../protocol/definition.ts';
+import type { Collection, Field, Registry } from '../schema/registry.ts';
+import { defaultOnDelete } from './resolution-draft.ts';
+
+/**
+ * What a foreign key refers to after its definition has changed: where no relation states `onDelete`, a key that may no
+ * longer be null restricts, and one that may be null again is set to null.
+ *
+ * @throws ApiError 422 where a relation states that the key is set to null, which it no longer may be.
+ */
+export function changedReference(
+  registry: Registry,
+  collection: Collection,
+  field: Field,
+  definition: FieldDefinition,
+): Field['references'] {
+  const { references } = field;
+  const wanted = defaultOnDelete(definition);
+  if (!references || references.onDelete === 'cascade' || references.onDelete === wanted) return references;
+  if (wanted === defaultOnDelete(field.definition)) return references;
+  const stating = relationsBy(collection, field, registry).find((each) => each.field.definition.onDelete !== undefined);
+  if (!stating) return { ...references, onDelete: wanted };
+  if (wanted === 'setNull') return references;
+  const property = definition.required ? 'required' : 'allowNull';
+  throw invalidDefinition({
+    [property]: `${stating.collection.name}.${stating.field.name} states "onDelete": "setNull", so "${field.name}" must be allowed to be null. Destroy that relation, change the key, and make the relation again without "onDelete".`,
+  });
+}
+
+/** The relations that use a field as their foreign key. */
+export function relationsBy(
+  collection: Collection,
+  field: Field,
+  registry: Registry,
+): { collection: Collection; field: Field }[] {
+  return registry.all().flatMap((other) =>
+    other.fields
+      .filter(({ relation }) => {
+        if (!relation || relation.through) return false;
+        if (relation.kind === 'belongsTo') return other === collection && relation.sourceField === field.name;
+        return relation.target === collection.name && relation.targetField === field.name;
+      })
+      .map((each) => ({ collection: other, field: each })),
+  );
+}

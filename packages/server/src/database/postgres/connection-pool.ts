@@ -1,0 +1,84 @@
+import pg from 'pg';
+import { type ConnectionBudget, connectionWaitMilliseconds, noConnection } from './connection-budget.ts';
+import { faultOf, tooManyConnections } from './postgres-fault.ts';
+
+export interface PoolSettings extends pg.ClientConfig {
+  readonly size: number;
+  /** How long an unused connection is kept. */
+  readonly idleMilliseconds: number;
+  readonly budget: ConnectionBudget;
+}
+
+/** How long closing waits for connections to end. */
+const closeMilliseconds = 2000;
+const pauseMilliseconds = 100;
+
+/**
+ * The connections of one application. Whoever wants one waits for a bounded time: where none may be opened, because the budget is used up
+ * or PostgreSQL has none left, the connections that are open are shared.
+ */
+export class ConnectionPool {
+  readonly #pool: pg.Pool;
+  readonly #size: number;
+  readonly #budget: ConnectionBudget;
+
+  constructor({ size, idleMilliseconds, budget, ...config }: PoolSettings) {
+    this.#size = size;
+    this.#budget = budget;
+    this.#pool = new pg.Pool({ ...config, max: size, idleTimeoutMillis: idleMilliseconds, Client: budget.client });
+    // An idle connection that PostgreSQL drops is replaced by the pool; nothing was running on it.
+    this.#pool.on('error', () => {});
+  }
+
+  /** @throws DatabaseFault `unavailable` where none is to be had in time. */
+  async take(): Promise<pg.PoolClient> {
+    const until = performance.now() + connectionWaitMilliseconds;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#next(until);
+      } catch (error) {
+        const pause = pauseMilliseconds * attempt * (0.5 + Math.random());
+        const isFull = (error as { code?: unknown }).code === tooManyConnections;
+        if (!isFull || performance.now() + pause >= until) throw faultOf(error);
+        this.#budget.noteRefusal();
+        await new Promise((resolve) => setTimeout(resolve, pause));
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, closeMilliseconds);
+    await Promise.race([this.#pool.end(), promise]).finally(() => clearTimeout(timer));
+  }
+
+  #next(until: number): Promise<pg.PoolClient> {
+    const pool = this.#pool;
+    if (pool.idleCount > 0) return pool.connect();
+    // A request that opens a connection waits for that one only: it must not, where it could share the others.
+    pool.options.max = Math.max(1, Math.min(this.#size, pool.totalCount + this.#budget.free));
+    return inTime(pool.connect(), until);
+  }
+}
+
+/** A connection that comes too late goes back. */
+function inTime(connecting: Promise<pg.PoolClient>, until: number): Promise<pg.PoolClient> {
+  return new Promise((resolve, reject) => {
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      reject(noConnection());
+    }, until - performance.now());
+    connecting.then(
+      (client) => {
+        clearTimeout(timer);
+        if (isLate) client.release();
+        else resolve(client);
+      },
+      (error: Error) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
+}

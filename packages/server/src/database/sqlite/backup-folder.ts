@@ -1,0 +1,116 @@
+import { constants, existsSync, statSync } from 'node:fs';
+import { copyFile, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { backup, DatabaseSync } from 'node:sqlite';
+
+/** All pages in one step, so that the copy is of one moment, however much is written meanwhile. */
+const allPages = 2 ** 31 - 1;
+const mainStore = '1';
+
+export interface BackupReport {
+  /** Paths in the copy, and their sizes in bytes. */
+  readonly databases: readonly { readonly path: string; readonly bytes: number }[];
+  readonly files: number;
+}
+
+/**
+ * Copies a data folder while a server works on it, or while none does. The copy can be used as a `DATA_DIR`.
+ *
+ * The order makes it whole: the database of an application before its audit journal, since a journal may be ahead and not
+ * behind; bytes of mail before the database, for what is deleted meanwhile, and after it, for what is added; `main`, which
+ * lists the applications, after the others, and then those that were made meanwhile.
+ *
+ * @param target a folder that does not exist; it appears when the copy is complete and on the disk.
+ */
+export async function backupFolder(dataDir: string, target: string): Promise<BackupReport> {
+  const source = join(dataDir, 'applications');
+  if (!existsSync(join(source, `${mainStore}.db`)))
+    throw new Error(`DATA_DIR "${dataDir}" contains no database of a Tablinum server (applications/${mainStore}.db).`);
+  if (existsSync(target)) throw new Error(`"${target}" already exists. Name a folder that does not exist yet.`);
+  const part = `${target}.part`;
+  await rm(part, { recursive: true, force: true });
+  const copy = new Copy(source, join(part, 'applications'));
+  await mkdir(join(part, 'applications'), { recursive: true, mode: 0o700 });
+  const others = (await stores(source)).filter((store) => store !== mainStore);
+  for (const store of [...others, mainStore]) await copy.store(store);
+  const copied = new Set([...others, mainStore]);
+  for (const store of await stores(source)) if (!copied.has(store)) await copy.store(store);
+  await copyIfThere(join(dataDir, 'mail-secret.key'), join(part, 'mail-secret.key'));
+  await rename(part, target);
+  await sync(dirname(target));
+  return copy.report;
+}
+
+class Copy {
+  readonly #source: string;
+  readonly #target: string;
+  readonly #databases: { path: string; bytes: number }[] = [];
+  #files = 0;
+
+  constructor(source: string, target: string) {
+    this.#source = source;
+    this.#target = target;
+  }
+
+  get report(): BackupReport {
+    return { databases: this.#databases, files: this.#files };
+  }
+
+  async store(store: string): Promise<void> {
+    await this.#newFiles(`${store}.files`);
+    await this.#database(`${store}.db`);
+    await this.#database(`${store}.audit.db`);
+    await this.#newFiles(`${store}.files`);
+  }
+
+  /** Pages, not statements: expressions in indexes need functions that only the server has. */
+  async #database(name: string): Promise<void> {
+    const path = join(this.#source, name);
+    if (!existsSync(path)) return; // no journal yet, or an application that was destroyed meanwhile
+    const database = new DatabaseSync(path, { readOnly: true, timeout: 5000 });
+    try {
+      await backup(database, join(this.#target, name), { rate: allPages });
+    } finally {
+      database.close();
+    }
+    await sync(join(this.#target, name));
+    this.#databases.push({ path: `applications/${name}`, bytes: statSync(join(this.#target, name)).size });
+  }
+
+  /** Files never change under their name. */
+  async #newFiles(name: string): Promise<void> {
+    const root = join(this.#source, name);
+    const entries = await readdir(root, { recursive: true, withFileTypes: true }).catch(nothingIfMissing);
+    for (const entry of entries ?? []) {
+      if (!entry.isFile()) continue;
+      const path = join(entry.parentPath, entry.name);
+      const to = join(this.#target, name, relative(root, path));
+      if (!existsSync(to) && (await copyIfThere(path, to))) this.#files += 1;
+    }
+  }
+}
+
+/** Of each application with a database, without the journals. */
+async function stores(folder: string): Promise<string[]> {
+  return (await readdir(folder))
+    .filter((name) => name.endsWith('.db') && !name.endsWith('.audit.db'))
+    .map((name) => name.slice(0, -'.db'.length));
+}
+
+async function copyIfThere(from: string, to: string): Promise<boolean> {
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 });
+  // Shares the blocks where the file system can.
+  if ((await copyFile(from, to, constants.COPYFILE_FICLONE).catch(nothingIfMissing)) === null) return false;
+  await sync(to);
+  return true;
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  await handle.sync().finally(() => handle.close());
+}
+
+function nothingIfMissing(error: unknown): null {
+  if ((error as { code?: string }).code === 'ENOENT') return null;
+  throw error;
+}

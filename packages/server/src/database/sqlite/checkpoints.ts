@@ -1,0 +1,152 @@
+import { statSync } from 'node:fs';
+import type { HealthReporter } from '../../base/server-health.ts';
+import { DatabaseFault, type Row } from '../database.ts';
+
+export type CheckpointMode = 'PASSIVE' | 'RESTART';
+
+export interface CheckpointParts {
+  readonly logPath: string;
+  /** Runs `PRAGMA wal_checkpoint`; a RESTART while no write runs. Answers its row: busy, pages of the log, pages done. */
+  readonly run: (mode: CheckpointMode) => Promise<Row | undefined>;
+  readonly report: HealthReporter;
+  /** Tests take shorter ones. */
+  readonly bounds?: Partial<CheckpointBounds>;
+}
+
+interface CheckpointBounds {
+  /** Statements between two checkpoints: about 20 MB of log, since a small commit writes four or five pages. */
+  readonly statements: number;
+  /** From this size on a checkpoint holds writes up, so that the log can start over. */
+  readonly blockingBytes: number;
+  /** From this size on writes are refused, while checkpoints fail. */
+  readonly refusingBytes: number;
+  readonly firstRetryMilliseconds: number;
+  readonly longestRetryMilliseconds: number;
+}
+
+const usual: CheckpointBounds = {
+  statements: 1000,
+  blockingBytes: 256 * 1024 * 1024,
+  refusingBytes: 1024 * 1024 * 1024,
+  firstRetryMilliseconds: 1000,
+  longestRetryMilliseconds: 30_000,
+};
+
+/**
+ * Carries the write-ahead log over into the database file, again and again.
+ *
+ * Where that fails (the disk is full or broken) nothing is lost and writes go on, but the log grows: it is reported, tried
+ * again with growing waits, and past a bound writes are refused. They are not lost by a restart either; it would not
+ * come up, though, since a start carries the log over first. Reads go on, and so do writes after the first success.
+ *
+ * A log that another program's open read transaction holds back is only reported: that is no fault of the disk, and a
+ * backup may take its time.
+ */
+export class Checkpoints {
+  readonly #parts: CheckpointParts;
+  readonly #bounds: CheckpointBounds;
+  #statements = 0;
+  #running: Promise<void> | null = null;
+  /** Milliseconds until the next try; 0 while checkpoints succeed. */
+  #wait = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #heldBack = false;
+  #refusal: DatabaseFault | null = null;
+  #closed = false;
+
+  constructor(parts: CheckpointParts) {
+    this.#parts = parts;
+    this.#bounds = { ...usual, ...parts.bounds };
+  }
+
+  /** Why writes are refused now, or null. */
+  get refusal(): DatabaseFault | null {
+    return this.#refusal;
+  }
+
+  /** Counts what a durable transaction has written. */
+  wrote(statements: number): void {
+    this.#statements += statements;
+    if (this.#statements <= this.#bounds.statements || this.#running || this.#closed) return;
+    this.#statements = 0;
+    if (this.#wait === 0) this.#begin();
+    else this.#bound(null);
+  }
+
+  close(): void {
+    this.#closed = true;
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#parts.report(null);
+  }
+
+  #begin(): void {
+    this.#timer = null;
+    this.#running ??= this.#try().finally(() => {
+      this.#running = null;
+    });
+  }
+
+  async #try(): Promise<void> {
+    const blocking = this.#logBytes() > this.#bounds.blockingBytes;
+    try {
+      const row = await this.#parts.run(blocking ? 'RESTART' : 'PASSIVE');
+      if (blocking && row?.[0] === 1) this.#isHeldBack();
+      else this.#succeeded();
+    } catch (error) {
+      // A thread that is ended by closing is no fault.
+      if (!this.#closed) this.#failed(error);
+    }
+  }
+
+  #succeeded(): void {
+    this.#wait = 0;
+    this.#heldBack = false;
+    this.#refusal = null;
+    this.#parts.report(null);
+  }
+
+  /** Once may be a long report of this server; twice is not. */
+  #isHeldBack(): void {
+    if (this.#heldBack)
+      this.#parts.report({
+        severity: 'warning',
+        message:
+          'The write-ahead log cannot be reset and grows, because another connection holds a read transaction open. End that program.',
+      });
+    this.#heldBack = true;
+    this.#retryLater();
+  }
+
+  #failed(cause: unknown): void {
+    this.#bound(cause);
+    this.#retryLater();
+  }
+
+  #retryLater(): void {
+    const { firstRetryMilliseconds, longestRetryMilliseconds } = this.#bounds;
+    this.#wait = Math.min(Math.max(this.#wait * 2, firstRetryMilliseconds), longestRetryMilliseconds);
+    if (!this.#closed) this.#timer ??= setTimeout(() => this.#begin(), this.#wait).unref();
+  }
+
+  /** @param cause of a failure that just happened; null: the log has only grown since. */
+  #bound(cause: unknown): void {
+    if (cause === null && (this.#refusal || this.#heldBack)) return;
+    const why = cause === null ? null : String((cause as Error).message ?? cause);
+    if (this.#logBytes() <= this.#bounds.refusingBytes) {
+      if (why !== null)
+        this.#parts.report({
+          severity: 'warning',
+          message: `The write-ahead log cannot be carried over into the database file and grows: ${why}.`,
+          cause,
+        });
+      return;
+    }
+    const message = `Writes are refused: the write-ahead log is over ${Math.round(this.#bounds.refusingBytes / 1024 ** 2)} MB and cannot be carried over into the database file. Free disk space or repair the disk; it is tried again every ${Math.round(this.#bounds.longestRetryMilliseconds / 1000)} seconds.`;
+    this.#refusal = new DatabaseFault('unavailable', cause ?? message);
+    this.#parts.report({ severity: 'failing', message, ...(cause !== null && { cause }) });
+  }
+
+  #logBytes(): number {
+    return statSync(this.#parts.logPath, { throwIfNoEntry: false })?.size ?? 0;
+  }
+}

@@ -1,0 +1,132 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as pause } from 'node:timers/promises';
+import { StartFailure } from '../../base/start-failure.ts';
+
+/** What a server says of itself to one that finds the folder locked. */
+interface Holder {
+  readonly pid: number;
+  readonly host: string;
+  readonly since: string;
+  /** Null until it listens. */
+  readonly url: string | null;
+}
+
+const lockName = 'server.lock';
+const holderName = 'server.json';
+/** The holder writes its identity immediately after it has taken the lock. */
+const looks = 10;
+const lookMilliseconds = 50;
+const busy = 5; // SQLITE_BUSY
+
+/** Another process holds the lock of the folder. */
+export class FolderInUse extends StartFailure {}
+
+/**
+ * Keeps a second server off a folder. The lock is that of an SQLite transaction on an empty file, since Node has no file
+ * locks of its own: the system releases it when the process ends, however it ends, and a copy of the folder carries none.
+ */
+export class FolderLock {
+  readonly #folder: string;
+  readonly #file: DatabaseSync;
+  readonly #holder: Holder;
+
+  private constructor(folder: string, file: DatabaseSync, since: string) {
+    this.#folder = folder;
+    this.#file = file;
+    this.#holder = { pid: process.pid, host: hostname(), since, url: null };
+    this.#write(this.#holder);
+  }
+
+  /**
+   * Makes the folder where it does not exist.
+   *
+   * @param since when this server started, for the message that another one prints.
+   * @throws FolderInUse naming the server that holds the lock.
+   */
+  static async take(folder: string, since: string): Promise<FolderLock> {
+    makeFolder(folder);
+    const file = new DatabaseSync(join(folder, lockName), { timeout: 0 });
+    try {
+      // In memory, so that no journal file appears next to it.
+      file.exec('PRAGMA journal_mode=MEMORY; BEGIN EXCLUSIVE');
+      return new FolderLock(folder, file, since);
+    } catch (error) {
+      file.close();
+      if ((error as { errcode?: number }).errcode !== busy) throw error;
+      throw new FolderInUse(inUse(folder, await holderOf(folder)));
+    }
+  }
+
+  /** Adds the address, once it is known. */
+  announce(url: string): void {
+    this.#write({ ...this.#holder, url });
+  }
+
+  release(): void {
+    quietly(() => rmSync(join(this.#folder, holderName), { force: true }));
+    this.#file.close();
+  }
+
+  /** Never the locked file itself: POSIX drops a process's locks when it closes any descriptor of a file. */
+  #write(holder: Holder): void {
+    quietly(() => writeFileSync(join(this.#folder, holderName), `${JSON.stringify(holder)}\n`, { mode: 0o600 }));
+  }
+}
+
+/** With its parents. Node's own way never ends below folders such as /proc, which have a folder nowhere. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  const parent = dirname(resolve(folder));
+  if (parent !== resolve(folder)) makeFolder(parent);
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EEXIST') throw error; // another server was first
+  }
+}
+
+/** The note is for a message only: a full or read-only disk shows elsewhere. */
+function quietly(work: () => void): void {
+  try {
+    work();
+  } catch {}
+}
+
+/** What is written may be left over from a process that was killed: then the present holder has not written yet. */
+async function holderOf(folder: string): Promise<Holder | null> {
+  for (let look = 0; look < looks; look += 1) {
+    const holder = readHolder(folder);
+    if (holder && !isGone(holder)) return holder;
+    await pause(lookMilliseconds);
+  }
+  return null;
+}
+
+function readHolder(folder: string): Holder | null {
+  try {
+    return JSON.parse(readFileSync(join(folder, holderName), 'utf8')) as Holder;
+  } catch {
+    return null; // not there yet, or being written
+  }
+}
+
+/** Only processes of this machine can be looked up. */
+function isGone({ pid, host }: Holder): boolean {
+  if (host !== hostname()) return false;
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as { code?: string }).code === 'ESRCH';
+  }
+}
+
+function inUse(folder: string, holder: Holder | null): string {
+  const who = holder
+    ? `process ${holder.pid} on ${holder.host}, started ${holder.since}, ${holder.url ? `listening on ${holder.url}` : 'not listening yet'}`
+    : 'another process';
+  return `DATA_DIR "${folder}" is in use by a Tablinum server (${who}). Only one server can use an SQLite folder: stop that server, set another DATA_DIR, or use PostgreSQL for several servers.`;
+}

@@ -1,0 +1,82 @@
+/**
+ * Sessions of browsers (decisions/018): a cookie that scripts cannot read keeps the token of a session, and `auth:resume`
+ * alone reads it. Every other action takes the Authorization header and nothing else.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Application } from '../applications/application.ts';
+import { loginLifetime } from '../identity/authenticator.ts';
+import { ApiError } from '../protocol/api-error.ts';
+
+/** What a browser says of a request besides its credential. */
+export type BrowserHeaders = Pick<IncomingHttpHeaders, 'cookie' | 'origin'> & {
+  readonly 'x-requested-with'?: string | string[] | undefined;
+  readonly 'sec-fetch-site'?: string | string[] | undefined;
+};
+
+export interface KeptToken {
+  readonly token: string;
+  /** Whether the session survives a restart of the browser. */
+  readonly persistent: boolean;
+}
+
+/** The only path that the cookie is sent to. */
+const path = '/api/auth:resume';
+const requestedWith = 'tablinum';
+
+/**
+ * Pages of other origins cannot set the header: it is none that CORS allows here.
+ *
+ * @throws ApiError `HEADER_INVALID` for what is no page of this server.
+ */
+export function requireOwnPage(headers: BrowserHeaders, action: string): void {
+  if (isOwnPage(headers)) return;
+  throw new ApiError(
+    'HEADER_INVALID',
+    `${action} is only for pages of this server, which send the header "X-Requested-With: ${requestedWith}".`,
+  );
+}
+
+export function isOwnPage(headers: BrowserHeaders): boolean {
+  const site = headers['sec-fetch-site'];
+  return headers['x-requested-with'] === requestedWith && (site === undefined || site === 'same-origin');
+}
+
+/**
+ * The token in the cookie, under the current APP_KEY or the former one. Two different values of one name are a contradiction:
+ * one of them was set by another host of the same domain, and a browser does not say which. Then there is none.
+ */
+export function keptToken(application: Application, { cookie = '' }: BrowserHeaders): KeptToken | null {
+  const given = cookie.split(';').map((each) => splitOnce(each.trim()));
+  for (const name of cookieNames(application)) {
+    const values = new Set(given.filter(([key]) => key === name).map(([, value]) => value));
+    if (values.size > 1) return null;
+    const [kind, token] = splitOnce([...values][0] ?? '', '.');
+    if (token !== '' && (kind === 'keep' || kind === 'session')) return { token, persistent: kind === 'keep' };
+  }
+  return null;
+}
+
+/** A Set-Cookie header that keeps the token, or forgets it. Secure where the page came over https. */
+export function cookieOf(application: Application, kept: KeptToken | null, { origin }: BrowserHeaders): string {
+  const value = kept === null ? '' : `${kept.persistent ? 'keep' : 'session'}.${kept.token}`;
+  const seconds = kept === null ? 0 : loginLifetime / 1000;
+  return [
+    `${cookieNames(application)[0]}=${value}`,
+    `Path=${path}`,
+    'HttpOnly',
+    'SameSite=Strict',
+    ...(kept === null || kept.persistent ? [`Max-Age=${seconds}`] : []),
+    ...(origin?.startsWith('https:') ? ['Secure'] : []),
+  ].join('; ');
+}
+
+/** Browsers share cookies between the ports of a host: the name differs by application and by APP_KEY. */
+function cookieNames(application: Application): string[] {
+  const hashes = application.hashesOf(`browser session of ${application.name}`);
+  return hashes.map((hash) => `tablinum_${application.name}_${hash.slice(0, 12)}`);
+}
+
+function splitOnce(text: string, by = '='): [string, string] {
+  const index = text.indexOf(by);
+  return index < 0 ? [text, ''] : [text.slice(0, index), text.slice(index + 1)];
+}

@@ -1,0 +1,145 @@
+/**
+ * `/api/health` and `/live`: the process answers. `/ready`: it also does its work, as far as one server can tell. The
+ * reasons are for administrators: whoever asks without such a credential learns the state only.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Applications } from '../applications/applications.ts';
+import type { ServerHealth } from '../base/server-health.ts';
+import { probeWrite } from '../database/write-probe.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import type { Callers } from './callers.ts';
+import { apiVersion, jsonType, type Replies } from './replies.ts';
+import { requestIdOf } from './request-head.ts';
+
+export interface HealthParts {
+  readonly applications: Applications;
+  readonly health: ServerHealth;
+  readonly callers: Callers;
+  readonly replies: Replies;
+  /** The refusal while the server stops, or null. */
+  readonly stopping: () => ApiError | null;
+}
+
+/** Anybody may ask as often as they like: one probe serves all that ask within this time. */
+const probeMilliseconds = 2000;
+/** How long the database may take to answer. */
+const answerMilliseconds = 3000;
+const retrySeconds = 5;
+const source = 'database';
+
+export function registerHealth(fastify: FastifyInstance, parts: HealthParts): void {
+  const startedAt = performance.now();
+  const status = (): { status: string; uptime: number } => ({
+    status: 'ok',
+    uptime: Math.floor((performance.now() - startedAt) / 1000),
+  });
+  for (const path of ['/api/health', '/live']) fastify.get(path, (request, reply) => answer(request, reply, status()));
+  const readiness = new Readiness(parts);
+  fastify.get('/ready', async (request, reply) => {
+    try {
+      const problems = await readiness.check(request);
+      return answer(request, reply, problems === null ? status() : { ...status(), problems });
+    } catch (error) {
+      return parts.replies.refuse(error, request, reply);
+    }
+  });
+}
+
+function answer(request: FastifyRequest, reply: FastifyReply, data: object): FastifyReply {
+  return reply
+    .header('content-type', jsonType)
+    .headers({ 'cache-control': 'no-store', ...apiVersion, 'x-request-id': requestIdOf(request) })
+    .send(JSON.stringify({ data }));
+}
+
+class Readiness {
+  readonly #parts: HealthParts;
+  #probing: Promise<true> | null = null;
+  #begunAt = 0;
+  #probedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: HealthParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * @returns for an administrator what is wrong though requests are served; null for others.
+   * @throws ApiError `STOPPING`, or `NOT_READY` with the reasons in `details` for an administrator.
+   */
+  async check(request: FastifyRequest): Promise<readonly object[] | null> {
+    const { health, stopping } = this.#parts;
+    const refusal = stopping();
+    if (refusal) throw refusal;
+    const [isAdmin] = await Promise.all([within(this.#isAdmin(request), false), this.#probe()]);
+    const { problems } = health;
+    if (health.canWrite) return isAdmin ? problems : null;
+    const details = Object.fromEntries(problems.map((each) => [each.source, `${each.message} Since ${each.since}.`]));
+    throw new ApiError('NOT_READY', 'The server cannot write at the moment; reads may still work.', {
+      retryAfter: retrySeconds,
+      ...(isAdmin && { details }),
+    });
+  }
+
+  /** A fault of a write is reported by the store itself. */
+  async #probe(): Promise<void> {
+    const { applications, health } = this.#parts;
+    const { database } = applications.main;
+    const now = performance.now();
+    if (now - this.#probedAt < probeMilliseconds) return;
+    this.#probing ??= this.#begin();
+    // Whoever asks while an earlier question is still open is not held up by it again.
+    if (now - this.#begunAt < answerMilliseconds && (await within(this.#probing, false))) return;
+    const late = 'The database did not answer within three seconds.';
+    // Where one process writes, its writes wait for each other: a long one is no fault.
+    if (database.dialect.shared) health.set(source, { severity: 'failing', message: late });
+  }
+
+  async #begin(): Promise<true> {
+    const { database } = this.#parts.applications.main;
+    this.#begunAt = performance.now();
+    const problem = await probeWrite(database).catch(
+      (error: unknown) => `The database cannot be used (${codeOf(error)}).`,
+    );
+    this.#probedAt = performance.now();
+    this.#probing = null;
+    if (database.dialect.shared) this.#report(problem);
+    return true;
+  }
+
+  #report(problem: string | null): void {
+    this.#parts.health.set(source, problem === null ? null : { severity: 'failing', message: problem });
+  }
+
+  /** Also false where it cannot be found out: the state is told all the same. */
+  async #isAdmin(request: FastifyRequest): Promise<boolean> {
+    const { applications, callers } = this.#parts;
+    if (request.headers.authorization === undefined) return false;
+    const { main } = applications;
+    const lease = await applications.find(undefined);
+    try {
+      await main.ensureCurrent();
+      const address = callers.addressOf(request);
+      const caller = await callers.callerOf(request, lease, address);
+      callers.count(lease, caller, address);
+      return main.recordContext(caller, null).access.roles.get(caller.role)?.allowConfigure ?? false;
+    } catch {
+      return false;
+    } finally {
+      lease.release();
+    }
+  }
+}
+
+/** What a promise gives, or something else where it takes too long. */
+async function within(work: Promise<boolean>, otherwise: boolean): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(otherwise), answerMilliseconds);
+  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
+}
+
+/** The code that the system or the engine gave, else the message. */
+function codeOf(error: unknown): string {
+  const { code, cause, message } = (error ?? {}) as { code?: unknown; cause?: unknown; message?: string };
+  if (typeof code === 'string') return code;
+  return cause instanceof Error ? codeOf(cause) : (message ?? 'no reason given');
+}

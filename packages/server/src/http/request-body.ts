@@ -1,0 +1,208 @@
+/**
+ * Bodies. Enters a request whose caller is known; leaves the text of its body. Nothing is read before the credential has been
+ * verified, and no more than that caller may send; what is left of a refused body is read and discarded, so that the client
+ * can finish sending and read the refusal.
+ */
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Caller } from '../identity/caller.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import { limits } from '../protocol/limits.ts';
+import { bodyTooLarge, mediaTypeUnsupported } from './error-reply.ts';
+import { uploadTypeOf } from './uploads.ts';
+
+/** A body in memory. */
+export interface ReceivedBody {
+  /** Undefined without a body. */
+  readonly text: string | undefined;
+  /** The body and what was made of it are no longer needed. */
+  release(): void;
+}
+
+const noBody: ReceivedBody = { text: undefined, release: () => {} };
+
+/** The HTTP library reads no body: each body is read here, after its credential was verified. */
+export function leaveBodiesUnread(fastify: FastifyInstance): void {
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
+}
+
+/** Whether a request has a body that matters: one of GET and HEAD does not. */
+export function hasBody(request: IncomingMessage): boolean {
+  return request.method !== 'GET' && request.method !== 'HEAD' && carriesBody(request);
+}
+
+function carriesBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
+/** The bodies in memory of this process, bounded in total, and for each sender. */
+export class RequestBodies {
+  readonly #verified = new BodyPool(limits.bodiesBytes);
+  readonly #anonymous = new BodyPool(limits.anonymousBodiesBytes);
+
+  /**
+   * Reads the body of a request as JSON text.
+   *
+   * @param sender whose share of the memory the body takes: a user, or the network of callers without a credential.
+   * @throws ApiError 400 for what is not UTF-8, 413 over the limit of the caller, 415 for other types, 503 while other
+   * bodies take all the memory there is for them.
+   */
+  async receive(request: FastifyRequest, caller: Caller, sender: string): Promise<ReceivedBody> {
+    const { raw, headers } = request;
+    if (!hasBody(raw)) return noBody;
+    const limit = bodyLimit(caller);
+    const declared = Number(headers['content-length'] ?? 0);
+    const isUpload = uploadTypeOf(request) !== null;
+    if (declared > limit && !(isUpload && caller.type !== 'anonymous')) throw bodyTooLarge(limit);
+    refuseEncoded(headers['content-encoding']);
+    if (isUpload || (await isOtherType(request))) return noBody;
+    const account = (caller.type === 'anonymous' ? this.#anonymous : this.#verified).accountOf(sender);
+    try {
+      const bytes = await read(raw, limit, (more) => account.take(more));
+      if (bytes.length > 0 && !isUtf8(bytes))
+        throw new ApiError('BODY_INVALID', 'The body is not valid UTF-8; send JSON encoded as UTF-8.');
+      return { text: bytes.toString('utf8'), release: () => account.giveBack() };
+    } catch (error) {
+      account.giveBack();
+      throw error;
+    }
+  }
+}
+
+/** One sender cannot keep all others from sending: bodies that never end are held for a minute. */
+const sharesOfPool = 4;
+
+/** Memory for bodies, of which one sender may take a quarter. */
+class BodyPool {
+  readonly #share: number;
+  #left: number;
+  /** Bytes by sender, while there are any. */
+  readonly #taken = new Map<string, number>();
+
+  constructor(bytes: number) {
+    this.#left = bytes;
+    this.#share = bytes / sharesOfPool;
+  }
+
+  /** Counts the bytes of one body. */
+  accountOf(sender: string): { take(more: number): void; giveBack(): void } {
+    let taken = 0;
+    const add = (bytes: number): void => {
+      const ofSender = (this.#taken.get(sender) ?? 0) + bytes;
+      if (bytes > 0 && (bytes > this.#left || ofSender > this.#share)) throw busy();
+      this.#left -= bytes;
+      taken += bytes;
+      if (ofSender > 0) this.#taken.set(sender, ofSender);
+      else this.#taken.delete(sender);
+    };
+    return { take: add, giveBack: () => add(-taken) };
+  }
+}
+
+/** The maximum length of a body: with and without a verified credential. */
+export function bodyLimit(caller: Caller): number {
+  return caller.type === 'anonymous' ? limits.anonymousBodyBytes : limits.bodyBytes;
+}
+
+function busy(): ApiError {
+  return new ApiError('BUSY', 'The server is receiving too many request bodies at the moment. Try again later.', {
+    retryAfter: 1,
+  });
+}
+
+/**
+ * Whether a body is of another type than JSON, and empty: clients name some type for a body that is empty.
+ *
+ * @throws ApiError 415 for another type or charset of a body that is not empty.
+ */
+async function isOtherType({ raw, headers }: FastifyRequest): Promise<boolean> {
+  const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
+  if (type.trim() !== 'application/json') {
+    if (headers['transfer-encoding'] !== undefined && (await isEmpty(raw))) return true;
+    throw mediaTypeUnsupported();
+  }
+  for (const parameter of parameters) {
+    const charset = /^\s*charset\s*=\s*"?([^"]*?)"?\s*$/.exec(parameter)?.[1];
+    if (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8')
+      throw mediaTypeUnsupported(`The charset "${charset.slice(0, 40)}" is not supported; send the body as UTF-8.`);
+  }
+  return false;
+}
+
+async function isEmpty(request: IncomingMessage): Promise<boolean> {
+  const isTooLong = (error: unknown): boolean => error instanceof ApiError && error.code === 'BODY_TOO_LARGE';
+  return read(request, 0, () => {}).then(
+    () => true,
+    (error: unknown) => {
+      if (isTooLong(error)) return false;
+      throw error;
+    },
+  );
+}
+
+/** @throws ApiError 415 for compressed bodies. */
+function refuseEncoded(encoding: string | undefined): void {
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity')
+    throw mediaTypeUnsupported(
+      `The Content-Encoding "${encoding.slice(0, 40)}" is not supported. Send the body uncompressed.`,
+    );
+}
+
+const wholeBytes = 256 * 1024;
+
+function endedEarly(): ApiError {
+  return new ApiError('BODY_INVALID', 'The request ended before its body was complete.');
+}
+
+/** All bytes of a body. @throws ApiError 413 as soon as they are more than `limit`. */
+function read(request: IncomingMessage, limit: number, take: (bytes: number) => void): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    if (request.destroyed) return reject(endedEarly());
+    const declared = Math.min(Number(request.headers['content-length'] ?? 0), limit);
+    // Long bodies are written into their place: chunks and a copy of them would take twice the memory.
+    const whole = declared > wholeBytes ? Buffer.allocUnsafeSlow(declared) : null;
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const settle = (error: unknown): void => {
+      request.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
+      if (error === null) resolve(whole ?? (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length)));
+      else reject(error);
+    };
+    const onData = (chunk: Buffer): void => {
+      length += chunk.length;
+      try {
+        if (length > limit) throw bodyTooLarge(limit);
+        take(chunk.length);
+        if (whole) chunk.copy(whole, length - chunk.length);
+        else chunks.push(chunk);
+      } catch (error) {
+        settle(error);
+      }
+    };
+    const onEnd = (): void => settle(null);
+    const onError = (error: unknown): void => settle(error);
+    const onClose = (): void => settle(endedEarly());
+    request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
+  });
+}
+
+/**
+ * Reads and discards what is left of a body, up to a bound; past it the connection is closed. A connection that is closed at
+ * once loses the reply: the client is still sending, and is told of a reset.
+ */
+export function discardRest(request: IncomingMessage): void {
+  if (request.complete || request.destroyed || !carriesBody(request)) return;
+  let left: number = limits.discardedBytes;
+  const close = (): void => void request.socket.destroy();
+  const timer = setTimeout(close, limits.discardedMilliseconds);
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) close();
+  });
+  request.on('error', () => {});
+  request.once('close', () => clearTimeout(timer));
+  request.resume();
+}

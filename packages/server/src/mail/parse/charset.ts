@@ -1,0 +1,222 @@
+import { isUtf8 } from 'node:buffer';
+import { createRequire } from 'node:module';
+import type { analyse } from 'chardet';
+import type Iconv from 'iconv-lite';
+
+/**
+ * Decodes text of a message. A charset that was declared counts if the bytes fit it. Otherwise: UTF-8 if the bytes are valid, the first of the
+ * other charsets that fits, what the detector says, Windows-1252. So U+FFFD only stands for single bytes that do not fit the rest.
+ *
+ * @param others charsets that are likely because the message names them elsewhere.
+ */
+export function decodeText(
+  bytes: Uint8Array,
+  declared: string | null,
+  others: readonly (string | null)[] = [],
+): string {
+  const charset = charsetOf(declared);
+  if (charset !== null && charset !== 'utf-8') {
+    const text = decoderFor(charset)(bytes);
+    if (isCredible(text)) return text;
+  }
+  const text = validUtf8(bytes);
+  if (text !== null && !text.includes('\x1b$')) return text;
+  const fallback = fallbackFor(bytes, others);
+  return charset === 'utf-8' ? decodeLines(bytes, decoderFor(fallback)) : decoderFor(fallback)(bytes);
+}
+
+/** A charset that texts can be decoded with; null where the name says nothing, or only ASCII. */
+export function charsetOf(written: string | null | undefined): string | null {
+  const label = (written ?? '')
+    .trim()
+    .replace(/^["']+|["']+$/g, '')
+    .replace(/\*[a-z-]*$/i, '')
+    .toLowerCase()
+    .slice(0, 60);
+  if (label === '' || ascii.has(label)) return null;
+  if (label === 'utf8' || label === 'utf-8') return 'utf-8';
+  if (ownDecoders.has(label)) return label;
+  try {
+    return new TextDecoder(label).encoding;
+  } catch {
+    // iconv-lite reads only letters and digits: with the rest taken out, there are as many labels as it knows.
+    const known = label.replace(/[^0-9a-z]/g, '');
+    return iconvLite().encodingExists(known) ? known : null;
+  }
+}
+
+/** The charset of the first `charset=` in a message, for headers whose bytes say nothing of their own. */
+export function namedCharset(raw: Uint8Array): string | null {
+  const text = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.length, sampleLength)).toString('latin1');
+  for (const match of text.matchAll(/charset\s{0,9}=\s{0,9}["']?([\w.:-]{2,40})/gi)) {
+    const charset = charsetOf(match[1]);
+    if (charset !== null && charset !== 'utf-8') return charset;
+  }
+  return null;
+}
+
+const sampleLength = 64 * 1024;
+const ascii = new Set(['us-ascii', 'ascii', 'usascii', 'ansi_x3.4-1968', 'iso646-us', '7bit', '8bit', 'unknown-8bit']);
+const load = createRequire(import.meta.url);
+let iconvModule: typeof Iconv | null = null;
+let detector: { readonly analyse: typeof analyse } | null = null;
+
+/** Loaded when a message needs it: its tables are large. */
+function iconvLite(): typeof Iconv {
+  iconvModule ??= load('iconv-lite') as typeof Iconv;
+  return iconvModule;
+}
+
+type Decode = (bytes: Uint8Array) => string;
+const decoders = new Map<string, Decode>();
+
+/** 7-bit charsets that neither the runtime nor iconv-lite decodes as mail programs write them. */
+const ownDecoders: ReadonlyMap<string, Decode> = new Map([
+  ['hz-gb-2312', decodeHz],
+  ['hz', decodeHz],
+  ['iso-2022-kr', decodeIso2022Kr],
+  ['iso-2022-jp', decodeIso2022Jp],
+]);
+
+function decoderFor(charset: string): Decode {
+  let decode = decoders.get(charset);
+  if (!decode) {
+    decode =
+      ownDecoders.get(charset) ?? textDecoder(charset) ?? ((bytes) => iconvLite().decode(asBuffer(bytes), charset));
+    decoders.set(charset, decode);
+  }
+  return decode;
+}
+
+function textDecoder(charset: string): Decode | null {
+  try {
+    const decoder = new TextDecoder(charset);
+    return (bytes) => decoder.decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+const utf8 = new TextDecoder('utf-8');
+
+/** The text if the bytes are UTF-8; null if not. A character that is cut off at the end is left out. */
+function validUtf8(bytes: Uint8Array): string | null {
+  const whole = isUtf8(bytes) ? bytes : bytes.subarray(0, wholeCharacters(bytes));
+  return whole === bytes || isUtf8(whole) ? utf8.decode(whole) : null;
+}
+
+/** The length without the beginning of a character at the end. */
+function wholeCharacters(bytes: Uint8Array): number {
+  for (let back = 1; back <= 3 && back < bytes.length; back += 1) {
+    const byte = bytes[bytes.length - back]!;
+    if (byte >= 0xc0) return bytes.length - back;
+    if (byte < 0x80) break;
+  }
+  return bytes.length;
+}
+
+/** True unless many characters were replaced. */
+function isCredible(text: string): boolean {
+  const first = text.indexOf('\ufffd');
+  if (first === -1) return true;
+  let replaced = 0;
+  let foreign = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code === 0xfffd) replaced += 1;
+    else if (code >= 0x80) foreign += 1;
+  }
+  return replaced * 10 <= foreign;
+}
+
+function fallbackFor(bytes: Uint8Array, others: readonly (string | null)[]): string {
+  const sample = bytes.subarray(0, sampleLength);
+  for (const other of others) {
+    const charset = charsetOf(other);
+    if (charset !== null && !charset.startsWith('utf-') && isCredible(decoderFor(charset)(sample))) return charset;
+  }
+  return detectedCharset(sample) ?? 'windows-1252';
+}
+
+/** Below these the detector guesses. */
+const minConfidence = 30;
+const minForeignBytes = 8;
+
+function detectedCharset(sample: Uint8Array): string | null {
+  let foreign = 0;
+  for (const byte of sample) if (byte >= 0x80 || byte === 0x1b) foreign += 1;
+  if (foreign === 0) return null;
+  detector ??= load('chardet') as { readonly analyse: typeof analyse };
+  const [best] = detector.analyse(sample);
+  const charset = best && best.confidence >= minConfidence ? charsetOf(best.name) : null;
+  if (charset === null || charset.startsWith('utf-')) return null;
+  return foreign >= minForeignBytes || charset === 'iso-2022-jp' ? charset : null;
+}
+
+/** Text that says it is UTF-8 and is not everywhere: a footer of another program, for example. Lines of one kind are decoded together. */
+function decodeLines(bytes: Uint8Array, other: Decode): string {
+  const texts: string[] = [];
+  let start = 0;
+  let valid = true;
+  const flush = (end: number): void => {
+    const lines = bytes.subarray(start, end);
+    texts.push(valid ? utf8.decode(lines) : other(lines));
+    start = end;
+  };
+  for (let line = 0; line < bytes.length; ) {
+    const lineFeed = bytes.indexOf(0x0a, line);
+    const end = lineFeed === -1 ? bytes.length : lineFeed + 1;
+    const lineValid = isUtf8(bytes.subarray(line, end));
+    if (lineValid !== valid) flush(line);
+    valid = lineValid;
+    line = end;
+  }
+  flush(bytes.length);
+  return texts.join('');
+}
+
+/** RFC 1843: pairs of 7-bit bytes between `~{` and `~}`. */
+function decodeHz(bytes: Uint8Array): string {
+  const result: number[] = [];
+  let wide = false;
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index]!;
+    const next = bytes[index + 1];
+    if (byte === 0x7e && (next === 0x7b || next === 0x7d)) {
+      wide = next === 0x7b;
+      index += 1;
+    } else if (byte === 0x7e && next === 0x7e && !wide) {
+      result.push(byte);
+      index += 1;
+    } else {
+      if (byte === 0x0a) wide = false;
+      result.push(wide ? byte | 0x80 : byte);
+    }
+  }
+  return decoderFor('gbk')(Uint8Array.from(result));
+}
+
+/** RFC 1557: KS C 5601 between shift-out and shift-in. */
+function decodeIso2022Kr(bytes: Uint8Array): string {
+  const text = asBuffer(bytes).toString('latin1').replaceAll('\x1b$)C', '');
+  const result: number[] = [];
+  let wide = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const byte = text.charCodeAt(index);
+    if (byte === 0x0e || byte === 0x0f) wide = byte === 0x0e;
+    else result.push(wide && byte > 0x20 ? byte | 0x80 : byte);
+  }
+  return decoderFor('euc-kr')(Uint8Array.from(result));
+}
+
+const escapeCode = '\u001b';
+const redundantEscape = new RegExp(String.raw`${escapeCode}(?:\([BIJ]|\$[@B])(?=${escapeCode}[($])`, 'g');
+
+/** An escape sequence right before another one has no effect; the runtime takes it for an error. */
+function decodeIso2022Jp(bytes: Uint8Array): string {
+  const text = asBuffer(bytes).toString('latin1').replace(redundantEscape, '');
+  return iso2022Jp.decode(Buffer.from(text, 'latin1'));
+}
+const iso2022Jp = new TextDecoder('iso-2022-jp');
+
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);

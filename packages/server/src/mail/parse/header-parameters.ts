@@ -1,0 +1,98 @@
+import { decodeText } from './charset.ts';
+import { decodeWords } from './encoded-words.ts';
+
+/** Content-Type or Content-Disposition: the value, lower case, and its parameters by their names in lower case. */
+export interface ParameterHeader {
+  readonly value: string;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+const maxSegments = 1000;
+/** Names that end an unquoted value where the semicolon before them is missing. */
+const nextParameter = /\s(?:charset|boundary|name|filename|format|delsp|type)\*?[\d*]{0,4}\s{0,9}=/i;
+const parameterName = /([^\s=;"]{1,100})\s{0,9}=\s{0,9}/y;
+
+/** Reads RFC 2045 parameters with the continuations and charsets of RFC 2231; missing semicolons and closing quotes are forgiven. */
+export function parseParameters(header: string): ParameterHeader {
+  const first = /^\s*"?([^\s;,"]*)/.exec(header)?.[1] ?? '';
+  const value = /^[\w*-]+=/.test(first) ? '' : first;
+  const written = new Map<string, string>();
+  for (let index = value === '' ? 0 : header.indexOf(value) + value.length; index < header.length; ) {
+    parameterName.lastIndex = index;
+    const name = parameterName.exec(header);
+    if (!name) {
+      index += 1;
+      continue;
+    }
+    const begin = index + name[0].length;
+    const { text, end } = header[begin] === '"' ? quotedValue(header, begin + 1) : plainValue(header, begin);
+    if (written.size < maxSegments && !written.has(name[1]!.toLowerCase())) written.set(name[1]!.toLowerCase(), text);
+    index = end;
+  }
+  return { value: value.toLowerCase(), parameters: assembled(written) };
+}
+
+interface Value {
+  readonly text: string;
+  /** Index after the value. */
+  readonly end: number;
+}
+
+/** A backslash only escapes quotes and itself: names of files have others. */
+function quotedValue(header: string, begin: number): Value {
+  let end = begin;
+  while (end < header.length && header[end] !== '"')
+    end += header[end] === '\\' && /["\\]/.test(header[end + 1] ?? '') ? 2 : 1;
+  return { text: header.slice(begin, end).replace(/\\(["\\])/g, '$1'), end: end + 1 };
+}
+
+function plainValue(header: string, begin: number): Value {
+  const semicolon = header.indexOf(';', begin);
+  const text = header.slice(begin, semicolon === -1 ? header.length : semicolon);
+  const next = nextParameter.exec(text)?.index ?? text.length;
+  return { text: text.slice(0, next).trim(), end: begin + next };
+}
+
+/** One segment of a value that was split or encoded by RFC 2231. */
+interface Segment {
+  readonly number: number;
+  readonly encoded: boolean;
+  readonly text: string;
+}
+
+function assembled(written: ReadonlyMap<string, string>): Map<string, string> {
+  const result = new Map<string, string>();
+  const split = new Map<string, Segment[]>();
+  for (const [name, text] of written) {
+    const match = /^([^*]+)\*(?:(\d{1,4})(\*?))?$/.exec(name);
+    if (!match) {
+      result.set(name, decodeWords(text));
+      continue;
+    }
+    const segments = split.get(match[1]!) ?? [];
+    segments.push({ number: Number(match[2] ?? 0), encoded: match[2] === undefined || match[3] === '*', text });
+    split.set(match[1]!, segments);
+  }
+  // The plain form next to an encoded one is the fallback for old programs.
+  for (const [name, segments] of split) result.set(name, joined(segments));
+  return result;
+}
+
+function joined(segments: readonly Segment[]): string {
+  const sorted = segments.toSorted((one, other) => one.number - other.number);
+  if (!sorted.some(({ encoded }) => encoded)) return decodeWords(sorted.map(({ text }) => text).join(''));
+  const prefix = sorted[0]!.encoded ? /^([^']{0,60})'[^']{0,60}'/.exec(sorted[0]!.text) : null;
+  const bytes = sorted.map(({ encoded, text }, index) => {
+    const rest = index === 0 && prefix ? text.slice(prefix[0].length) : text;
+    return encoded ? percentDecoded(rest) : Buffer.from(rest);
+  });
+  return decodeText(Buffer.concat(bytes), prefix?.[1] || 'utf-8');
+}
+
+function percentDecoded(text: string): Buffer {
+  const bytes = Buffer.from(text).toString('latin1');
+  return Buffer.from(
+    bytes.replace(/%([\da-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16))),
+    'latin1',
+  );
+}

@@ -1,0 +1,78 @@
+/** Decodes the body of a part; an unknown encoding leaves it as it is. */
+export function decodeTransfer(body: Buffer, encoding: string): Uint8Array {
+  if (encoding === 'base64') return decodeBase64(body);
+  if (encoding === 'quoted-printable') return decodeQuotedPrintable(body);
+  return new Uint8Array(body);
+}
+
+const equals = 0x3d;
+const lineFeed = 0x0a;
+
+/** The value of each base64 character; -1 for other bytes. */
+const base64Values = ((): Int8Array => {
+  const values = new Int8Array(256).fill(-1);
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+  for (let value = 0; value < alphabet.length; value += 1) values[alphabet.charCodeAt(value)] = value;
+  return values;
+})();
+
+/** Base64 with line ends, foreign characters and several padded blocks one after the other. */
+function decodeBase64(body: Buffer): Uint8Array {
+  const result = new Uint8Array(Math.ceil((body.length * 3) / 4));
+  let length = 0;
+  let pending = 0;
+  let bits = 0;
+  for (const byte of body) {
+    const value = base64Values[byte]!;
+    if (value >= 0) {
+      pending = ((pending << 6) | value) & 0xffff;
+      bits += 6;
+    } else if (byte === equals) bits = 0;
+    if (bits < 8) continue;
+    bits -= 8;
+    result[length] = pending >> bits;
+    length += 1;
+  }
+  return result.slice(0, length);
+}
+
+/** RFC 2045, section 6.7. An equals sign that is followed by neither digits nor a line end stays. */
+function decodeQuotedPrintable(body: Buffer): Uint8Array {
+  const result = new Uint8Array(body.length);
+  let length = 0;
+  for (let start = 0; start < body.length; ) {
+    const found = body.indexOf(lineFeed, start);
+    const next = found === -1 ? body.length : found + 1;
+    let end = next;
+    while (end > start && isSpace(body[end - 1]!)) end -= 1;
+    const soft = body[end - 1] === equals && end > start;
+    const stop = soft ? end - 1 : end;
+    for (let index = start; index < stop; index += 1) {
+      const byte = body[index]!;
+      const value =
+        byte === equals && index + 2 < stop ? hexValue(body[index + 1]!) * 16 + hexValue(body[index + 2]!) : -1;
+      result[length] = value >= 0 ? value : byte;
+      length += 1;
+      if (value >= 0) index += 2;
+    }
+    if (!soft && found !== -1) {
+      if (body[found - 1] === 0x0d && found > start) {
+        result[length] = 0x0d;
+        length += 1;
+      }
+      result[length] = lineFeed;
+      length += 1;
+    }
+    start = next;
+  }
+  return result.slice(0, length);
+}
+
+const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === lineFeed;
+
+/** Minus 1,000 for what is no digit: then the value of both stays negative. */
+function hexValue(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1000;
+}

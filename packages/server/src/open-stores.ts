@@ -1,0 +1,113 @@
+/** Where applications lie, by engine: with server.ts, the one place that knows both. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ApplicationStores } from './applications/application-stores.ts';
+import { type Clock, isoTime } from './base/clock.ts';
+import type { Config } from './base/config.ts';
+import type { Logger } from './base/logger.ts';
+import type { HealthReporter, ServerHealth } from './base/server-health.ts';
+import { folderFailure, isFileFault, postgresFailure, StartFailure, sqliteFailure } from './base/start-failure.ts';
+import type { Database } from './database/database.ts';
+import { DatabaseBlobs } from './database/mail/blob-rows.ts';
+import type { SyncFile } from './database/sqlite/durability.ts';
+import { FileBlobs } from './mail/blobs/file-blobs.ts';
+
+export interface StoreParts {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly health: ServerHealth;
+  readonly syncFile: SyncFile | undefined;
+}
+
+export interface OpenedStores {
+  readonly stores: ApplicationStores;
+  /** Tells other processes under which address this server is found. */
+  announce(url: string): void;
+  /** Lets another server take over; once all stores are closed. */
+  release(): void;
+  /** An error of the engine as a line for the operator. */
+  explain(error: unknown): unknown;
+}
+
+export const mainStore = '1';
+/** Connections that an application besides `main` takes at most, and how long it keeps them unused. */
+const smallPool = 4;
+const idleMilliseconds = 2000;
+
+/**
+ * An engine is loaded only where it is used: it costs start-up time and memory.
+ *
+ * @throws StartFailure where another server uses the folder, or it cannot be used.
+ */
+export function openStores(parts: StoreParts): Promise<OpenedStores> {
+  const { databaseUrl } = parts.config;
+  return databaseUrl === null ? sqliteStores(parts) : postgresStores(parts, databaseUrl);
+}
+
+async function sqliteStores({ config, clock, health, syncFile }: StoreParts): Promise<OpenedStores> {
+  const { SqliteDatabase, removeSqlite } = await import('./database/sqlite/sqlite-database.ts');
+  const { FolderLock } = await import('./database/sqlite/folder-lock.ts');
+  const { requireStoreFile } = await import('./database/sqlite/store-files.ts');
+  const { dataDir, readerThreads } = config;
+  const lock = await FolderLock.take(dataDir, isoTime(clock.now())).catch((error: unknown) => {
+    throw error instanceof StartFailure ? error : folderFailure('DATA_DIR', dataDir, error);
+  });
+  const fileOf = (name: string): string => join(dataDir, 'applications', name);
+  // The server is ready as long as `main` can be written: one damaged application does not take the others out of service.
+  const reporter = (source: string): HealthReporter => {
+    const report = health.reporter(source);
+    const isMain = source.startsWith(`${mainStore}.db:`);
+    return (problem) =>
+      report(problem?.severity === 'failing' && !isMain ? { ...problem, severity: 'warning' } : problem);
+  };
+  const opened = (name: string): Database =>
+    new SqliteDatabase({
+      path: fileOf(name),
+      readerThreads,
+      report: { writes: reporter(`${name}: writes`), log: reporter(`${name}: log`) },
+      ...(syncFile && { syncFile }),
+    });
+  const stores: ApplicationStores = {
+    open: async (store, mayMake) => {
+      const name = `${store}.db`;
+      requireStoreFile({ path: fileOf(name), mayMake, listsOthers: store === mainStore });
+      return opened(name);
+    },
+    openJournal: async (store) => opened(`${store}.audit.db`),
+    blobs: (store) => new FileBlobs(fileOf(`${store}.files`)),
+    remove: async (store) => {
+      await rm(fileOf(`${store}.files`), { recursive: true, force: true });
+      for (const name of [`${store}.db`, `${store}.audit.db`]) removeSqlite(fileOf(name));
+    },
+  };
+  const explain = (error: unknown): unknown =>
+    isFileFault(error) ? folderFailure('DATA_DIR', fileOf(''), error) : sqliteFailure(fileOf(`${mainStore}.db`), error);
+  return { stores, announce: (url) => lock.announce(url), release: () => lock.release(), explain };
+}
+
+async function postgresStores({ config, clock, logger }: StoreParts, url: string): Promise<OpenedStores> {
+  const { dropPostgres, openPostgres } = await import('./database/postgres/postgres-open.ts');
+  const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
+  const budget = new ConnectionBudget(config.databaseConnections);
+  const patience = {
+    milliseconds: config.databaseWaitSeconds * 1000,
+    report: (fault: Error): void => logger.warn(`waiting for PostgreSQL (DATABASE_URL): ${fault.message}`),
+  };
+  const schemaOf = (store: string): string => `app_${store.replaceAll('-', '')}`;
+  const stores: ApplicationStores = {
+    open: (store, mayMake) => {
+      const main = store === mainStore;
+      const pool = main
+        ? { poolSize: config.poolSize, idleMilliseconds: 10_000 }
+        : { poolSize: Math.min(config.poolSize, smallPool), idleMilliseconds };
+      const requireDurable = config.databaseDurability === 'required';
+      const options = { url, schema: schemaOf(store), budget, requireDurable, ...pool };
+      return openPostgres(options, mayMake, main ? patience : null);
+    },
+    openJournal: async () => null,
+    blobs: (_, database) => new DatabaseBlobs(database, clock),
+    remove: (store) => dropPostgres(url, schemaOf(store), budget),
+  };
+  return { stores, announce: () => {}, release: () => {}, explain: (error) => postgresFailure(url, error) };
+}

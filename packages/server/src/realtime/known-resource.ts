@@ -1,0 +1,28 @@
+import type { ChangeLog } from '../changes/change-log.ts';
+import { ApiError } from '../protocol/api-error.ts';
+import type { RecordContext } from '../records/record-context.ts';
+import { systemResources } from '../schema/names.ts';
+
+/** First words of published events that the web interface listens to before anybody has published one. */
+const systemWords: ReadonlySet<string> = new Set(['campaign']);
+
+/**
+ * Refuses a resource that has no events: neither a collection, nor a system resource, nor the first word of published
+ * events. Such a word is known when a permission of some role names it, or when the newest events hold one of it. That
+ * the caller may get the resource is checked before, so that callers without a grant cannot tell which resources exist.
+ *
+ * @throws ApiError `COLLECTION_UNKNOWN`.
+ */
+export async function requireKnownResource(
+  { registry, access }: RecordContext,
+  changes: ChangeLog,
+  resource: string,
+): Promise<void> {
+  if (registry.find(resource) || systemResources.has(resource) || systemWords.has(resource)) return;
+  const isNamed = [...access.roles.values()].some((role) => role.permissions.some((row) => row.resource === resource));
+  if (resource !== '*' && (isNamed || (await changes.hasRecent(resource)))) return;
+  throw new ApiError(
+    'COLLECTION_UNKNOWN',
+    `"resource" names "${resource.slice(0, 60)}", which does not exist. Subscribe to a collection, to *, or to the first word of published events, once one was published or a permission names the word.`,
+  );
+}

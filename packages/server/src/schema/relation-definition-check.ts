@@ -1,0 +1,68 @@
+/** The properties that relations take: their own, and of the common ones those values that do not need a column. */
+import type { FieldDefinition } from '../protocol/definition.ts';
+import type { Raw } from './definition-details.ts';
+import { optionChecks } from './field-type.ts';
+import { collectionNameProblem, fieldNameProblem } from './names.ts';
+
+type Check = (value: unknown, definition: FieldDefinition) => string | null;
+
+const { truth } = optionChecks;
+const name: Check = (value) => (typeof value === 'string' && value !== '' ? null : 'Give a name.');
+const onDelete: Check = (value) =>
+  value === 'setNull' || value === 'cascade' || value === 'restrict' ? null : 'Give setNull, cascade or restrict.';
+
+/** Accepts the value that changes nothing; any other one is refused with the reason. */
+function only(harmless: unknown, reason: string): Check {
+  return (value) => (value === harmless ? null : typeof value === typeof harmless ? reason : wrongType(harmless));
+}
+
+function wrongType(harmless: unknown): string {
+  return typeof harmless === 'boolean' ? 'Give true or false.' : 'Give null.';
+}
+
+const common: Readonly<Record<string, Check>> = {
+  index: truth,
+  defaultValue: only(null, 'A relation has no default value; give the foreign key field one.'),
+  primaryKey: only(false, 'A relation cannot be the primary key.'),
+  autoIncrement: only(false, 'A relation has no number that counts up.'),
+};
+/** Of relations whose foreign key lies in another collection. */
+const elsewhere: Readonly<Record<string, Check>> = {
+  ...common,
+  required: only(false, 'The foreign key of this relation lies in another collection; make that field required.'),
+  allowNull: only(true, 'The foreign key of this relation lies in another collection; set allowNull on that field.'),
+};
+const notUnique = only(false, 'Only the key of a belongsTo can be made unique; hasOne is unique by itself.');
+
+/** The checks of each relation type, by property. */
+export const relationChecks: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
+  belongsTo: {
+    ...common,
+    target: name,
+    foreignKey: fieldNameProblem,
+    targetKey: name,
+    onDelete,
+    required: truth,
+    unique: truth,
+    allowNull: only(true, 'Give "required": true, so that every record names one.'),
+  },
+  hasMany: { ...elsewhere, unique: notUnique, target: name, foreignKey: fieldNameProblem, sourceKey: name, onDelete },
+  hasOne: { ...elsewhere, unique: truth, target: name, foreignKey: fieldNameProblem, sourceKey: name, onDelete },
+  belongsToMany: {
+    ...elsewhere,
+    unique: notUnique,
+    target: name,
+    through: collectionNameProblem,
+    foreignKey: fieldNameProblem,
+    otherKey: fieldNameProblem,
+    sourceKey: name,
+    targetKey: name,
+  },
+};
+
+/** A checked relation without the common properties that say nothing about it. */
+export function withoutHarmless(input: Raw): Raw {
+  const meaningless = ['defaultValue', 'allowNull', 'primaryKey', 'autoIncrement'];
+  if (input['type'] !== 'belongsTo') meaningless.push('required', 'unique', 'index');
+  return Object.fromEntries(Object.entries(input).filter(([key]) => !meaningless.includes(key)));
+}

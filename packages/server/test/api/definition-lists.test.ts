@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import type { Json } from '../support/json.ts';
+import { type Scenario, TestServer } from '../support/scenario.ts';
+
+const own = { system: false };
+const filtered = (filter: object, more = ''): string => `filter=${JSON.stringify(filter)}${more}`;
+const ofThem = (filter: object, more = ''): string => filtered({ $and: [own, filter] }, more);
+
+/** What `collections:list` or `fields:list` finds: query, and the names in their order. */
+const lists: readonly (readonly [name: string, query: string, names: readonly string[]])[] = [
+  ['by an exact name', filtered({ name: 'Notes' }), ['Notes']],
+  ['by brackets', 'filter[name][$in][]=Notes&filter[name][$in][]=notes', ['notes', 'Notes']],
+  ['whose name is another', ofThem({ name: { $ne: 'notes' } }), ['Notes', 'zoo']],
+  ['whose name is not in a list', ofThem({ name: { $notIn: ['notes', 'zoo'] } }), ['Notes']],
+  ['by a pattern of names, case-sensitive', ofThem({ name: { $like: 'no%25' } }), ['notes']],
+  ['by a part of the title, whatever its case', filtered({ title: { $includes: 'ÉCOLE' } }), ['zoo']],
+  ['by options', ofThem({ options: { $notEmpty: true } }), ['notes', 'Notes', 'zoo']],
+  ['by a description that is absent', ofThem({ description: { $null: true } }), ['notes', 'Notes']],
+  ['by a field of theirs', ofThem({ fields: { $anyOf: ['weight'] } }), ['zoo']],
+  ['in the order of definition', filtered(own), ['notes', 'Notes', 'zoo']],
+  ['sorted by name, by code point', filtered(own, '&sort=-name'), ['zoo', 'notes', 'Notes']],
+  ['sorted by title, nulls last', filtered(own, '&sort=title,-name'), ['Notes', 'zoo', 'notes']],
+  ['sorted as other systems name it', filtered(own, '&sort[]=sort'), ['notes', 'Notes', 'zoo']],
+  ['by a search in names and words', 'search=animals', ['zoo']],
+  ['by a search in one field', 'search=animals&searchFields=title', []],
+  ['by keys', 'filterByTk=["zoo","notes"]', ['notes', 'zoo']],
+  ['without pages', filtered(own, '&paginate=false&appends[]=fields'), ['notes', 'Notes', 'zoo']],
+  ['a second page', filtered(own, '&pageSize=2&page=2'), ['zoo']],
+];
+
+const refusals: readonly Scenario[] = [
+  ...[
+    'filter={"nope":1}',
+    'filter={"name":{"$nope":1}}',
+    'filter={"name":5}',
+    'sort=options',
+    'sort=nope',
+    'fields=nope',
+    'except=nope',
+    'appends=ghost',
+    'appends=options',
+    'search=x&searchFields=nope',
+    'searchFields=system&search=x',
+    'page=0',
+    'pageSize=1001',
+    'page=2&after=x',
+    'after=x',
+    'versions=true',
+    'withDeleted=true',
+    'nope=1',
+    'paginate=maybe',
+  ].map(
+    (query): Scenario => ({
+      name: `${query} is 400`,
+      request: `GET /api/collections:list?${query}`,
+      expect: { status: 400 },
+    }),
+  ),
+  {
+    name: 'appends=ghost of get is 400',
+    request: 'GET /api/collections:get?filterByTk=notes&appends=ghost',
+    expect: { status: 400, body: { message: expect.stringContaining('"ghost"') } },
+  },
+  {
+    name: 'fields:list without a collection is 400',
+    request: 'GET /api/fields:list',
+    expect: { status: 400, body: { message: expect.stringContaining('"collectionName"') } },
+  },
+  {
+    name: 'fields:list of an unknown collection is 404',
+    request: 'GET /api/fields:list?collectionName=nope',
+    expect: { status: 404, body: { code: 'COLLECTION_UNKNOWN' } },
+  },
+  {
+    name: 'two collections that differ are 400',
+    request: 'GET /api/collections/notes/fields:list?collectionName=zoo',
+    expect: { status: 400 },
+  },
+  {
+    name: 'secrets of users cannot be filtered for',
+    request: 'GET /api/fields:list?collectionName=apiKeys&filter={"name":"tokenHash"}',
+    expect: { status: 200, body: { data: [], meta: { count: 0 } } },
+  },
+  {
+    name: 'who may not list learns nothing of parameters',
+    request: 'GET /api/collections:list?nope=1',
+    as: 'editor',
+    expect: { status: 403, body: { code: 'NO_PERMISSION' } },
+  },
+  {
+    name: 'nor of fields, whether the collection exists or not',
+    request: 'GET /api/fields:list?collectionName=nope',
+    as: 'editor',
+    expect: { status: 403, body: { code: 'NO_PERMISSION' } },
+  },
+];
+
+describeEngines('lists of definitions', (engine) => {
+  let server: TestServer;
+  const names = (data: Json): string[] => (data as { name: string }[]).map(({ name }) => name);
+  beforeAll(async () => {
+    server = await TestServer.start(engine);
+    const weight = { name: 'weight', type: 'decimal', precision: 8, scale: 2, title: 'How heavy' };
+    const zoo = { title: 'école', description: 'Animals', fields: [weight, { name: 'alive', type: 'boolean' }] };
+    await server.data('POST /api/collections:apply', {
+      body: [{ name: 'notes' }, { name: 'Notes', title: 'Big notes' }, { name: 'zoo', ...zoo }],
+    });
+    await server.key('editor');
+  });
+  afterAll(() => server.stop());
+
+  for (const [name, query, expected] of lists)
+    test(`collections ${name}`, async () => {
+      expect(names(await server.data(`GET /api/collections:list?${query}`))).toEqual(expected);
+    });
+  for (const scenario of refusals) test(scenario.name, async () => void (await server.play(scenario)));
+
+  test('without a page the list is whole, carries fields, and has the meta of any list', async () => {
+    const { body } = await server.call('GET /api/collections:list');
+    const { data, meta } = body;
+    expect(meta).toEqual({
+      count: data.length,
+      page: 1,
+      pageSize: 100_000,
+      totalPage: 1,
+      hasNext: false,
+      nextCursor: null,
+    });
+    expect(names(data.at(-1).fields)).toContain('alive');
+    const sorted = await server.call('GET /api/collections:list?sort=sort');
+    expect(sorted.body).toEqual(body);
+    expect((await server.call('GET /api/roles:list')).body.meta).toMatchObject({ pageSize: 100_000, hasNext: false });
+    const { meta: uncounted } = (await server.call('GET /api/collections:list?count=none')).body;
+    expect(uncounted).toEqual({ page: 1, pageSize: 100_000, hasNext: false, nextCursor: null });
+  });
+
+  test('pages follow each other by the cursor', async () => {
+    const page = `GET /api/collections:list?${filtered(own)}&pageSize=2&count=estimated`;
+    const first = (await server.call(page)).body;
+    expect(first.meta).toMatchObject({ count: 3, pageSize: 2, totalPage: 2, hasNext: true });
+    const second = (await server.call(`${page}&after=${first.meta.nextCursor}`)).body;
+    expect([...names(first.data), ...names(second.data)]).toEqual(['notes', 'Notes', 'zoo']);
+    expect(second.meta).toMatchObject({ hasNext: false, nextCursor: null });
+  });
+
+  test('fields and except choose what is shown', async () => {
+    const list = (query: string): Promise<Json> => server.data(`GET /api/collections:list?filterByTk=["zoo"]&${query}`);
+    expect(await list('fields=name,title')).toEqual([{ name: 'zoo', title: 'école' }]);
+    expect(Object.keys((await list('fields=name&appends=fields'))[0])).toEqual(['name', 'fields']);
+    expect(Object.keys((await list('except=fields,options,description'))[0])).toEqual(['name', 'title']);
+    const get = 'GET /api/collections:get?filterByTk=zoo';
+    expect(Object.keys(await server.data(get))).not.toContain('fields');
+    expect(names((await server.data(`${get}&appends=fields`)).fields)).toContain('weight');
+    expect(await server.data('GET /api/collections:get?filter={"title":"école"}&fields=name')).toEqual({ name: 'zoo' });
+  });
+
+  test('the fields of a collection are listed by two paths, with the same parameters', async () => {
+    for (const path of ['/api/fields:list?collectionName=zoo&', '/api/collections/zoo/fields:list?']) {
+      const all = (await server.call(`GET ${path}`)).body;
+      expect(names(all.data)).toEqual(['id', 'weight', 'alive', 'createdAt', 'updatedAt']);
+      expect(all.meta).toMatchObject({ count: 5, page: 1, hasNext: false });
+      const numbers = `${filtered({ type: { $in: ['decimal', 'integer'] } })}&sort=-name&fields=name,scale`;
+      expect(await server.data(`GET ${path}${numbers}`)).toEqual([{ name: 'weight', scale: 2 }, { name: 'id' }]);
+      expect(names(await server.data(`GET ${path}search=HEAVY`))).toEqual(['weight']);
+      expect(names(await server.data(`GET ${path}filter={"readOnly":{"$isTruly":true}}&paginate=false`))).toEqual([
+        'createdAt',
+        'updatedAt',
+      ]);
+      expect((await server.call(`GET ${path}pageSize=2&page=2`)).body).toMatchObject({
+        data: [{ name: 'alive' }, { name: 'createdAt' }],
+        meta: { count: 5, totalPage: 3 },
+      });
+    }
+  });
+
+  test('a read by POST, and lines', async () => {
+    const body = { filter: own, sort: ['-name'], pageSize: 1, fields: ['name'] };
+    expect((await server.call('POST /api/collections:list', { body })).body).toMatchObject({
+      data: [{ name: 'zoo' }],
+      meta: { count: 3 },
+    });
+    const posted = { collectionName: 'zoo', filter: { name: 'alive' } };
+    expect(names(await server.data('POST /api/fields:list', { body: posted }))).toEqual(['alive']);
+    const headers = { accept: 'application/x-ndjson' };
+    const { text } = await server.call('GET /api/fields:list?collectionName=zoo&paginate=false&fields=name', {
+      headers,
+    });
+    expect(
+      text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).name),
+    ).toEqual(names(await server.data('GET /api/fields:list?collectionName=zoo')));
+  });
+});

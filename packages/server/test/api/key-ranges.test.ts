@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines } from '../support/engines.ts';
+import { type Scenario, TestServer } from '../support/scenario.ts';
+
+const maxGiven = 2 ** 31 - 1 - 1_000_000;
+const refused: readonly Scenario[] = [
+  [maxGiven + 1, /2146483647/],
+  [2 ** 31 - 1, /2146483647/],
+  [2 ** 31, /2146483647/],
+  [-(2 ** 31), /least/],
+].map(([id, message]) => ({
+  name: `an integer key of ${id}`,
+  request: 'POST /api/edge:create',
+  body: { id },
+  expect: { status: 422, body: { details: { id: expect.stringMatching(message as RegExp) } } },
+}));
+const others: readonly Scenario[] = [
+  {
+    name: 'a bigInt key in the upper half of the range',
+    request: 'POST /api/wide:create',
+    body: { id: '4611686018427387905' },
+    expect: { status: 422, body: { details: { id: expect.stringContaining('4611686018427387904') } } },
+  },
+  {
+    name: 'one of several',
+    request: 'POST /api/edge:create',
+    body: [{}, { id: maxGiven + 1 }],
+    expect: { status: 422, body: { details: { '[1].id': expect.any(String) } } },
+  },
+  {
+    name: 'a nested one',
+    request: 'POST /api/edge:create',
+    body: { parts: [{ id: 2 ** 31 - 1 }] },
+    expect: { status: 422 },
+  },
+  {
+    name: 'one of firstOrCreate',
+    request: 'POST /api/edge:firstOrCreate?filterKeys[]=note',
+    body: { id: 2 ** 31 - 1, note: 'none' },
+    expect: { status: 422 },
+  },
+  {
+    name: 'one of a user',
+    request: 'POST /api/users:create',
+    body: { id: 2 ** 31 - 1, email: 'edge@example.com', password: 'long enough for all' },
+    expect: { status: 422 },
+  },
+  {
+    name: 'one of a batch',
+    request: 'POST /api/batch',
+    body: { operations: [{ op: 'create', resource: 'edge', values: { id: 2 ** 31 - 1 } }] },
+    expect: { status: 422 },
+  },
+  ...['9223372036854775807', '-9223372036854775808', 2 ** 52 + 1, -(2 ** 52) - 1].map((place) => ({
+    name: `a position of ${place}`,
+    request: 'POST /api/edge:create',
+    body: { place },
+    expect: { status: 422, body: { details: { place: expect.stringContaining('4503599627370496') } } },
+  })),
+  {
+    name: 'a position beyond the range on update',
+    request: 'POST /api/edge:update?filterByTk=1',
+    body: { place: Number.MAX_SAFE_INTEGER },
+    expect: { status: 422 },
+  },
+];
+
+describeEngines('keys and positions at the end of their range', (engine) => {
+  let server: TestServer;
+  const create = (resource: string, body: object): Promise<{ id: number | string; place: unknown }> =>
+    server.data(`POST /api/${resource}:create`, { body });
+  /** Writes past the checks: what a store of an earlier release may hold. */
+  const store = (text: string): Promise<unknown> =>
+    server.running.applications.main.database.write((transaction) => {
+      transaction.touch('*');
+      return transaction.run({ text, values: [] });
+    });
+  const tableOf = (name: string): string => `"${server.running.applications.main.registry.get(name).table}"`;
+  const columnOf = (name: string, field: string): string =>
+    `"${server.running.applications.main.registry.get(name).byName.get(field)!.column}"`;
+  beforeAll(async () => {
+    server = await TestServer.start(engine);
+    const key = (type: string): object => ({ name: 'id', type, primaryKey: true, autoIncrement: true });
+    const place = { name: 'place', type: 'sort', scopeKey: 'note' };
+    for (const [name, type] of [
+      ['edge', 'integer'],
+      ['wide', 'bigInt'],
+      ['older', 'integer'],
+      ['olderWide', 'bigInt'],
+    ] as const)
+      await server.data('POST /api/collections:create', {
+        body: { name, fields: [key(type), { name: 'note', type: 'string' }, place], options: { timestamps: false } },
+      });
+    await server.data('POST /api/collections:create', {
+      body: { name: 'parts', fields: [{ name: 'edge', type: 'belongsTo', target: 'edge' }] },
+    });
+    await server.data('POST /api/fields:create', {
+      body: { collectionName: 'edge', name: 'parts', type: 'hasMany', target: 'parts' },
+    });
+    await create('edge', {});
+  });
+  afterAll(() => server.stop());
+
+  test('keys go on after the ones that are given', async () => {
+    const given = async (id: number | string): Promise<unknown> => (await create('edge', { id })).id;
+    expect(await given(-5)).toBe(-5);
+    expect(await given(0)).toBe(0);
+    expect((await create('edge', {})).id).toBe(2);
+    expect(await given(-(2 ** 31) + 1)).toBe(-(2 ** 31) + 1);
+    expect(await given(100)).toBe(100);
+    expect(await given(50)).toBe(50);
+    expect((await create('edge', {})).id).toBe(101);
+    expect(await given(maxGiven)).toBe(maxGiven);
+    expect((await create('edge', {})).id).toBe(maxGiven + 1);
+    expect((await create('wide', { id: String(2n ** 62n) })).id).toBe(String(2n ** 62n));
+    expect((await create('wide', {})).id).toBe(String(2n ** 62n + 1n));
+  });
+
+  test.each([...refused, ...others])('$name is refused', (scenario) => server.play(scenario).then(() => {}));
+
+  test.each([
+    ['older', String(2 ** 31 - 1), maxGiven],
+    ['olderWide', String(2n ** 63n - 1n), String(2n ** 62n)],
+  ])('%s: where the last key is there, a record has to give its own', async (name, last, most) => {
+    const table = tableOf(name);
+    const id = columnOf(name, 'id');
+    await store(`INSERT INTO ${table} (${id}) VALUES (${last})`);
+    if (engine.name === 'postgres')
+      await store(`SELECT setval(pg_get_serial_sequence('${table}','${id.replaceAll('"', '')}'),${last})`);
+    const body = { code: 'KEYS_EXHAUSTED', message: expect.stringContaining(String(most)) };
+    for (const given of [{}, [{}, {}], { note: 'a' }])
+      await server.play({ name, request: `POST /api/${name}:create`, body: given, expect: { status: 409, body } });
+    await server.play({
+      name,
+      request: 'POST /api/batch',
+      body: { operations: [{ op: 'create', resource: name, values: {} }] },
+      expect: { status: 409, body: { code: 'KEYS_EXHAUSTED' } },
+    });
+    expect((await create(name, { id: 7 })).id).toBe(7);
+    expect(await server.data(`GET /api/${name}:list?fields=id`)).toHaveLength(2);
+  });
+
+  test('a position at the end of the range ends nothing', async () => {
+    const notes = async (): Promise<string> =>
+      (await server.data('GET /api/wide:list?filter={"note":{"$in":["end","far"]}}&sort=place,id'))
+        .map((each: { id: string }) => BigInt(each.id) - 2n ** 62n)
+        .join();
+    await create('wide', { note: 'end', place: 2 ** 52 });
+    expect((await create('wide', { note: 'end' })).place).toBe(2 ** 52 + 1);
+    const first = await create('wide', { note: 'end', place: -(2 ** 52) });
+    expect(await notes()).toBe('4,2,3');
+    await server.data(`POST /api/wide:move?sourceId=${first.id}&sortField=place&targetScope=end`);
+    expect(await notes()).toBe('2,3,4');
+    const far = await create('wide', { note: 'far' });
+    await store(
+      `UPDATE ${tableOf('wide')} SET ${columnOf('wide', 'place')}=9223372036854775807 WHERE ${columnOf('wide', 'id')}=${far.id}`,
+    );
+    expect((await create('wide', { note: 'far' })).place).toBe('9223372036854775807');
+    await server.data(`POST /api/wide:move?sourceId=${far.id}&sortField=place&sticky=true`);
+    const places = await server.data('GET /api/wide:list?filter={"note":"far"}&sort=place&fields=place');
+    expect(places).toEqual([{ place: 0 }, { place: 2 }]);
+  });
+});

@@ -1,0 +1,187 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+/**
+ * What outlives a request must have a bound: every map, set and list that is filled in a module, in an instance, or in a
+ * closure that is returned stands here, with what bounds it. Those that are filled once, from constants, do not count.
+ *
+ * An `LruMap` has its bounds in its constructor: entries, bytes and the length of keys.
+ */
+const bounded: Readonly<Record<string, string>> = {
+  'access/grants.ts cache': 'LruMap',
+  'applications/open-applications.ts #failures': 'applications that exist',
+  'applications/open-applications.ts #moving': 'applications that exist',
+  'applications/open-applications.ts #slots': 'applications that exist',
+  'applications/open-applications.ts #sweptAt': 'applications that exist',
+  'base/bounded-queue.ts #waiting': 'the bound of its constructor',
+  'base/lanes.ts #taken': 'names in use now',
+  'base/lru-map.ts #old': 'half the bounds of its constructor',
+  'base/lru-map.ts #young': 'half the bounds of its constructor',
+  'base/server-health.ts #problems': 'parts of this server and applications that exist',
+  'changes/change-log.ts #listeners': 'parts of this server',
+  'cli-mail.ts #open': 'a command of its own: messages of at most waitingBytes',
+  'collections/definition-lists.ts names': 'lives as long as a request',
+  'collections/field-values.ts #first': 'lives as long as a request',
+  'collections/resolution-draft.ts #adopted': 'lives as long as a request',
+  'collections/resolution-draft.ts #anchored': 'lives as long as a request',
+  'collections/resolution-draft.ts #foreign': 'lives as long as a request',
+  'collections/resolution-draft.ts #joins': 'lives as long as a request',
+  'collections/resolution-draft.ts #own': 'lives as long as a request',
+  'database/postgres/connection-budget.ts #waiting': 'requests under way',
+  'database/postgres/postgres-database.ts #prepared':
+    '1,000 names of 27 characters for each connection, which is then replaced',
+  'database/postgres/postgres-database.ts #runs': 'LruMap',
+  'database/postgres/under-way.ts #names': 'work under way',
+  'database/sqlite/backup-folder.ts #databases': 'lives as long as a backup',
+  'database/sqlite/durability.ts #waiting': 'commits under way',
+  'database/sqlite/sqlite-connection.ts #statements': 'LruMap',
+  'database/sqlite/sqlite-database.ts #counters': 'tables of the store',
+  'database/sqlite/sqlite-database.ts #long': 'LruMap',
+  'database/sqlite/sqlite-database.ts #underWay': 'work under way',
+  'database/sqlite/sqlite-database.ts durableWork': 'lives as long as a transaction',
+  'database/sqlite/sqlite-database.ts touched': 'lives as long as a transaction',
+  'database/sqlite/worker-thread.ts #all': 'threads of the pool',
+  'database/sqlite/worker-thread.ts #idle': 'threads of the pool',
+  'database/sqlite/worker-thread.ts #queue': 'requests under way, for 5 seconds each; their bodies have a budget',
+  'extensions/event-manager.ts #telling': 'work under way',
+  'http/connections.ts #open': 'connections that are open',
+  'http/auth-actions.ts withUsers': 'applications that are open',
+  'http/docs-page/docs-page.ts kept': 'the files of the page',
+  'http/event-stream.ts #texts': 'what Connection.room lets a slow reader have',
+  'http/fixed-window.ts #windows': 'its capacity; keys are networks, ids, and account names of at most 320 characters',
+  'http/http-server.ts #routes': 'LruMap',
+  'http/once.ts sweptAt': 'applications that exist',
+  'http/once.ts underWay': 'requests under way; keys of at most 255 characters',
+  'http/open-connections.ts #ofName': 'connections that are open',
+  'http/rate-limits.ts #known': 'LruMap',
+  'http/realtime-sockets.ts #open': 'connections that are open',
+  'http/realtime-sockets.ts upgrades': 'requests under way',
+  'http/request-body.ts #taken': 'requests under way',
+  'http/request-head.ts zones': 'LruMap',
+  'http/request-reader.ts requests': 'LruMap',
+  'http/web/web-interface.ts #kept': 'the files of the build',
+  'identity/authenticator.ts #callers': 'LruMap',
+  'identity/authenticator.ts #usedKeys': 'keys that exist, used in the last minute',
+  'identity/authenticator.ts #usedLogins': 'logins that exist, used in the last minute',
+  'journal/key-use.ts #uses': 'keys that exist, used since the last flush; 50 endpoints each',
+  'journal/refusals.ts #counted': '200 refusals, and one for each error code',
+  'mail/blobs/file-blobs.ts #folders': 'LruMap',
+  'mail/demo/demo-mail.ts made': 'lives as long as the making of demo mail',
+  'mail/parse/charset.ts decoders': 'charsets that the runtime and iconv-lite know',
+  'mail/parse/mail-body.ts attachments': 'lives as long as the parsing of a message',
+  'mail/parse/mail-body.ts texts': 'lives as long as the parsing of a message',
+  'mail/parse/parse-pool.ts #all': 'threads of the pool',
+  'mail/parse/parse-pool.ts #idle': 'threads of the pool',
+  'mail/parse/parse-pool.ts #started': 'threads of the pool',
+  'mail/parse/parse-pool.ts #waiting': 'messages of imports under way, 16 MiB of each',
+  'mail/search/asked-mail.ts #conditions': 'lives as long as a request',
+  'mail/search/asked-mail.ts #terms': 'lives as long as a request',
+  'mail/store/import-mail.ts #found': 'lives as long as an import: mailboxes of the account',
+  'mail/store/import-mail.ts #ids': '1,000 ids',
+  'mail/store/import-mail.ts #numbers': 'messages of a batch',
+  'mail/store/import-mail.ts #problems': '100 problems',
+  'mail/store/rethread.ts #changed': 'lives as long as a rethread',
+  'mail/store/rethread.ts #conversations': 'lives as long as a rethread',
+  'mail/store/rethread.ts #leaving': 'lives as long as a rethread',
+  'mail/threads/conversation-groups.ts #parents': 'lives as long as a rethread',
+  'mail/threads/regrouping.ts #conversations': 'lives as long as a rethread',
+  'mail/threads/regrouping.ts #ids': 'lives as long as a rethread',
+  'mail/threads/regrouping.ts #keys': 'lives as long as a rethread',
+  'mail/threads/regrouping.ts #mates': 'lives as long as a rethread',
+  'mail/threads/regrouping.ts #parents': 'lives as long as a rethread',
+  'openapi/document-cache.ts #kept': 'bytes of its constructor',
+  'openapi/error-responses.ts kept': 'kinds of actions',
+  'openapi/field-schema.ts kept': 'fields of the registries in memory',
+  'protocol/exact-json.ts orderedObjects': 'bodies in memory',
+  'realtime/connection.ts #lengths': '100 subscriptions',
+  'realtime/connection.ts #subscriptions': '100 subscriptions, whose filters have 128 KiB in all',
+  'realtime/event-sight.ts #looks': 'lives as long as a page of events',
+  'realtime/feed.ts #readers': 'connections that are open',
+  'realtime/feed.ts feeds': 'applications that are open',
+  'realtime/subscription.ts #known': '10,000 records, 50,000 for each connection; keys of at most 100 characters',
+  'records/batch-references.ts #results': 'lives as long as a request',
+  'records/dependants.ts parts': 'lives as long as a request',
+  'records/mail-changes.ts changes': 'lives as long as a request',
+  'records/read-records.ts marks': 'requests in memory: see http/request-reader.ts',
+  'records/references.ts kept': 'registries in memory',
+  'records/secrets.ts #given': 'lives as long as a request',
+  'schema/field-types.ts added': 'types that extensions add',
+  'schema/value-schema.ts checks': 'collections of the registries in memory',
+  'webhooks/outbox.ts #noted': 'webhooks that exist',
+  'webhooks/settling.ts #settled': 'deliveries under way',
+  'webhooks/webhooks.ts #held': 'webhooks that exist',
+  'webhooks/webhooks.ts #sending': 'deliveries under way',
+};
+/** The same for those that are members of an object which a function makes. */
+const boundedMembers: readonly string[] = [
+  'applications/application.ts grants', // roles that exist
+  'records/plan-cache.ts counts', // LruMap
+  'records/plan-cache.ts plans', // LruMap
+];
+
+const source = fileURLToPath(new URL('../src', import.meta.url));
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+  .sort();
+
+/** At the margin: of a module. Two spaces in: of a class, or of a function whose closure is returned. */
+const declaration =
+  /^(?: {2}(?:(?:private|static) )?(?:readonly )?(#?\w+)|(?: {2})?(?:export )?(?:const|let) (\w+))(?:: [^\n]+?)? = (?:new (?:Map|Set|WeakMap|WeakSet|LruMap)\b|\[\];)/gm;
+
+/** Names of long-lived collections of a file that something is put into after they are made. */
+function filledIn(text: string): string[] {
+  const names: string[] = [];
+  for (const match of text.matchAll(declaration)) {
+    const [line, member, variable] = match;
+    const name = (member ?? variable)!;
+    const own = name.startsWith('#') || member !== undefined ? `this\\.${name}` : `\\b${name}`;
+    const isFilled = new RegExp(`${own}(?:\\[[^\\]]+\\] = |\\.(?:set|add|push|unshift)\\(| = )`).test(
+      text.replace(line, ''),
+    );
+    const isLocal = member === undefined && line.startsWith('  ');
+    if ((isFilled || line.includes('LruMap')) && !(isLocal && !isCaptured(text, match.index, name))) names.push(name);
+  }
+  return names;
+}
+
+/** Whether the function around a declaration returns a closure that uses the name. */
+function isCaptured(text: string, from: number, name: string): boolean {
+  const end = text.indexOf('\n}', from);
+  const body = text.slice(from, end);
+  const closure = /\n {2}return (?:async )?\(?[\w, :]*\)? =>/.exec(body);
+  return closure !== null && new RegExp(`\\b${name}\\b`).test(body.slice(closure.index));
+}
+
+test('every long-lived map, set and list has a bound', () => {
+  const found = files.flatMap((file) =>
+    filledIn(readFileSync(join(source, file), 'utf8')).map((name) => `${file} ${name}`),
+  );
+  expect(found.sort()).toEqual(Object.keys(bounded).sort());
+});
+
+test('every map that is a member of a long-lived object has a bound', () => {
+  const found = files.flatMap((file) =>
+    [...readFileSync(join(source, file), 'utf8').matchAll(/^\s+(\w+): new (?:Map|LruMap)\b/gm)].map(
+      ([, name]) => `${file} ${name}`,
+    ),
+  );
+  expect(found.sort()).toEqual(boundedMembers);
+});
+
+test('the rule sees what it is to see', () => {
+  expect(filledIn('const seen = new Map<string, number>();\nfunction f() {\n  seen.set("a", 1);\n}\n')).toEqual([
+    'seen',
+  ]);
+  expect(filledIn('const known = new Set(["a"]);\n')).toEqual([]);
+  expect(filledIn('class A {\n  readonly #seen: string[] = [];\n  f() {\n    this.#seen.push("a");\n  }\n}\n')).toEqual(
+    ['#seen'],
+  );
+  const closure =
+    'function f() {\n  const seen = new Map<string, number>();\n  return (a) => {\n    seen.set(a, 1);\n  };\n}\n';
+  expect(filledIn(closure)).toEqual(['seen']);
+  expect(
+    filledIn('function f() {\n  const seen = new Map<string, number>();\n  seen.set("a", 1);\n  return seen;\n}\n'),
+  ).toEqual([]);
+});

@@ -1,0 +1,96 @@
+/** `tablinum backup` while a server works: the copy starts, holds together, and sends nothing with WEBHOOKS off. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readConfig } from '../../src/base/config.ts';
+import { runBackupCommand } from '../../src/cli-backup.ts';
+import { backupFolder } from '../../src/database/sqlite/backup-folder.ts';
+import { type Engine, sqlite } from '../support/engines.ts';
+import { rawMail } from '../support/raw-mail.ts';
+import { fails, Receiver } from '../support/receiver.ts';
+import { TestServer } from '../support/scenario.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'tablinum-backup-'));
+const env = { OUTBOUND_ALLOW: '127.0.0.1' };
+const shop = { 'x-app': 'shop' };
+let server: TestServer;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await Receiver.start();
+  receiver.behaviour = fails;
+  server = await TestServer.start(sqlite, { env });
+  const things = { name: 'things', fields: [{ name: 'n', type: 'integer' }] };
+  await server.data('POST /api/collections:create', { body: things });
+  const hook = { url: receiver.url('/original'), events: ['things.*'], role: 'admin' };
+  await server.data('POST /api/webhooks:create', { body: hook });
+  await server.data('POST /api/applications:create', { body: { name: 'shop' } });
+  const entered = await server.data('POST /api/applications:enter?filterByTk=shop');
+  server.tokens.set('shop', entered.token);
+  await server.data('POST /api/collections:create', { as: 'shop', headers: shop, body: things });
+  await server.data('POST /api/accounts:create', { body: { name: 'Shop', address: 'shop@example.com' } });
+  const letter = rawMail({ subject: 'Broken turntable', from: 'Cora <cora@example.net>', id: 'a1@example.net' });
+  const headers = { 'content-type': 'message/rfc822' };
+  await server.data('POST /api/emails:import?account=1', { headers, body: letter });
+});
+afterAll(async () => {
+  await server.stop();
+  await receiver.stop();
+  rmSync(root, { recursive: true });
+});
+
+test('a backup of a working server starts, holds together, and sends no webhook with WEBHOOKS off', async () => {
+  await server.data('POST /api/things:create', { body: { n: 1 } });
+  await receiver.messages('/original', 1);
+  const target = join(root, 'copy');
+  let ended = false;
+  // Rows, and administrative acts: those go into the journal while the two files are copied.
+  const writer = async (more: object): Promise<void> => {
+    for (let n = 2; !ended; n += 1) {
+      await server.data('POST /api/things:create', { ...more, body: { n } });
+      await server.data('POST /api/roles:create', { ...more, body: { name: `role${n}` } });
+    }
+  };
+  const writers = [writer({}), writer({ as: 'shop', headers: shop })];
+  const report = await backupFolder(server.store.dataDir, target).finally(() => {
+    ended = true;
+  });
+  await Promise.all(writers);
+  expect(report.databases.map(({ path }) => path.endsWith('.audit.db'))).toEqual([false, true, false, true]);
+  expect(report.files).toBe(1);
+  expect(existsSync(join(target, 'server.lock'))).toBe(false);
+
+  const store = { dataDir: target, databaseUrl: null, copy: async () => async () => {}, remove: async () => {} };
+  const engine: Engine = { name: 'sqlite', store: async () => store };
+  const copy = await TestServer.start(engine, { env: { ...env, WEBHOOKS: 'off' } });
+  const entered = await copy.data('POST /api/applications:enter?filterByTk=shop');
+  copy.tokens.set('shop', entered.token);
+  for (const more of [{}, { as: 'shop', headers: shop }]) {
+    expect(await copy.data('GET /api/audit:verify', more)).toMatchObject({ valid: true });
+    expect((await copy.data('GET /api/things:list?pageSize=1000', more)).length).toBeGreaterThan(0);
+  }
+  const [email] = await copy.data('GET /api/emails:list');
+  expect((await copy.call(`GET /api/emails:raw?filterByTk=${email.id}`)).text).toContain('Broken turntable');
+
+  const { webhooks } = copy.running.applications.main;
+  expect([webhooks.listening, await webhooks.nextDue()]).toEqual([false, null]);
+  const heard = receiver.received.length;
+  await copy.data('POST /api/things:create', { body: { n: 0 } });
+  const tried = await copy.data('POST /api/webhooks:test?filterByTk=1');
+  expect(tried).toEqual({ delivered: false, status: null, error: 'This server sends no webhooks: WEBHOOKS is off.' });
+  expect(receiver.received.slice(heard).filter(({ body }) => body.data?.record?.n === 0)).toEqual([]);
+  await copy.stop();
+});
+
+test('a backup is refused before it changes anything', async () => {
+  const settings = (more: object): ReturnType<typeof readConfig> =>
+    readConfig({ DATA_DIR: server.store.dataDir, ...more });
+  const run = (words: string[], more: object = {}): Promise<void> => runBackupCommand(words, settings(more));
+  const target = join(root, 'other');
+  await expect(run([])).rejects.toThrow(/^Usage: tablinum backup <folder>/);
+  await expect(run([root])).rejects.toThrow(/already exists\. Name a folder that does not/);
+  await expect(run([target], { DATA_DIR: root })).rejects.toThrow(/contains no database of a Tablinum server/);
+  await expect(run([target], { DATABASE_URL: 'postgres://x/y' })).rejects.toThrow(/Back that up with pg_dump/);
+  expect(existsSync(target)).toBe(false);
+});

@@ -1,0 +1,472 @@
+/**
+ * The first request that a server gets after another server has changed definitions or permissions: every record action after
+ * every kind of change has the effect that it has on the server that made the change, and a permission that was revoked there is
+ * refused. Requests are sent without the checks of {@link TestServer.call}, which would make the server current beforehand.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeEngines, nodesOf, type Store } from '../support/engines.ts';
+import type { Json } from '../support/json.ts';
+import { TestServer } from '../support/scenario.ts';
+
+const collections = [
+  {
+    name: 'shelves',
+    fields: [
+      { name: 'tag', type: 'string' },
+      { name: 'items', type: 'hasMany', target: 'items', foreignKey: 'shelfId' },
+    ],
+  },
+  { name: 'labels', fields: [{ name: 'tag', type: 'string' }] },
+  {
+    name: 'items',
+    fields: [
+      { name: 'tag', type: 'string' },
+      { name: 'n', type: 'integer' },
+      { name: 'place', type: 'sort', scopeKey: 'tag' },
+      { name: 'shelf', type: 'belongsTo', target: 'shelves' },
+      { name: 'labels', type: 'belongsToMany', target: 'labels' },
+      { name: 'parts', type: 'hasMany', target: 'parts', foreignKey: 'itemId' },
+    ],
+  },
+  {
+    name: 'parts',
+    fields: [
+      { name: 'tag', type: 'string' },
+      { name: 'item', type: 'belongsTo', target: 'items', onDelete: 'cascade' },
+    ],
+  },
+  {
+    name: 'papers',
+    fields: [
+      { name: 'tag', type: 'string' },
+      { name: 'n', type: 'integer' },
+    ],
+    options: { paranoid: true, logging: true },
+  },
+  { name: 'others', fields: [{ name: 'n', type: 'integer' }] },
+];
+
+/** The keys of the records of one tag: a shelf of two items, a label, three papers of which the last is in the trash. */
+interface Given {
+  readonly tag: string;
+  readonly shelf: number;
+  readonly items: readonly number[];
+  readonly label: number;
+  readonly papers: readonly number[];
+}
+
+interface Action {
+  readonly name: string;
+  readonly request: (given: Given) => string;
+  readonly body?: (given: Given) => unknown;
+  readonly headers?: (given: Given) => Record<string, string>;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly body: Json;
+}
+
+/** What an action answered, and what the records are like afterwards. */
+interface Outcome {
+  readonly status: number;
+  readonly body: unknown;
+  readonly effect: unknown;
+}
+
+const filter = (tag: string, more: object = {}): string => JSON.stringify({ tag, ...more });
+const row = (name: string, request: Action['request'], body?: Action['body'], headers?: Action['headers']): Action => ({
+  name,
+  request,
+  ...(body && { body }),
+  ...(headers && { headers }),
+});
+const once = ({ tag }: Given): Record<string, string> => ({ 'idempotency-key': tag });
+
+const actions: readonly Action[] = [
+  row('list', ({ tag }) => `GET /api/items:list?filter=${filter(tag)}&appends=labels`),
+  row('list without pages', ({ tag }) => `GET /api/items:list?filter=${filter(tag)}&paginate=false`),
+  row('get', ({ items }) => `GET /api/items:get?filterByTk=${items[0]}`),
+  row('get by filter', ({ tag }) => `GET /api/items:get?filter=${filter(tag, { n: 2 })}`),
+  row(
+    'query',
+    () => 'POST /api/items:query',
+    ({ tag }) => ({ measures: [{ field: ['n'], aggregation: 'sum', alias: 'sum' }], filter: { tag } }),
+  ),
+  row('history', ({ papers }) => `GET /api/papers:history?filterByTk=${papers[0]}`),
+  row('relation list', ({ shelf }) => `GET /api/shelves/${shelf}/items:list`),
+  row(
+    'create',
+    () => 'POST /api/items:create',
+    ({ tag }) => ({ tag, n: 5 }),
+  ),
+  row(
+    'create of several',
+    () => 'POST /api/papers:create',
+    ({ tag }) => [
+      { tag, n: 5 },
+      { tag, n: 6 },
+    ],
+  ),
+  row(
+    'create with nested records',
+    () => 'POST /api/shelves:create',
+    ({ tag }) => ({ tag, items: [{ tag, n: 5 }] }),
+  ),
+  row(
+    'update by key',
+    ({ papers }) => `POST /api/papers:update?filterByTk=${papers[0]}`,
+    () => ({ n: 7 }),
+  ),
+  row(
+    'update by key and If-Match',
+    ({ items }) => `POST /api/items:update?filterByTk=${items[0]}`,
+    () => ({ n: 7 }),
+    () => ({ 'if-match': '*' }),
+  ),
+  row(
+    'update by keys',
+    ({ items }) => `POST /api/items:update?filterByTk[]=${items[0]}&filterByTk[]=${items[1]}`,
+    () => ({ n: 7 }),
+  ),
+  row(
+    'update by filter',
+    ({ tag }) => `POST /api/items:update?filter=${filter(tag)}`,
+    () => ({ n: 7 }),
+  ),
+  row(
+    'update by filter of logged records',
+    ({ tag }) => `POST /api/papers:update?filter=${filter(tag)}`,
+    () => ({ n: 7 }),
+  ),
+  row(
+    'update by filter as a dry run',
+    ({ tag }) => `POST /api/items:update?filter=${filter(tag)}&dryRun=true`,
+    () => ({ n: 7 }),
+  ),
+  row(
+    'update by filter under an Idempotency-Key',
+    ({ tag }) => `POST /api/items:update?filter=${filter(tag)}`,
+    () => ({ n: 7 }),
+    once,
+  ),
+  row(
+    'update with nested records',
+    ({ shelf }) => `POST /api/shelves:update?filterByTk=${shelf}&updateAssociationValues=items`,
+    ({ items }) => ({ items: [{ id: items[0], n: 9 }] }),
+  ),
+  row('destroy by key', ({ items }) => `POST /api/items:destroy?filterByTk=${items[0]}`),
+  row('destroy by filter', ({ tag }) => `POST /api/items:destroy?filter=${filter(tag)}`),
+  row('destroy of a shelf', ({ tag }) => `POST /api/shelves:destroy?filter=${filter(tag)}`),
+  row('soft destroy by key', ({ papers }) => `POST /api/papers:destroy?filterByTk=${papers[0]}`),
+  row('soft destroy by filter', ({ tag }) => `POST /api/papers:destroy?filter=${filter(tag)}`),
+  row('destroy from the trash', ({ tag }) => `POST /api/papers:destroy?filter=${filter(tag)}&force=true`),
+  row('destroy by filter, once', ({ tag }) => `POST /api/papers:destroy?filter=${filter(tag)}`, undefined, once),
+  row('destroy by filter, dry', ({ tag }) => `POST /api/items:destroy?filter=${filter(tag)}&dryRun=true`),
+  row('restore by key', ({ papers }) => `POST /api/papers:restore?filterByTk=${papers[2]}`),
+  row('restore by filter', ({ tag }) => `POST /api/papers:restore?filter=${filter(tag)}`),
+  row('revert', ({ papers }) => `POST /api/papers:revert?filterByTk=${papers[1]}&entry=ENTRY`),
+  row('move', ({ items }) => `POST /api/items:move?sourceId=${items[1]}&targetId=${items[0]}&sortField=place`),
+  row(
+    'firstOrCreate of one that is there',
+    () => 'POST /api/items:firstOrCreate?filterKeys[]=tag&filterKeys[]=n',
+    ({ tag }) => ({ tag, n: 2 }),
+  ),
+  row(
+    'firstOrCreate of another',
+    () => 'POST /api/items:firstOrCreate?filterKeys[]=tag&filterKeys[]=n',
+    ({ tag }) => ({ tag, n: 3 }),
+  ),
+  row(
+    'updateOrCreate of one that is there',
+    () => 'POST /api/papers:updateOrCreate?filterKeys[]=tag',
+    ({ tag }) => ({ tag, n: 8 }),
+  ),
+  row(
+    'relation create',
+    ({ shelf }) => `POST /api/shelves/${shelf}/items:create`,
+    ({ tag }) => ({ tag, n: 4 }),
+  ),
+  row(
+    'relation update by filter',
+    ({ shelf }) => `POST /api/shelves/${shelf}/items:update?filter={"n":{"$gt":0}}`,
+    () => ({ n: 7 }),
+  ),
+  row('relation destroy by filter', ({ shelf }) => `POST /api/shelves/${shelf}/items:destroy?filter={"n":{"$gt":0}}`),
+  row('relation remove', ({ shelf, items }) => `POST /api/shelves/${shelf}/items:remove?filterByTk=${items[0]}`),
+  row('relation set', ({ shelf, items }) => `POST /api/shelves/${shelf}/items:set?filterByTk[]=${items[1]}`),
+  row('relation add', ({ items, label }) => `POST /api/items/${items[1]}/labels:add?filterByTk=${label}`),
+  row('relation toggle', ({ items, label }) => `POST /api/items/${items[0]}/labels:toggle?filterByTk=${label}`),
+  row(
+    'batch',
+    () => 'POST /api/batch',
+    ({ tag, papers }) => ({
+      operations: [
+        { op: 'update', resource: 'items', filter: { tag }, values: { n: 7 } },
+        { op: 'destroy', resource: 'papers', filter: { tag } },
+        { op: 'restore', resource: 'papers', filterByTk: papers[0] },
+        { op: 'list', resource: 'papers', filter: { tag } },
+      ],
+    }),
+  ),
+  row(
+    'users: update by filter',
+    ({ tag }) => `POST /api/users:update?filter=${JSON.stringify({ username: tag })}`,
+    () => ({ nickname: 'Changed' }),
+  ),
+  row('users: destroy by filter', ({ tag }) => `POST /api/users:destroy?filter=${JSON.stringify({ username: tag })}`),
+  row(
+    'permissions: destroy by filter',
+    ({ tag }) => `POST /api/permissions:destroy?filter=${JSON.stringify({ role: tag })}`,
+  ),
+];
+
+/** What the other server changes, one after the other, in each round. Fields that it adds have names that begin with `extra`. */
+const changes: readonly (readonly [string, (round: number, permission: number) => readonly [string, unknown?]])[] = [
+  [
+    'a field made',
+    () => ['POST /api/fields:create', { collectionName: 'items', name: 'extra', type: 'string', title: 'Extra' }],
+  ],
+  [
+    'a field changed',
+    () => ['POST /api/fields:update', { collectionName: 'items', name: 'extra', type: 'text', title: 'More' }],
+  ],
+  ['a field renamed', () => ['POST /api/fields:update', { collectionName: 'items', name: 'extra', newName: 'extra2' }]],
+  ['a field destroyed', () => ['POST /api/collections/items/fields:destroy?filterByTk=extra2']],
+  [
+    'a field of another collection made',
+    (round) => ['POST /api/fields:create', { collectionName: 'others', name: `more${round}`, type: 'string' }],
+  ],
+  [
+    'a field of another collection destroyed',
+    (round) => [`POST /api/collections/others/fields:destroy?filterByTk=more${round}`],
+  ],
+  ['a title', (round) => ['POST /api/collections:update?filterByTk=papers', { title: `Papers ${round}` }]],
+  [
+    'options',
+    (round) => [
+      'POST /api/collections:update?filterByTk=items',
+      { options: { indexes: round % 2 === 0 ? [{ fields: ['n'] }] : [] } },
+    ],
+  ],
+  [
+    'a collection made',
+    (round) => ['POST /api/collections:create', { name: `extras${round}`, fields: [{ name: 'n', type: 'integer' }] }],
+  ],
+  ['a role made', (round) => ['POST /api/roles:create', { name: `extra${round}` }]],
+  [
+    'a permission changed',
+    (round, permission) => [
+      `POST /api/permissions:update?filterByTk=${permission}`,
+      { actions: round % 2 === 0 ? ['get'] : ['list'] },
+    ],
+  ],
+  [
+    'the roles of a user',
+    (round) => ['POST /api/users:update?filterByTk=2', { roles: round % 2 === 0 ? ['viewer', 'clerk'] : ['viewer'] }],
+  ],
+];
+
+/** Actions that one change makes the first ones of as many servers. */
+const perGroup = 9;
+
+const mayAll = (resource: string): object => ({
+  role: 'scribe',
+  resource,
+  actions: ['list', 'get', 'create', 'update', 'destroy', 'history'],
+});
+/** How the other server takes everything from the scribe, and gives it back. */
+const revocations: readonly (readonly [
+  string,
+  readonly (readonly [string, unknown?])[],
+  readonly (readonly [string, unknown?])[],
+])[] = [
+  [
+    'the permissions destroyed',
+    [['POST /api/permissions:destroy?filter={"role":"scribe"}']],
+    collections.map(({ name }) => ['POST /api/permissions:create', mayAll(name)] as const),
+  ],
+  [
+    'the role taken from the user',
+    [['POST /api/users:update?filterByTk=3', { roles: ['clerk'] }]],
+    [['POST /api/users:update?filterByTk=3', { roles: ['scribe'] }]],
+  ],
+];
+
+/** Members of replies that differ from record to record. */
+const differing = /^(extra.*|id|.*Id|.*At|at|requestId|token|createdBy|updatedBy)$/;
+
+describeEngines('first requests after a change made on another server', (engine) => {
+  if (engine.name === 'sqlite') {
+    test('one process serves a SQLite file', () => expect(engine.name).toBe('sqlite'));
+    return;
+  }
+  let store: Store;
+  let maker: TestServer;
+  let stale: TestServer[];
+  let permission: number;
+  let scribe: string;
+  let number = 0;
+
+  beforeAll(async () => {
+    store = await engine.store(true);
+    const shared = nodesOf(engine, store);
+    const started = await Promise.all(Array.from({ length: perGroup + 1 }, () => TestServer.start(shared)));
+    [maker, ...stale] = started as [TestServer, ...TestServer[]];
+    await done('POST /api/collections:apply', collections);
+    await done('POST /api/roles:create', { name: 'clerk' });
+    const allowed = { role: 'clerk', resource: 'others', actions: ['get'] };
+    permission = (await done('POST /api/permissions:create', allowed)).id;
+    const ann = { email: 'ann@example.com', password: 'correct horse', roles: ['viewer'] };
+    expect((await done('POST /api/users:create', ann)).id).toBe(2);
+    await done('POST /api/roles:create', { name: 'scribe' });
+    for (const { name } of collections) await done('POST /api/permissions:create', mayAll(name));
+    const eva = { email: 'eva@example.com', password: 'correct horse', roles: ['scribe'] };
+    expect((await done('POST /api/users:create', eva)).id).toBe(3);
+    scribe = await maker.signIn(eva.email, eva.password);
+  });
+  afterAll(async () => {
+    await Promise.all([maker, ...stale].map((node) => node.stop()));
+    await store.remove();
+  });
+
+  async function ask(
+    node: TestServer,
+    request: string,
+    body?: unknown,
+    { as = maker.tokens.get('admin')!, headers = {} }: { as?: string; headers?: Record<string, string> } = {},
+  ): Promise<Reply> {
+    const [method, path] = request.split(/ (.*)/) as [string, string];
+    const sent = { authorization: `Bearer ${as}`, ...(body !== undefined && { 'content-type': 'application/json' }) };
+    const response = await fetch(node.running.url + encodeURI(path), {
+      method,
+      headers: { ...sent, ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: JSON.parse(await response.text()) };
+  }
+
+  const done = async (request: string, body?: unknown): Promise<Json> => {
+    const reply = await ask(maker, request, body);
+    if (reply.status !== 200) throw new Error(`${request}: ${JSON.stringify(reply)}`);
+    return reply.body.data;
+  };
+
+  /** Records for one action. What concerns users and permissions is made only where it is needed: it changes the version. */
+  async function prepare({ name }: Action): Promise<Given> {
+    number += 1;
+    const tag = `t${number}`;
+    const item = (n: number): object => ({ tag, n, parts: [{ tag }], ...(n === 1 && { labels: [{ tag }] }) });
+    const operations = [
+      { op: 'create', resource: 'shelves', values: { tag, items: [item(1), item(2)] } },
+      ...[1, 2, 3].map((n) => ({ op: 'create', resource: 'papers', values: { tag, n } })),
+      { op: 'destroy', resource: 'papers', filter: { tag, n: 3 } },
+      { op: 'list', resource: 'items', filter: { tag } },
+      { op: 'list', resource: 'labels', filter: { tag } },
+    ];
+    const results: Json[] = await done('POST /api/batch', { operations });
+    const given = {
+      tag,
+      shelf: results[0].id,
+      papers: results.slice(1, 4).map(({ id }) => id),
+      items: results[5].map(({ id }: Json) => id),
+      label: results[6][0].id,
+    };
+    if (name === 'revert') await done(`POST /api/papers:update?filterByTk=${given.papers[1]}`, { n: 4 });
+    if (name.startsWith('users')) await done('POST /api/users:create', { email: `${tag}@example.com`, username: tag });
+    if (name.startsWith('permissions')) {
+      await done('POST /api/roles:create', { name: tag });
+      await done('POST /api/permissions:create', { role: tag, resource: 'items', actions: ['get', 'list'] });
+    }
+    return given;
+  }
+
+  async function run(node: TestServer, action: Action, given: Given, as = maker.tokens.get('admin')!): Promise<Reply> {
+    const entry = action.name === 'revert' ? await entryOf(given) : '';
+    const request = action.request(given).replace('ENTRY', entry);
+    return ask(node, request, action.body?.(given), { as, headers: action.headers?.(given) ?? {} });
+  }
+
+  async function entryOf({ papers }: Given): Promise<string> {
+    const entries = await done(`GET /api/papers:history?filterByTk=${papers[1]}`);
+    return String(entries[0].id);
+  }
+
+  /** What the records of a tag are, as the server sees them that made the change. */
+  const effect = ({ tag }: Given): Promise<Json> =>
+    done('POST /api/batch', {
+      operations: [
+        ...['shelves', 'items', 'parts', 'papers'].map((resource) => ({ op: 'list', resource, filter: { tag } })),
+        { op: 'list', resource: 'users', filter: { username: tag } },
+        { op: 'list', resource: 'permissions', filter: { role: tag } },
+      ],
+    });
+
+  /** Without what differs from record to record. */
+  const alike = (value: unknown, { tag }: Given): unknown =>
+    JSON.parse(
+      JSON.stringify(value, (name, each) => (differing.test(name) ? undefined : each))
+        .replaceAll(tag, 'T')
+        .replaceAll(/"data":\[[0-9,]+\]/g, '"data":["keys"]')
+        .replaceAll(/"field":"id","before":null,"after":\d+/g, '"field":"id"'),
+    );
+
+  const outcome = async (node: TestServer, action: Action, given: Given): Promise<Outcome> => {
+    const { status, body } = await run(node, action, given);
+    return { status, body: alike(body, given), effect: alike(await effect(given), given) };
+  };
+
+  const groups = Array.from({ length: Math.ceil(actions.length / perGroup) }, (_, at) =>
+    actions.slice(at * perGroup, (at + 1) * perGroup),
+  );
+
+  test.each(groups.map((group, round) => [group.map(({ name }) => name).join(', '), group, round] as const))(
+    '%s',
+    async (_, group, round) => {
+      const expected = await Promise.all(group.map(async (action) => outcome(maker, action, await prepare(action))));
+      expect(expected.filter(({ status }) => status !== 200)).toEqual([]);
+      const wrong: unknown[] = [];
+      for (const [kind, change] of changes) {
+        const given = await Promise.all(group.map(prepare));
+        await done(...change(round, permission));
+        const { version } = maker.running.applications.main;
+        const found = await Promise.all(
+          group.map((action, index) => {
+            const node = stale[index]!;
+            expect(node.running.applications.main.version).toBeLessThan(version);
+            return outcome(node, action, given[index]!);
+          }),
+        );
+        for (const [index, { name }] of group.entries())
+          if (!isDeepStrictEqual(found[index], expected[index]))
+            wrong.push({ kind, name, found: found[index], expected: expected[index] });
+      }
+      expect(wrong).toEqual([]);
+    },
+  );
+
+  const byRecord = actions.filter(({ name }) => !/^(users|permissions)/.test(name));
+  const lists = Array.from({ length: Math.ceil(byRecord.length / perGroup) }, (_, at) =>
+    byRecord.slice(at * perGroup, (at + 1) * perGroup),
+  );
+
+  test.each(lists.map((group, round) => [revocations[round % revocations.length]![0], round, group] as const))(
+    '%s on the other server: every action is refused, and nothing changes (%i)',
+    async (_, round, group) => {
+      const [, revoke, restore] = revocations[round % revocations.length]!;
+      const given = await Promise.all(group.map(prepare));
+      const before = await Promise.all(given.map(effect));
+      for (const each of revoke) await done(...each);
+      const statuses = await Promise.all(
+        group.map(async (action, index) => [
+          action.name,
+          (await run(stale[index]!, action, given[index]!, scribe)).status,
+        ]),
+      );
+      for (const each of restore) await done(...each);
+      expect(statuses.filter(([, status]) => status !== 403)).toEqual([]);
+      expect(await Promise.all(given.map(effect))).toEqual(before);
+    },
+  );
+});

@@ -1,0 +1,277 @@
+import { existsSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Store, sqlite } from '../support/engines.ts';
+import { HealthProber } from '../support/health-prober.ts';
+import { TestServer } from '../support/scenario.ts';
+import { ServerChild } from '../support/server-child.ts';
+
+/** Requests of each kind: 10,000 by FLOOD_REQUESTS; the suite sends fewer. */
+const requests = Number(process.env['FLOOD_REQUESTS'] ?? 200);
+/** Each costs the server tens of milliseconds of work that its limits allow. */
+const costlyRequests = Math.min(requests, Number(process.env['FLOOD_COSTLY_REQUESTS'] ?? 40));
+const atOnce = Number(process.env['FLOOD_AT_ONCE'] ?? 4);
+/** A leak of what is reachable ends the process, or passes the bound of all its memory; garbage does neither. */
+const flags = ['--max-semi-space-size=4', '--max-old-space-size=128'];
+const maxMegabytes = 300;
+/** While bodies of 9 and 10 MB arrive, four at a time, which verified callers may send. */
+const maxMegabytesOfLargeBodies = 400;
+/**
+ * Processor time of the server for each request, which others on the same machine do not lengthen: nobody waits longer for
+ * the event loop. On a machine of its own (FLOOD_ALONE) health is answered within this time too, 99 of 100 times.
+ */
+const maxMilliseconds = 100;
+const isAlone = process.env['FLOOD_ALONE'] !== undefined;
+
+interface Kind {
+  readonly name: string;
+  readonly as: 'nobody' | 'reader';
+  readonly costly?: true;
+  /** Bodies of megabytes. */
+  readonly large?: true;
+  /** Method and path below /api/. */
+  readonly request: (index: number) => string;
+  readonly body?: (index: number) => string;
+  readonly headers?: (index: number) => Readonly<Record<string, string>>;
+  readonly statuses: readonly number[];
+}
+
+const padded = (index: number, length: number): string => String(index).padEnd(length, 'x');
+const filtered = (filter: object): string => JSON.stringify({ filter });
+const almost64 = 64 * 1024 - 100;
+const repeated = (piece: string, length: number): string => piece.repeat(Math.floor(length / piece.length));
+const megabytes10 = 10 * 1024 * 1024 - 100;
+/** Another spelling of the same filter for each index: another plan and another statement. */
+const relationPaths = (index: number, count: number): object => ({
+  $or: Array.from({ length: count }, (_, each) => ({
+    [`parent.parent.${(index >> (each % 16)) & 1 ? 'text' : 'other'}`]: { [each % 2 ? '$ne' : '$eq']: `${index}` },
+  })),
+});
+
+const kinds: readonly Kind[] = [
+  {
+    name: 'names of resources of 60 KB in a body',
+    as: 'nobody',
+    request: () => 'POST changes:list',
+    body: (index) => JSON.stringify({ resource: padded(index, 60_000) }),
+    statuses: [400],
+  },
+  {
+    name: 'names of resources of 9 MB',
+    as: 'nobody',
+    costly: true,
+    request: () => 'POST changes:list',
+    body: (index) => JSON.stringify({ resource: padded(index, 9_000_000) }),
+    statuses: [413],
+  },
+  {
+    name: 'names of resources of 60 KB in a query',
+    as: 'nobody',
+    request: (index) => `GET changes:list?resource=${padded(index, 60_000)}`,
+    statuses: [400],
+  },
+  {
+    name: 'names of resources as long as may be',
+    as: 'nobody',
+    request: (index) => `GET changes:list?resource=${padded(index, 500)}`,
+    statuses: [401],
+  },
+  {
+    name: 'paths and parameters that nobody has sent before',
+    as: 'nobody',
+    request: (index) => `GET ${padded(index, 250)}:list?filter[a${index}]=${padded(index, 1500)}`,
+    statuses: [401],
+  },
+  {
+    name: 'accounts of 60 KB',
+    as: 'nobody',
+    request: () => 'POST auth:signIn',
+    body: (index) => JSON.stringify({ account: padded(index, 60_000), password: '' }),
+    statuses: [401, 422],
+  },
+  {
+    name: 'bodies over the limit of strangers',
+    as: 'nobody',
+    request: () => 'POST posts:create',
+    body: () => `["\\u0061",${repeated('1,', 200_000)}1]`,
+    statuses: [413],
+  },
+  {
+    name: 'bodies of strangers of as many values as fit',
+    as: 'nobody',
+    request: () => 'POST posts:create',
+    body: (index) => `["\\u0061",${index}${repeated(',1', almost64 - 50)}]`,
+    statuses: [401],
+  },
+  {
+    name: 'bodies of strangers, nested',
+    as: 'nobody',
+    request: () => 'POST posts:create',
+    body: () => repeated('[', almost64),
+    statuses: [400],
+  },
+  {
+    name: 'headers that nobody has sent before',
+    as: 'nobody',
+    request: () => 'GET things:list',
+    headers: (index) => ({
+      'x-timezone': padded(index, 4000),
+      'x-app': padded(index, 4000),
+      authorization: `Bearer ${index}`,
+    }),
+    statuses: [401],
+  },
+  {
+    name: 'counts under filters of 60 KB',
+    as: 'reader',
+    request: () => 'POST things:list',
+    body: (index) => filtered({ text: { $in: [padded(index, 30_000), padded(index, 29_000)] } }),
+    statuses: [200],
+  },
+  {
+    name: 'counts under filters of 9 MB',
+    as: 'reader',
+    costly: true,
+    large: true,
+    request: () => 'POST things:list',
+    body: (index) => filtered({ text: { $in: Array.from({ length: 9000 }, (_, each) => padded(index + each, 1000)) } }),
+    statuses: [400],
+  },
+  {
+    name: 'filters of 500 conditions',
+    as: 'reader',
+    costly: true,
+    request: () => 'POST things:list',
+    body: (index) =>
+      filtered({
+        $or: Array.from({ length: 499 }, (_, each) => ({
+          [(index >> (each % 16)) & 1 ? 'text' : 'other']: { $ne: 'x' },
+        })),
+      }),
+    statuses: [200],
+  },
+  {
+    name: 'filters along as many relations as are allowed',
+    as: 'reader',
+    costly: true,
+    request: () => 'POST things:list',
+    body: (index) => filtered(relationPaths(index, 16)),
+    statuses: [200],
+  },
+  {
+    name: 'filters along more relations',
+    as: 'reader',
+    request: () => 'POST things:list',
+    body: (index) => filtered(relationPaths(index, 499)),
+    statuses: [400],
+  },
+  {
+    name: 'shapes of requests',
+    as: 'reader',
+    request: (index) =>
+      `GET things:list?fields=id,${index % 2 ? 'text' : 'other'}&sort=${index % 3 ? '-' : ''}parent.parent.text&pageSize=${(index % 1000) + 1}`,
+    statuses: [200],
+  },
+  {
+    name: 'bodies of more different keys than are allowed',
+    as: 'reader',
+    costly: true,
+    large: true,
+    request: () => 'POST things:create',
+    body: (index) => `{${Array.from({ length: 100_000 }, (_, each) => `"k${index}_${each}":1`).join()}}`,
+    statuses: [400],
+  },
+  {
+    name: 'bodies of 10 MB of values',
+    as: 'reader',
+    costly: true,
+    large: true,
+    request: () => 'POST things:create',
+    body: () => `["\\u0061",${repeated('1,', megabytes10)}1]`,
+    statuses: [400],
+  },
+  {
+    name: 'bodies of 10 MB of levels',
+    as: 'reader',
+    costly: true,
+    large: true,
+    request: () => 'POST things:create',
+    body: () => repeated('[', megabytes10),
+    statuses: [400],
+  },
+];
+
+/** SQLite, where statements are prepared and counts are cached in the server's own process. */
+let store: Store;
+let server: ServerChild;
+const tokens = { nobody: '', reader: '' };
+
+beforeAll(async () => {
+  const prepared = await TestServer.start(sqlite);
+  store = prepared.store;
+  const fields = [
+    { name: 'text', type: 'string' },
+    { name: 'other', type: 'string' },
+    { name: 'parent', type: 'belongsTo', target: 'things' },
+  ];
+  await prepared.data('POST /api/collections:create', { body: { name: 'things', fields } });
+  await prepared.data('POST /api/things:create', { body: [{ text: 'one' }, { text: 'two', parentId: 1 }] });
+  await prepared.data('POST /api/roles:create', { body: { name: 'reader' } });
+  const permission = {
+    role: 'reader',
+    resource: 'things',
+    actions: ['view'],
+    filter: { 'parent.text': { $ne: 'secret' } },
+  };
+  await prepared.data('POST /api/permissions:create', { body: permission });
+  tokens.reader = await prepared.key('reader');
+  await prepared.running.stop();
+  server = await ServerChild.start(store, { RATE_LIMIT_SIGN_IN: 'off' }, flags);
+});
+afterAll(async () => {
+  await server.kill();
+  await store.remove();
+});
+
+test.skipIf(!existsSync('/proc/self/status')).each(kinds)(
+  '$name neither fill the memory nor hold others up',
+  { timeout: 3_600_000 },
+  async ({ name, as, costly, large, request, body, headers, statuses }) => {
+    const total = costly ? costlyRequests : requests;
+    const seen = new Set<number>();
+    let left = total;
+    let mostMemory = 0;
+    const prober = new HealthProber(server.url);
+    const { processorTime } = server;
+    const flooding = Promise.all(
+      Array.from({ length: atOnce }, async () => {
+        while (left > 0) {
+          left -= 1;
+          const [method = 'GET', path] = request(left).split(' ');
+          const reply = await fetch(`${server.url}/api/${path}`, {
+            method,
+            headers: {
+              ...(body && { 'content-type': 'application/json' }),
+              ...(tokens[as] !== '' && { authorization: `Bearer ${tokens[as]}` }),
+              ...headers?.(left),
+            },
+            ...(body && { body: body(left) }),
+          });
+          await reply.arrayBuffer();
+          seen.add(reply.status);
+          mostMemory = Math.max(mostMemory, server.memory);
+        }
+      }),
+    );
+    await flooding;
+    const waits = await prober.end();
+    const cost = (server.processorTime - processorTime) / total;
+    const p99 = waits[Math.floor(waits.length * 0.99)] ?? 0;
+    process.stdout.write(
+      `${total} × ${name}: ${cost.toFixed(1)} ms each, ${mostMemory.toFixed(0)} MB, health p99 ${p99.toFixed(0)} ms of ${waits.length}, longest ${waits.at(-1)?.toFixed(0)} ms\n`,
+    );
+    expect([...seen].filter((status) => !statuses.includes(status))).toEqual([]);
+    expect(mostMemory).toBeLessThan(large ? maxMegabytesOfLargeBodies : maxMegabytes);
+    expect(cost).toBeLessThan(maxMilliseconds);
+    if (isAlone) expect(p99).toBeLessThan(maxMilliseconds);
+  },
+);

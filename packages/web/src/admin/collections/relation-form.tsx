@@ -1,0 +1,144 @@
+import { Accordion, Radio, Select, Stack, Text } from '@mantine/core';
+import type { Collection } from '@tablinum/client';
+import type { ReactNode } from 'react';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import type { FieldDraft } from './field-draft.ts';
+import { type OptionName, optionsOf } from './field-types.ts';
+import { type ExistingLink, existingLinks, linkOptions, sidesOf } from './relation-model.ts';
+import { RelationPicture } from './relation-picture.tsx';
+
+interface RelationFormProps {
+  readonly draft: FieldDraft;
+  readonly change: (draft: FieldDraft) => void;
+  /** Name of the collection that the field belongs to. */
+  readonly here: string;
+  readonly targets: readonly string[];
+  readonly collections: readonly Collection[];
+  /** The relation exists: its link stays what it is. */
+  readonly exists: boolean;
+  readonly problems: Readonly<Record<string, string>>;
+  /** The input of any other option. */
+  readonly option: (name: OptionName) => ReactNode;
+  /** Title and description, which can be left out. */
+  readonly rest: ReactNode;
+}
+
+/** What a relation needs to know: the other collection, which link it uses, and what a delete does. All else is folded. */
+export function RelationForm(props: RelationFormProps): ReactNode {
+  const { draft, change, here, targets, collections, exists, problems, option, rest } = props;
+  const t = useTexts().data.relation;
+  const target = String(draft.options.target ?? '');
+  const links = exists
+    ? []
+    : existingLinks(
+        draft.type,
+        here,
+        collections.find(({ name }) => name === target),
+      );
+  const used = links.find(({ options }) => uses(draft, options));
+  const choose = (link: ExistingLink | null): void => change(withLink(draft, link));
+  const pick = (name: string): void => {
+    const found = existingLinks(
+      draft.type,
+      here,
+      collections.find((each) => each.name === name),
+    );
+    change(withLink({ ...draft, options: { ...draft.options, target: name } }, found[0] ?? null));
+  };
+  const asksOnDelete = draft.type !== 'belongsToMany' && !used;
+  const folded = (optionsOf[draft.type] ?? []).filter((name) => name !== 'target' && name !== 'onDelete');
+  return (
+    <Stack gap="sm">
+      <Select
+        label={t.target}
+        data={[...targets]}
+        value={target || null}
+        onChange={(name) => pick(name ?? '')}
+        error={problems['target']}
+        disabled={exists}
+        searchable
+        required
+      />
+      {links.length > 0 && <LinkChoice links={links} used={used} target={target} here={here} choose={choose} />}
+      {target !== '' && <RelationPicture draft={draft} here={here} target={target} link={used?.field} />}
+      {target !== '' && asksOnDelete && (
+        <OnDelete draft={draft} change={change} {...sidesOf(draft.type, here, target)} error={problems['onDelete']} />
+      )}
+      <Accordion variant="contained" chevronPosition="left">
+        <Accordion.Item value="advanced">
+          <Accordion.Control>{t.advanced}</Accordion.Control>
+          <Accordion.Panel>
+            <Stack gap="sm">
+              {rest}
+              {folded.map((name) => option(name))}
+            </Stack>
+          </Accordion.Panel>
+        </Accordion.Item>
+      </Accordion>
+    </Stack>
+  );
+}
+
+interface LinkChoiceProps {
+  readonly links: readonly ExistingLink[];
+  readonly used: ExistingLink | undefined;
+  readonly target: string;
+  readonly here: string;
+  readonly choose: (link: ExistingLink | null) => void;
+}
+
+/** Links that are there already come first; another one is only made when it is chosen. */
+function LinkChoice({ links, used, target, here, choose }: LinkChoiceProps): ReactNode {
+  const t = useTexts().data.relation;
+  return (
+    <Radio.Group
+      label={t.which}
+      value={used?.id ?? ''}
+      onChange={(id) => choose(links.find((link) => link.id === id) ?? null)}
+    >
+      <Stack gap={6} mt={4}>
+        {links.map(({ id, field }) => (
+          <Radio key={id} value={id} label={t.existing(`${target}.${field.name}`)} description={t.existingText} />
+        ))}
+        <Radio value="" label={t.another} description={t.anotherText(target, here)} />
+      </Stack>
+    </Radio.Group>
+  );
+}
+
+interface OnDeleteProps {
+  readonly draft: FieldDraft;
+  readonly change: (draft: FieldDraft) => void;
+  readonly child: string;
+  readonly parent: string;
+  readonly error: string | undefined;
+}
+
+function OnDelete({ draft, change, child, parent, error }: OnDeleteProps): ReactNode {
+  const t = useTexts().data.relation;
+  const chosen = String(draft.options.onDelete || 'setNull') as keyof typeof t.onDelete;
+  return (
+    <>
+      <Select
+        label={t.whenDeleted(parent)}
+        data={Object.entries(t.onDelete).map(([value, say]) => ({ value, label: say(child) }))}
+        value={chosen}
+        onChange={(onDelete) => change({ ...draft, options: { ...draft.options, onDelete: onDelete ?? '' } })}
+        error={error}
+      />
+      <Text size="sm" c="dimmed">
+        {t.consequence[chosen](child, parent)}
+      </Text>
+    </>
+  );
+}
+
+function uses(draft: FieldDraft, options: FieldDraft['options']): boolean {
+  return linkOptions.every((name) => (draft.options[name] ?? '') === (options[name] ?? ''));
+}
+
+function withLink(draft: FieldDraft, link: ExistingLink | null): FieldDraft {
+  const others = Object.entries(draft.options).filter(([name]) => !(linkOptions as readonly string[]).includes(name));
+  const options = { ...Object.fromEntries(others), ...link?.options };
+  return { ...draft, options: link ? { ...options, onDelete: '' } : options };
+}

@@ -1,0 +1,46 @@
+/** What a relation means, said from either side: which records point where, and which existing links it can use. */
+import type { Collection, Field } from '@tablinum/client';
+import type { FieldDraft } from './field-draft.ts';
+
+/** A link that exists already and that a new relation can show from its own side. */
+export interface ExistingLink {
+  /** Tells it from the others. */
+  readonly id: string;
+  /** The field that made it, in the other collection. */
+  readonly field: Field;
+  /** The options of the new relation that make it use this link. */
+  readonly options: FieldDraft['options'];
+}
+
+/** Links that begin or end in the other collection and lead here. */
+export function existingLinks(type: string, here: string, target: Collection | undefined): readonly ExistingLink[] {
+  if (!target || type === 'belongsTo') return [];
+  const inverse = type === 'belongsToMany' ? 'belongsToMany' : 'belongsTo';
+  return target.fields
+    .filter((field) => field.type === inverse && field.target === here)
+    .map((field) => ({ id: field.name, field, options: optionsFor(field) }));
+}
+
+function optionsFor(field: Field): FieldDraft['options'] {
+  const { foreignKey = '', otherKey = '', sourceKey, targetKey, through = '' } = field;
+  if (field.type === 'belongsTo') return { foreignKey, ...(targetKey && { sourceKey: targetKey }) };
+  return {
+    through,
+    foreignKey: otherKey,
+    otherKey: foreignKey,
+    ...(targetKey && { sourceKey: targetKey }),
+    ...(sourceKey && { targetKey: sourceKey }),
+  };
+}
+
+/** The options that say which link a relation uses. */
+export const linkOptions = ['foreignKey', 'otherKey', 'sourceKey', 'targetKey', 'through'] as const;
+
+/** The collection whose records hold the key, and the one that they point to. */
+export function sidesOf(
+  type: string,
+  here: string,
+  target: string,
+): { readonly child: string; readonly parent: string } {
+  return type === 'belongsTo' ? { child: here, parent: target } : { child: target, parent: here };
+}

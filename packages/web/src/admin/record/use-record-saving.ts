@@ -1,0 +1,102 @@
+import { type Collection, Failure, type Field, type Key, type Read, type RecordValues } from '@tablinum/client';
+import { useMutation } from '@tanstack/react-query';
+import { type Dispatch, type SetStateAction, useState } from 'react';
+import { clientOf, useApplication } from '../../data/application.tsx';
+import { forget } from '../../data/queries.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import { type RecordDraft, without } from './record-draft.ts';
+import { conflictingFields, keepTheirs, type StaleDraft } from './record-merge.ts';
+
+interface RecordSavingOptions {
+  readonly collection: Collection;
+  readonly id: Key;
+  readonly fields: readonly Field[];
+  /** The record as it was when the edit began. */
+  readonly base: Read<RecordValues>;
+  readonly setBase: (base: Read<RecordValues> | null) => void;
+  readonly draft: RecordDraft;
+  readonly setDraft: Dispatch<SetStateAction<RecordDraft>>;
+  /** Reads the record again. */
+  readonly reload: () => Promise<Read<RecordValues> | undefined>;
+}
+
+interface RecordSaving {
+  readonly save: () => void;
+  readonly saving: boolean;
+  readonly error: Error | null;
+  /** What was sent when it failed. */
+  readonly sent: RecordValues;
+  readonly reset: () => void;
+  /** Fields that somebody else changed too; null while there are none. */
+  readonly stale: StaleDraft | null;
+  /** Saves with the other side's values in these fields. */
+  readonly resolve: (theirs: readonly Field[]) => void;
+  readonly back: () => void;
+}
+
+interface Attempt {
+  readonly draft: RecordDraft;
+  readonly base: Read<RecordValues>;
+}
+
+/**
+ * Saves the draft of a record under the version that it began with. Changes of other fields by somebody else are no conflict:
+ * the draft is saved over the newer version. Where both changed a field, the choice is made field by field.
+ */
+export function useRecordSaving(options: RecordSavingOptions): RecordSaving {
+  const { collection, id, fields, base, setBase, draft, setDraft, reload } = options;
+  const t = useTexts().data.record;
+  const app = useApplication();
+  const records = clientOf(app).records(collection.name);
+  const [stale, setStale] = useState<StaleDraft | null>(null);
+
+  /** @returns false where the choice has to be made first. */
+  const send = async (attempt: Attempt): Promise<boolean> => {
+    const version = attempt.base.etag === null ? {} : { ifMatch: attempt.base.etag };
+    try {
+      await records.update(id, attempt.draft.changes, {}, version);
+      return true;
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code !== 'VERSION_STALE') throw error;
+      const theirs = await reload();
+      if (!theirs || theirs.etag === attempt.base.etag) throw error;
+      const conflicts = conflictingFields(fields, attempt.draft, attempt.base.data, theirs.data);
+      if (conflicts.length === 0) return send({ draft: attempt.draft, base: theirs });
+      setStale({ theirs, fields: conflicts });
+      return false;
+    }
+  };
+
+  const save = useMutation({
+    mutationFn: send,
+    onSuccess: async (done, attempt) => {
+      if (!done) return;
+      await forget(app, 'record', collection.name, String(id));
+      await forget(app, 'history', collection.name);
+      setBase(null);
+      setDraft((now) => without(now, attempt.draft.changes));
+      toast(t.saved);
+    },
+  });
+
+  const resolve = (chosen: readonly Field[]): void => {
+    if (!stale) return;
+    const next = keepTheirs(draft, chosen);
+    setStale(null);
+    setDraft(next);
+    setBase(stale.theirs);
+    if (Object.keys(next.changes).length > 0) save.mutate({ draft: next, base: stale.theirs });
+  };
+
+  return {
+    save: () => save.mutate({ draft, base }),
+    saving: save.isPending,
+    error: save.error,
+    sent: save.variables?.draft.changes ?? {},
+    reset: save.reset,
+    stale,
+    resolve,
+    back: () => setStale(null),
+  };
+}

@@ -1,0 +1,49 @@
+import { Alert, Button, Group, Text } from '@mantine/core';
+import { Failure } from '@tablinum/client';
+import type { ReactNode } from 'react';
+import { messageOf } from '../../data/problem.tsx';
+import { titleOf, writtenName } from '../../data/schema.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { useLeaveGuard } from '../record/use-leave-guard.ts';
+import classes from './records-page.module.css';
+import type { CellSaving } from './use-cell-saving.ts';
+import { shownText } from './value-text.ts';
+
+/** Edits of cells that were not saved: what was typed, why, and the ways on. Nothing of it is lost without asking. */
+export function UnsavedEdits({ saving }: { saving: CellSaving }): ReactNode {
+  const t = useTexts().data.records.unsaved;
+  const { unsaved, retry, discard } = saving;
+  useLeaveGuard(unsaved.length > 0);
+  if (unsaved.length === 0) return null;
+  return (
+    <Alert
+      color="red"
+      variant="light"
+      role="alert"
+      icon={<Icon name="warning" />}
+      className={classes.unsaved}
+      title={t.title(unsaved.length)}
+    >
+      {unsaved.map(({ id, row, field, value, error }) => (
+        <Text key={id} size="sm">
+          <b>{titleOf(field)}</b> ({row.key}): {shownText(field, value) || t.empty}.{' '}
+          {detailOf(error, writtenName(field))}
+        </Text>
+      ))}
+      <Group mt="xs">
+        <Button size="compact-sm" variant="default" onClick={retry}>
+          {t.retry}
+        </Button>
+        <Button size="compact-sm" variant="subtle" onClick={discard}>
+          {t.discard}
+        </Button>
+      </Group>
+    </Alert>
+  );
+}
+
+/** What the server said of the field, where it said so; else of the request. */
+function detailOf(error: unknown, member: string): string {
+  return error instanceof Failure ? (error.details[member] ?? error.message) : messageOf(error);
+}

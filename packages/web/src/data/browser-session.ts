@@ -1,0 +1,114 @@
+/** One sign-in for all tabs of a browser: sessions that it keeps, and tabs that tell each other of a new one (decisions/018). */
+import { Client, Failure, type SignedIn } from '@tablinum/client';
+import { clientOf, publicClientOf } from './application.tsx';
+import { onReturn } from './reachability.ts';
+import { session } from './session.ts';
+
+const resuming = new Map<string, Promise<void>>();
+/** What tabs tell each other. No tab is told a token. */
+interface SessionMessage {
+  readonly application: string;
+  readonly signedIn: boolean;
+}
+const channel = new BroadcastChannel('tablinum.sessions');
+
+function announce(message: SessionMessage): void {
+  channel.postMessage(message);
+}
+
+/** Asks the browser for the session that it keeps; where there is none the sign-in is shown. */
+export function resumeSession(application: string): Promise<void> {
+  const running = resuming.get(application) ?? resume(application).finally(() => resuming.delete(application));
+  resuming.set(application, running);
+  return running;
+}
+
+async function resume(application: string): Promise<void> {
+  try {
+    const { session: kept, ...entrance } = await publicClientOf(application).auth.resume();
+    const over = kept === null || isSignedOut(application);
+    if (kept && over) await completeSignOut(application, kept.token);
+    if (over) return session.notResumed(application, { ...entrance, exists: true });
+    const { token, user, persistent } = kept;
+    session.signedIn(application, { token, user: Number(user['id']), persistent });
+  } catch (error) {
+    // Whether there is a session is not known: it is asked for again once the server is back.
+    if (error instanceof Failure && error.unreachable) {
+      const stop = onReturn(() => {
+        stop();
+        void resumeSession(application);
+      });
+      return;
+    }
+    const exists = !(error instanceof Failure && error.code === 'APPLICATION_UNKNOWN');
+    session.notResumed(application, { needsSetup: false, sendsMail: true, exists });
+  }
+}
+
+type Begun = Pick<SignedIn, 'token'> & Partial<Pick<SignedIn, 'user'>>;
+
+/** A session begins here; the browser keeps it for its other tabs before pages are shown. */
+export async function beginSession(application: string, { token, user }: Begun, persistent: boolean): Promise<void> {
+  setSignedOut(application, false);
+  // Without the cookie the session is valid in this tab only.
+  const kept = await new Client({ application, token, retries: 1, longestWait: 2 }).auth.keep(persistent).then(
+    () => true,
+    () => false,
+  );
+  session.signedIn(application, { token, user: user ? Number(user['id']) : null, persistent });
+  if (kept) announce({ application, signedIn: true });
+}
+
+/** A session of an administrator of main in another application, unless the browser has one there already. */
+export async function enterApplication(name: string, from: string): Promise<void> {
+  if (session.state(name) === 'unknown') await resumeSession(name);
+  if (session.state(name) !== 'none') return;
+  await beginSession(name, await clientOf(from).applications().enter(name), session.isPersistent(from));
+}
+
+/** Ends the session on the server; every tab forgets it at once, whether that can be reached or not. */
+export async function endSession(application: string): Promise<void> {
+  const ended = clientOf(application).auth.signOut();
+  setSignedOut(application, true);
+  session.forget(application);
+  announce({ application, signedIn: false });
+  await ended.then(
+    () => setSignedOut(application, false),
+    () => {},
+  );
+}
+
+/** A sign-out that the server did not receive: the session and its cookie are still valid there. */
+async function completeSignOut(application: string, token: string): Promise<void> {
+  await new Client({ application, token, retries: 1, longestWait: 2 }).auth.signOut().then(
+    () => setSignedOut(application, false),
+    () => {},
+  );
+}
+
+/** Remembered until the server has ended the session: only the server can remove its cookie. */
+const signedOutPlace = 'tablinum.signedOut.';
+
+function isSignedOut(application: string): boolean {
+  try {
+    return localStorage.getItem(signedOutPlace + application) !== null;
+  } catch {
+    return false;
+  }
+}
+
+function setSignedOut(application: string, signedOut: boolean): void {
+  try {
+    if (signedOut) localStorage.setItem(signedOutPlace + application, 'true');
+    else localStorage.removeItem(signedOutPlace + application);
+  } catch {
+    // Without storage only the tabs that are open know of it.
+  }
+}
+
+// Where nobody is signed in here, this tab goes on with the session of the other one. A sign-out there ends it here too.
+channel.onmessage = ({ data: { application, signedIn } }: MessageEvent<SessionMessage>) => {
+  const state = session.state(application);
+  if (!signedIn) session.forget(application);
+  else if (state === 'none' || state === 'expired') void resumeSession(application);
+};

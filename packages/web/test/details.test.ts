@@ -1,0 +1,178 @@
+/** Small things that people met: values and messages of forms, the way back, who did it, what a role is offered. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findChromium, openBrowser } from '../../server/test/support/browser.ts';
+import { sqlite } from '../../server/test/support/engines.ts';
+import { TestServer } from '../../server/test/support/scenario.ts';
+import { built, expectAccessible, openPage, signIn } from './support/site.ts';
+
+const chromium = findChromium();
+const long = { timeout: 60_000 };
+
+describe.skipIf(chromium === null)('details of the interface', () => {
+  let server: TestServer;
+  let browser: Browser;
+  let page: Page;
+  const at = (path: string): string => `${server.running.url}${path}`;
+  const text = (words: string | RegExp) => page.getByText(words).first();
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  const things = (query = '') => server.data(`GET /api/things:list?sort=-id${query}`);
+
+  beforeAll(async () => {
+    built();
+    server = await TestServer.start(sqlite);
+    await server.data('POST /api/collections:create', {
+      body: {
+        name: 'things',
+        options: { paranoid: true, logging: true },
+        fields: [
+          { name: 'name', type: 'string', required: true },
+          { name: 'shade', type: 'color' },
+          { name: 'phone', type: 'phone' },
+          { name: 'code', type: 'uid' },
+          { name: 'size', type: 'integer', max: 10 },
+          { name: 'made', type: 'date' },
+        ],
+      },
+    });
+    await server.data('POST /api/things:create', {
+      body: Array.from({ length: 90 }, (_, n) => ({ name: `Thing ${n + 1}`, shade: '#aa3311' })),
+    });
+    await server.data('POST /api/roles:create', { body: { name: 'reader', title: 'Reader' } });
+    await server.data('POST /api/permissions:create', {
+      body: { role: 'reader', resource: 'things', actions: ['view'] },
+    });
+    await server.data('POST /api/permissions:create', {
+      body: { role: 'reader', resource: 'emails', actions: ['view'] },
+    });
+    await server.data('POST /api/permissions:create', {
+      body: { role: 'reader', resource: 'apiKeys', actions: ['create'] },
+    });
+    await server.data('POST /api/users:create', {
+      body: { email: 'rita@example.com', password: 'a quiet password', roles: ['reader'] },
+    });
+    browser = await openBrowser(chromium!);
+    ({ page } = await openPage(browser, server.running.url));
+    await page.goto(at('/a/main/data/things'));
+    await signIn(page);
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  test('values are refused at their fields, once, and a corrected field is no longer marked', long, async () => {
+    await page.goto(at('/a/main/data/things/new'));
+    await page.getByLabel('shade').fill('red');
+    await page.getByLabel('size').fill('99');
+    await page.getByLabel('phone').fill('+44 20 7946 0000');
+    await page.getByLabel('code').fill('nothing');
+    await page.getByLabel('code').fill('');
+    expect(await page.getByLabel('shade').inputValue()).toBe('red');
+    await button('Create').click();
+    await text('Check the 3 marked fields.').waitFor();
+    await expectAccessible(page, 'marked fields');
+    const size = page.getByLabel('size');
+    expect(await size.getAttribute('aria-invalid')).toBe('true');
+    const said = await page.locator('form').innerText();
+    expect(said).not.toMatch(/see details|values do not fit/);
+    await size.fill('9');
+    await text('Check the 2 marked fields.').waitFor();
+    expect(await size.getAttribute('aria-invalid')).not.toBe('true');
+    await page.getByLabel('shade').fill('#ff0000');
+    await page.getByLabel('name').fill('Made by hand');
+    await button('Create').click();
+    await page.getByRole('heading', { name: 'Made by hand' }).waitFor();
+    const [made] = await things();
+    expect(made).toMatchObject({ shade: '#ff0000', phone: '+442079460000', size: 9, code: expect.stringMatching(/-/) });
+  });
+
+  test('the way back from a record leads to the same list at the same place', long, async () => {
+    await page.goto(at('/a/main/data/things?sort=-name'));
+    await page.getByRole('gridcell', { name: 'Thing 90', exact: true }).waitFor();
+    const top = () => page.evaluate("document.querySelector('[role=grid]').scrollTop");
+    await page.evaluate("document.querySelector('[role=grid]').scrollTop = 900");
+    await page.getByRole('gridcell', { name: 'Thing 60', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Open Thing 60' }).click();
+    await page.getByRole('heading', { name: 'Thing 60' }).waitFor();
+    await page.goBack();
+    await page.getByRole('gridcell', { name: 'Thing 60', exact: true }).waitFor();
+    expect(await top()).toBe(900);
+    await page.getByRole('link', { name: 'Open Thing 60' }).click();
+    await page.getByRole('heading', { name: 'Thing 60' }).waitFor();
+    await page.locator('header').getByRole('link', { name: 'things' }).click();
+    await page.getByRole('gridcell', { name: 'Thing 60', exact: true }).waitFor();
+    expect(page.url()).toContain('sort=-name');
+  });
+
+  test('Back closes the rule or the entry that was opened, and stays on its page', long, async () => {
+    await page.goto(at('/a/main/access/roles'));
+    await page.getByRole('link', { name: 'Reader' }).first().click();
+    await page
+      .getByRole('button', { name: /things/ })
+      .first()
+      .click();
+    await page.getByRole('dialog').waitFor();
+    await page.goBack();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: 'Reader' }).waitFor();
+  });
+
+  test('Escape closes the list of choices, not the filter; a refused filter can be cleared', long, async () => {
+    await page.goto(at('/a/main/data/things'));
+    await button('Filter').click();
+    await button('Add a condition').click();
+    await page.getByRole('textbox', { name: 'Value' }).fill('unfinished');
+    await page.getByRole('combobox', { name: 'Operator' }).click();
+    await page.getByRole('option', { name: 'is not', exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('option').first().waitFor({ state: 'hidden' });
+    expect(await page.getByRole('textbox', { name: 'Value' }).inputValue()).toBe('unfinished');
+    await page.keyboard.press('Escape');
+    await page.getByRole('textbox', { name: 'Value' }).waitFor({ state: 'hidden' });
+    await button('Filter').click();
+    expect(await page.getByRole('textbox', { name: 'Value' }).inputValue()).toBe('unfinished');
+    await page.goto(at(`/a/main/data/things?filter=${encodeURIComponent('{"made":{"$dateOn":"1970s"}}')}`));
+    await button('Clear filter and search').click();
+    await page.getByRole('gridcell', { name: 'Thing 1', exact: true }).waitFor();
+  });
+
+  test('history and journal name people, and show no empty tables; a swatch has its size', long, async () => {
+    await server.data('POST /api/things:destroy?filterByTk=1');
+    await page.goto(at('/a/main/data/things/1'));
+    const swatch = page.locator('main span[style*="background-color"]');
+    expect((await swatch.boundingBox())!.width).toBeGreaterThan(10);
+    await page.getByRole('tab', { name: 'History' }).click();
+    const entry = page.getByRole('article').first();
+    await entry.getByText('Deleted').waitFor();
+    await entry.getByRole('link', { name: /root|admin/i }).waitFor();
+    expect(await entry.getByRole('table').count()).toBe(0);
+    await page.goto(at('/a/main/access/audit'));
+    await page
+      .getByRole('cell', { name: /root|admin/i })
+      .first()
+      .waitFor();
+    expect(await page.getByRole('cell', { name: 'user:1' }).count()).toBe(0);
+  });
+
+  test(
+    'a role sees the server’s collections apart, and is offered nothing that it could not see again',
+    long,
+    async () => {
+      await page.goto(at('/a/main/data/users'));
+      await page.getByRole('grid').waitFor();
+      expect(await page.getByRole('link', { name: 'New record' }).count()).toBe(0);
+      const rita = await openPage(browser, server.running.url);
+      await rita.page.goto(at('/a/main/data'));
+      await signIn(rita.page, 'rita@example.com', 'a quiet password');
+      const navigation = rita.page.getByRole('navigation', { name: 'Main' });
+      await navigation.getByRole('link', { name: 'things' }).waitFor();
+      expect(await navigation.getByRole('link', { name: /E-mails|API keys|Inbox/ }).count()).toBe(0);
+      await rita.page.locator('main').getByRole('heading', { name: 'Kept by the server' }).waitFor();
+      await rita.page.goto(at('/a/main/access/keys'));
+      await rita.page.getByText('Your role does not allow this').waitFor();
+      expect(await rita.page.getByRole('button', { name: /new/i }).count()).toBe(0);
+      await rita.page.context().close();
+    },
+  );
+});

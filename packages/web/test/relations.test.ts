@@ -1,0 +1,104 @@
+/** Relations from the other side: existing links come first, and what a delete does is said where it is chosen. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findChromium, openBrowser } from '../../server/test/support/browser.ts';
+import { sqlite } from '../../server/test/support/engines.ts';
+import { TestServer } from '../../server/test/support/scenario.ts';
+import { built, expectAccessible, openPage, signIn } from './support/site.ts';
+
+const chromium = findChromium();
+const long = { timeout: 60_000 };
+
+describe.skipIf(chromium === null)('defining relations', () => {
+  let server: TestServer;
+  let browser: Browser;
+  let page: Page;
+  const at = (path: string): string => `${server.running.url}${path}`;
+  const dialog = () => page.getByRole('dialog');
+  const fields = async (name: string): Promise<{ name: string; [option: string]: unknown }[]> =>
+    (await server.data('GET /api/collections:list')).find((each: { name: string }) => each.name === name).fields;
+
+  beforeAll(async () => {
+    built();
+    server = await TestServer.start(sqlite);
+    await server.data('POST /api/collections:apply', {
+      body: [
+        { name: 'artists', fields: [{ name: 'name', type: 'string' }] },
+        { name: 'genres', fields: [{ name: 'name', type: 'string' }] },
+        {
+          name: 'albums',
+          fields: [
+            { name: 'title', type: 'string' },
+            { name: 'artist', type: 'belongsTo', target: 'artists' },
+            { name: 'genres', type: 'belongsToMany', target: 'genres' },
+          ],
+        },
+      ],
+    });
+    await server.data('POST /api/artists:create', { body: { name: 'Queen' } });
+    await server.data('POST /api/genres:create', { body: { name: 'Rock' } });
+    await server.data('POST /api/albums:create', { body: { title: 'Jazz', artistId: 1, genres: [1] } });
+    browser = await openBrowser(chromium!);
+    ({ page } = await openPage(browser, server.running.url));
+    await page.goto(at('/a/main/collections/artists'));
+    await signIn(page);
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  async function begin(name: string, type: string, target: string): Promise<void> {
+    await page.getByRole('button', { name: 'Add a field' }).click();
+    await dialog().getByLabel('Name').fill(name);
+    await dialog().getByRole('combobox', { name: 'Type' }).click();
+    await page.getByRole('option', { name: type }).click();
+    await dialog().getByRole('combobox', { name: 'Linked collection' }).click();
+    await page.getByRole('option', { name: target, exact: true }).click();
+  }
+  const add = async (): Promise<void> => {
+    await dialog().getByRole('button', { name: 'Add' }).click();
+    await dialog().waitFor({ state: 'detached' });
+  };
+
+  test('a has-many shows the records that are linked already, and makes no second key in silence', long, async () => {
+    await begin('albums', 'Has many', 'albums');
+    expect(await dialog().getByRole('radio', { name: 'Use the link of albums.artist' }).isChecked()).toBe(true);
+    await dialog().getByText('Each record of albums points to one record of artists').waitFor();
+    await expectAccessible(page, 'has many');
+    await add();
+    const albums = await fields('albums');
+    expect(albums.map(({ name }) => name)).not.toContain('artistsId');
+    await page.goto(at('/a/main/data/artists/1'));
+    await page.getByRole('tab', { name: 'albums' }).click();
+    await page.getByRole('cell', { name: 'Jazz', exact: true }).waitFor();
+  });
+
+  test('another key is made when it is chosen, and what a delete does is said of the right side', long, async () => {
+    await page.goto(at('/a/main/collections/artists'));
+    await begin('producedAlbums', 'Has many', 'albums');
+    await dialog().getByRole('radio', { name: 'Create another, separate link' }).check();
+    await dialog().getByRole('combobox', { name: 'When a record of artists is deleted' }).click();
+    await page.getByRole('option', { name: 'Delete its albums too' }).click();
+    await dialog()
+      .getByText('All records of albums that point to the deleted record of artists are deleted with it.')
+      .waitFor();
+    await add();
+    const made = (await fields('artists')).find(({ name }) => name === 'producedAlbums')!;
+    expect(made).toMatchObject({ type: 'hasMany', onDelete: 'cascade' });
+    expect(made.foreignKey).not.toBe('artistId');
+    await page.getByText('Deleting a record of artists deletes its albums').waitFor();
+  });
+
+  test('a many-to-many asks for its name and its target, and can be the other side of one', long, async () => {
+    await page.goto(at('/a/main/collections/genres'));
+    await begin('albums', 'Many to many', 'albums');
+    expect(await dialog().getByRole('textbox').count()).toBeLessThanOrEqual(3); // name, and the two boxes to choose from
+    expect(await dialog().getByRole('radio', { name: 'Use the link of albums.genres' }).isChecked()).toBe(true);
+    await expectAccessible(page, 'many to many');
+    await add();
+    await page.goto(at('/a/main/data/genres/1'));
+    await page.getByRole('tab', { name: 'albums' }).click();
+    await page.getByRole('cell', { name: 'Jazz', exact: true }).waitFor();
+  });
+});
