@@ -5,6 +5,7 @@ import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startThrowawayPostgres } from '../../../../scripts/throwaway-postgres.ts';
 import { readConfig } from '../../src/base/config.ts';
+import { setCheapHashing } from '../../src/identity/password.ts';
 import { startServer } from '../../src/server.ts';
 import { bornDatabase, serverSettings } from './server-settings.ts';
 
@@ -20,6 +21,7 @@ declare module 'vitest' {
 
 /** One PostgreSQL for the whole run. In CI its absence fails; on a laptop it is said and skipped. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  setCheapHashing(true);
   const bornFolder = mkdtempSync(join(tmpdir(), 'tablinum-born-'));
   await giveBirth(bornFolder);
   project.provide('bornFolder', bornFolder);
