@@ -16,13 +16,13 @@ export default defineConfig({
   test: {
     include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
     globalSetup: ['packages/server/test/support/global-setup.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     maxWorkers: 2,
     // A worker keeps the loaded and compiled sources for its next file: a third of the processor time of a file was loading them.
     isolate: false,
     reporters: ['default', new SlowestFiles()],
     sequence: { sequencer: LongestFirst },
-    expect: { poll: { timeout: 20_000 } },
+    expect: { poll: { timeout: 30_000 } },
   },
 });

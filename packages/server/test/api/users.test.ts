@@ -1,7 +1,6 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { HashingPool } from '../../src/identity/hashing-pool.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
+import { hashesWhile } from '../support/password-hashes.ts';
 import type { TestServer } from '../support/scenario.ts';
 import { checkRole, password, startStaff } from '../support/staff.ts';
 
@@ -54,37 +53,19 @@ describeEngines('users', (engine) => {
     await server.data('POST /api/fields:create', {
       body: { collectionName: 'posts', name: 'readers', type: 'belongsToMany', target: 'users' },
     });
-    const { database } = server.running.applications.main;
-    const { write } = database;
-    // What else the server writes meanwhile is no matter: a hash counts if it is computed on behalf of a transaction.
-    const transactions = new AsyncLocalStorage<true>();
-    database.write = (work, options) =>
-      write.call(
-        database,
-        (transaction) =>
-          transactions.run(true, () => (work as (inside: typeof transaction) => Promise<unknown>)(transaction)),
-        options,
-      ) as never;
-    const { run } = HashingPool.prototype;
-    const hashes = { all: 0, withinTransactions: 0 };
-    const hash = vi.spyOn(HashingPool.prototype, 'run').mockImplementation(function (this: HashingPool, ...given) {
-      hashes.all += 1;
-      if (transactions.getStore()) hashes.withinTransactions += 1;
-      return run.apply(this, given) as never;
-    });
-    onTestFinished(() => hash.mockRestore());
     const people = (part: string): unknown =>
       Array.from({ length: 12 }, (_, index) => ({ email: `${part}${index}@example.com`, password }));
-    await server.data('POST /api/posts:create', { body: { readers: people('a') } });
-    const { id } = await server.data('POST /api/posts:create', { body: {} });
-    await server.data(`POST /api/posts:update?filterByTk=${id}`, { body: { readers: people('b') } });
-    await server.data(`POST /api/posts/${id}/readers:create`, { body: people('c') });
-    await server.data('POST /api/posts:create?dryRun=true', { body: { readers: people('n') } });
-    database.write = write;
+    const hashes = await hashesWhile(server, async () => {
+      await server.data('POST /api/posts:create', { body: { readers: people('a') } });
+      const { id } = await server.data('POST /api/posts:create', { body: {} });
+      await server.data(`POST /api/posts:update?filterByTk=${id}`, { body: { readers: people('b') } });
+      await server.data(`POST /api/posts/${id}/readers:create`, { body: people('c') });
+      await server.data('POST /api/posts:create?dryRun=true', { body: { readers: people('n') } });
+    });
     expect(hashes).toEqual({ all: 48, withinTransactions: 0 });
     for (const name of ['a0', 'a11', 'b3', 'c7'])
       expect(await server.signIn(`${name}@example.com`, password)).toMatch(/^tbs_/);
-    const [rows] = await database.read([
+    const [rows] = await server.running.applications.main.database.read([
       { text: "SELECT count(DISTINCT password) FROM users WHERE email LIKE 'a%'", values: [] },
     ]);
     expect(Number(rows![0]![0])).toBe(12);

@@ -31,7 +31,7 @@ export async function openPage(
     ...options,
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(30_000);
   return { page, misdeeds: await watched(page, url) };
 }
 
@@ -64,5 +64,5 @@ export async function expectAccessible(page: Page, what: string): Promise<void> 
     (await page.evaluate(
       "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }).then((r) => r.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical').map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + n.failureSummary.slice(0, 200)).join(' | ')))",
     )) as string[];
-  await expect.poll(found, { message: what, timeout: 5000, interval: 200 }).toEqual([]);
+  await expect.poll(found, { message: what, timeout: 20_000, interval: 200 }).toEqual([]);
 }
