@@ -21,14 +21,19 @@ describeEngines('very many collections', (engine) => {
   let server: TestServer;
   const created: number[] = [];
   let made = 0;
-  /** The quickest of some: what else the machine does makes others slower. */
+  /**
+   * The quickest of some: what else the machine does makes others slower. SQLite runs in this process, whose processor
+   * time tells all that it costs.
+   */
   async function timed(): Promise<number> {
     const times: number[] = [];
     for (let count = 0; count < 7; count += 1) {
       made += 1;
       const from = performance.now();
-      await server.data('POST /api/collections:create', { body: definition(`single${made}`) });
-      times.push(performance.now() - from);
+      const used = await processorTime(() =>
+        server.data('POST /api/collections:create', { body: definition(`single${made}`) }),
+      );
+      times.push(engine.name === 'sqlite' ? used : performance.now() - from);
     }
     return Math.min(...times);
   }

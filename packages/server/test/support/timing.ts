@@ -1,11 +1,11 @@
 /**
- * Milliseconds of the processor that this thread spends until the work is done. What other processes and threads do
- * meanwhile does not count.
+ * Milliseconds of the processor that this process spends, in all its threads, until the work is done. What other
+ * processes do meanwhile does not count.
  */
 export async function processorTime(work: () => unknown): Promise<number> {
-  const before = process.threadCpuUsage();
+  const before = process.cpuUsage();
   await work();
-  const { user, system } = process.threadCpuUsage(before);
+  const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
 }
 

@@ -52,13 +52,14 @@ export const describeSites: typeof describeEngines = (name, body) =>
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Pages that were looked at: they are the same above either engine. */
+/** Pages of each test file that were looked at: they are the same above either engine. */
 const checked = new Set<string>();
 
 /** No serious finding of axe on the page once it has come to rest: what fades in has no contrast yet. */
 export async function expectAccessible(page: Page, what: string): Promise<void> {
-  if (checked.has(what)) return;
-  checked.add(what);
+  const looked = `${expect.getState().testPath} ${what}`;
+  if (checked.has(looked)) return;
+  checked.add(looked);
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe);
   const found = async (): Promise<string[]> =>
     (await page.evaluate(
