@@ -117,6 +117,8 @@ export const mailCollections: readonly SystemCollection[] = [
     title: 'Texts and headers of e-mails',
     internal: true,
     timestamps: false,
+    // Asked for by the sweep of blobs, and by whoever has a message's bytes.
+    indexes: [{ fields: ['accountId', 'rawSha256'] }],
     fields: [
       { ...key, type: 'bigInt' },
       account,
@@ -145,6 +147,7 @@ export const mailCollections: readonly SystemCollection[] = [
       { fields: ['accountId', 'starred'] },
       { fields: ['accountId', 'hasAttachments'] },
       { fields: ['accountId', 'subjectKey'] },
+      { fields: ['accountId', 'messageId'] },
     ],
     fields: [
       // Seconds since the epoch × 2^20 + a number of its own: the order of lists, and the row of the full-text index.

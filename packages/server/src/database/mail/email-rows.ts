@@ -145,3 +145,14 @@ export async function rawOf(database: Database, email: number): Promise<{ accoun
   );
   return row ? { account: Number(row[0]), sha256: row[1] as string } : null;
 }
+
+/**
+ * Cuts Message-IDs of earlier versions that are longer than an index of PostgreSQL takes (2,704 bytes): they were limited by characters,
+ * not by bytes.
+ */
+export async function shortenMessageIds(database: Database, transaction: Transaction): Promise<void> {
+  await writing(
+    database,
+    transaction,
+  )(sql`UPDATE emails SET "messageId"=substr("messageId",1,249) WHERE octet_length("messageId")>998`);
+}
