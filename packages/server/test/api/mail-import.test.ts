@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { mailIdentity } from '../../src/mail/parse/mail-identity.ts';
 import { describeEngines } from '../support/engines.ts';
 import { upload } from '../support/mail-world.ts';
 import { rawMail } from '../support/raw-mail.ts';
@@ -13,6 +14,37 @@ const from = (account: number | string): string => `POST /api/emails:import?acco
 /** Different ones, of one beginning. */
 const manyWords = (count: number, beginning: string): string =>
   Array.from({ length: count }, (_, index) => beginning + String(index).padStart(6, '0')).join(' ');
+
+/** Milliseconds of the processor that this thread has used. */
+const processorTime = (): number => {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+};
+
+function costOf(work: () => unknown): number {
+  const before = processorTime();
+  work();
+  return processorTime() - before;
+}
+
+/** Watches how much of the processor the turns of the event loop use; `end` gives the longest one. (Waiting for others counts nothing.) */
+function watchSteps(): { end(): number } {
+  let longest = 0;
+  let before = processorTime();
+  let next: NodeJS.Timeout;
+  const turn = (): void => {
+    longest = Math.max(longest, processorTime() - before);
+    before = processorTime();
+    next = setTimeout(turn, 2);
+  };
+  turn();
+  return {
+    end: () => {
+      clearTimeout(next);
+      return longest;
+    },
+  };
+}
 
 describeEngines('messages are brought in', (engine) => {
   let server: TestServer;
@@ -213,6 +245,7 @@ describeEngines('messages are brought in', (engine) => {
     process.env['TMPDIR'] = folder;
     const broken = new AbortController();
     const seen: number[] = [];
+    const pieceBytes = 256 * 1024;
     async function* pieces(): AsyncGenerator<Buffer> {
       yield Buffer.from(`From a@b.example Thu Aug 22 12:36:23 2002\n${rawMail({ subject: 'Shattered' })}\n\n`);
       for (let look = 0; look < 50 && seen.at(-1) !== 0; look += 1) {
@@ -328,6 +361,36 @@ describeEngines('messages are brought in', (engine) => {
     expect(boxes.filter(({ role }) => role === 'archive')).toHaveLength(1);
     expect(boxes.reduce((sum, { messages }) => sum + messages, 0)).toBe(25);
   });
+
+  test.each(['message/rfc822', 'application/mbox'])(
+    'a %s of 24 MB holds the event loop up by no long step',
+    async (type) => {
+      const line = `${Buffer.alloc(57, 'a file, \0').toString('base64')}\r\n`;
+      const head = `From: a@b.example\r\nSubject: ${type}\r\nContent-Type: application/zip\r\nContent-Transfer-Encoding: base64\r\n\r\n`;
+      const raw = Buffer.concat([Buffer.from(head), Buffer.alloc(24 * 1024 * 1024, line)]);
+      const separator = type === 'application/mbox' ? 'From a@b.example Fri Nov 20 10:00:00 2026\n' : '';
+      const pieceBytes = 256 * 1024;
+    async function* pieces(): AsyncGenerator<Uint8Array> {
+        yield Buffer.from(separator);
+        for (let from = 0; from < raw.length; from += pieceBytes) yield raw.subarray(from, from + pieceBytes);
+      }
+      const { id } = await server.data('POST /api/accounts:create', {
+        as: 'bob',
+        body: { address: 'big@example.com' },
+      });
+      const steps = watchSteps();
+      expect((await upload(server, 'bob', id, pieces(), type)).stored).toBe(1);
+      const longest = steps.end();
+      // Against what it takes here to read the message once, whatever machine this is: that was one step of several before.
+    expect(longest).toBeLessThan(
+        Math.min(
+          costOf(() => mailIdentity(raw)),
+          costOf(() => mailIdentity(raw)),
+        ) / 2,
+      );
+      await server.data(`POST /api/accounts:destroy?filterByTk=${id}`, { as: 'bob' });
+    },
+  );
 
   test('what was stored outlives a restart', async () => {
     await server.running.stop();

@@ -18,7 +18,6 @@ import { looseLinks } from '../threads/loose-links.ts';
 import { addPeople, byAddress, type Participants } from '../threads/participants.ts';
 import { threadSigns } from '../threads/thread-signs.ts';
 import type { IncomingMail, IngestBy, Ingested, MailAccount } from './incoming-mail.ts';
-import { mailIdentity } from './mail-identity.ts';
 import { indexedWords, newEmail, type ReadMail, receivedAt } from './new-email.ts';
 
 export interface IngestParts {
@@ -77,7 +76,8 @@ export class MailIngest {
    * @throws MailTooLarge
    */
   async prepare(account: MailAccount, incoming: IncomingMail): Promise<ReadMail> {
-    const ready = await this.#read(incoming, mailIdentity(incoming.raw));
+    const [identity] = await this.#parts.parser.identify([incoming.raw], incoming);
+    const ready = await this.#read(incoming, identity!);
     if (this.#closed) throw new Error('the application is being closed');
     await this.#parts.blobs.put(account.id, blobsOf(ready));
     return ready;
@@ -99,7 +99,10 @@ export class MailIngest {
   async #storeAll(account: MailAccount, messages: readonly IncomingMail[], by: IngestBy): Promise<Ingested[]> {
     const { database } = this.#parts;
     if (!(await isAccountOpen(database, null, account.id))) throw new AccountGone();
-    const identities = messages.map(({ raw }) => mailIdentity(raw));
+    const identities = await this.#parts.parser.identify(
+      messages.map(({ raw }) => raw),
+      messages,
+    );
     const known = await presentEmails(database, account.id, identities);
     const refused = new Map<number, string>();
     const ready = await Promise.all(
