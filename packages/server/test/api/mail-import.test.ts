@@ -245,7 +245,6 @@ describeEngines('messages are brought in', (engine) => {
     process.env['TMPDIR'] = folder;
     const broken = new AbortController();
     const seen: number[] = [];
-    const pieceBytes = 256 * 1024;
     async function* pieces(): AsyncGenerator<Buffer> {
       yield Buffer.from(`From a@b.example Thu Aug 22 12:36:23 2002\n${rawMail({ subject: 'Shattered' })}\n\n`);
       for (let look = 0; look < 50 && seen.at(-1) !== 0; look += 1) {
