@@ -369,7 +369,7 @@ describeEngines('messages are brought in', (engine) => {
       const raw = Buffer.concat([Buffer.from(head), Buffer.alloc(24 * 1024 * 1024, line)]);
       const separator = type === 'application/mbox' ? 'From a@b.example Fri Nov 20 10:00:00 2026\n' : '';
       const pieceBytes = 256 * 1024;
-    async function* pieces(): AsyncGenerator<Uint8Array> {
+      async function* pieces(): AsyncGenerator<Uint8Array> {
         yield Buffer.from(separator);
         for (let from = 0; from < raw.length; from += pieceBytes) yield raw.subarray(from, from + pieceBytes);
       }
@@ -381,7 +381,7 @@ describeEngines('messages are brought in', (engine) => {
       expect((await upload(server, 'bob', id, pieces(), type)).stored).toBe(1);
       const longest = steps.end();
       // Against what it takes here to read the message once, whatever machine this is: that was one step of several before.
-    expect(longest).toBeLessThan(
+      expect(longest).toBeLessThan(
         Math.min(
           costOf(() => mailIdentity(raw)),
           costOf(() => mailIdentity(raw)),
