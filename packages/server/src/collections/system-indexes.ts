@@ -1,5 +1,6 @@
 import { updateOptions } from '../database/catalogue.ts';
 import { shortenMessageIds } from '../database/mail/email-rows.ts';
+import { completePlacements } from '../database/mail/placement-rows.ts';
 import type { IndexDefinition } from '../protocol/definition.ts';
 import { type Collection, makeCollection } from '../schema/registry.ts';
 import type { SystemCollection } from '../schema/system-collections.ts';
@@ -27,6 +28,7 @@ export async function setSystemIndexes(
   await changing(context, { subject: name, tables: [collection.table] }, async (transaction) => {
     if (name === 'emails') await shortenMessageIds(database, transaction);
     await replaceIndexes(context, transaction, collection, after);
+    if (name === 'mailPlacements') await completePlacements(database, transaction);
     await updateOptions(database, transaction, collection.id, after.options);
   });
 }

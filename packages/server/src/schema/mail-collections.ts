@@ -205,7 +205,12 @@ export const mailCollections: readonly SystemCollection[] = [
     title: 'In which mailbox an e-mail lies, under which number',
     internal: true,
     timestamps: false,
-    indexes: [{ fields: ['mailboxId', 'uidvalidity', 'uid'], unique: true }],
+    indexes: [
+      { fields: ['mailboxId', 'uidvalidity', 'uid'], unique: true },
+      // A mailbox in the order of lists: the key of an e-mail begins with the second in which it was received.
+      { fields: ['mailboxId', 'emailId'] },
+      { fields: ['emailId', 'mailboxId'] },
+    ],
     fields: [
       { ...key, type: 'bigInt' },
       to('email', 'emails', { onDelete: 'cascade' }),

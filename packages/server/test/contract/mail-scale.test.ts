@@ -225,6 +225,9 @@ describeEngines('a hundred thousand e-mails', (engine) => {
     expect(sweep).toContain(indexOf('mailContents', ['accountId', 'rawSha256']));
     const [known] = await plansOf(() => presentEmails(database, 1, names.slice(0, 5)));
     expect(known).toContain(indexOf('emails', ['accountId', 'identity'], true));
+    const pages = await plansOf(() => server.call('GET /api/emails?folder=inbox&pageSize=50', { as: 'ann' }));
+    const page = pages.find((plan) => plan.includes('mailPlacements') || plan.includes(' p ') || plan.includes(' p\n'));
+    expect(page).toContain(indexOf('mailPlacements', ['mailboxId', 'emailId']));
     for (const plan of [sweep, known])
       expect(plan).not.toMatch(/Seq Scan on "?(?:emails|mailContents)|SCAN (?:emails|mailContents)/);
   });

@@ -68,7 +68,19 @@ describeEngines('a store that an earlier version made', (engine) => {
   test('gets indexes that it did not have, also over a Message-ID that no index takes', async () => {
     const server = await openMailWorld(engine);
     await upload(server, 'ann', 1, rawMail({ subject: 'Old', id: 'old@example.net' }));
-    const indexed = { emails: ['accountId', 'messageId'], mailContents: ['accountId', 'rawSha256'] };
+    await upload(
+      server,
+      'ann',
+      1,
+      rawMail({ subject: 'Old', id: 'old@example.net' }),
+      'message/rfc822',
+      '&mailbox=Archive',
+    );
+    const indexed = {
+      emails: ['accountId', 'messageId'],
+      mailContents: ['accountId', 'rawSha256'],
+      mailPlacements: ['mailboxId', 'emailId'],
+    };
     const before = await indexNames(server);
     const { database, registry } = server.running.applications.main;
     await database.write(async (transaction) => {
@@ -79,16 +91,25 @@ describeEngines('a store that an earlier version made', (engine) => {
         const rest = options.indexes!.filter((each) => each.fields.join() !== fields.join());
         await run(`UPDATE _collections SET options='${JSON.stringify({ ...options, indexes: rest })}' WHERE id=${id}`);
       }
+      // Counts went by the first mailbox alone.
+      await run(`UPDATE mailboxes SET messages=0,unread=0`);
+      await run(`DELETE FROM "mailPlacements" WHERE "mailboxId"=1`);
       // 998 characters of three bytes each that do not repeat: an earlier version took them.
       const long = Array.from({ length: 998 }, (_, index) => String.fromCodePoint(0x4e00 + ((index * 7919) % 20_000)));
       await run(`UPDATE emails SET "messageId"='${long.join('')}'`);
     });
-    expect(await indexNames(server)).toHaveLength(before.length - 2);
+    expect(await indexNames(server)).toHaveLength(before.length - 3);
     await server.running.stop();
     await server.boot();
     expect(await indexNames(server)).toEqual(before);
     const [{ messageId }] = await server.data('GET /api/emails', { as: 'ann' });
     expect(messageId).toHaveLength(249);
+    for (const folder of ['inbox', 'archive'])
+      expect(await server.data(`GET /api/emails?folder=${folder}`, { as: 'ann' }), folder).toHaveLength(1);
+    expect(await server.data('GET /api/mailboxes:list?sort=id', { as: 'ann' })).toMatchObject([
+      { path: 'INBOX', messages: 1, unread: 1 },
+      { path: 'Archive', messages: 1, unread: 1 },
+    ]);
     await server.stop();
   });
 });
