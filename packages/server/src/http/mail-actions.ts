@@ -124,12 +124,17 @@ async function runMove(call: Call): Promise<Answer> {
   if (!requireGrant(context, emails, 'update').may(emails.byName.get('mailbox')!))
     throw new ApiError('FIELD_DENIED', 'The role may not write "mailbox" of emails, and so not move them.');
   const { dryRun, filterByTk } = knownParameters(call, ['filterByTk']);
-  const { mailbox, ...rest } = bodyOf(call, ['ids', 'mailbox']);
+  const { mailbox, from = null, ...rest } = bodyOf(call, ['ids', 'mailbox', 'from']);
   if (typeof mailbox !== 'number' && (typeof mailbox !== 'string' || mailbox === ''))
     throw new ApiError('BODY_INVALID', 'mailbox: name the mailbox by its path, its role or its id.');
+  if (from !== null && typeof from !== 'number' && (typeof from !== 'string' || from === ''))
+    throw new ApiError(
+      'BODY_INVALID',
+      'from: name the mailbox that the e-mails leave by its path, its role or its id.',
+    );
   const keys = keysOf(filterByTk, rest['ids']);
   return performWrite(call, context, mannerOf(keys, dryRun), async (inside) => ({
-    data: String(await moveEmails(inside, keys, mailbox)),
+    data: String(await moveEmails(inside, keys, mailbox, from)),
   }));
 }
 

@@ -113,6 +113,7 @@ export function normaliseRequest(
     dryRun: truthOf('dryRun', parameters['dryRun'], false),
     within: null,
     words: null,
+    placed: [],
     force,
   };
 }

@@ -15,8 +15,12 @@ import { destroyRecords } from './write-records.ts';
 export class MailboxCounts {
   readonly changes = new Map<number, { messages: number; unread: number }>();
 
-  add(mailbox: number | null, messages: number, unread: number): void {
-    if (mailbox === null) return;
+  /** An e-mail is added to a mailbox, or taken from it. */
+  addEmail(mailbox: number, { read }: Pick<EmailPlace, 'read'>, messages: 1 | -1): void {
+    this.add(mailbox, messages, read ? 0 : messages);
+  }
+
+  add(mailbox: number, messages: number, unread: number): void {
     const before = this.changes.get(mailbox) ?? { messages: 0, unread: 0 };
     this.changes.set(mailbox, { messages: before.messages + messages, unread: before.unread + unread });
   }
