@@ -38,7 +38,12 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     await server.data('POST /api/things:create', {
       body: Array.from({ length: 90 }, (_, n) => ({ name: `Thing ${n + 1}`, shade: '#aa3311' })),
     });
-    await server.data('POST /api/roles:create', { body: { name: 'reader', title: 'Reader' } });
+    await server.data('POST /api/roles:create', {
+      body: [
+        { name: 'reader', title: 'Reader' },
+        { name: 'shopWindow', title: 'Shop window' },
+      ],
+    });
     await server.data('POST /api/permissions:create', {
       body: { role: 'reader', resource: 'things', actions: ['view'] },
     });
@@ -49,7 +54,12 @@ describe.skipIf(chromium === null)('details of the interface', () => {
       body: { role: 'reader', resource: 'apiKeys', actions: ['create'] },
     });
     await server.data('POST /api/users:create', {
-      body: { email: 'rita@example.com', password: 'a quiet password', roles: ['reader'] },
+      body: {
+        email: 'rita@example.com',
+        password: 'a quiet password',
+        roles: ['reader', 'shopWindow'],
+        defaultRole: 'reader',
+      },
     });
     browser = await openBrowser(chromium!);
     ({ page } = await openPage(browser, server.running.url));
@@ -153,6 +163,39 @@ describe.skipIf(chromium === null)('details of the interface', () => {
       .first()
       .waitFor();
     expect(await page.getByRole('cell', { name: 'user:1' }).count()).toBe(0);
+  });
+
+  test('roles are shown by title wherever somebody reads or chooses one', long, async () => {
+    const rita = await openPage(browser, server.running.url);
+    await rita.page.goto(at('/a/main/data'));
+    await signIn(rita.page, 'rita@example.com', 'a quiet password');
+    await rita.page.getByRole('button', { name: 'rita@example.com Reader' }).click();
+    await rita.page.getByRole('menuitem', { name: 'Act as Shop window', exact: true }).click();
+    await rita.page.goto(at('/a/main/access/roles'));
+    await rita.page.getByText('You act as Shop window.').waitFor();
+    await rita.page.goto(at('/a/main/account'));
+    await rita.page.locator('main').getByText('Shop window', { exact: true }).first().waitFor();
+    await rita.page.getByRole('button', { name: 'Switch application: Main' }).waitFor();
+    expect(await rita.page.getByText('shopWindow').count()).toBe(0);
+    await rita.page.context().close();
+    const key = await server.data('POST /api/apiKeys:create', { body: { name: 'Till', role: { name: 'shopWindow' } } });
+    for (const path of ['users', 'users/new', 'keys', `keys/${key.id}`, 'webhooks/new']) {
+      await page.goto(at(`/a/main/access/${path}`));
+      const list = { 'users/new': 'Roles', 'webhooks/new': 'Acts as' }[path];
+      if (list) await page.getByRole('combobox', { name: list }).click();
+      else
+        await page
+          .locator('main')
+          .getByText('Shop window', { exact: true })
+          .or(text('Administrator'))
+          .first()
+          .waitFor();
+      if (list) await page.getByRole('option', { name: 'Shop window', exact: true }).waitFor();
+      expect([path, await page.getByText('shopWindow', { exact: true }).count()]).toEqual([path, 0]);
+    }
+    await page.goto(at('/a/main/access/roles'));
+    await page.getByRole('link', { name: 'Shop window', exact: true }).click();
+    await page.locator('main').getByText('shopWindow', { exact: true }).waitFor(); // what programs give
   });
 
   test(
