@@ -51,9 +51,13 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     await server.data('POST /api/permissions:create', {
       body: { role: 'reader', resource: 'emails', actions: ['view'] },
     });
-    await server.data('POST /api/permissions:create', {
-      body: { role: 'reader', resource: 'apiKeys', actions: ['create'] },
-    });
+    const half = [
+      { role: 'reader', resource: 'apiKeys', actions: ['create'] },
+      { role: 'reader', resource: 'conversations', actions: ['list', 'get'] },
+      { role: 'shopWindow', resource: 'accounts', actions: ['create', 'list', 'get'], exceptFields: ['address'] },
+      ...['mailboxes', 'conversations'].map((resource) => ({ role: 'shopWindow', resource, actions: ['list'] })),
+    ];
+    for (const body of half) await server.data('POST /api/permissions:create', { body });
     await server.data('POST /api/users:create', {
       body: {
         email: 'rita@example.com',
@@ -143,6 +147,22 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     await page.goBack();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByRole('heading', { name: 'Reader' }).waitFor();
+    await page.goto(at('/a/main/access/audit?action=users'));
+    await page
+      .getByRole('button', { name: /^Open entry/ })
+      .first()
+      .click();
+    await page.getByRole('dialog').getByText('Chained by').waitFor();
+    await page.goBack();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.locator('main').getByRole('cell').getByRole('link').first().click();
+    await page.getByRole('heading', { name: /root|admin/i }).waitFor();
+    await page.goBack();
+    await page
+      .getByRole('button', { name: /^Open entry/ })
+      .first()
+      .waitFor();
+    expect(page.url()).toContain('action=users');
   });
 
   test('Escape closes the list of choices, not the filter; a refused filter can be cleared', long, async () => {
@@ -234,6 +254,11 @@ describe.skipIf(chromium === null)('details of the interface', () => {
       await rita.page.goto(at('/a/main/access/keys'));
       await rita.page.getByText('Your role does not allow this').waitFor();
       expect(await rita.page.getByRole('button', { name: /new/i }).count()).toBe(0);
+      await rita.page.getByRole('button', { name: 'rita@example.com Reader' }).click();
+      await rita.page.getByRole('menuitem', { name: 'Act as Shop window' }).click();
+      await navigation.getByRole('link', { name: 'Inbox' }).click();
+      await rita.page.getByText('No mail account yet').waitFor();
+      expect(await rita.page.getByRole('link', { name: 'Add an account' }).count()).toBe(0);
       await rita.page.context().close();
     },
   );
