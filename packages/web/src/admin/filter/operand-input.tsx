@@ -81,7 +81,7 @@ function OneValue({ field, label, text, set, variables, period, problemOf, leave
       <Autocomplete
         aria-label={label}
         {...checked}
-        description={t.filterBuilder.periodHint}
+        description={checked.error === null && t.filterBuilder.periodHint}
         inputWrapperOrder={['input', 'error', 'description']}
         data={[...relativePeriods]}
         value={text}
