@@ -25,8 +25,26 @@ describeEngines('users', (engine) => {
       expect((await check(login)).body.data.currentRole).toBe('viewer');
       expect((await check(login, 'editor')).status).toBe(403);
       await server.data(`POST /api/users:update?filterByTk=${id}`, { body: { roles: [] } });
-      expect((await check(login)).body.data).toMatchObject({ currentRole: 'public', roles: [] });
+      expect((await check(login)).body.data).toMatchObject({
+        currentRole: 'public',
+        roles: [],
+        roleTitles: { public: 'Without a credential' },
+      });
       expect((await server.call('GET /api/posts:list', { as: login })).status).toBe(403);
+    });
+
+    test('auth:check gives the titles of the roles held, as they are now, and of no others', async () => {
+      await server.data('POST /api/roles:create', {
+        body: [{ name: 'shopWindow', title: 'Shop window' }, { name: 'bare' }],
+      });
+      const body = { email: 'titled@example.com', password, roles: ['shopWindow', 'bare'] };
+      await server.data('POST /api/users:create', { body });
+      const login = await server.signIn(body.email, password);
+      const titles = async (as: string): Promise<unknown> => (await check(as)).body.data.roleTitles;
+      expect(await titles(login)).toEqual({ shopWindow: 'Shop window', bare: null });
+      await server.data('POST /api/roles:update?filterByTk=shopWindow', { body: { title: 'Show case' } });
+      expect(await titles(login)).toEqual({ shopWindow: 'Show case', bare: null });
+      expect(await titles(await server.key('viewer'))).toEqual({ viewer: 'Viewer' });
     });
 
     test('an API key ignores X-Role', async () => {
