@@ -1,4 +1,4 @@
-import type { IndexedWords, WordColumn, WordIndex, WordTerm } from '../dialect.ts';
+import { type IndexedWords, stemColumns, type WordColumn, type WordIndex, type WordTerm } from '../dialect.ts';
 import { join, type Param, type Sql, sql, value } from '../sql.ts';
 
 const columns: readonly WordColumn[] = ['subject', 'sender', 'recipients', 'body', 'files'];
@@ -40,7 +40,11 @@ function expression(terms: readonly WordTerm[]): string {
   return [...wanted, ...unwanted].join('');
 }
 
-function termOf({ columns: within, words, prefix }: WordTerm): string {
+function termOf({ columns: within, words, prefix, stems }: WordTerm): string {
   const phrase = words.map((word) => `"${word}"`).join(' + ');
-  return `({${within.join(' ')}} : (${phrase}${prefix ? '*' : ''}))`;
+  const whole = `{${within.join(' ')}} : (${phrase}${prefix ? '*' : ''})`;
+  const stemmed = stemColumns.filter((each) => within.includes(each));
+  if (stems.length === 0 || stemmed.length === 0) return `(${whole})`;
+  const others = stems.map((stem) => `"${stem}"`).join(' OR ');
+  return `((${whole}) OR ({${stemmed.join(' ')}} : (${others})))`;
 }
