@@ -72,6 +72,8 @@ export interface WordTerm {
 export interface WordIndex {
   insert(entries: readonly IndexedWords[]): Sql;
   remove(ids: Param): Sql;
+  /** Puts other tokens in the place of an e-mail's, where it is still indexed and the condition holds. */
+  replace(entry: IndexedWords, condition: Sql): Sql;
   /** What {@link WordIndex.found} takes: all terms hold. */
   expression(terms: readonly WordTerm[]): string;
   /**

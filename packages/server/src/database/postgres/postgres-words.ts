@@ -34,6 +34,8 @@ const mostBytes = 1_000_000;
 export const postgresWords: WordIndex = {
   insert: (entries) => sql`INSERT INTO _mail_text (id,account,words) VALUES ${join(entries.map(rowOf), ',')}`,
   remove: (ids) => sql`DELETE FROM _mail_text WHERE id = ANY(${ids})`,
+  replace: (entry, condition) =>
+    sql`UPDATE _mail_text SET words=${value('text', vectorOf(entry))}::tsvector WHERE id=${value('bigint', entry.id)} AND ${condition}`,
   expression,
   // The account stands with the words, so that the newest of a small one are not looked for among all of a big one.
   found: (email, expression) =>
