@@ -73,6 +73,7 @@ const bounded: Readonly<Record<string, string>> = {
   'mail/parse/charset.ts decoders': 'charsets that the runtime and iconv-lite know',
   'mail/parse/mail-body.ts attachments': 'lives as long as the parsing of a message',
   'mail/parse/mail-body.ts texts': 'lives as long as the parsing of a message',
+  'mail/search/word-stems.ts stemsMade': 'LruMap',
   'mail/parse/parse-pool.ts #all': 'threads of the pool',
   'mail/parse/parse-pool.ts #idle': 'threads of the pool',
   'mail/parse/parse-pool.ts #started': 'threads of the pool',

@@ -31,7 +31,7 @@ export async function housekeep({ database, clock, webhooks, mail }: Application
   await webhooks.prune();
   await mail.sweep(now);
   const logins = next === null ? null : Math.max(Date.parse(next), now + leastMilliseconds);
-  if (!webhooks.listening && !mail.removal.running) return { again: logins, wake: logins };
+  if (!webhooks.listening && !mail.busy) return { again: logins, wake: logins };
   const again = earlier(logins, now + watchMilliseconds);
   return { again, wake: earlier(logins, now + 2 * watchMilliseconds) };
 }
@@ -41,7 +41,7 @@ export async function reopening({ database, clock, webhooks, mail }: Application
   const now = clock.now();
   const next = await deleteExpiredLogins(database, isoTime(now));
   const logins = next === null ? null : Math.max(Date.parse(next), now + leastMilliseconds);
-  return earlier(earlier(logins, await webhooks.nextDue()), mail.removal.running ? now : null);
+  return earlier(earlier(logins, await webhooks.nextDue()), mail.busy ? now : null);
 }
 
 function earlier(one: number | null, other: number | null): number | null {

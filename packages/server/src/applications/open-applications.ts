@@ -236,7 +236,7 @@ export class OpenApplications {
   /** Notes when one that is being closed has something to do next. Its webhooks may have been paused or gone since. */
   async #scheduleReopening(application: Application): Promise<void> {
     const { webhooks, mail } = application;
-    if (webhooks.listening || mail.removal.running) await this.#setWake(application, await reopening(application));
+    if (webhooks.listening || mail.busy) await this.#setWake(application, await reopening(application));
   }
 
   async #setWake({ name }: Application, at: number | null): Promise<void> {

@@ -38,7 +38,10 @@ export interface IndexPlan {
 /** Stands between the objects of a page: white space and control characters never stand in the JSON text of a value. */
 export const pageSeparator = ',\n';
 
-/** The words of an e-mail by where they stand, folded, in their order. */
+/**
+ * The tokens of an e-mail by where they stand: words in their order, without case and accents. Behind them come tokens that begin with a
+ * character of private use (stems, for example), whose order means nothing.
+ */
 export interface IndexedWords {
   readonly id: number;
   readonly account: number;
@@ -51,19 +54,26 @@ export interface IndexedWords {
 
 export type WordColumn = 'subject' | 'sender' | 'recipients' | 'body' | 'files';
 
-/** Words that follow each other in one of some columns, or do not. */
+/** Columns whose words have stems; names of people have none. */
+export const stemColumns: readonly WordColumn[] = ['subject', 'body', 'files'];
+
+/** Words that follow each other in one of some columns, or one of some stems, or neither. */
 export interface WordTerm {
   readonly columns: readonly WordColumn[];
   readonly words: readonly string[];
   /** The last word is the beginning of one. */
   readonly prefix: boolean;
+  /** Tokens that do as well, in those of the columns that are {@link stemColumns}. */
+  readonly stems: readonly string[];
   readonly not: boolean;
 }
 
-/** The full-text index of mail. Words are folded and hold letters and digits alone. */
+/** The full-text index of mail. Tokens consist of letters, digits and characters of private use. */
 export interface WordIndex {
   insert(entries: readonly IndexedWords[]): Sql;
   remove(ids: Param): Sql;
+  /** Puts other tokens in the place of an e-mail's, where it is still indexed and the condition holds. */
+  replace(entry: IndexedWords, condition: Sql): Sql;
   /** What {@link WordIndex.found} takes: all terms hold. */
   expression(terms: readonly WordTerm[]): string;
   /**

@@ -7,6 +7,7 @@ import { sweepBlobs, unreferredMilliseconds } from './blobs/sweep-blobs.ts';
 import { RemoteImages } from './remote-images.ts';
 import { AccountRemoval, type AccountRemovalParts } from './store/account-removal.ts';
 import type { IngestBy, MailAccount } from './store/incoming-mail.ts';
+import { IndexRebuild } from './store/index-rebuild.ts';
 import { type IngestParts, MailIngest } from './store/ingest.ts';
 import { type Rethreaded, Rethreading } from './store/rethread.ts';
 
@@ -30,6 +31,7 @@ export class MailStore {
   readonly blobs: BlobStore;
   readonly images: RemoteImages;
   readonly removal: AccountRemoval;
+  readonly rebuild: IndexRebuild;
   readonly #parts: MailStoreParts;
   #sweptAt = 0;
 
@@ -39,11 +41,13 @@ export class MailStore {
     this.blobs = parts.blobs;
     this.images = new RemoteImages(parts.means.outbound);
     this.removal = new AccountRemoval(parts);
+    this.rebuild = new IndexRebuild(parts);
   }
 
   /** Goes on with what an earlier run left. */
   begin(): void {
     this.removal.begin();
+    this.rebuild.begin();
   }
 
   /** Accounts were destroyed: what is in them goes from now on. */
@@ -79,9 +83,14 @@ export class MailStore {
     await sweepBlobs(this.#parts.database, this.#parts.blobs, now);
   }
 
+  /** Whether work in the background is under way, so that the application is not to be left closed. */
+  get busy(): boolean {
+    return this.removal.running || this.rebuild.running;
+  }
+
   /** Nothing is stored any more, and nothing taken away. */
   async close(): Promise<void> {
     this.ingest.close();
-    await this.removal.end();
+    await Promise.all([this.removal.end(), this.rebuild.end()]);
   }
 }

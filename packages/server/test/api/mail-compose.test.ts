@@ -65,12 +65,12 @@ describeEngines('writing mail', (engine) => {
     const fewer = await save({ id, attachments: [{ id: third.body.data.attachments[1].id }] });
     expect(fewer.body.data.attachments).toEqual([third.body.data.attachments[1]]);
     expect(await server.data('GET /api/emails?search=hello needles', { as: 'ann' })).toMatchObject([{ id }]);
-    expect(await server.data('GET /api/emails?search=nee', { as: 'ann' })).toEqual([]);
+    expect(await server.data('GET /api/emails?search=nee%20', { as: 'ann' })).toEqual([]);
     expect(await server.data('GET /api/emails?fields=folder', { as: 'ann' })).not.toContainEqual({ folder: 'drafts' });
     expect(await server.data('GET /api/emails?folder=drafts', { as: 'ann' })).toContainEqual(
       expect.objectContaining({ id }),
     );
-    expect(await server.data('GET /api/emails?search=hel', { as: 'ann' })).toEqual([]);
+    expect(await server.data('GET /api/emails?search=hel%20', { as: 'ann' })).toEqual([]);
     expect(await server.data(`GET /api/conversations/${conversationId}`, { as: 'ann' })).toMatchObject({
       subject: 'Needles',
       messages: 1,

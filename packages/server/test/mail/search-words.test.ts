@@ -8,22 +8,38 @@ const text = (value: string, more: object = {}): object => ({
   kind: 'text',
   text: value,
   phrase: false,
+  unfinished: false,
   ...more,
 });
 
+const last = { unfinished: true };
+
 test.each([
+  [
+    'larger:10M -smaller:500kb larger:12',
+    [
+      { negated: false, kind: 'larger', bytes: 10 * 1024 ** 2 },
+      { negated: true, kind: 'smaller', bytes: 500 * 1024 },
+      { negated: false, kind: 'larger', bytes: 12 },
+    ],
+  ],
+  [
+    'bcc:ada "label:red" label: x',
+    [text('ada', { kind: 'bcc' }), text('label:red', { phrase: true }), text('label:'), text('x', last)],
+  ],
   ['', []],
   ['  \t ', []],
-  ['hello world', [text('hello'), text('world')]],
-  ['"hello world" x', [text('hello world', { phrase: true }), text('x')]],
+  ['hello world', [text('hello'), text('world', last)]],
+  ['hello world ', [text('hello'), text('world')]],
+  ['"hello world" x', [text('hello world', { phrase: true }), text('x', last)]],
   ['-spam -"two words"', [text('spam', { negated: true }), text('two words', { phrase: true, negated: true })]],
   [
     'from:ada To:"Ada B" CC:x subject:re',
     [
-      { negated: false, kind: 'from', text: 'ada' },
-      { negated: false, kind: 'to', text: 'Ada B' },
-      { negated: false, kind: 'cc', text: 'x' },
-      { negated: false, kind: 'subject', text: 're' },
+      text('ada', { kind: 'from' }),
+      text('Ada B', { kind: 'to', phrase: true }),
+      text('x', { kind: 'cc' }),
+      text('re', { kind: 'subject', ...last }),
     ],
   ],
   [
@@ -36,10 +52,7 @@ test.each([
   ],
   [
     'in:"Clients/Ada" filename:a.pdf',
-    [
-      { negated: false, kind: 'in', mailbox: 'Clients/Ada' },
-      { negated: false, kind: 'filename', text: 'a.pdf' },
-    ],
+    [{ negated: false, kind: 'in', mailbox: 'Clients/Ada' }, text('a.pdf', { kind: 'filename', ...last })],
   ],
   [
     'before:2026-03-01 after:2024/2/29',
@@ -48,10 +61,10 @@ test.each([
       { negated: false, kind: 'after', at: Date.UTC(2024, 1, 29) },
     ],
   ],
-  ['https://a.example/b 12:30 colour:red', [text('https://a.example/b'), text('12:30'), text('colour:red')]],
-  ['a"b 5\' - --', [text('a"b'), text("5'"), text('-'), text('-', { negated: true })]],
-  ['constructor:x __proto__', [text('constructor:x'), text('__proto__')]],
-  ['"a"b', [text('a', { phrase: true }), text('b')]],
+  ['https://a.example/b 12:30 colour:red', [text('https://a.example/b'), text('12:30'), text('colour:red', last)]],
+  ['a"b 5\' - --', [text('a"b'), text("5'"), text('-'), text('-', { negated: true, ...last })]],
+  ['constructor:x __proto__', [text('constructor:x'), text('__proto__', last)]],
+  ['"a"b', [text('a', { phrase: true }), text('b', last)]],
 ])('%j', (search, terms) => {
   expect(parseSearch(search)).toEqual(terms);
 });
@@ -64,6 +77,15 @@ test.each([
   ['before:yesterday', 'before:yesterday is no day; write before:2026-03-01.'],
   ['after:2026-02-30', 'after:2026-02-30 is no day; write after:2026-03-01.'],
   ['after:0000-00-00', 'after:0000-00-00 is no day; write after:2026-03-01.'],
+  [
+    'x label:red',
+    'label: is not supported; these are: from: to: cc: bcc: subject: filename: in: has: is: before: after: larger: smaller:. To look for the text itself, put it in quotation marks: "label:red".',
+  ],
+  [
+    '-older_than:2d',
+    'older_than: is not supported; these are: from: to: cc: bcc: subject: filename: in: has: is: before: after: larger: smaller:. To look for the text itself, put it in quotation marks: "older_than:2d".',
+  ],
+  ['larger:10X', 'larger:10X is no size; write larger:10M, or a number of bytes.'],
   ['x "no end', 'The phrase "no end has no end; close it with a quotation mark.'],
   ['""', 'A phrase between "" is empty; put words into it, or leave it out.'],
   ['a '.repeat(33), 'It has 33 words; at most 32 are looked for at once.'],

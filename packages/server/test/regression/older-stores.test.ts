@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { reading, writing } from '../../src/database/identity-store.ts';
+import { sql } from '../../src/database/sql.ts';
 import { mailCollections, mailResources } from '../../src/schema/mail-collections.ts';
 import { describeEngines } from '../support/engines.ts';
 import { openMailWorld, upload } from '../support/mail-world.ts';
@@ -110,6 +112,51 @@ describeEngines('a store that an earlier version made', (engine) => {
       { path: 'INBOX', messages: 1, unread: 1 },
       { path: 'Archive', messages: 1, unread: 1 },
     ]);
+    await server.stop();
+  });
+
+  test('indexes its e-mails again in the background, from where it was interrupted', async () => {
+    const server = await openMailWorld(engine);
+    for (const number of [1, 2, 3, 4])
+      await upload(
+        server,
+        'ann',
+        1,
+        rawMail({ subject: `Invoices ${number}`, date: `Fri, 0${number} May 2026 10:00:00 +0000` }),
+      );
+    const find = async (search: string): Promise<string[]> =>
+      (await server.data(`GET /api/emails?search=${encodeURIComponent(search)}`, { as: 'ann' })).map(
+        ({ subject }: { subject: string }) => subject,
+      );
+    const all = [4, 3, 2, 1].map((number) => `Invoices ${number}`);
+    expect(await find('invoice ')).toEqual(all);
+    const [, , third, fourth] = await server.data('GET /api/emails?fields=id', { as: 'ann' });
+    const older = async (statements: readonly string[]): Promise<void> => {
+      const { database } = server.running.applications.main;
+      await database.write(async (transaction) => {
+        const emails = await reading(database)(sql`SELECT id,subject FROM emails`);
+        for (const [id, subject] of emails) {
+          const words = String(subject).toLowerCase().split(' ');
+          const entry = { id: Number(id), account: 1, subject: words, sender: [], recipients: [], body: [], files: [] };
+          await writing(database, transaction)(database.dialect.words.replace(entry, sql`1=1`));
+        }
+        for (const text of statements) await transaction.run({ text, values: [] });
+      });
+      expect(await find('invoice ')).toEqual([]);
+      // Whole words are found all the time.
+      const whole = await find('invoices ');
+      expect(whole.length).toBeGreaterThan(2);
+      await server.running.stop();
+      await server.boot();
+      expect(await find('invoices ')).toEqual(whole);
+      await server.running.applications.main.mail.rebuild.wake();
+    };
+    await older(['DELETE FROM _mail_index']);
+    expect(await find('invoice ')).toEqual(all);
+    // One that is destroyed meanwhile is not indexed again.
+    await server.data(`POST /api/emails:destroy?force=true&filterByTk=${fourth.id}`, { as: 'ann' });
+    await older([`UPDATE _mail_index SET position=${third.id + 1}`]);
+    expect(await find('invoice ')).toEqual(['Invoices 2']);
     await server.stop();
   });
 });

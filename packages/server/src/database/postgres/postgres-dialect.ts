@@ -278,6 +278,7 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
       sql`CREATE TABLE _replies (id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, credential text NOT NULL, key text NOT NULL, request text NOT NULL, power text NOT NULL, at timestamptz(3) NOT NULL, ended bool NOT NULL, reply text, UNIQUE (credential, key))`,
       sql`CREATE INDEX i_replies ON _replies (at)`,
     ],
+    _mail_index: [sql`CREATE TABLE _mail_index (version int4 NOT NULL, position int8)`],
     _mail_text: [
       sql`CREATE TABLE _mail_text (id int8 PRIMARY KEY, account int4 NOT NULL, words tsvector NOT NULL)`,
       sql`CREATE INDEX i_mail_text ON _mail_text USING gin (words)`,

@@ -1,4 +1,4 @@
-import type { IndexedWords, WordColumn, WordIndex, WordTerm } from '../dialect.ts';
+import { type IndexedWords, stemColumns, type WordColumn, type WordIndex, type WordTerm } from '../dialect.ts';
 import { join, type Sql, sql, value } from '../sql.ts';
 
 /** Where a word stands, for those who may not search everywhere: names of files count as text. */
@@ -19,11 +19,14 @@ const signs: Readonly<Partial<Record<WordColumn, string>>> = {
   recipients: 't/',
   files: 'n/',
 };
+const columnOrder = ['subject', 'sender', 'recipients', 'files', 'body'] as const satisfies readonly WordColumn[];
 /** So that no phrase reaches from one column into the next. */
 const gap = 10;
 /** What a tsvector holds: later words stand at the last place, and a word has so many places. */
 const lastPlace = 16_383;
 const mostPlaces = 200;
+/** Tokens whose order means nothing take no place. */
+const marked = /^\p{Co}/u;
 /** Bytes of its words and places, of 1,048,575; over that PostgreSQL refuses the row, and with it the message. */
 const mostBytes = 1_000_000;
 
@@ -31,6 +34,8 @@ const mostBytes = 1_000_000;
 export const postgresWords: WordIndex = {
   insert: (entries) => sql`INSERT INTO _mail_text (id,account,words) VALUES ${join(entries.map(rowOf), ',')}`,
   remove: (ids) => sql`DELETE FROM _mail_text WHERE id = ANY(${ids})`,
+  replace: (entry, condition) =>
+    sql`UPDATE _mail_text SET words=${value('text', vectorOf(entry))}::tsvector WHERE id=${value('bigint', entry.id)} AND ${condition}`,
   expression,
   // The account stands with the words, so that the newest of a small one are not looked for among all of a big one.
   found: (email, expression) =>
@@ -60,12 +65,14 @@ function vectorOf(entry: IndexedWords): string {
     else places.set(word, [at]);
   };
   let place = 1;
-  for (const column of ['subject', 'sender', 'recipients', 'files', 'body'] as const) {
+  for (const [index, column] of columnOrder.entries()) {
     const sign = signs[column];
     for (const word of entry[column]) {
-      const at = `${Math.min(place, lastPlace)}${weights[column]}`;
+      const isMarked = marked.test(word);
+      // A place keeps one weight: the same token of another column needs another place.
+      const at = `${isMarked ? lastPlace - index : Math.min(place, lastPlace)}${weights[column]}`;
       for (const each of sign ? [word, sign + word] : [word]) add(each, at);
-      place += 1;
+      if (!isMarked) place += 1;
     }
     place += gap;
   }
@@ -77,14 +84,26 @@ function expression(terms: readonly WordTerm[]): string {
   return terms.map((term) => `${term.not ? '!' : ''}(${termOf(term)})`).join(' & ');
 }
 
-function termOf({ columns, words, prefix }: WordTerm): string {
+function termOf({ columns, words, prefix, stems }: WordTerm): string {
   const everywhere = columns.length === Object.keys(weights).length;
   const sign = (columns.length === 1 && signs[columns[0]!]) || '';
-  const within = everywhere || sign !== '' ? '' : [...new Set(columns.map((each) => weights[each]))].join('');
-  return words
-    .map((word, index) => {
-      const marks = `${prefix && index === words.length - 1 ? '*' : ''}${within}`;
-      return `'${sign}${word}'${marks === '' ? '' : `:${marks}`}`;
-    })
+  const stemmed = stemColumns.filter((each) => columns.includes(each));
+  const within = everywhere || sign !== '' ? '' : weightsOf(columns);
+  const phrase = words
+    .map((word, index) => lexeme(sign + word, `${prefix && index === words.length - 1 ? '*' : ''}${within}`))
     .join(' <-> ');
+  if (stemmed.length === 0) return phrase;
+  // A stem may be a word that stands in a name too.
+  const others = stems.map((stem) =>
+    lexeme(sign + stem, sign !== '' || marked.test(stem) ? within : weightsOf(stemmed)),
+  );
+  return [phrase, ...others].join(' | ');
+}
+
+function weightsOf(columns: readonly WordColumn[]): string {
+  return [...new Set(columns.map((each) => weights[each]))].join('');
+}
+
+function lexeme(word: string, marks: string): string {
+  return `'${word}'${marks === '' ? '' : `:${marks}`}`;
 }

@@ -256,6 +256,8 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
       sql`CREATE TABLE _replies (id INTEGER PRIMARY KEY AUTOINCREMENT, credential TEXT NOT NULL, key TEXT NOT NULL, request TEXT NOT NULL, power TEXT NOT NULL, at TEXT NOT NULL, ended INTEGER NOT NULL, reply TEXT, UNIQUE (credential, key))`,
       sql`CREATE INDEX i_replies ON _replies (at)`,
     ],
+    // One row at most: the form in which e-mails are indexed, and down to which key.
+    _mail_index: [sql`CREATE TABLE _mail_index (version INTEGER NOT NULL, position INTEGER)`],
     // Nothing but the index: the words stand in the e-mails.
     _mail_text: [
       sql`CREATE VIRTUAL TABLE _mail_text USING fts5(account, subject, sender, recipients, body, files, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0')`,

@@ -1,4 +1,4 @@
-import type { IndexedWords, WordColumn, WordIndex, WordTerm } from '../dialect.ts';
+import { type IndexedWords, stemColumns, type WordColumn, type WordIndex, type WordTerm } from '../dialect.ts';
 import { join, type Param, type Sql, sql, value } from '../sql.ts';
 
 const columns: readonly WordColumn[] = ['subject', 'sender', 'recipients', 'body', 'files'];
@@ -8,6 +8,8 @@ export const sqliteWords: WordIndex = {
   insert: (entries) =>
     sql`INSERT INTO _mail_text (rowid,account,${columns.join(',')}) VALUES ${join(entries.map(rowOf), ',')}`,
   remove: (ids) => sql`DELETE FROM _mail_text WHERE rowid IN (SELECT value FROM json_each(${ids}))`,
+  replace: (entry, condition) =>
+    sql`UPDATE _mail_text SET (account,${columns.join(',')})=(SELECT ${valuesOf(entry)}) WHERE rowid=${value('integer', entry.id)} AND ${condition}`,
   expression,
   found: (email, expression, accounts) =>
     sql`${email}.id IN (SELECT rowid FROM _mail_text WHERE ${matches(expression, accounts)})`,
@@ -29,8 +31,12 @@ function alone(account: Sql, expression: Param): Sql {
 }
 
 function rowOf(entry: IndexedWords): ReturnType<typeof sql> {
+  return sql`(${value('integer', entry.id)},${valuesOf(entry)})`;
+}
+
+function valuesOf(entry: IndexedWords): Sql {
   const texts = columns.map((name) => sql`${value('text', entry[name].join(' '))}`);
-  return sql`(${join([sql`${value('integer', entry.id)}`, sql`${value('text', String(entry.account))}`, ...texts], ',')})`;
+  return join([sql`${value('text', String(entry.account))}`, ...texts], ',');
 }
 
 /** Continues an expression that stands before it. Every word is quoted: none is read as an operator. */
@@ -40,7 +46,11 @@ function expression(terms: readonly WordTerm[]): string {
   return [...wanted, ...unwanted].join('');
 }
 
-function termOf({ columns: within, words, prefix }: WordTerm): string {
+function termOf({ columns: within, words, prefix, stems }: WordTerm): string {
   const phrase = words.map((word) => `"${word}"`).join(' + ');
-  return `({${within.join(' ')}} : (${phrase}${prefix ? '*' : ''}))`;
+  const whole = `{${within.join(' ')}} : (${phrase}${prefix ? '*' : ''})`;
+  const stemmed = stemColumns.filter((each) => within.includes(each));
+  if (stems.length === 0 || stemmed.length === 0) return `(${whole})`;
+  const others = stems.map((stem) => `"${stem}"`).join(' OR ');
+  return `((${whole}) OR ({${stemmed.join(' ')}} : (${others})))`;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { textWords } from '../search/text-words.ts';
+import { indexedBody } from '../search/indexed-text.ts';
 import { readEnvelope } from './envelope.ts';
 import { readHeaders } from './header-block.ts';
 import { findWarnings } from './mail-warnings.ts';
@@ -25,9 +25,9 @@ export function unparsable(raw: Uint8Array, why: string): ParsedMail {
 
 const maxBodyWords = 10_000;
 
-/** The words of a text that a search finds. */
+/** What a search finds a text by: its first words, and their stems. */
 export function bodyWords(text: string): string[] {
-  return textWords(text, maxBodyWords);
+  return indexedBody(text, maxBodyWords);
 }
 
 /** What tells a message apart by its bytes alone. */

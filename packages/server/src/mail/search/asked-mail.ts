@@ -11,8 +11,10 @@ import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import { requireGrant } from '../../records/read-records.ts';
 import type { RecordContext } from '../../records/record-context.ts';
 import { isMailboxRole } from '../../schema/mailbox-roles.ts';
-import { parseSearch, type SearchTerm } from './search-words.ts';
-import { textWords } from './text-words.ts';
+import { absentToken, markedStem, signTokens } from './indexed-text.ts';
+import { parseSearch, type SearchedText, type SearchTerm } from './search-words.ts';
+import { endsInWord, readWords, searchTokens, type TextWord } from './text-words.ts';
+import { isStopWord, searchedStems } from './word-stems.ts';
 
 type Parameters = Readonly<Record<string, unknown>>;
 type Filter = Readonly<Record<string, unknown>>;
@@ -35,6 +37,26 @@ const searched = new Set(['emails', 'conversations']);
 const putAside = ['trash', 'junk'];
 /** Messages that have not been sent: a list leaves them out too, a search finds them. */
 const unsent = ['drafts', 'outbox'];
+/** Fields that a role must be allowed to read to search a column. */
+const searchedFields: Readonly<Record<WordColumn, readonly string[]>> = {
+  subject: ['subject'],
+  sender: ['from'],
+  recipients: ['to', 'cc'],
+  body: ['content'],
+  files: ['attachments'],
+};
+const everywhere: readonly WordColumn[] = ['subject', 'sender', 'recipients', 'body', 'files'];
+/** Where the words of an operator are looked for. */
+const columnOf = {
+  from: 'sender',
+  to: 'recipients',
+  cc: 'recipients',
+  bcc: 'recipients',
+  subject: 'subject',
+  filename: 'files',
+} as const satisfies Readonly<Record<string, WordColumn>>;
+/** An unfinished word of fewer characters is taken as it stands: it is the beginning of too many. */
+const minBeginning = 3;
 
 export function isSearched(collection: string): boolean {
   return searched.has(collection);
@@ -91,6 +113,8 @@ class AskedMail {
   /** Somebody said which folder is meant. */
   #placed = false;
   #isSearch = false;
+  /** The search asks for a text that has no words. */
+  #isWithoutWords = false;
 
   constructor(collection: string, context: RecordContext) {
     this.#isEmails = collection === 'emails';
@@ -105,8 +129,11 @@ class AskedMail {
     this.#isSearch = search !== undefined && search !== null && search !== '';
     if (search !== undefined && search !== null)
       for (const term of parseSearch(textOf('search', search))) this.#add(term);
-    if (from !== undefined) this.#add({ negated: false, kind: 'from', text: textOf('from', from) });
-    if (to !== undefined) this.#add({ negated: false, kind: 'to', text: textOf('to', to) });
+    // A search for nothing but signs finds nothing, and not everything.
+    if (this.#isWithoutWords && this.#terms.length === 0) this.#find([absentToken], everywhere, false);
+    const given = { phrase: true, unfinished: false };
+    if (from !== undefined) this.#add({ negated: false, kind: 'from', text: textOf('from', from), ...given });
+    if (to !== undefined) this.#add({ negated: false, kind: 'to', text: textOf('to', to), ...given });
     if (before !== undefined) this.#add({ negated: false, kind: 'before', at: dayOf('before', before) });
     if (isDay(rest['after'])) {
       this.#add({ negated: false, kind: 'after', at: dayOf('after', rest['after']) });
@@ -143,20 +170,15 @@ class AskedMail {
   #add(term: SearchTerm): void {
     switch (term.kind) {
       case 'text':
-        this.#words(term.text, ['subject', 'sender', 'recipients', 'body', 'files'], term.negated, false);
+        this.#words(term, everywhere, term.negated, false);
         break;
       case 'from':
-        this.#words(term.text, ['sender'], term.negated, true);
-        break;
       case 'to':
       case 'cc':
-        this.#words(term.text, ['recipients'], term.negated, true);
-        break;
+      case 'bcc':
       case 'subject':
-        this.#words(term.text, ['subject'], term.negated, true);
-        break;
       case 'filename':
-        this.#words(term.text, ['files'], term.negated, true);
+        this.#words(term, [columnOf[term.kind]], term.negated, true);
         break;
       case 'in':
         this.#inFolder(term.mailbox, term.negated);
@@ -166,6 +188,12 @@ class AskedMail {
         break;
       case 'is':
         this.#state(term.state === 'read' ? 'unread' : term.state, (term.state === 'read') === term.negated);
+        break;
+      case 'larger':
+        this.#sized('$gt', term.bytes, term.negated);
+        break;
+      case 'smaller':
+        this.#sized('$lt', term.bytes, term.negated);
         break;
       case 'before':
         this.#received('$lt', term.at, term.negated);
@@ -177,28 +205,40 @@ class AskedMail {
   }
 
   /** @param named the request names the columns: they must be readable; else those that are count. */
-  #words(text: string, columns: readonly WordColumn[], not: boolean, named: boolean): void {
-    const prefix = text.endsWith('*');
-    const words = textWords(text, 50);
-    if (words.length === 0) return; // nothing but signs: no e-mail is found or lost by them
+  #words(searched: SearchedText, columns: readonly WordColumn[], not: boolean, named: boolean): void {
+    const { text } = searched;
+    const words = [...readWords(text)].slice(0, 50);
+    const signs = signTokens(text);
+    if (words.length + signs.length === 0) {
+      this.#isWithoutWords ||= !not;
+      return;
+    }
     const readable = columns.filter((each) => this.#mayRead(each));
     if (readable.length === 0 || (named && readable.length < columns.length))
       throw new ApiError('FIELD_DENIED', `The role may not search ${columns.join(', ')} of emails.`);
-    this.#terms.push({ columns: readable, words, prefix, not });
+    // An e-mail that lacks the words is left out already.
+    for (const sign of not && words.length > 0 ? [] : signs) this.#find([sign], readable, not);
+    if (words.length === 0) return;
+    const { tokens, isPart } = searchTokens(words);
+    const prefix = isPart || isExplicitBeginning(text, words) || (!not && isBeginning(searched, words));
+    this.#terms.push({ columns: readable, words: tokens, prefix, stems: stemsFor(searched, words), not });
+  }
+
+  #find(tokens: readonly string[], columns: readonly WordColumn[], not: boolean): void {
+    this.#terms.push({ columns, words: tokens, prefix: false, stems: [], not });
   }
 
   #mayRead(column: WordColumn): boolean {
     const { registry } = this.#context;
     const emails = registry.get('emails');
     const grant = requireGrant(this.#context, emails, 'list');
-    const fields = {
-      subject: ['subject'],
-      sender: ['from'],
-      recipients: ['to', 'cc'],
-      body: ['content'],
-      files: ['attachments'],
-    };
-    return fields[column].every((name) => grant.may(emails.byName.get(name)!));
+    return searchedFields[column].every((name) => grant.may(emails.byName.get(name)!));
+  }
+
+  #sized(operator: '$gt' | '$lt', bytes: number, not: boolean): void {
+    const size = { size: { [operator]: bytes } };
+    const condition = this.#isEmails ? size : { emails: size };
+    this.#conditions.push(not ? { $not: condition } : condition);
   }
 
   #state(state: 'unread' | 'starred', wanted: boolean): void {
@@ -244,6 +284,34 @@ class AskedMail {
     const field = this.#context.registry.get(collection).byName.get(name)!;
     return this.#context.grantOf(collection, 'list')?.may(field) ?? false;
   }
+}
+
+/**
+ * `word*`.
+ *
+ * @throws ApiError 400 for a beginning of one character: nearly all e-mails have it.
+ */
+function isExplicitBeginning(text: string, words: readonly TextWord[]): boolean {
+  const last = words.at(-1);
+  if (!text.endsWith('*') || last === undefined || last.isCjk) return false;
+  if (last.word.length > 1) return true;
+  const why = `${text.slice(-40).toWellFormed()} is too short; a beginning has at least two characters.`;
+  throw new ApiError('PARAMETER_INVALID', `The search cannot be read. ${why}`, { details: { search: why } });
+}
+
+/** Whether the last word is taken as the beginning of one: somebody may still be typing. */
+function isBeginning({ text, unfinished }: SearchedText, words: readonly TextWord[]): boolean {
+  const last = words.at(-1);
+  if (!unfinished || last === undefined || last.isCjk || !endsInWord(text)) return false;
+  return last.word.length >= minBeginning && !isStopWord(last.word);
+}
+
+/** Tokens that other forms of a word have. A phrase is looked for as it stands, and so are words joined by signs (`apt-get`). */
+function stemsFor({ text, phrase }: SearchedText, words: readonly TextWord[]): string[] {
+  const [word, ...others] = words;
+  if (word === undefined || others.length > 0 || phrase || text.endsWith('*')) return [];
+  const found = searchedStems(word);
+  return [...found.stems.map(markedStem), ...found.words];
 }
 
 /** The lowest key of an e-mail that was received in a second since the epoch, or later. */

@@ -3,24 +3,33 @@ import { mailLimits } from '../../protocol/mail-limits.ts';
 
 /** What a search asks for: a message is found when each term holds. Texts are as people wrote them; whoever runs it quotes them for the index. */
 export type SearchTerm = { readonly negated: boolean } & (
-  | { readonly kind: 'text'; readonly text: string; readonly phrase: boolean }
-  | { readonly kind: TextWord; readonly text: string }
+  | (SearchedText & { readonly kind: 'text' | TextWord })
   | { readonly kind: 'in'; readonly mailbox: string }
   | { readonly kind: 'has'; readonly what: 'attachment' }
   | { readonly kind: 'is'; readonly state: State }
   /** Received before, or from, the first moment of that day in UTC, in milliseconds since the Unix epoch. */
   | { readonly kind: 'before' | 'after'; readonly at: number }
+  | { readonly kind: 'larger' | 'smaller'; readonly bytes: number }
 );
 
-export type TextWord = 'from' | 'to' | 'cc' | 'subject' | 'filename';
+export interface SearchedText {
+  readonly text: string;
+  /** It stood between quotation marks: exactly these words are meant. */
+  readonly phrase: boolean;
+  /** The search ends with it, and somebody may still be typing: its last word may be unfinished. */
+  readonly unfinished: boolean;
+}
+
+export type TextWord = 'from' | 'to' | 'cc' | 'bcc' | 'subject' | 'filename';
 export type State = 'unread' | 'read' | 'starred';
 
-const textWords = ['from', 'to', 'cc', 'subject', 'filename'] as const;
+const textWords = ['from', 'to', 'cc', 'bcc', 'subject', 'filename'] as const;
 const states = ['unread', 'read', 'starred'] as const;
 const example: Readonly<Record<string, string>> = {
   from: 'from:ada',
   to: 'to:ada@example.com',
   cc: 'cc:ada',
+  bcc: 'bcc:ada',
   subject: 'subject:"order 12"',
   filename: 'filename:invoice',
   in: 'in:inbox',
@@ -28,11 +37,21 @@ const example: Readonly<Record<string, string>> = {
   is: 'is:unread, is:read or is:starred',
   before: 'before:2026-03-01',
   after: 'after:2026-03-01',
+  larger: 'larger:10M',
+  smaller: 'smaller:500K',
 };
+/** Operators of other mail programs. As words they would find nothing, and the reason would be hard to see. */
+const foreign: ReadonlySet<string> = new Set(
+  'label labels tag keyword category list folder mailbox participants deliveredto older newer older_than newer_than date received sent size body flag flagged attachment attachments hasattachment importance priority rfc822msgid'.split(
+    ' ',
+  ),
+);
+const units: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
 /**
- * Reads the words of a search: `from: to: cc: subject: filename: in: has:attachment is:unread|read|starred before: after:`, quoted phrases, and
- * all else as words; a `-` before any of them negates it. `colour:red` is no such word, and looked for as it stands.
+ * Reads the words of a search: `from: to: cc: bcc: subject: filename: in: has:attachment is:unread|read|starred before: after: larger: smaller:`,
+ * quoted phrases, and all else as words; a `-` before any of them negates it. `colour:red` is no operator, and looked for as it stands;
+ * operators of other mail programs are refused.
  *
  * @throws ApiError `PARAMETER_INVALID` with the word at fault and how to write it.
  */
@@ -42,7 +61,7 @@ export function parseSearch(text: string): SearchTerm[] {
   const words = [...splitWords(text)];
   if (words.length > mailLimits.searchWords)
     throw invalid(`It has ${words.length} words; at most ${mailLimits.searchWords} are looked for at once.`);
-  return words.map(toTerm);
+  return words.map((word, index) => toTerm(word, index === words.length - 1 && text.endsWith(word.value)));
 }
 
 interface Word {
@@ -53,7 +72,7 @@ interface Word {
   readonly quoted: boolean;
 }
 
-const form = /(-?)(?:([a-z]+):)?(?:"([^"]*)("?)|([^\s"]\S*))?/iuy;
+const form = /(-?)(?:([a-z][a-z0-9_]*):)?(?:"([^"]*)("?)|([^\s"]\S*))?/iuy;
 
 function* splitWords(written: string): Generator<Word> {
   const text = written
@@ -75,6 +94,10 @@ function toWord([whole, minus, written, quoted, end, bare]: RegExpExecArray): Wo
   const name = written?.toLowerCase() ?? '';
   if (Object.hasOwn(example, name))
     return { negated: minus === '-', name, value: (quoted ?? bare ?? '').trim(), quoted: quoted !== undefined };
+  if (foreign.has(name) && (quoted ?? bare) !== undefined)
+    throw invalid(
+      `${name}: is not supported; these are: ${Object.keys(example).join(': ')}:. To look for the text itself, put it in quotation marks: "${shown(`${name}:${quoted ?? bare ?? ''}`)}".`,
+    );
   const prefix = written === undefined ? '' : `${written}:`;
   const value = (prefix + (quoted ?? bare ?? '')).trim();
   // A lone minus is a dash.
@@ -82,18 +105,27 @@ function toWord([whole, minus, written, quoted, end, bare]: RegExpExecArray): Wo
   return { negated: minus === '-', name: null, value, quoted: quoted !== undefined };
 }
 
-function toTerm({ negated, name, value, quoted }: Word): SearchTerm {
+function toTerm({ negated, name, value, quoted }: Word, isLast: boolean): SearchTerm {
+  const searched = { text: value, phrase: quoted, unfinished: isLast && !quoted };
   if (name === null) {
     if (value === '""') throw invalid('A phrase between "" is empty; put words into it, or leave it out.');
-    return { negated, kind: 'text', text: value, phrase: quoted };
+    return { negated, kind: 'text', ...searched };
   }
   if (value === '') throw invalid(`${name}: stands alone; write what it looks for right behind it: ${example[name]}.`);
   const textWord = textWords.find((each) => each === name);
-  if (textWord) return { negated, kind: textWord, text: value };
+  if (textWord) return { negated, kind: textWord, ...searched };
   if (name === 'in') return { negated, kind: 'in', mailbox: value };
   if (name === 'has') return hasTerm(value, negated);
   if (name === 'is') return isTerm(value, negated);
+  if (name === 'larger' || name === 'smaller') return { negated, kind: name, bytes: bytesOf(name, value) };
   return { negated, kind: name === 'before' ? 'before' : 'after', at: dayOf(name, value) };
+}
+
+function bytesOf(name: string, value: string): number {
+  const [, number, unit = ''] = /^(\d{1,12})([kmg]?)b?$/i.exec(value) ?? [];
+  const bytes = Number(number) * (units[unit.toLowerCase()] ?? 1);
+  if (Number.isSafeInteger(bytes)) return bytes;
+  throw invalid(`${name}:${shown(value)} is no size; write ${example[name]}, or a number of bytes.`);
 }
 
 function hasTerm(value: string, negated: boolean): SearchTerm {

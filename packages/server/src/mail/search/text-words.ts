@@ -1,20 +1,100 @@
-/** How many words of a text are found by a search, and how long a word is. */
-const mostWords = 20_000;
-const longestWord = 60;
+/** Words of a text, normalised the same way for the full-text index and for searches. */
+
+/** Words of one text that are indexed, and the length of a word. */
+const maxWords = 20_000;
+const maxWordLength = 60;
+
+/** Letters of Chinese, Japanese and Korean, which are written without spaces or with endings attached. */
+const cjk = String.raw`[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Bopo}]`;
+const letter = String.raw`[\p{L}\p{N}\p{M}]`;
+const run = new RegExp(`[${cjk}&&${letter}]+|[${letter}--${cjk}]+`, 'gv');
+const beginsCjk = new RegExp(`^${cjk}`, 'v');
+/** All letters before this one belong to other scripts. */
+const firstCjk = 0x1100;
+const endsInLetter = new RegExp(`${letter}$`, 'v');
+
+/** Letters that are spelled with other letters where a keyboard lacks them; Unicode does not decompose them. */
+const spellings: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  ı: 'i',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ς: 'σ',
+};
+
+/** A run of letters and digits. */
+export interface TextWord {
+  /** As it is indexed: without case, accents and differences of width; the same on both engines. */
+  readonly word: string;
+  /** As it was written, in lower case; stemmers need the accents. */
+  readonly written: string;
+  readonly isCjk: boolean;
+}
+
+/** The runs of letters and digits of a text, in order. Chinese, Japanese and Korean text is separated from other letters. */
+export function* readWords(text: string): Generator<TextWord> {
+  // A soft hyphen is not part of the word.
+  const normal = text.replaceAll('\u00ad', '').normalize('NFKC').toLowerCase();
+  for (const written of normal.match(run) ?? []) {
+    const word = fold(written);
+    if (word === '') continue;
+    yield { word, written, isCjk: written.charCodeAt(0) >= firstCjk && beginsCjk.test(written) };
+  }
+}
 
 /**
- * The words of a text as the index has them: letters and digits, without case and accents. Both engines and whoever
- * searches fold alike.
+ * The tokens of a text as the index has them. A Chinese, Japanese or Korean run of n characters has n tokens: each character with the
+ * next one, and the last character. So any part of the run is a sequence of tokens.
+ *
+ * @param max tokens at most.
  */
-export function textWords(text: string, most = mostWords): string[] {
-  const folded = text
-    .normalize('NFKD')
-    .replaceAll(/\p{M}+/gu, '')
-    .toLowerCase();
-  const words: string[] = [];
-  for (const [word] of folded.matchAll(/[\p{L}\p{N}]+/gu)) {
-    words.push(word.length > longestWord ? [...word].slice(0, longestWord).join('') : word);
-    if (words.length === most) break;
+export function textTokens(words: Iterable<TextWord>, max = maxWords): string[] {
+  const tokens: string[] = [];
+  for (const { word, isCjk } of words) {
+    if (isCjk) {
+      const characters = [...word];
+      tokens.push(...characters.map((each, index) => each + (characters[index + 1] ?? '')));
+    } else tokens.push(cut(word));
+    if (tokens.length >= max) return tokens.slice(0, max);
   }
-  return words;
+  return tokens;
+}
+
+/** The tokens of words that are searched for. */
+export interface SearchTokens {
+  readonly tokens: readonly string[];
+  /** The last token is a single Chinese, Japanese or Korean character: tokens that begin with it contain it. */
+  readonly isPart: boolean;
+}
+
+/** Tokens that follow each other wherever the index has the words. A Chinese, Japanese or Korean run at the end may go on in the text. */
+export function searchTokens(words: readonly TextWord[]): SearchTokens {
+  const tokens = textTokens(words);
+  if (words.at(-1)?.isCjk !== true) return { tokens, isPart: false };
+  const isPart = [...words.at(-1)!.word].length === 1;
+  return { tokens: isPart ? tokens : tokens.slice(0, -1), isPart };
+}
+
+/** Whether a text ends within a word, which may be unfinished. */
+export function endsInWord(text: string): boolean {
+  return endsInLetter.test(text);
+}
+
+/** Without accents and other marks. The voicing marks of Japanese make other letters, and stay. */
+function fold(written: string): string {
+  if (/^[a-z0-9]*$/.test(written)) return written;
+  return written
+    .normalize('NFKD')
+    .replaceAll(/[\p{M}--[\u3099\u309a]]+/gv, '')
+    .normalize('NFC')
+    .replaceAll(/[ßıæœøłđðþς]/gu, (each) => spellings[each] ?? each);
+}
+
+function cut(word: string): string {
+  return word.length > maxWordLength ? [...word].slice(0, maxWordLength).join('') : word;
 }

@@ -2,7 +2,7 @@ import { isoTime } from '../../base/clock.ts';
 import type { IndexedWords } from '../../database/dialect.ts';
 import type { NewEmail } from '../../database/mail/mail-writer.ts';
 import type { MailAddress, ParsedAttachment, ParsedMail } from '../parse/parsed-mail.ts';
-import { textWords } from '../search/text-words.ts';
+import { indexedName, indexedTitle } from '../search/indexed-text.ts';
 import type { ThreadSigns } from '../threads/thread-signs.ts';
 import type { IncomingMail, MailAccount } from './incoming-mail.ts';
 
@@ -84,19 +84,24 @@ export function receivedAt(
   return moments.find((each) => each >= firstMail && each <= now + day) ?? now;
 }
 
+/** What of a message is indexed. */
+export interface SearchedMail extends Pick<ParsedMail, 'subject' | 'from' | 'to' | 'cc' | 'bcc' | 'bodyWords'> {
+  readonly attachments: readonly Pick<ParsedAttachment, 'filename'>[];
+}
+
 /** What a search finds an e-mail by. */
-export function indexedWords(id: number, account: number, mail: ParsedMail): IndexedWords {
+export function indexedWords(id: number, account: number, mail: SearchedMail): IndexedWords {
   return {
     id,
     account,
-    subject: textWords(mail.subject),
-    sender: addressWords(mail.from),
-    recipients: addressWords([...mail.to, ...mail.cc, ...mail.bcc]),
+    subject: indexedTitle(mail.subject),
+    sender: indexedPeople(mail.from),
+    recipients: indexedPeople([...mail.to, ...mail.cc, ...mail.bcc]),
     body: mail.bodyWords,
-    files: mail.attachments.flatMap(({ filename }) => (filename === null ? [] : textWords(filename))),
+    files: indexedTitle(mail.attachments.map(({ filename }) => filename ?? '').join(' ')),
   };
 }
 
-function addressWords(list: readonly MailAddress[]): string[] {
-  return list.flatMap(({ name, address }) => textWords(`${name} ${address}`));
+function indexedPeople(list: readonly MailAddress[]): string[] {
+  return indexedName(list.map(({ name, address }) => `${name} ${address}`).join(' '));
 }

@@ -1,0 +1,92 @@
+/** Statements of the full-text index's rebuild: how far it is, and e-mails with what is indexed of them. */
+import type { Database, Row, Transaction } from '../database.ts';
+import type { IndexedWords } from '../dialect.ts';
+import { reading, writing } from '../identity-store.ts';
+import { parsedJson } from '../json-column.ts';
+import { listValue, sql, value } from '../sql.ts';
+import type { MailAddressValue } from './mail-writer.ts';
+
+export interface IndexState {
+  /** The form in which tokens are stored. */
+  readonly version: number;
+  /** E-mails from this key on have that form; null: all of them. */
+  readonly position: number | null;
+}
+
+/** The state of the index; null in a store that an earlier version made, or that never had an e-mail. */
+export async function readIndexState(database: Database): Promise<IndexState | null> {
+  const [row] = await reading(database)(sql`SELECT version,position FROM _mail_index`);
+  return row ? { version: Number(row[0]), position: row[1] === null ? null : Number(row[1]) } : null;
+}
+
+export async function setIndexState(database: Database, transaction: Transaction, state: IndexState): Promise<void> {
+  const run = writing(database, transaction);
+  await run(sql`DELETE FROM _mail_index`);
+  await run(
+    sql`INSERT INTO _mail_index (version,position) VALUES (${value('integer', state.version)},${value('bigint', state.position)})`,
+  );
+}
+
+/** The key after all e-mails that there are; null where there are none. */
+export async function keyAfterAll(database: Database): Promise<number | null> {
+  const [row] = await reading(database)(sql`SELECT id FROM emails ORDER BY id DESC LIMIT 1`);
+  return row ? Number(row[0]) + 1 : null;
+}
+
+/** A stored e-mail with what is indexed of it. */
+export interface IndexableEmail {
+  readonly id: number;
+  readonly accountId: number;
+  /** Changes with the e-mail. */
+  readonly version: number;
+  readonly subject: string;
+  readonly from: readonly MailAddressValue[];
+  readonly to: readonly MailAddressValue[];
+  readonly cc: readonly MailAddressValue[];
+  readonly bcc: readonly MailAddressValue[];
+  readonly text: string;
+  readonly attachments: readonly { readonly filename: string | null }[];
+}
+
+/** The newest e-mails below a key, at most `max`. */
+export async function emailsBelow(database: Database, key: number, max: number): Promise<IndexableEmail[]> {
+  const run = reading(database);
+  const rows = await run(
+    sql`SELECT e.id,e."accountId",e._v,e.subject,c.text,e."from",e."to",e.cc,c.bcc FROM emails e LEFT JOIN "mailContents" c ON c.id=e."contentId" WHERE e.id<${value('bigint', key)} ORDER BY e.id DESC LIMIT ${max}`,
+  );
+  const keys = rows.map(([id]) => Number(id));
+  const files = await run(
+    sql`SELECT "emailId",filename FROM attachments WHERE ${database.dialect.isIn(sql`"emailId"`, listValue('bigint', keys))} ORDER BY id`,
+  );
+  const byEmail = Map.groupBy(files, ([email]) => Number(email));
+  return rows.map((row) => indexableEmail(row, byEmail.get(Number(row[0])) ?? []));
+}
+
+function indexableEmail([id, account, version, subject, text, ...lists]: Row, files: readonly Row[]): IndexableEmail {
+  const [from = [], to = [], cc = [], bcc = []] = lists.map(
+    (each) => (parsedJson(each) ?? []) as readonly MailAddressValue[],
+  );
+  return {
+    id: Number(id),
+    accountId: Number(account),
+    version: Number(version),
+    subject: (subject ?? '') as string,
+    from,
+    to,
+    cc,
+    bcc,
+    text: (text ?? '') as string,
+    attachments: files.map(([, filename]) => ({ filename: filename as string | null })),
+  };
+}
+
+/** Replaces the tokens of an e-mail, unless it has changed since that version or is gone. */
+export async function replaceTokens(
+  database: Database,
+  transaction: Transaction,
+  entry: IndexedWords,
+  version: number,
+): Promise<void> {
+  const unchanged = sql`EXISTS (SELECT 1 FROM emails e WHERE e.id=${value('bigint', entry.id)} AND e._v=${value('integer', version)})`;
+  await writing(database, transaction)(database.dialect.words.replace(entry, unchanged));
+}
