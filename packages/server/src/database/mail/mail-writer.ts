@@ -43,6 +43,7 @@ export interface NewEmail {
   readonly identity: string;
   readonly subjectKey: string | null;
   readonly orphan: boolean;
+  readonly ownAddresses: readonly string[];
   readonly messageId: string | null;
   readonly subject: string;
   readonly from: readonly MailAddressValue[];
@@ -113,32 +114,6 @@ export class MailWriter {
       sql`SELECT key,"conversationId" FROM "mailThreadKeys" WHERE ${this.#of} AND ${this.#isIn('key', 'text', keys)}`,
     );
     return new Map(rows.map(([key, id]) => [key as string, Number(id)]));
-  }
-
-  /** The latest messages of some subjects, at most `most` of each. */
-  async ofSubjects(subjects: readonly string[], most: number): Promise<readonly SubjectMate[]> {
-    const found: SubjectMate[] = [];
-    for (const subjectKey of subjects) {
-      const rows = await this.#run(
-        sql`SELECT id,"conversationId",orphan,subject,"from","to",cc FROM emails WHERE ${this.#of} AND "subjectKey"=${value('text', subjectKey)} ORDER BY id DESC LIMIT ${most}`,
-      );
-      for (const [id, conversation, orphan, subject, ...lists] of rows) {
-        const [from = [], to = [], cc = []] = lists.map((list) => parsedJson(list) as readonly MailAddressValue[]);
-        const at = momentOf(Number(id));
-        const conversationId = Number(conversation);
-        found.push({
-          subjectKey,
-          conversationId,
-          at,
-          orphan: Boolean(orphan),
-          subject: subject as string,
-          from,
-          to,
-          cc,
-        });
-      }
-    }
-    return found;
   }
 
   /** Makes conversations; returns their keys in order. */
@@ -322,19 +297,6 @@ async function present(
 /** E-mail, mailbox, and what the mail server numbers it by. */
 export type Placement = readonly [email: number, mailbox: number, uidvalidity: string | null, uid: number | null];
 
-/** A message of the same subject. */
-export interface SubjectMate {
-  readonly subjectKey: string;
-  readonly conversationId: number;
-  /** Milliseconds since the epoch, to the second. */
-  readonly at: number;
-  readonly orphan: boolean;
-  readonly subject: string;
-  readonly from: readonly MailAddressValue[];
-  readonly to: readonly MailAddressValue[];
-  readonly cc: readonly MailAddressValue[];
-}
-
 const contentColumns: Columns = [
   ['accountId', 'integer'],
   ['text', 'text'],
@@ -354,6 +316,7 @@ const emailFields = [
   ['identity', 'text'],
   ['subjectKey', 'text'],
   ['orphan', 'boolean'],
+  ['ownAddresses', 'json'],
   ['messageId', 'text'],
   ['subject', 'text'],
   ['from', 'json'],

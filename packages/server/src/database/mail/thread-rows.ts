@@ -21,6 +21,10 @@ export interface ThreadedRow {
   readonly from: readonly MailAddressValue[];
   readonly to: readonly MailAddressValue[];
   readonly cc: readonly MailAddressValue[];
+  readonly folder: string;
+  /** Null where an earlier version of the server stored it: then its headers are read. */
+  readonly ownAddresses: readonly string[] | null;
+  readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
 /** E-mails of an account after one of them, the oldest first. */
@@ -31,11 +35,12 @@ export async function threadedAfter(
   most: number,
 ): Promise<ThreadedRow[]> {
   const rows = await reading(database)(
-    sql`SELECT e.id,e."conversationId",e."messageId",e.subject,e."subjectKey",c."inReplyTo",c."references",e."from",e."to",e.cc FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e."accountId"=${value('integer', account)} AND e.id>${value('bigint', after)} ORDER BY e.id LIMIT ${most}`,
+    sql`SELECT e.id,e."conversationId",e."messageId",e.subject,e."subjectKey",c."inReplyTo",c."references",e."from",e."to",e.cc,e.folder,e."ownAddresses",CASE WHEN e."ownAddresses" IS NULL THEN c.headers END FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e."accountId"=${value('integer', account)} AND e.id>${value('bigint', after)} ORDER BY e.id LIMIT ${most}`,
   );
-  return rows.map(([id, conversation, messageId, subject, subjectKey, ...lists]): ThreadedRow => {
-    const [inReplyTo, references] = lists.slice(0, 2).map((each) => (parsedJson(each) ?? []) as string[]);
-    const [from, to, cc] = lists.slice(2).map((each) => (parsedJson(each) ?? []) as MailAddressValue[]);
+  return rows.map(([id, conversation, messageId, subject, subjectKey, ...rest]): ThreadedRow => {
+    const [inReplyTo, references] = rest.slice(0, 2).map((each) => (parsedJson(each) ?? []) as string[]);
+    const [from, to, cc] = rest.slice(2, 5).map((each) => (parsedJson(each) ?? []) as MailAddressValue[]);
+    const [folder, ownAddresses, headers] = rest.slice(5);
     return {
       id: Number(id),
       conversation: conversation === null ? null : Number(conversation),
@@ -48,6 +53,9 @@ export async function threadedAfter(
       from: from!,
       to: to!,
       cc: cc!,
+      folder: (folder ?? '') as string,
+      ownAddresses: parsedJson(ownAddresses) as ThreadedRow['ownAddresses'],
+      headers: (parsedJson(headers) ?? []) as ThreadedRow['headers'],
     };
   });
 }
