@@ -3,6 +3,7 @@ import type { BlobStore } from '../base/blob-store.ts';
 import type { MailSecrets } from '../base/mail-secrets.ts';
 import type { OutboundClient } from '../base/outbound.ts';
 import { hostProblem, type OutboundAllow } from '../base/outbound-address.ts';
+import { accountsWithOldThreads } from '../database/mail/account-rows.ts';
 import { sweepBlobs, unreferredMilliseconds } from './blobs/sweep-blobs.ts';
 import { RemoteImages } from './remote-images.ts';
 import { AccountRemoval, type AccountRemovalParts } from './store/account-removal.ts';
@@ -31,6 +32,8 @@ export class MailStore {
   readonly images: RemoteImages;
   readonly removal: AccountRemoval;
   readonly #parts: MailStoreParts;
+  readonly #closing = new AbortController();
+  #rebuilding: Promise<void> = Promise.resolve();
   #sweptAt = 0;
 
   constructor(parts: MailStoreParts) {
@@ -44,6 +47,24 @@ export class MailStore {
   /** Goes on with what an earlier run left. */
   begin(): void {
     this.removal.begin();
+    this.#rebuilding = this.#rebuildOldThreads();
+  }
+
+  /** Makes the conversations that an earlier version of the server made by its rules, while requests are answered. */
+  async #rebuildOldThreads(): Promise<void> {
+    const { database, logger } = this.#parts;
+    const { signal } = this.#closing;
+    try {
+      for (const account of await accountsWithOldThreads(database))
+        await this.rethread(account, { actor: null, requestId: null });
+    } catch (error) {
+      if (!signal.aborted) logger.warn({ err: error }, 'the conversations of a mail account could not be rebuilt');
+    }
+  }
+
+  /** Resolves when the conversations of earlier versions are rebuilt. */
+  get rebuilt(): Promise<void> {
+    return this.#rebuilding;
   }
 
   /** Accounts were destroyed: what is in them goes from now on. */
@@ -68,8 +89,8 @@ export class MailStore {
 
   /** Makes the conversations of an account anew; null where somebody is at it already. @throws ApiError 404 where it is destroyed meanwhile. */
   rethread(account: MailAccount, by: IngestBy): Promise<Rethreaded | null> {
-    const { database } = this.#parts;
-    return database.unlessUnderWay(`rethread ${account.id}`, () => new Rethreading(this.#parts, account, by).run());
+    const parts = { ...this.#parts, signal: this.#closing.signal };
+    return parts.database.unlessUnderWay(`rethread ${account.id}`, () => new Rethreading(parts, account, by).run());
   }
 
   /** Removes bytes that nothing refers to any more, once a day. @param now milliseconds since the epoch. */
@@ -82,6 +103,8 @@ export class MailStore {
   /** Nothing is stored any more, and nothing taken away. */
   async close(): Promise<void> {
     this.ingest.close();
+    this.#closing.abort();
     await this.removal.end();
+    await this.#rebuilding;
   }
 }

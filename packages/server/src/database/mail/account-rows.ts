@@ -1,5 +1,5 @@
 /** Statements about mail accounts and their mailboxes. */
-import { leavingStatus } from '../../schema/mail-collections.ts';
+import { leavingStatus, threadsVersion } from '../../schema/mail-collections.ts';
 import type { Database, Transaction } from '../database.ts';
 import { reading, writing } from '../identity-store.ts';
 import { parsedJson } from '../json-column.ts';
@@ -59,6 +59,26 @@ export async function ownAddresses(
   if (!row) return null;
   const aliases = (parsedJson(row[1]) ?? []) as readonly string[];
   return new Set([row[0] as string, ...aliases].map((address) => address.toLowerCase()));
+}
+
+/** Accounts whose conversations an earlier version of the server made. */
+export async function accountsWithOldThreads(
+  database: Database,
+): Promise<{ readonly id: number; readonly address: string }[]> {
+  const rows = await reading(database)(
+    sql`SELECT id,address FROM accounts WHERE coalesce("threadsVersion",0)<${threadsVersion} AND status<>${value('text', leavingStatus)} ORDER BY id`,
+  );
+  return rows.map(([id, address]) => ({ id: Number(id), address: address as string }));
+}
+
+/** Notes that the conversations of an account are made by the rules of this version. */
+export async function setThreadsVersion(database: Database, transaction: Transaction, account: number): Promise<void> {
+  await writing(
+    database,
+    transaction,
+  )(
+    sql`UPDATE accounts SET "threadsVersion"=${threadsVersion} WHERE id=${value('integer', account)} AND coalesce("threadsVersion",0)<${threadsVersion}`,
+  );
 }
 
 /** The users who see the mail of an account; its owner is one of them. */

@@ -12,6 +12,11 @@ export interface MailAddressValue {
   readonly address: string;
 }
 
+/** Somebody who takes part in a conversation. Where an earlier version of the server wrote it, `wrote` is missing. */
+export interface ParticipantValue extends MailAddressValue {
+  readonly wrote?: boolean;
+}
+
 /** What of a message lies beside its row. */
 export interface NewContent {
   readonly text: string;
@@ -238,14 +243,14 @@ export class MailWriter {
       await this.#run(words.insert(entries.slice(start, start + rowsPerInsert)));
   }
 
-  async participants(conversations: readonly number[]): Promise<Map<number, readonly MailAddressValue[]>> {
+  async participants(conversations: readonly number[]): Promise<Map<number, readonly ParticipantValue[]>> {
     const rows = await this.#run(
       sql`SELECT id,participants FROM conversations WHERE ${this.#isIn('id', 'integer', conversations)}`,
     );
-    return new Map(rows.map(([id, list]) => [Number(id), (parsedJson(list) ?? []) as readonly MailAddressValue[]]));
+    return new Map(rows.map(([id, list]) => [Number(id), (parsedJson(list) ?? []) as readonly ParticipantValue[]]));
   }
 
-  async setParticipants(conversation: number, participants: readonly MailAddressValue[]): Promise<void> {
+  async setParticipants(conversation: number, participants: readonly ParticipantValue[]): Promise<void> {
     await this.#run(
       sql`UPDATE conversations SET participants=${value('json', participants)} WHERE id=${value('integer', conversation)}`,
     );

@@ -4,7 +4,7 @@ import { reading, writing } from '../identity-store.ts';
 import { parsedJson } from '../json-column.ts';
 import { identifier, listValue, type Sql, sql, value } from '../sql.ts';
 import { miscounted, recounted } from './conversation-counts.ts';
-import { type MailAddressValue, momentOf } from './mail-writer.ts';
+import { type MailAddressValue, momentOf, type ParticipantValue } from './mail-writer.ts';
 
 /** What of an e-mail decides on its conversation. */
 export interface ThreadedRow {
@@ -116,17 +116,21 @@ export async function lastThreadKey(database: Database, account: number): Promis
 export interface ShownMessage {
   readonly conversation: number;
   readonly subject: string;
-  readonly people: readonly MailAddressValue[];
+  readonly people: { readonly from: readonly MailAddressValue[]; readonly others: readonly MailAddressValue[] };
 }
 
 /** What conversations say of their e-mails. */
 export interface ShownConversation {
   readonly id: number;
   readonly subject: string | null;
-  readonly participants: readonly MailAddressValue[];
+  readonly participants: readonly ParticipantValue[];
 }
 
 const messagesAtOnce = 500;
+
+function peopleOf([from = [], ...others]: readonly (readonly MailAddressValue[])[]): ShownMessage['people'] {
+  return { from, others: others.flat() };
+}
 
 /** Reads and writes about conversations; inside a transaction, or outside of any for a look. */
 export class ThreadRows {
@@ -189,7 +193,7 @@ export class ThreadRows {
     return rows.map(([id, subject, participants]) => ({
       id: Number(id),
       subject: subject as string | null,
-      participants: (parsedJson(participants) ?? []) as readonly MailAddressValue[],
+      participants: (parsedJson(participants) ?? []) as readonly ParticipantValue[],
     }));
   }
 
@@ -203,7 +207,7 @@ export class ThreadRows {
       yield rows.map(([, conversation, subject, ...lists]) => ({
         conversation: Number(conversation),
         subject: (subject ?? '') as string,
-        people: lists.flatMap((each) => (parsedJson(each) ?? []) as readonly MailAddressValue[]),
+        people: peopleOf(lists.map((each) => (parsedJson(each) ?? []) as readonly MailAddressValue[])),
       }));
       if (rows.length < messagesAtOnce) return;
       after = Number(rows.at(-1)![0]);

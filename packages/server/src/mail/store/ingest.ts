@@ -13,11 +13,10 @@ import { MailWriter, presentEmails } from '../../database/mail/mail-writer.ts';
 import { SubjectPartyRows } from '../../database/mail/subject-party-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { MailTooLarge, type ParsePool } from '../parse/parse-pool.ts';
-import type { MailAddress } from '../parse/parsed-mail.ts';
 import { type Groups, groupsOf } from '../threads/conversation-groups.ts';
 import { conversationSubject } from '../threads/conversation-subject.ts';
 import { readOwnAddresses } from '../threads/own-addresses.ts';
-import { addPeople, byAddress, type Participants } from '../threads/participants.ts';
+import { Participants } from '../threads/participants.ts';
 import { partyEntries, subjectMatches, withParties } from '../threads/subject-matches.ts';
 import { threadSigns } from '../threads/thread-signs.ts';
 import type { IncomingMail, IngestBy, Ingested, MailAccount } from './incoming-mail.ts';
@@ -289,13 +288,16 @@ export async function addParticipants(
   const ids = [...conversations, ...merges.flatMap(({ into, others }) => [into, ...others])];
   const present = await writer.participants([...new Set(ids)]);
   const named = new Map<number, Participants>();
-  const add = (id: number, people: readonly MailAddress[]): void => {
-    const known = named.get(id) ?? byAddress(present.get(id) ?? []);
-    addPeople(known, people);
-    named.set(id, known);
+  const peopleOf = (id: number): Participants => {
+    const people = named.get(id) ?? new Participants(present.get(id));
+    named.set(id, people);
+    return people;
   };
-  for (const { into, others } of merges) for (const other of others) add(into, present.get(other) ?? []);
-  for (const [index, { mail }] of fresh.entries()) add(conversations[index]!, [...mail.from, ...mail.to, ...mail.cc]);
-  for (const [id, people] of named)
-    if (people.size > (present.get(id)?.length ?? 0)) await writer.setParticipants(id, [...people.values()]);
+  for (const { into, others } of merges) for (const other of others) peopleOf(into).addAll(present.get(other) ?? []);
+  for (const [index, { mail }] of fresh.entries())
+    peopleOf(conversations[index]!).add({ from: mail.from, others: [...mail.to, ...mail.cc] });
+  for (const [id, people] of named) {
+    const list = people.list();
+    if (JSON.stringify(list) !== JSON.stringify(present.get(id))) await writer.setParticipants(id, list);
+  }
 }

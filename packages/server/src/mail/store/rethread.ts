@@ -6,7 +6,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import type { Database, Transaction } from '../../database/database.ts';
-import { ownAddresses } from '../../database/mail/account-rows.ts';
+import { ownAddresses, setThreadsVersion } from '../../database/mail/account-rows.ts';
 import { isAccountOpen } from '../../database/mail/leaving-rows.ts';
 import { MailWriter } from '../../database/mail/mail-writer.ts';
 import { SubjectPartyRows } from '../../database/mail/subject-party-rows.ts';
@@ -32,6 +32,8 @@ export interface RethreadParts {
   readonly database: Database;
   readonly changes: ChangeLog;
   readonly clock: Clock;
+  /** Ends it, before the next transaction; what is done stays. */
+  readonly signal?: AbortSignal;
 }
 
 /** What became of an account's conversations. */
@@ -82,6 +84,7 @@ export class Rethreading {
       await this.#pass();
       if (pass === mostPasses || (await lastContent(database, this.#account.id)) === last) break;
     }
+    await this.#write((transaction) => setThreadsVersion(database, transaction, this.#account.id));
     return { conversations: this.#conversations.size, changed: this.#changed.size };
   }
 
@@ -109,6 +112,7 @@ export class Rethreading {
         rows.map(({ id }) => id),
         signs.map((each) => partyEntries(withParties(each, own))),
       );
+      this.#parts.signal?.throwIfAborted();
       if (rows.length < emailsRead) return regrouping;
       after = rows.at(-1)!.id;
       await breathe();
@@ -324,6 +328,7 @@ export class Rethreading {
   /** A transaction of its own, after whoever stores mail of the account. */
   #write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const { database } = this.#parts;
+    this.#parts.signal?.throwIfAborted();
     const checked = async (transaction: Transaction): Promise<T> => {
       if (await isAccountOpen(database, transaction, this.#account.id)) return work(transaction);
       throw new ApiError('RECORD_UNKNOWN', 'The account was destroyed meanwhile.');
