@@ -5,6 +5,12 @@ export interface MailAddress {
   readonly address: string;
 }
 
+/** Somebody who takes part in a conversation. */
+export interface Participant extends MailAddress {
+  /** Whether one of its e-mails is from them; missing until an updated server has rebuilt the conversation. */
+  readonly wrote?: boolean;
+}
+
 export type MailboxRole = 'inbox' | 'sent' | 'drafts' | 'trash' | 'junk' | 'archive' | 'all' | 'outbox';
 
 export interface Mailbox {
@@ -20,6 +26,8 @@ export interface Account {
   readonly id: number;
   readonly name: string | null;
   readonly address: string;
+  /** Further addresses of it. */
+  readonly aliases?: readonly string[] | null;
   readonly status: string;
   readonly statusReason: string | null;
   readonly signature: string | null;
@@ -32,7 +40,8 @@ export interface Conversation {
   readonly id: number;
   readonly accountId: number;
   readonly subject: string | null;
-  readonly participants: readonly MailAddress[] | null;
+  /** Those who wrote come first. */
+  readonly participants: readonly Participant[] | null;
   readonly messages: number;
   readonly unread: number;
   readonly starred: number;
@@ -79,11 +88,6 @@ export interface Email {
 export interface Thread extends Conversation {
   /** The oldest first. */
   readonly emails: readonly Email[];
-}
-
-/** What people call somebody: the name, else the address. */
-export function nameOf(person: MailAddress | undefined): string {
-  return person?.name || person?.address || '';
 }
 
 /** Flags that people set. */
