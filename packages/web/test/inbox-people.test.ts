@@ -1,5 +1,5 @@
+import type { Participant } from '@tablinum/client';
 import { expect, test } from 'vitest';
-import type { Participant } from '../src/inbox/mail.ts';
 import { nameOf, peopleLine, shortNameOf } from '../src/inbox/people.ts';
 import { inbox } from '../src/ui/i18n/en/inbox.ts';
 

@@ -1,14 +1,9 @@
 /** Mail as the API tells of it, as far as the inbox reads it. */
+import type { Participant } from '@tablinum/client';
 
 export interface MailAddress {
   readonly name: string;
   readonly address: string;
-}
-
-/** Somebody who takes part in a conversation. */
-export interface Participant extends MailAddress {
-  /** Whether one of its e-mails is from them; missing until an updated server has rebuilt the conversation. */
-  readonly wrote?: boolean;
 }
 
 export type MailboxRole = 'inbox' | 'sent' | 'drafts' | 'trash' | 'junk' | 'archive' | 'all' | 'outbox';
