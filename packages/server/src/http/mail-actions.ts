@@ -10,6 +10,7 @@ import { missing, requireGrant } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { recordsInSight, sightOf } from '../records/records-in-sight.ts';
 import { rulesOf } from '../records/system/rules-of.ts';
+import { withAllFields } from '../records/with-grants.ts';
 import { updateRecords } from '../records/write-records.ts';
 import { isMailboxPath, mailboxPathForm } from '../schema/mailbox-path.ts';
 import { type Answer, type Call, contextOf, type SystemAction } from './call.ts';
@@ -104,8 +105,7 @@ async function runRethread(call: Call): Promise<Answer> {
   bodyOf(call, []);
   if (filterByTk === undefined) throw new ApiError('TARGET_MISSING', 'Name the account by filterByTk.');
   const account = await accountInSight(context, String(filterByTk));
-  const named = { ...context, grants: `${context.grants} rethread` };
-  const reached = await recordsInSight(named, accounts, { ...grant, may: () => true }, sightOf(null), [account.id]);
+  const reached = await recordsInSight(context, accounts, withAllFields(grant), sightOf(null), [account.id]);
   if (reached.size === 0) throw missing(accounts, grant);
   const made = await application.mail.rethread(account, { actor: actorOf(caller), requestId });
   if (made) return { data: JSON.stringify(made) };

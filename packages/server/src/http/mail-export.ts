@@ -10,6 +10,8 @@ import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import { accountInSight } from '../records/mail-account.ts';
 import { listRecords, requireGrant } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
+import { withGrants } from '../records/with-grants.ts';
+import type { Field } from '../schema/registry.ts';
 import { type Answer, type Call, contextOf } from './call.ts';
 import { knownParameters } from './known-parameters.ts';
 import { requireWhole } from './mail-reads.ts';
@@ -98,10 +100,13 @@ function requireExport(context: RecordContext): void {
 /** Lists what the grants on list and on export both reach. */
 function exporting(context: RecordContext): RecordContext {
   requireExport(context);
-  const rows = context.grantOf('emails', 'export')!.rows;
-  const grantOf: RecordContext['grantOf'] = (resource, action) => {
-    const grant = context.grantOf(resource, action);
-    return grant && resource === 'emails' && action === 'list' ? { ...grant, rows: bothRows(grant.rows, rows) } : grant;
+  const emails = context.registry.get('emails');
+  const list = requireGrant(context, emails, 'list');
+  const whole = requireGrant(context, emails, 'export');
+  const grant = {
+    identity: `${list.identity} and ${whole.identity}`,
+    rows: bothRows(list.rows, whole.rows),
+    may: (field: Field) => list.may(field),
   };
-  return { ...context, grantOf, grants: `${context.grants} exporting` };
+  return withGrants(context, { resource: 'emails', action: 'list', grant });
 }

@@ -8,6 +8,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import { requestByKeys } from '../protocol/request-normaliser.ts';
 import type { Grant } from '../query/grant.ts';
 import type { RecordContext } from './record-context.ts';
+import { withGrants } from './with-grants.ts';
 import { destroyRecords } from './write-records.ts';
 
 /** How the counts of mailboxes change, by mailbox. */
@@ -50,13 +51,8 @@ export async function conversationsLeft(
     places.filter(({ conversationId }) => !empty.includes(conversationId!)),
   );
   if (empty.length === 0) return;
-  const inside: RecordContext = {
-    ...context,
-    inside: transaction,
-    grants: `${context.grants} emptied`,
-    grantOf: (resource, action) =>
-      resource === 'conversations' && action === 'destroy' ? anyConversation : context.grantOf(resource, action),
-  };
+  const override = { resource: 'conversations', action: 'destroy', grant: anyConversation };
+  const inside = withGrants({ ...context, inside: transaction }, override);
   const request = requestByKeys('destroy', empty);
   const rules = { access: false, everyday: true };
   await destroyRecords(inside, context.registry.get('conversations'), request, null, rules);

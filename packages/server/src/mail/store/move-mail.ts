@@ -9,6 +9,7 @@ import { missing, requireGrant } from '../../records/read-records.ts';
 import type { RecordContext } from '../../records/record-context.ts';
 import { recordsInSight, sightOf } from '../../records/records-in-sight.ts';
 import { rulesOf } from '../../records/system/rules-of.ts';
+import { withAllFields } from '../../records/with-grants.ts';
 import { destroyRecords } from '../../records/write-records.ts';
 import type { MailboxPlace } from './incoming-mail.ts';
 import { placeOf, rolePlace } from './mailbox-place.ts';
@@ -70,8 +71,7 @@ export async function requireReach(
 ): Promise<void> {
   const emails = context.registry.get('emails');
   const grant = requireGrant(context, emails, action);
-  const named = { ...context, grants: `${context.grants} reached by ${action}` };
-  const found = await recordsInSight(named, emails, { ...grant, may: () => true }, anyRow, keys);
+  const found = await recordsInSight(context, emails, withAllFields(grant), anyRow, keys);
   if (found.size < keys.length) throw missing(emails, grant);
 }
 
