@@ -370,6 +370,75 @@ describeEngines('conversations of a store', (engine) => {
       expect(await places(account)).toEqual(wanted);
     }
   });
+
+  /** An account with messages of one subject and sender, ten seconds apart, all of one conversation, the last an answer. */
+  async function alarms(count: number): Promise<number> {
+    const all = ['Alarm', 'Re: Alarm'].map((subject, number) => ({
+      mail: written(number, subject, 'ada@example.net', [own]),
+      receivedAt: moment(number * 5000),
+    }));
+    const account = await storedMails(all, [0, 1], 2);
+    const first = account.emailOf.get(0)!;
+    const columns = `"accountId","conversationId","mailboxId",folder,"contentId","subjectKey",orphan,"ownAddresses","from","to",cc,subject,"receivedAt",read,starred,answered,draft,outgoing,"hasAttachments"`;
+    const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<${count})`;
+    const later = (column: string): string => `${column}+CAST(i AS bigint)*10485760`;
+    await server.running.applications.main.database.write(async (transaction) => {
+      for (const text of [
+        `${numbers} INSERT INTO emails (id,identity,${columns}) SELECT ${later('id')},'copy '||i,${columns} FROM emails,n WHERE id=${first}`,
+        `${numbers} INSERT INTO "mailSubjectParties" ("accountId",key,kind,"emailId") SELECT "accountId",key,kind,${later('"emailId"')} FROM "mailSubjectParties",n WHERE "emailId"=${first}`,
+      ])
+        await transaction.run({ text, values: [] });
+    });
+    return account.id;
+  }
+
+  /** Stores a message; gives how many statements that took, and how many rows they gave. */
+  async function costOf(account: number, mail: ParsedMail, receivedAt: string): Promise<[number, number]> {
+    const { main } = server.running.applications;
+    const mailbox = await mailboxPlace(main.recordContext(anonymous, null), account, 'INBOX');
+    let [statements, given] = [0, 0];
+    const counting = <T extends object>(target: T, name: keyof T, wrapped: unknown): T =>
+      new Proxy(target, {
+        get: (_, asked) => {
+          if (asked === name) return wrapped;
+          const value = Reflect.get(target, asked) as unknown;
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+    const { database } = main;
+    const write: typeof database.write = (work, options) =>
+      database.write((transaction) => {
+        const run: typeof transaction.run = async (statement) => {
+          const rows = await transaction.run(statement);
+          [statements, given] = [statements + 1, given + rows.length];
+          return rows;
+        };
+        return work(counting(transaction, 'run', run));
+      }, options);
+    const { changes, clock, logger } = main;
+    const ingest = ingestOf({ database: counting(database, 'write', write), changes, clock, logger } as typeof main);
+    const flags = { read: false, starred: false, answered: false, draft: false };
+    const incoming = { raw: rawOf(mail), mailbox, flags, receivedAt };
+    const [stored] = await ingest.store({ id: account, address: own }, [incoming], { actor: null, requestId: null });
+    expect(stored).toMatchObject({ outcome: 'stored' });
+    return [statements, given];
+  }
+
+  test('one more of ten thousand messages of a subject takes as much work as one more of forty', async () => {
+    const costs: [number, number][][] = [];
+    for (const count of [40, 10_000]) {
+      const account = await alarms(count);
+      const mail = (number: number, subject: string): ParsedMail => written(number, subject, 'ada@example.net', [own]);
+      costs.push([
+        await costOf(account, mail(7, 'Alarm'), moment(1)),
+        await costOf(account, mail(8, 'Re: Alarm'), moment(2)),
+        await costOf(account, mail(9, 'Re: Alarm'), moment(5001)),
+        await costOf(account, mail(10, 'Alarm'), moment(5002)),
+      ]);
+    }
+    expect(costs[0]!.every(([statements]) => statements > 5)).toBe(true);
+    expect(costs[1]).toEqual(costs[0]);
+  });
 });
 
 /** An order that a seed gives. */
