@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { processorTime } from '../../../test/support/timing.ts';
 import { mailIdentity } from './mail-identity.ts';
 import { receivedAt } from './new-email.ts';
 
@@ -25,11 +26,9 @@ test('a message is the same one in any file', () => {
   expect(mailIdentity(Buffer.from('From: a@b.example\nSubject: x\n\nHello\nStatus: RO\n'))).not.toBe(mailIdentity(one));
 });
 
-test.each(['A: b\r\n', 'abc\n', '\n', 'Status: R\n', '\r'])('20 MB of %j hold nobody up', (line) => {
+test.each(['A: b\r\n', 'abc\n', '\n', 'Status: R\n', '\r'])('20 MB of %j hold nobody up', async (line) => {
   const raw = Buffer.concat([Buffer.alloc(20 * 1024 * 1024, line), Buffer.from('x')]);
-  const begun = performance.now();
-  mailIdentity(raw);
-  expect(performance.now() - begun).toBeLessThan(1500);
+  expect(await processorTime(() => mailIdentity(raw))).toBeLessThan(1500);
 });
 
 test('pieces of a long message end anywhere', () => {
