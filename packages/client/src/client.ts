@@ -23,7 +23,7 @@ export {
 export { Account, type Resumed, type Session } from './account.ts';
 export { type CollectionChange, Definitions, type FieldChange, type NewCollection } from './definitions.ts';
 export { type ErrorBody, Failure, type LocalCode } from './failure.ts';
-export { type Draft, Emails, type MailAnswer, type MailImport, type MailText } from './mail.ts';
+export { type Draft, Emails, type MailAnswer, type MailImport, type MailText, type Participant } from './mail.ts';
 export { type Read, Records, RelatedRecords, type Sent } from './records.ts';
 export type { Asked, ClientOptions, Reply } from './transport.ts';
 export type { Progress } from './upload.ts';

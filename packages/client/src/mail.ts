@@ -27,6 +27,14 @@ type Later = { readonly sendAt?: string | null };
 /** With `draft` a draft is saved instead; what was said before is quoted unless `quote` is false. */
 export type MailAnswer = MailText & Later & { readonly draft?: boolean; readonly quote?: boolean };
 
+/** Somebody in the `participants` of a conversation; those who wrote come first. */
+export interface Participant {
+  readonly name: string;
+  readonly address: string;
+  /** Whether one of its e-mails is from them; missing until an updated server has rebuilt the conversation. */
+  readonly wrote?: boolean;
+}
+
 export interface MailImport {
   readonly [outcome: string]: unknown;
 }

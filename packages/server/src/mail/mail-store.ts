@@ -3,6 +3,7 @@ import type { BlobStore } from '../base/blob-store.ts';
 import type { MailSecrets } from '../base/mail-secrets.ts';
 import type { OutboundClient } from '../base/outbound.ts';
 import { hostProblem, type OutboundAllow } from '../base/outbound-address.ts';
+import { accountsWithOldThreads } from '../database/mail/account-rows.ts';
 import { sweepBlobs, unreferredMilliseconds } from './blobs/sweep-blobs.ts';
 import { RemoteImages } from './remote-images.ts';
 import { AccountRemoval, type AccountRemovalParts } from './store/account-removal.ts';
@@ -33,6 +34,8 @@ export class MailStore {
   readonly removal: AccountRemoval;
   readonly rebuild: IndexRebuild;
   readonly #parts: MailStoreParts;
+  readonly #closing = new AbortController();
+  #rebuilding: Promise<void> = Promise.resolve();
   #sweptAt = 0;
 
   constructor(parts: MailStoreParts) {
@@ -48,6 +51,24 @@ export class MailStore {
   begin(): void {
     this.removal.begin();
     this.rebuild.begin();
+    this.#rebuilding = this.#rebuildOldThreads();
+  }
+
+  /** Makes the conversations that an earlier version of the server made by its rules, while requests are answered. */
+  async #rebuildOldThreads(): Promise<void> {
+    const { database, logger } = this.#parts;
+    const { signal } = this.#closing;
+    try {
+      for (const account of await accountsWithOldThreads(database))
+        await this.rethread(account, { actor: null, requestId: null });
+    } catch (error) {
+      if (!signal.aborted) logger.warn({ err: error }, 'the conversations of a mail account could not be rebuilt');
+    }
+  }
+
+  /** Resolves when the conversations of earlier versions are rebuilt. */
+  get rebuilt(): Promise<void> {
+    return this.#rebuilding;
   }
 
   /** Accounts were destroyed: what is in them goes from now on. */
@@ -72,8 +93,8 @@ export class MailStore {
 
   /** Makes the conversations of an account anew; null where somebody is at it already. @throws ApiError 404 where it is destroyed meanwhile. */
   rethread(account: MailAccount, by: IngestBy): Promise<Rethreaded | null> {
-    const { database } = this.#parts;
-    return database.unlessUnderWay(`rethread ${account.id}`, () => new Rethreading(this.#parts, account, by).run());
+    const parts = { ...this.#parts, signal: this.#closing.signal };
+    return parts.database.unlessUnderWay(`rethread ${account.id}`, () => new Rethreading(parts, account, by).run());
   }
 
   /** Removes bytes that nothing refers to any more, once a day. @param now milliseconds since the epoch. */
@@ -91,6 +112,7 @@ export class MailStore {
   /** Nothing is stored any more, and nothing taken away. */
   async close(): Promise<void> {
     this.ingest.close();
-    await Promise.all([this.removal.end(), this.rebuild.end()]);
+    this.#closing.abort();
+    await Promise.all([this.removal.end(), this.rebuild.end(), this.#rebuilding]);
   }
 }

@@ -25,6 +25,12 @@ export const mailLimits = {
   searchLength: 1000,
   /** Ids by which a message is joined to a conversation. */
   threadIds: 102,
+  /** Addresses of a message by which it may be joined to others of its subject. */
+  subjectParties: 100,
+  /** Addresses that a message itself shows to be the account's. */
+  ownAddresses: 20,
+  /** Further addresses of an account. */
+  aliases: 100,
   /** Those that one message goes to, together. */
   recipients: 500,
   /** Code units of a subject that is written here. */

@@ -19,6 +19,9 @@ export function isMailResource(name: string): name is MailResource {
 /** The `status` of an account that was destroyed, until all that was in it is gone: to everybody it is not there. */
 export const leavingStatus = 'destroying';
 
+/** What the conversations of an account are made by; those made by a lower version are rebuilt when its application is opened. */
+export const threadsVersion = 1;
+
 /** What of an e-mail lies beside its row: lists do not read it, and who may get the e-mail may get it. */
 export const contentCollection = 'mailContents';
 
@@ -61,7 +64,11 @@ export const mailCollections: readonly SystemCollection[] = [
       { name: 'lastSyncAt', type: 'datetime' },
       { name: 'signature', type: 'text' },
       { name: 'since', type: 'date' },
+      // Further addresses under which it gets and sends mail.
+      { name: 'aliases', type: 'json' },
       { name: 'secrets', type: 'json', hidden: true },
+      // The version of the index of conversations; null where an earlier version of the server made it, until it is rebuilt.
+      { name: 'threadsVersion', type: 'integer', hidden: true },
     ],
   },
   {
@@ -163,6 +170,8 @@ export const mailCollections: readonly SystemCollection[] = [
       // Tells subjects apart without what replies put before them; null where there is none to go by.
       { name: 'subjectKey', type: 'string', maxLength: 40, hidden: true },
       { name: 'orphan', type: 'boolean', hidden: true },
+      // Addresses that it shows to be the account's; null where an earlier version of the server stored it.
+      { name: 'ownAddresses', type: 'json', hidden: true },
       { name: 'messageId', type: 'text' },
       { name: 'subject', type: 'text' },
       { name: 'from', type: 'json' },
@@ -252,6 +261,21 @@ export const mailCollections: readonly SystemCollection[] = [
       account,
       { name: 'key', type: 'string', maxLength: 40 },
       to('conversation', 'conversations', { onDelete: 'cascade' }),
+    ],
+  },
+  {
+    name: 'mailSubjectParties',
+    title: 'By which answers without references find what they answer',
+    internal: true,
+    timestamps: false,
+    indexes: [{ fields: ['accountId', 'key', 'kind', 'emailId'], unique: true }],
+    fields: [
+      { ...key, type: 'bigInt' },
+      account,
+      { name: 'key', type: 'string', maxLength: 40 },
+      // 1: an answer without references; 2: the party suffices, whatever it is in the other message.
+      { name: 'kind', type: 'integer' },
+      to('email', 'emails', { onDelete: 'cascade' }),
     ],
   },
 ];

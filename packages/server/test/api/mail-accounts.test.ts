@@ -91,6 +91,34 @@ describeEngines('mail accounts', (engine) => {
       as: 'ann',
       expect: { status: 403, body: { code: 'FIELD_DENIED' } },
     },
+    {
+      name: 'it names further addresses of its own, each once and in lower case',
+      request: 'PATCH /api/accounts/1',
+      as: 'ann',
+      body: { aliases: ['Support@example.com', ' support@example.com', 'sales@example.com'] },
+      expect: {
+        status: 200,
+        body: { data: { aliases: ['support@example.com', 'sales@example.com'] } },
+        events: ['accounts.updated'],
+      },
+    },
+    ...(
+      [
+        ['a text', 'support@example.com', 'aliases'],
+        ['one that is no address', ['support@example.com', 'support'], 'aliases.1'],
+        ['two in one', ['a@example.com, b@example.com'], 'aliases.0'],
+        ['one that ends a header', ['a@example.com\r\nBcc: x@example.com'], 'aliases.0'],
+        ['too many', Array.from({ length: 101 }, (_, number) => `a${number}@example.com`), 'aliases'],
+      ] as const
+    ).map(
+      ([name, aliases, field]): Scenario => ({
+        name: `aliases are refused: ${name}`,
+        request: 'PATCH /api/accounts/1',
+        as: 'ann',
+        body: { aliases },
+        expect: { status: 422, body: { details: { [field]: expect.stringContaining('support@example.com') } } },
+      }),
+    ),
     ...[
       ['loopback by name', { host: 'localhost' }],
       ['loopback by address', { host: '127.0.0.1' }],

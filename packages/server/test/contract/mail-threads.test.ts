@@ -61,6 +61,13 @@ function mailOf({ id, references, subject, people, bulk }: Drawn, number: number
   };
 }
 
+/** A message on its way in. */
+interface Arriving {
+  readonly mail: ParsedMail;
+  readonly receivedAt: string;
+  readonly mailbox?: 'INBOX' | 'Sent';
+}
+
 /** An account, and the keys of its e-mails by their places. */
 interface Stored {
   readonly id: number;
@@ -75,27 +82,53 @@ describeEngines('conversations of a store', (engine) => {
   afterAll(() => server.stop());
 
   /** Stores messages in an order, some at a time, in an account of their own; gives their keys, by their places. */
-  async function stored(all: readonly Drawn[], order: readonly number[], at: number): Promise<Stored> {
+  function stored(all: readonly Drawn[], order: readonly number[], at: number): Promise<Stored> {
+    return storedMails(
+      all.map((each, number) => ({ mail: mailOf(each, number), receivedAt: receivedAt(each) })),
+      order,
+      at,
+    );
+  }
+
+  async function storedMails(
+    all: readonly Arriving[],
+    order: readonly number[],
+    at: number,
+    aliases?: readonly string[],
+  ): Promise<Stored> {
     const { main } = server.running.applications;
-    const { database, changes, clock, logger } = main;
-    const { id } = await server.data('POST /api/accounts:create', { as: 'ann', body: { address: own } });
-    const mailbox = await mailboxPlace(main.recordContext(anonymous, null), id, 'INBOX');
-    const mails = new Map<Uint8Array, ParsedMail>();
-    const parser = fakeParser((raw) => mails.get(raw)!);
-    const ingest = new MailIngest({ database, changes, clock, logger, parser, blobs: noBlobs });
+    const body = { address: own, ...(aliases && { aliases }) };
+    const { id } = await server.data('POST /api/accounts:create', { as: 'ann', body });
+    const context = main.recordContext(anonymous, null);
+    const mailboxes = {
+      INBOX: await mailboxPlace(context, id, 'INBOX'),
+      Sent: await mailboxPlace(context, id, 'Sent'),
+    };
+    const ingest = ingestOf(main);
     const flags = { read: false, starred: false, answered: false, draft: false };
     const emailOf = new Map<number, number>();
     for (let start = 0; start < order.length; start += at) {
       const numbers = order.slice(start, start + at);
       const incoming = numbers.map((number) => {
-        const raw = Buffer.from(`message ${number}`);
-        mails.set(raw, mailOf(all[number]!, number));
-        return { raw, mailbox, flags, receivedAt: receivedAt(all[number]!) };
+        const { mail, receivedAt: moment, mailbox = 'INBOX' } = all[number]!;
+        return { raw: rawOf(mail), mailbox: mailboxes[mailbox], flags, receivedAt: moment };
       });
       const results = await ingest.store({ id, address: own }, incoming, { actor: null, requestId: null });
       for (const [index, { emailId }] of results.entries()) emailOf.set(numbers[index]!, emailId!);
     }
     return { id, emailOf };
+  }
+
+  const mails = new WeakMap<Uint8Array, ParsedMail>();
+  const rawOf = (mail: ParsedMail): Uint8Array => {
+    const raw = Buffer.from(`message ${mail.sha256}`);
+    mails.set(raw, mail);
+    return raw;
+  };
+  /** The way into a store, without a parser. */
+  function ingestOf({ database, changes, clock, logger }: TestServer['running']['applications']['main']): MailIngest {
+    const parser = fakeParser((raw) => mails.get(raw)!);
+    return new MailIngest({ database, changes, clock, logger, parser, blobs: noBlobs });
   }
 
   /** The groups of the places of messages. */
@@ -129,7 +162,11 @@ describeEngines('conversations of a store', (engine) => {
         async (all, keys, at) => {
           const ranks = all.map(() => keys.next().value as number);
           const order = [...all.keys()].sort((one, other) => ranks[one]! - ranks[other]!);
-          const threaded = all.map((each, number) => ({ ...mailOf(each, number), at: Date.parse(receivedAt(each)) }));
+          const threaded = all.map((each, number) => ({
+            ...mailOf(each, number),
+            at: Date.parse(receivedAt(each)),
+            ownAddresses: [],
+          }));
           expect(await groups(all, await stored(all, order, at))).toEqual(partition(threaded, new Set([own])));
         },
       ),
@@ -189,7 +226,11 @@ describeEngines('conversations of a store', (engine) => {
           await spoil(account, dice);
           const rethread = (): Promise<unknown> =>
             server.data(`POST /api/accounts:rethread?filterByTk=${account.id}`, { as: 'ann' });
-          const threaded = all.map((each, number) => ({ ...mailOf(each, number), at: Date.parse(receivedAt(each)) }));
+          const threaded = all.map((each, number) => ({
+            ...mailOf(each, number),
+            at: Date.parse(receivedAt(each)),
+            ownAddresses: [],
+          }));
           const conversations = partition(threaded, new Set([own])).length;
           expect(await rethread()).toEqual({ conversations, changed: expect.any(Number) });
           expect(await shown(account)).toEqual(await shown(await stored(all, inTime, all.length)));
@@ -240,4 +281,175 @@ describeEngines('conversations of a store', (engine) => {
     const again = await server.data(`POST /api/accounts:rethread?filterByTk=${account.id}`, { as: 'ann' });
     expect(again).toEqual({ conversations: 2, changed: 0 });
   });
+
+  /** The places of messages by their conversations, without a limit on their number. */
+  async function places({ id, emailOf }: Stored): Promise<number[][]> {
+    const text = `SELECT id,"conversationId" FROM emails WHERE "accountId"=${id}`;
+    const [rows] = await server.running.applications.main.database.read([{ text, values: [] }]);
+    const conversationOf = new Map(rows!.map((row) => [Number(row[0]), Number(row[1])]));
+    const sorted = [...emailOf.keys()].sort((one, other) => one - other);
+    return [...Map.groupBy(sorted, (place) => conversationOf.get(emailOf.get(place)!)).values()];
+  }
+
+  const written = (number: number, subject: string, from: string, to: readonly string[]): ParsedMail => ({
+    ...mailOf({ id: 100 + number, references: [], subject, people: [], day: 0, bulk: false }, number),
+    from: [{ name: '', address: from }],
+    to: to.map((address) => ({ name: '', address })),
+  });
+  const rethread = ({ id }: Stored): Promise<unknown> =>
+    server.data(`POST /api/accounts:rethread?filterByTk=${id}`, { as: 'ann' });
+  const moment = (minutes: number): string => new Date(Date.UTC(2026, 8, 1) + minutes * 60_000).toISOString();
+
+  test('strangers who write to an alias of the account are of conversations of their own', async () => {
+    const [order, answers] = ['support@example.com', 'help@example.com'];
+    const all: Arriving[] = [
+      { mail: written(0, 'Order', 'ada@example.net', [order]), receivedAt: moment(0) },
+      { mail: written(1, 'Re: Order', 'bob@example.net', [order]), receivedAt: moment(1) },
+      { mail: written(2, 'AW: Order', 'cora@example.net', [order]), receivedAt: moment(2) },
+      // Answers in the name of the alias: that it is one shows the mailbox that they arrive in.
+      { mail: written(3, 'Re: Order', answers, ['ada@example.net']), receivedAt: moment(3), mailbox: 'Sent' },
+      { mail: written(4, 'Re: Order', answers, ['bob@example.net']), receivedAt: moment(4), mailbox: 'Sent' },
+      // A message to a colleague, and one that was delivered by the name of the alias that it was written in.
+      { mail: written(5, 'Re: Order', 'cora@example.net', [order, 'ada@example.net']), receivedAt: moment(5) },
+      {
+        mail: {
+          ...written(6, 'Re: Order', answers, [answers]),
+          headers: [['Delivered-To', answers]],
+        },
+        receivedAt: moment(6),
+      },
+    ];
+    const wanted = [[0, 2, 3, 5], [1, 4], [6]];
+    for (const turned of [
+      [0, 1, 2, 3, 4, 5, 6],
+      [6, 5, 4, 3, 2, 1, 0],
+      [3, 5, 0, 4, 6, 1, 2],
+    ]) {
+      const account = await storedMails(all, turned, 2);
+      expect(await places(account)).toEqual(wanted);
+      expect(await rethread(account)).toMatchObject({ conversations: 3 });
+      expect(await places(account)).toEqual(wanted);
+    }
+  });
+
+  test('an alias that the account names joins nobody either', async () => {
+    const alias = 'support@example.com';
+    const all: Arriving[] = ['ada', 'bob', 'cora'].map((name, number) => ({
+      mail: written(number, 'Re: Order', alias, [`${name}@example.net`]),
+      receivedAt: moment(number),
+    }));
+    expect(await places(await storedMails(all, [0, 1, 2], 1))).toEqual([[0, 1, 2]]);
+    const account = await storedMails(all, [2, 0, 1], 1, [alias]);
+    expect(await places(account)).toEqual([[0], [1], [2]]);
+    // What it names later counts when the conversations are made anew.
+    await server.data(`POST /api/accounts:update?filterByTk=${account.id}`, { as: 'ann', body: { aliases: null } });
+    expect(await rethread(account)).toMatchObject({ conversations: 1 });
+    expect(await places(account)).toEqual([[0, 1, 2]]);
+  });
+
+  test('five hundred messages of one subject are the same 250 conversations in every order', {
+    timeout: 240_000,
+  }, async () => {
+    const half = 250;
+    const person = (number: number): string => `person${number}@example.net`;
+    const all = Array.from({ length: 2 * half }, (_, number): Arriving => {
+      const mail =
+        number < half
+          ? written(number, 'Contact form', person(number), [own])
+          : written(number, 'Re: Contact form', own, [person(number - half)]);
+      return { mail, receivedAt: moment(number) };
+    });
+    const wanted = Array.from({ length: half }, (_, number) => [number, number + half]);
+    const byDate = [...all.keys()];
+    const orders = [byDate, byDate.toReversed(), shuffled(byDate, 7), shuffled(byDate, 11)];
+    const pairs = Array.from({ length: half }, (_, number) => [number, number + half]).flat();
+    for (const order of [...orders, pairs]) {
+      const account = await storedMails(all, order, 50);
+      expect(await places(account)).toEqual(wanted);
+      expect(await rethread(account)).toMatchObject({ conversations: half });
+      expect(await places(account)).toEqual(wanted);
+    }
+  });
+
+  /** An account with messages of one subject and sender, ten seconds apart, all of one conversation, the last an answer. */
+  async function alarms(count: number): Promise<number> {
+    const all = ['Alarm', 'Re: Alarm'].map((subject, number) => ({
+      mail: written(number, subject, 'ada@example.net', [own]),
+      receivedAt: moment(number * 5000),
+    }));
+    const account = await storedMails(all, [0, 1], 2);
+    const first = account.emailOf.get(0)!;
+    const columns = `"accountId","conversationId","mailboxId",folder,"contentId","subjectKey",orphan,"ownAddresses","from","to",cc,subject,"receivedAt",read,starred,answered,draft,outgoing,"hasAttachments"`;
+    const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<${count})`;
+    const later = (column: string): string => `${column}+CAST(i AS bigint)*10485760`;
+    await server.running.applications.main.database.write(async (transaction) => {
+      for (const text of [
+        `${numbers} INSERT INTO emails (id,identity,${columns}) SELECT ${later('id')},'copy '||i,${columns} FROM emails,n WHERE id=${first}`,
+        `${numbers} INSERT INTO "mailSubjectParties" ("accountId",key,kind,"emailId") SELECT "accountId",key,kind,${later('"emailId"')} FROM "mailSubjectParties",n WHERE "emailId"=${first}`,
+      ])
+        await transaction.run({ text, values: [] });
+    });
+    return account.id;
+  }
+
+  /** Stores a message; gives how many statements that took, and how many rows they gave. */
+  async function costOf(account: number, mail: ParsedMail, receivedAt: string): Promise<[number, number]> {
+    const { main } = server.running.applications;
+    const mailbox = await mailboxPlace(main.recordContext(anonymous, null), account, 'INBOX');
+    let [statements, given] = [0, 0];
+    const counting = <T extends object>(target: T, name: keyof T, wrapped: unknown): T =>
+      new Proxy(target, {
+        get: (_, asked) => {
+          if (asked === name) return wrapped;
+          const value = Reflect.get(target, asked) as unknown;
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+    const { database } = main;
+    const write: typeof database.write = (work, options) =>
+      database.write((transaction) => {
+        const run: typeof transaction.run = async (statement) => {
+          const rows = await transaction.run(statement);
+          [statements, given] = [statements + 1, given + rows.length];
+          return rows;
+        };
+        return work(counting(transaction, 'run', run));
+      }, options);
+    const { changes, clock, logger } = main;
+    const ingest = ingestOf({ database: counting(database, 'write', write), changes, clock, logger } as typeof main);
+    const flags = { read: false, starred: false, answered: false, draft: false };
+    const incoming = { raw: rawOf(mail), mailbox, flags, receivedAt };
+    const [stored] = await ingest.store({ id: account, address: own }, [incoming], { actor: null, requestId: null });
+    expect(stored).toMatchObject({ outcome: 'stored' });
+    return [statements, given];
+  }
+
+  test('one more of ten thousand messages of a subject takes as much work as one more of forty', async () => {
+    const costs: [number, number][][] = [];
+    for (const count of [40, 10_000]) {
+      const account = await alarms(count);
+      const mail = (number: number, subject: string): ParsedMail => written(number, subject, 'ada@example.net', [own]);
+      costs.push([
+        await costOf(account, mail(7, 'Alarm'), moment(1)),
+        await costOf(account, mail(8, 'Re: Alarm'), moment(2)),
+        await costOf(account, mail(9, 'Re: Alarm'), moment(5001)),
+        await costOf(account, mail(10, 'Alarm'), moment(5002)),
+      ]);
+    }
+    expect(costs[0]!.every(([statements]) => statements > 5)).toBe(true);
+    expect(costs[1]).toEqual(costs[0]);
+  });
 });
+
+/** An order that a seed gives. */
+function shuffled(numbers: readonly number[], seed: number): number[] {
+  let state = seed;
+  const dice = (): number => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state;
+  };
+  return numbers
+    .map((number) => [dice(), number] as const)
+    .sort((one, other) => one[0] - other[0])
+    .map(([, number]) => number);
+}

@@ -99,12 +99,12 @@ describe('content types', () => {
 });
 
 describe('text that is a file', () => {
-  const account = { id: 1, address: 'shop@example.com' };
+  const own = new Set(['shop@example.com']);
   const hasAttachments = (mail: ParsedMail): boolean => {
     const flags = { read: false, starred: false, answered: false, draft: false };
     const incoming = { raw: new Uint8Array(), mailbox: { id: 1, folder: 'inbox' }, receivedAt: null, flags };
-    const signs = { keys: [], subjectKey: '', orphan: false } as never;
-    return newEmail({ incoming, mail, identity: 'x', signs, receivedAt: 0 }, 1, account).hasAttachments;
+    const signs = { keys: [], subjectKey: '', orphan: false, threaded: { from: [], ownAddresses: [] } } as never;
+    return newEmail({ incoming, mail, identity: 'x', signs, receivedAt: 0 }, 1, own).hasAttachments;
   };
 
   test('lies inline with a name: shown and an attachment', async () => {

@@ -1,8 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { baseSubject, isReply } from '../../src/mail/threads/base-subject.ts';
+import { groupsOf } from '../../src/mail/threads/conversation-groups.ts';
 import { partition } from '../../src/mail/threads/partition.ts';
+import { Regrouping } from '../../src/mail/threads/regrouping.ts';
+import {
+  type FoundParty,
+  firstRows,
+  type PartyRange,
+  partyEntries,
+  type SubjectIndex,
+  subjectMatches,
+  withParties,
+} from '../../src/mail/threads/subject-matches.ts';
 import { joinsBySubject, type ThreadedMail, threadKey } from '../../src/mail/threads/thread-key.ts';
+import { threadSigns } from '../../src/mail/threads/thread-signs.ts';
 
 test.each([
   ['Hello', 'hello', false],
@@ -80,6 +92,7 @@ const mail = (more: Partial<ThreadedMail>): ThreadedMail => ({
   cc: [],
   bulk: false,
   at: 0,
+  ownAddresses: [],
   ...more,
 });
 const from = (address: string): ThreadedMail['from'] => [{ name: '', address }];
@@ -168,6 +181,7 @@ describe('conversations', () => {
       to: people,
       cc: fc.constant([]),
       bulk: fc.boolean(),
+      ownAddresses: fc.constant([]),
       at: fc.integer({ min: 0, max: 60 }).map((days) => days * day),
     });
     const own = new Set(['own@x']);
@@ -196,4 +210,186 @@ describe('conversations', () => {
       { numRuns: 500 },
     );
   });
+
+  test('a shared recipient joins nobody, whoever wrote one of the two does, and so does a second message to one person', () => {
+    const own = new Set(['shop@y', 'support@y']);
+    const message = (subject: string, sender: string, to: readonly string[], more: Partial<ThreadedMail> = {}) =>
+      mail({ subject, from: from(sender), to: to.flatMap(from), ...more });
+    const order = message('Order', 'ada@x', ['help@y', 'eve@x']);
+    const answers: readonly (readonly [ThreadedMail, boolean])[] = [
+      [message('Re: Order', 'bob@x', ['help@y', 'eve@x']), false],
+      [message('Re: Order', 'bob@x', ['ada@x']), true],
+      [message('Re: Order', 'eve@x', ['shop@y']), true],
+      [message('Re: Order', 'SHOP@y', ['Ada@x']), true],
+      [message('Re: Order', 'shop@y', ['eve@x']), false],
+      [message('Re: Order', 'ada@x', ['shop@y'], { ownAddresses: ['ada@x'] }), false],
+    ];
+    expect(answers.map(([answer]) => joinsBySubject(answer, order, own))).toEqual(answers.map(([, joins]) => joins));
+    const sent = message('Order', 'shop@y', ['ada@x', 'help@y'], { ownAddresses: ['help@y'] });
+    expect(joinsBySubject(message('Re: Order', 'support@y', ['ada@x']), sent, own)).toBe(true);
+    expect(joinsBySubject(message('Re: Order', 'support@y', ['help@y']), sent, own)).toBe(false);
+    const copied = { ...sent, to: [], cc: from('ada@x') };
+    expect(joinsBySubject(message('Re: Order', 'support@y', ['ada@x']), copied, own)).toBe(false);
+  });
+
+  describe('by an index of subjects and parties', () => {
+    // About one person, who writes, or is written to by somebody else each time; then others among each other.
+    const sender = fc.oneof(
+      { weight: 2, arbitrary: fc.constant('ada@x') },
+      { weight: 3, arbitrary: fc.nat(20).map((number) => `p${number}@x`) },
+      { weight: 1, arbitrary: fc.constantFrom('own@x', 'alias@x') },
+    );
+    const random = fc
+      .record({
+        sender,
+        receivers: fc.constantFrom(['ada@x'], ['ada@x'], ['ada@x'], ['own@x', 'p1@x'], ['alias@x', 'p2@x']),
+        copies: fc.constantFrom([], [], ['ada@x'], ['alias@x']),
+        subject: fc.constantFrom('Hello', 'Hello', 'Re: Hello', 'AW: hello', 'Re: Other'),
+        bulk: fc.constantFrom(...Array.from({ length: 9 }, () => false), true),
+        ownAddresses: fc.constantFrom([], [], ['alias@x']),
+        at: fc.integer({ min: 1, max: 80 }).map((days) => days * day),
+      })
+      .map(({ sender: writer, receivers, copies, ...rest }) =>
+        mail({ ...rest, from: from(writer), to: receivers.flatMap(from), cc: copies.flatMap(from) }),
+      );
+    const own = new Set(['own@x']);
+    const messages = fc.array(random, { minLength: 2, maxLength: 24, size: 'max' });
+
+    test('the order of arrival decides nothing, however many messages a subject has', async () => {
+      const arrival = fc.record({
+        ranks: fc.array(fc.nat(), { minLength: 24, maxLength: 24 }),
+        at: fc.integer({ min: 1, max: 4 }),
+        most: fc.integer({ min: 1, max: 2 }),
+      });
+      await fc.assert(
+        fc.asyncProperty(messages, arrival, async (mails, { ranks, at, most }) => {
+          const order = [...mails.keys()].sort((one, other) => ranks[one]! - ranks[other]!);
+          const store = new IndexedStore(own, most);
+          for (let start = 0; start < order.length; start += at)
+            await store.add(order.slice(start, start + at).map((place) => [place, mails[place]!]));
+          expect(store.groups()).toEqual(partition(mails, own));
+        }),
+        { numRuns: 1000 },
+      );
+    });
+
+    test('and a rebuild gives the same', () => {
+      fc.assert(
+        fc.property(messages, (mails) => {
+          const inTime = [...mails.entries()].sort((one, other) => one[1].at - other[1].at);
+          const regrouping = new Regrouping(own);
+          for (const [place, each] of inTime)
+            regrouping.add({ id: place, conversation: null, signs: threadSigns(each, each.at) });
+          const found = [...regrouping.groups()].flatMap((group) =>
+            group === null ? [] : [group.strays.map(({ id }) => id).sort((one, other) => one - other)],
+          );
+          expect(found.sort((one, other) => one[0]! - other[0]!)).toEqual(partition(mails, own));
+        }),
+        { numRuns: 1000 },
+      );
+    });
+
+    test('a message more is as fast with ten thousand of its subject as with ten', async () => {
+      const steps = async (count: number): Promise<number> => {
+        const store = new IndexedStore(own, firstRows);
+        const many = Array.from({ length: count }, (_, place) =>
+          mail({
+            subject: place % 2 === 0 ? 'Alarm' : 'Re: Alarm',
+            from: from('ada@x'),
+            to: from('own@x'),
+            at: place * 1000,
+          }),
+        );
+        // As they are after they have arrived: what is together is asked of the rule where it is cheap.
+        store.fill(many);
+        store.rows = 0;
+        for (const at of [0, count / 2, count]) {
+          const later = { from: from('ada@x'), to: from('bob@x'), at: at * 1000 };
+          await store.add([[count + at, mail({ subject: 'Alarm', ...later })]]);
+          await store.add([[count + at + 1, mail({ subject: 'Re: Alarm', ...later })]]);
+        }
+        return store.rows;
+      };
+      expect(await steps(10_000)).toBeLessThanOrEqual((await steps(100)) + 10);
+    });
+  });
 });
+
+/** Conversations as they come about by the index alone, in memory. */
+class IndexedStore implements SubjectIndex {
+  /** Rows that were read. */
+  rows = 0;
+  readonly #own: ReadonlySet<string>;
+  readonly #most: number;
+  readonly #index = new Map<string, { kind: number; second: number; place: number }[]>();
+  readonly #conversations = new Map<number, number>();
+
+  constructor(own: ReadonlySet<string>, most: number) {
+    this.#own = own;
+    this.#most = most;
+  }
+
+  /** Takes messages that arrive together, each with its place. */
+  async add(arriving: readonly (readonly [place: number, mail: ThreadedMail])[]): Promise<void> {
+    const signs = arriving.map(([, each]) => withParties(threadSigns(each, each.at), this.#own));
+    const matches = await subjectMatches(this, signs, this.#most);
+    const { places, merges } = groupsOf(
+      matches.map((links) => ({ keys: [], ...links })),
+      new Map(),
+    );
+    for (const { into, others } of merges)
+      for (const [place, conversation] of this.#conversations)
+        if (others.includes(conversation)) this.#conversations.set(place, into);
+    for (const [index, place] of places.entries()) {
+      const conversation = 'first' in place ? arriving[place.first]![0] : place.conversation;
+      this.#store(arriving[index]![0], arriving[index]![1], conversation);
+    }
+  }
+
+  /** Takes messages that are of one conversation. */
+  fill(mails: readonly ThreadedMail[]): void {
+    for (const [place, each] of mails.entries()) this.#store(place, each, 0);
+  }
+
+  #store(place: number, each: ThreadedMail, conversation: number): void {
+    this.#conversations.set(place, conversation);
+    for (const { key, kind } of partyEntries(withParties(threadSigns(each, each.at), this.#own))) {
+      const list = this.#index.get(key) ?? [];
+      this.#index.set(key, list);
+      list.push({ kind, second: each.at / 1000, place });
+    }
+  }
+
+  groups(): number[][] {
+    const places = [...this.#conversations.keys()].sort((one, other) => one - other);
+    return [...Map.groupBy(places, (place) => this.#conversations.get(place)).values()];
+  }
+
+  async presentKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
+    return new Set(keys.filter((key) => this.#index.has(key)));
+  }
+
+  async rowsIn(key: string, ranges: readonly PartyRange[], most: number): Promise<FoundParty[]> {
+    const found = ranges.flatMap((range, index) => {
+      const near = this.#in(key, range).sort((one, other) => one.second - other.second || one.place - other.place);
+      if (range.nearestTo === 'to') near.reverse();
+      return near
+        .slice(0, most)
+        .map(({ second, place }) => ({ range: index, second, conversation: this.#conversations.get(place)! }));
+    });
+    this.rows += found.length;
+    return found;
+  }
+
+  async conversationsIn(key: string, range: PartyRange): Promise<number[]> {
+    const found = this.#in(key, range).map(({ place }) => this.#conversations.get(place)!);
+    this.rows += found.length;
+    return found;
+  }
+
+  #in(key: string, { kind, from: first, to }: PartyRange) {
+    return (this.#index.get(key) ?? []).filter(
+      (each) => each.kind === kind && each.second >= first && each.second <= to,
+    );
+  }
+}

@@ -159,6 +159,64 @@ describeEngines('a store that an earlier version made', (engine) => {
     expect(await find('invoice ')).toEqual(['Invoices 2']);
     await server.stop();
   });
+
+  test('has its conversations made by the rules of this version, while it is used', async () => {
+    const server = await TestServer.start(engine);
+    const body = { email: 'ann@example.com', password: 'correct horse', roles: ['editor'] };
+    await server.data('POST /api/users:create', { body });
+    server.tokens.set('ann', await server.signIn(body.email, body.password));
+    await server.data('POST /api/accounts:create', { as: 'ann', body: { address: 'shop@example.com' } });
+    const message = (from: string, subject: string, minute: number): Promise<unknown> => {
+      const [to, date] = ['support@example.com', new Date(Date.UTC(2026, 8, 1, 9, minute)).toUTCString()];
+      return upload(
+        server,
+        'ann',
+        1,
+        rawMail({ from, to, subject, date, headers: ['Delivered-To: support@example.com'] }),
+      );
+    };
+    await message('ada@example.net', 'Order', 1);
+    await message('bob@example.net', 'Re: Order', 2);
+    const { database } = server.running.applications.main;
+    await database.write(async (transaction) => {
+      const run = (text: string): Promise<unknown> => transaction.run({ text, values: [] });
+      const of = (name: string): string => `(SELECT id FROM _collections WHERE name='${name}')`;
+      // Both were of one conversation, which did not say who wrote.
+      await run('UPDATE emails SET "conversationId"=1');
+      await run(
+        `UPDATE conversations SET messages=2,participants='[{"name":"","address":"ada@example.net"},{"name":"","address":"support@example.com"}]' WHERE id=1`,
+      );
+      await run('DELETE FROM conversations WHERE id<>1');
+      for (const [collection, field] of [
+        ['accounts', 'aliases'],
+        ['accounts', 'threadsVersion'],
+        ['emails', 'ownAddresses'],
+      ] as const) {
+        await run(`DELETE FROM _fields WHERE name='${field}' AND collection_id=${of(collection)}`);
+        await run(`ALTER TABLE "${collection}" DROP COLUMN "${field}"`);
+      }
+      await run(`DELETE FROM _fields WHERE collection_id=${of('mailSubjectParties')}`);
+      await run(`DELETE FROM _collections WHERE name='mailSubjectParties'`);
+      await run('DROP TABLE "mailSubjectParties"');
+    });
+    await server.running.stop();
+    await server.boot();
+    await server.running.applications.main.mail.rebuilt;
+    const rows = await server.data('GET /api/conversations?sort=id', { as: 'ann' });
+    expect(rows).toMatchObject([
+      {
+        messages: 1,
+        participants: [
+          { address: 'ada@example.net', wrote: true },
+          { address: 'support@example.com', wrote: false },
+        ],
+      },
+      { messages: 1, participants: [{ address: 'bob@example.net', wrote: true }, { wrote: false }] },
+    ]);
+    await message('ada@example.net', 'Re: Order', 3);
+    expect(await server.data('GET /api/conversations/1', { as: 'ann' })).toMatchObject({ messages: 2 });
+    await server.stop();
+  });
 });
 
 async function indexNames({ running }: TestServer): Promise<string[]> {

@@ -1,4 +1,5 @@
 /** Mail as the API tells of it, as far as the inbox reads it. */
+import type { Participant } from '@tablinum/client';
 
 export interface MailAddress {
   readonly name: string;
@@ -20,6 +21,8 @@ export interface Account {
   readonly id: number;
   readonly name: string | null;
   readonly address: string;
+  /** Further addresses of it. */
+  readonly aliases?: readonly string[] | null;
   readonly status: string;
   readonly statusReason: string | null;
   readonly signature: string | null;
@@ -32,7 +35,8 @@ export interface Conversation {
   readonly id: number;
   readonly accountId: number;
   readonly subject: string | null;
-  readonly participants: readonly MailAddress[] | null;
+  /** Those who wrote come first. */
+  readonly participants: readonly Participant[] | null;
   readonly messages: number;
   readonly unread: number;
   readonly starred: number;
@@ -79,11 +83,6 @@ export interface Email {
 export interface Thread extends Conversation {
   /** The oldest first. */
   readonly emails: readonly Email[];
-}
-
-/** What people call somebody: the name, else the address. */
-export function nameOf(person: MailAddress | undefined): string {
-  return person?.name || person?.address || '';
 }
 
 /** Flags that people set. */

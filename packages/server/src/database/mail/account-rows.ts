@@ -1,4 +1,5 @@
 /** Statements about mail accounts and their mailboxes. */
+import { leavingStatus, threadsVersion } from '../../schema/mail-collections.ts';
 import type { Database, Transaction } from '../database.ts';
 import { reading, writing } from '../identity-store.ts';
 import { parsedJson } from '../json-column.ts';
@@ -39,6 +40,45 @@ export async function addMailbox(
     sql`INSERT INTO mailboxes ("accountId",path,role,messages,unread) VALUES (${value('integer', account)},${value('text', path)},${value('text', role)},0,0) ON CONFLICT ("accountId",path) DO NOTHING RETURNING id`,
   );
   return row ? Number(row[0]) : null;
+}
+
+/**
+ * The addresses of an account in lower case, its own one and its aliases; null where it is not there, or destroyed.
+ *
+ * @param transaction the one under way, where there is one.
+ */
+export async function ownAddresses(
+  database: Database,
+  transaction: Transaction | null,
+  account: number,
+): Promise<ReadonlySet<string> | null> {
+  const run = transaction ? writing(database, transaction) : reading(database);
+  const [row] = await run(
+    sql`SELECT address,aliases FROM accounts WHERE id=${value('integer', account)} AND status<>${value('text', leavingStatus)}`,
+  );
+  if (!row) return null;
+  const aliases = (parsedJson(row[1]) ?? []) as readonly string[];
+  return new Set([row[0] as string, ...aliases].map((address) => address.toLowerCase()));
+}
+
+/** Accounts whose conversations an earlier version of the server made. */
+export async function accountsWithOldThreads(
+  database: Database,
+): Promise<{ readonly id: number; readonly address: string }[]> {
+  const rows = await reading(database)(
+    sql`SELECT id,address FROM accounts WHERE coalesce("threadsVersion",0)<${threadsVersion} AND status<>${value('text', leavingStatus)} ORDER BY id`,
+  );
+  return rows.map(([id, address]) => ({ id: Number(id), address: address as string }));
+}
+
+/** Notes that the conversations of an account are made by the rules of this version. */
+export async function setThreadsVersion(database: Database, transaction: Transaction, account: number): Promise<void> {
+  await writing(
+    database,
+    transaction,
+  )(
+    sql`UPDATE accounts SET "threadsVersion"=${threadsVersion} WHERE id=${value('integer', account)} AND coalesce("threadsVersion",0)<${threadsVersion}`,
+  );
 }
 
 /** The users who see the mail of an account; its owner is one of them. */

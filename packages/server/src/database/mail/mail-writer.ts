@@ -12,6 +12,11 @@ export interface MailAddressValue {
   readonly address: string;
 }
 
+/** Somebody who takes part in a conversation. Where an earlier version of the server wrote it, `wrote` is missing. */
+export interface ParticipantValue extends MailAddressValue {
+  readonly wrote?: boolean;
+}
+
 /** What of a message lies beside its row. */
 export interface NewContent {
   readonly text: string;
@@ -43,6 +48,7 @@ export interface NewEmail {
   readonly identity: string;
   readonly subjectKey: string | null;
   readonly orphan: boolean;
+  readonly ownAddresses: readonly string[];
   readonly messageId: string | null;
   readonly subject: string;
   readonly from: readonly MailAddressValue[];
@@ -113,32 +119,6 @@ export class MailWriter {
       sql`SELECT key,"conversationId" FROM "mailThreadKeys" WHERE ${this.#of} AND ${this.#isIn('key', 'text', keys)}`,
     );
     return new Map(rows.map(([key, id]) => [key as string, Number(id)]));
-  }
-
-  /** The latest messages of some subjects, at most `most` of each. */
-  async ofSubjects(subjects: readonly string[], most: number): Promise<readonly SubjectMate[]> {
-    const found: SubjectMate[] = [];
-    for (const subjectKey of subjects) {
-      const rows = await this.#run(
-        sql`SELECT id,"conversationId",orphan,subject,"from","to",cc FROM emails WHERE ${this.#of} AND "subjectKey"=${value('text', subjectKey)} ORDER BY id DESC LIMIT ${most}`,
-      );
-      for (const [id, conversation, orphan, subject, ...lists] of rows) {
-        const [from = [], to = [], cc = []] = lists.map((list) => parsedJson(list) as readonly MailAddressValue[]);
-        const at = momentOf(Number(id));
-        const conversationId = Number(conversation);
-        found.push({
-          subjectKey,
-          conversationId,
-          at,
-          orphan: Boolean(orphan),
-          subject: subject as string,
-          from,
-          to,
-          cc,
-        });
-      }
-    }
-    return found;
   }
 
   /** Makes conversations; returns their keys in order. */
@@ -250,14 +230,14 @@ export class MailWriter {
       await this.#run(words.insert(entries.slice(start, start + rowsPerInsert)));
   }
 
-  async participants(conversations: readonly number[]): Promise<Map<number, readonly MailAddressValue[]>> {
+  async participants(conversations: readonly number[]): Promise<Map<number, readonly ParticipantValue[]>> {
     const rows = await this.#run(
       sql`SELECT id,participants FROM conversations WHERE ${this.#isIn('id', 'integer', conversations)}`,
     );
-    return new Map(rows.map(([id, list]) => [Number(id), (parsedJson(list) ?? []) as readonly MailAddressValue[]]));
+    return new Map(rows.map(([id, list]) => [Number(id), (parsedJson(list) ?? []) as readonly ParticipantValue[]]));
   }
 
-  async setParticipants(conversation: number, participants: readonly MailAddressValue[]): Promise<void> {
+  async setParticipants(conversation: number, participants: readonly ParticipantValue[]): Promise<void> {
     await this.#run(
       sql`UPDATE conversations SET participants=${value('json', participants)} WHERE id=${value('integer', conversation)}`,
     );
@@ -309,19 +289,6 @@ async function present(
 /** E-mail, mailbox, and what the mail server numbers it by. */
 export type Placement = readonly [email: number, mailbox: number, uidvalidity: string | null, uid: number | null];
 
-/** A message of the same subject. */
-export interface SubjectMate {
-  readonly subjectKey: string;
-  readonly conversationId: number;
-  /** Milliseconds since the epoch, to the second. */
-  readonly at: number;
-  readonly orphan: boolean;
-  readonly subject: string;
-  readonly from: readonly MailAddressValue[];
-  readonly to: readonly MailAddressValue[];
-  readonly cc: readonly MailAddressValue[];
-}
-
 const contentColumns: Columns = [
   ['accountId', 'integer'],
   ['text', 'text'],
@@ -341,6 +308,7 @@ const emailFields = [
   ['identity', 'text'],
   ['subjectKey', 'text'],
   ['orphan', 'boolean'],
+  ['ownAddresses', 'json'],
   ['messageId', 'text'],
   ['subject', 'text'],
   ['from', 'json'],

@@ -4,7 +4,7 @@ import { reading, writing } from '../identity-store.ts';
 import { parsedJson } from '../json-column.ts';
 import { identifier, listValue, type Sql, sql, value } from '../sql.ts';
 import { miscounted, recounted } from './conversation-counts.ts';
-import { type MailAddressValue, momentOf } from './mail-writer.ts';
+import { type MailAddressValue, momentOf, type ParticipantValue } from './mail-writer.ts';
 
 /** What of an e-mail decides on its conversation. */
 export interface ThreadedRow {
@@ -21,6 +21,10 @@ export interface ThreadedRow {
   readonly from: readonly MailAddressValue[];
   readonly to: readonly MailAddressValue[];
   readonly cc: readonly MailAddressValue[];
+  readonly folder: string;
+  /** Null where an earlier version of the server stored it: then its headers are read. */
+  readonly ownAddresses: readonly string[] | null;
+  readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
 /** E-mails of an account after one of them, the oldest first. */
@@ -31,11 +35,12 @@ export async function threadedAfter(
   most: number,
 ): Promise<ThreadedRow[]> {
   const rows = await reading(database)(
-    sql`SELECT e.id,e."conversationId",e."messageId",e.subject,e."subjectKey",c."inReplyTo",c."references",e."from",e."to",e.cc FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e."accountId"=${value('integer', account)} AND e.id>${value('bigint', after)} ORDER BY e.id LIMIT ${most}`,
+    sql`SELECT e.id,e."conversationId",e."messageId",e.subject,e."subjectKey",c."inReplyTo",c."references",e."from",e."to",e.cc,e.folder,e."ownAddresses",CASE WHEN e."ownAddresses" IS NULL THEN c.headers END FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e."accountId"=${value('integer', account)} AND e.id>${value('bigint', after)} ORDER BY e.id LIMIT ${most}`,
   );
-  return rows.map(([id, conversation, messageId, subject, subjectKey, ...lists]): ThreadedRow => {
-    const [inReplyTo, references] = lists.slice(0, 2).map((each) => (parsedJson(each) ?? []) as string[]);
-    const [from, to, cc] = lists.slice(2).map((each) => (parsedJson(each) ?? []) as MailAddressValue[]);
+  return rows.map(([id, conversation, messageId, subject, subjectKey, ...rest]): ThreadedRow => {
+    const [inReplyTo, references] = rest.slice(0, 2).map((each) => (parsedJson(each) ?? []) as string[]);
+    const [from, to, cc] = rest.slice(2, 5).map((each) => (parsedJson(each) ?? []) as MailAddressValue[]);
+    const [folder, ownAddresses, headers] = rest.slice(5);
     return {
       id: Number(id),
       conversation: conversation === null ? null : Number(conversation),
@@ -48,6 +53,9 @@ export async function threadedAfter(
       from: from!,
       to: to!,
       cc: cc!,
+      folder: (folder ?? '') as string,
+      ownAddresses: parsedJson(ownAddresses) as ThreadedRow['ownAddresses'],
+      headers: (parsedJson(headers) ?? []) as ThreadedRow['headers'],
     };
   });
 }
@@ -108,17 +116,21 @@ export async function lastThreadKey(database: Database, account: number): Promis
 export interface ShownMessage {
   readonly conversation: number;
   readonly subject: string;
-  readonly people: readonly MailAddressValue[];
+  readonly people: { readonly from: readonly MailAddressValue[]; readonly others: readonly MailAddressValue[] };
 }
 
 /** What conversations say of their e-mails. */
 export interface ShownConversation {
   readonly id: number;
   readonly subject: string | null;
-  readonly participants: readonly MailAddressValue[];
+  readonly participants: readonly ParticipantValue[];
 }
 
 const messagesAtOnce = 500;
+
+function peopleOf([from = [], ...others]: readonly (readonly MailAddressValue[])[]): ShownMessage['people'] {
+  return { from, others: others.flat() };
+}
 
 /** Reads and writes about conversations; inside a transaction, or outside of any for a look. */
 export class ThreadRows {
@@ -181,7 +193,7 @@ export class ThreadRows {
     return rows.map(([id, subject, participants]) => ({
       id: Number(id),
       subject: subject as string | null,
-      participants: (parsedJson(participants) ?? []) as readonly MailAddressValue[],
+      participants: (parsedJson(participants) ?? []) as readonly ParticipantValue[],
     }));
   }
 
@@ -195,7 +207,7 @@ export class ThreadRows {
       yield rows.map(([, conversation, subject, ...lists]) => ({
         conversation: Number(conversation),
         subject: (subject ?? '') as string,
-        people: lists.flatMap((each) => (parsedJson(each) ?? []) as readonly MailAddressValue[]),
+        people: peopleOf(lists.map((each) => (parsedJson(each) ?? []) as readonly MailAddressValue[])),
       }));
       if (rows.length < messagesAtOnce) return;
       after = Number(rows.at(-1)![0]);

@@ -4,10 +4,12 @@
  */
 import { hash, randomUUID } from 'node:crypto';
 import { isoTime } from '../../base/clock.ts';
+import { ownAddresses } from '../../database/mail/account-rows.ts';
 import { DraftRows, readDraft, readFiles, readSender, type StoredDraft } from '../../database/mail/draft-rows.ts';
 import { EmailRows } from '../../database/mail/email-rows.ts';
 import { MailWriter } from '../../database/mail/mail-writer.ts';
 import { queueMail, unqueueMail } from '../../database/mail/outbox-rows.ts';
+import { SubjectPartyRows } from '../../database/mail/subject-party-rows.ts';
 import { actorOf } from '../../identity/caller.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
@@ -189,7 +191,10 @@ export async function storeDraft(inside: RecordContext, mail: MailStore, written
   }
   await requireUnchanged(inside, before);
   const rows = new DraftRows(inside.database, transaction);
-  const email = newEmail(written.ready, before.conversationId, account);
+  const own = (await ownAddresses(inside.database, transaction, account.id)) ?? new Set<string>();
+  const email = newEmail(written.ready, before.conversationId, own);
+  // Its conversation stays, so nothing is to be joined by what it says now; a rebuild of the conversations indexes it again.
+  await new SubjectPartyRows(inside.database, transaction, account.id).forget([before.id]);
   await rows.rewrite(before.id, email, indexedWords(before.id, account.id, written.ready.mail));
   await rows.setFiles(account.id, before.id, email.attachments);
   await rows.setSource(before.id, draft, draft.bcc);

@@ -7,17 +7,19 @@ import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import type { Database, Transaction } from '../../database/database.ts';
+import { ownAddresses } from '../../database/mail/account-rows.ts';
 import { EmailRows } from '../../database/mail/email-rows.ts';
 import { isAccountOpen } from '../../database/mail/leaving-rows.ts';
 import { MailWriter, presentEmails } from '../../database/mail/mail-writer.ts';
 import { PlacementRows } from '../../database/mail/placement-rows.ts';
+import { SubjectPartyRows } from '../../database/mail/subject-party-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { MailTooLarge, type ParsePool } from '../parse/parse-pool.ts';
-import type { MailAddress } from '../parse/parsed-mail.ts';
 import { type Groups, groupsOf } from '../threads/conversation-groups.ts';
 import { conversationSubject } from '../threads/conversation-subject.ts';
-import { looseLinks } from '../threads/loose-links.ts';
-import { addPeople, byAddress, type Participants } from '../threads/participants.ts';
+import { readOwnAddresses } from '../threads/own-addresses.ts';
+import { Participants } from '../threads/participants.ts';
+import { partyEntries, subjectMatches, withParties } from '../threads/subject-matches.ts';
 import { threadSigns } from '../threads/thread-signs.ts';
 import type { IncomingMail, IngestBy, Ingested, MailAccount } from './incoming-mail.ts';
 import { indexedWords, newEmail, type ReadMail, receivedAt } from './new-email.ts';
@@ -131,7 +133,8 @@ export class MailIngest {
   async #read(incoming: IncomingMail, identity: string, of: unknown = incoming): Promise<ReadMail> {
     const mail = await this.#parts.parser.parse(incoming.raw, of);
     const moment = receivedAt(incoming.receivedAt, mail, this.#parts.clock.now());
-    return { incoming, mail, identity, signs: threadSigns(mail, moment), receivedAt: moment };
+    const ownAddresses = readOwnAddresses(mail, incoming.mailbox.folder);
+    return { incoming, mail, identity, signs: threadSigns({ ...mail, ownAddresses }, moment), receivedAt: moment };
   }
 
   #write(
@@ -207,11 +210,19 @@ export class MailIngest {
     by: IngestBy,
   ): Promise<number[]> {
     if (fresh.length === 0) return [];
-    const { changes, clock } = this.#parts;
-    const { conversations, made, merges, moved } = await joinConversations(writer, account, fresh);
+    const { changes, clock, database } = this.#parts;
+    const own = await ownAddresses(database, transaction, account.id);
+    if (!own) throw new AccountGone();
+    const parties = fresh.map(({ signs }) => withParties(signs, own));
+    const index = new SubjectPartyRows(database, transaction, account.id);
+    const matches = await subjectMatches(index, parties);
+    const { conversations, made, merges, moved } = await joinConversations(writer, fresh, matches);
     const now = clock.now();
-    const emails = fresh.map((each, index) => newEmail(each, conversations[index]!, account));
+    const emails = fresh.map((each, place) => newEmail(each, conversations[place]!, own));
     const ids = await writer.addEmails(emails);
+    await index.add(
+      parties.flatMap((each, place) => partyEntries(each).map((row) => ({ ...row, email: ids[place]! }))),
+    );
     await writer.addThreadKeys([
       ...new Map(fresh.flatMap(({ signs }, index) => signs.keys.map((key) => [key, conversations[index]!] as const))),
     ]);
@@ -269,17 +280,12 @@ interface Joined {
 /** Which conversation each message belongs to; those that begin one have it made, and those that turn out to be one are joined. */
 async function joinConversations(
   writer: MailWriter,
-  account: MailAccount,
   fresh: readonly ReadMail[],
+  matches: Awaited<ReturnType<typeof subjectMatches>>,
 ): Promise<Joined> {
   const known = await writer.threads([...new Set(fresh.flatMap(({ signs }) => signs.keys))]);
-  const links = await looseLinks(
-    writer,
-    account,
-    fresh.map(({ signs }) => signs),
-  );
   const { places, merges } = groupsOf(
-    fresh.map(({ signs }, index) => ({ keys: signs.keys, ...links[index]! })),
+    fresh.map(({ signs }, index) => ({ keys: signs.keys, ...matches[index]! })),
     known,
   );
   const moved: number[] = [];
@@ -305,13 +311,16 @@ export async function addParticipants(
   const ids = [...conversations, ...merges.flatMap(({ into, others }) => [into, ...others])];
   const present = await writer.participants([...new Set(ids)]);
   const named = new Map<number, Participants>();
-  const add = (id: number, people: readonly MailAddress[]): void => {
-    const known = named.get(id) ?? byAddress(present.get(id) ?? []);
-    addPeople(known, people);
-    named.set(id, known);
+  const peopleOf = (id: number): Participants => {
+    const people = named.get(id) ?? new Participants(present.get(id));
+    named.set(id, people);
+    return people;
   };
-  for (const { into, others } of merges) for (const other of others) add(into, present.get(other) ?? []);
-  for (const [index, { mail }] of fresh.entries()) add(conversations[index]!, [...mail.from, ...mail.to, ...mail.cc]);
-  for (const [id, people] of named)
-    if (people.size > (present.get(id)?.length ?? 0)) await writer.setParticipants(id, [...people.values()]);
+  for (const { into, others } of merges) for (const other of others) peopleOf(into).addAll(present.get(other) ?? []);
+  for (const [index, { mail }] of fresh.entries())
+    peopleOf(conversations[index]!).add({ from: mail.from, others: [...mail.to, ...mail.cc] });
+  for (const [id, people] of named) {
+    const list = people.list();
+    if (JSON.stringify(list) !== JSON.stringify(present.get(id))) await writer.setParticipants(id, list);
+  }
 }

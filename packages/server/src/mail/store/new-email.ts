@@ -4,7 +4,7 @@ import type { NewEmail } from '../../database/mail/mail-writer.ts';
 import type { MailAddress, ParsedAttachment, ParsedMail } from '../parse/parsed-mail.ts';
 import { indexedName, indexedTitle } from '../search/indexed-text.ts';
 import type { ThreadSigns } from '../threads/thread-signs.ts';
-import type { IncomingMail, MailAccount } from './incoming-mail.ts';
+import type { IncomingMail } from './incoming-mail.ts';
 
 const day = 86_400_000;
 /** No message is older: an earlier Date is a clock that was never set. */
@@ -20,11 +20,15 @@ export interface ReadMail {
   readonly receivedAt: number;
 }
 
-/** A parsed message as it is stored. */
+/**
+ * A parsed message as it is stored.
+ *
+ * @param own addresses of the account, in lower case.
+ */
 export function newEmail(
   { mail, incoming, identity, signs, receivedAt: moment }: ReadMail,
   conversationId: number,
-  account: MailAccount,
+  own: ReadonlySet<string>,
 ): NewEmail {
   return {
     conversationId,
@@ -33,6 +37,7 @@ export function newEmail(
     identity,
     subjectKey: signs.subjectKey,
     orphan: signs.orphan,
+    ownAddresses: signs.threaded.ownAddresses,
     messageId: mail.messageId,
     subject: mail.subject,
     from: mail.from,
@@ -43,7 +48,7 @@ export function newEmail(
     snippet: mail.snippet,
     size: mail.size,
     ...incoming.flags,
-    outgoing: mail.from.some((each) => each.address.toLowerCase() === account.address.toLowerCase()),
+    outgoing: isOutgoing(signs.threaded, own),
     hasAttachments: mail.attachments.some(isShownAsFile),
     labels: incoming.labels ?? [],
     warnings: mail.warnings,
@@ -61,6 +66,11 @@ export function newEmail(
     },
     attachments: mail.attachments.map(({ bytes: _, ...each }) => each),
   };
+}
+
+/** Whether the account wrote a message, under whatever address. */
+function isOutgoing({ from, ownAddresses }: ThreadSigns['threaded'], own: ReadonlySet<string>): boolean {
+  return from.map(({ address }) => address.toLowerCase()).some((each) => own.has(each) || ownAddresses.includes(each));
 }
 
 /** Everything but what is shown inside the message: its pictures, and messages in it. */

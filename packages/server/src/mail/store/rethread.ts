@@ -6,8 +6,10 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import type { Database, Transaction } from '../../database/database.ts';
+import { ownAddresses, setThreadsVersion } from '../../database/mail/account-rows.ts';
 import { isAccountOpen } from '../../database/mail/leaving-rows.ts';
 import { MailWriter } from '../../database/mail/mail-writer.ts';
+import { SubjectPartyRows } from '../../database/mail/subject-party-rows.ts';
 import {
   conversationsAfter,
   lastContent,
@@ -19,7 +21,9 @@ import {
   threadKeysAfter,
 } from '../../database/mail/thread-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
+import { readOwnAddresses } from '../threads/own-addresses.ts';
 import { type Regrouped, Regrouping, type Stray } from '../threads/regrouping.ts';
+import { type PartyEntry, partyEntries, withParties } from '../threads/subject-matches.ts';
 import { threadSigns } from '../threads/thread-signs.ts';
 import type { IngestBy, MailAccount } from './incoming-mail.ts';
 import { shownAnew, wronglyShown } from './shown-conversations.ts';
@@ -28,6 +32,8 @@ export interface RethreadParts {
   readonly database: Database;
   readonly changes: ChangeLog;
   readonly clock: Clock;
+  /** Ends it, before the next transaction; what is done stays. */
+  readonly signal?: AbortSignal;
 }
 
 /** What became of an account's conversations. */
@@ -78,6 +84,7 @@ export class Rethreading {
       await this.#pass();
       if (pass === mostPasses || (await lastContent(database, this.#account.id)) === last) break;
     }
+    await this.#write((transaction) => setThreadsVersion(database, transaction, this.#account.id));
     return { conversations: this.#conversations.size, changed: this.#changed.size };
   }
 
@@ -93,15 +100,48 @@ export class Rethreading {
 
   /** Looks through all e-mails, the oldest first. */
   async #regrouped(): Promise<Regrouping> {
-    const regrouping = new Regrouping(new Set([this.#account.address.toLowerCase()]));
+    const { database } = this.#parts;
+    const own = (await ownAddresses(database, null, this.#account.id)) ?? new Set<string>();
+    const regrouping = new Regrouping(own);
     for (let after = -1; ; ) {
-      const rows = await threadedAfter(this.#parts.database, this.#account.id, after, emailsRead);
-      for (const row of rows)
-        regrouping.add({ id: row.id, conversation: row.conversation, signs: threadSigns(mailOf(row), row.at) });
+      const rows = await threadedAfter(database, this.#account.id, after, emailsRead);
+      const signs = rows.map((row) => threadSigns(mailOf(row), row.at));
+      for (const [index, { id, conversation }] of rows.entries())
+        regrouping.add({ id, conversation, signs: signs[index]! });
+      await this.#indexParties(
+        rows.map(({ id }) => id),
+        signs.map((each) => partyEntries(withParties(each, own))),
+      );
+      this.#parts.signal?.throwIfAborted();
       if (rows.length < emailsRead) return regrouping;
       after = rows.at(-1)!.id;
       await breathe();
     }
+  }
+
+  /** Puts the parties of e-mails right, by which later answers find them. */
+  async #indexParties(emails: readonly number[], entries: readonly (readonly PartyEntry[])[]): Promise<void> {
+    const { database } = this.#parts;
+    const stored = await new SubjectPartyRows(database, null, this.#account.id).of(emails);
+    const present = Map.groupBy(stored, ({ email }) => email);
+    const text = (rows: readonly PartyEntry[]): string =>
+      rows
+        .map(({ key, kind }) => `${key}${kind}`)
+        .sort()
+        .join();
+    const wrong = emails.filter((email, index) => text(present.get(email) ?? []) !== text(entries[index]!));
+    for (let from = 0; from < wrong.length; from += emailsPut)
+      await this.#write(async (transaction) => {
+        const batch = wrong.slice(from, from + emailsPut);
+        const there = await new ThreadRows(database, transaction, this.#account.id).emailsThere(batch);
+        const rows = new SubjectPartyRows(database, transaction, this.#account.id);
+        await rows.forget(batch);
+        await rows.add(
+          emails.flatMap((email, index) =>
+            there.has(email) ? entries[index]!.map((entry) => ({ ...entry, email })) : [],
+          ),
+        );
+      });
   }
 
   async #putAll(regrouping: Regrouping): Promise<void> {
@@ -288,6 +328,7 @@ export class Rethreading {
   /** A transaction of its own, after whoever stores mail of the account. */
   #write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const { database } = this.#parts;
+    this.#parts.signal?.throwIfAborted();
     const checked = async (transaction: Transaction): Promise<T> => {
       if (await isAccountOpen(database, transaction, this.#account.id)) return work(transaction);
       throw new ApiError('RECORD_UNKNOWN', 'The account was destroyed meanwhile.');
@@ -314,7 +355,7 @@ export class Rethreading {
 
 /** What decides on the conversation, as the message had it. Whoever is joined by no subject is as good as from a list. */
 function mailOf({ alone, ...row }: ThreadedRow): Parameters<typeof threadSigns>[0] {
-  return { ...row, bulk: alone };
+  return { ...row, bulk: alone, ownAddresses: row.ownAddresses ?? readOwnAddresses(row, row.folder) };
 }
 
 function* portionsOf(group: Regrouped): Generator<Portion> {

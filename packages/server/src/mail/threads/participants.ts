@@ -3,17 +3,61 @@ import type { MailAddress } from '../parse/parsed-mail.ts';
 /** Participants that a conversation names. */
 const most = 50;
 
-/** The people of a conversation, by their address in lower case. */
-export type Participants = Map<string, MailAddress>;
-
-/** Those who have an address. Who is named twice is known as the last time. */
-export function byAddress(people: readonly MailAddress[]): Participants {
-  const written = people.filter(({ address }) => address !== '');
-  return new Map(written.map((each) => [each.address.toLowerCase(), each]));
+/** Somebody who takes part in a conversation: `{"name": "Ada", "address": "ada@example.net", "wrote": true}`. */
+export interface Participant extends MailAddress {
+  /** Whether one of its messages is from them; others received some. */
+  readonly wrote: boolean;
 }
 
-/** Whoever takes part in one more message takes part in its conversation, known as the first time, as far as there is room. */
-export function addPeople(known: Participants, people: readonly MailAddress[]): void {
-  for (const [address, each] of byAddress(people))
-    if (!known.has(address) && known.size < most) known.set(address, each);
+/** The sender and the receivers of a message. */
+export interface MessagePeople {
+  readonly from: readonly MailAddress[];
+  readonly others: readonly MailAddress[];
+}
+
+/**
+ * The people of a conversation by their address in lower case, each named as the first time: those who wrote in the order in which they
+ * began to, then those who only received something. Of more than 50 the first ones are kept.
+ */
+export class Participants {
+  readonly #writers = new Map<string, MailAddress>();
+  readonly #others = new Map<string, MailAddress>();
+
+  /** @param known a list that a conversation has; one of an earlier version of the server does not say who wrote. */
+  constructor(known: readonly (MailAddress & { readonly wrote?: boolean })[] = []) {
+    this.addAll(known);
+  }
+
+  /** Adds the people of another conversation. */
+  addAll(known: readonly (MailAddress & { readonly wrote?: boolean })[]): void {
+    for (const each of known)
+      this.add(each.wrote === true ? { from: [each], others: [] } : { from: [], others: [each] });
+  }
+
+  /** Adds the people of one more message. */
+  add({ from, others }: MessagePeople): void {
+    for (const [address, person] of byAddress(from)) {
+      const known = this.#writers.get(address) ?? this.#others.get(address) ?? person;
+      this.#others.delete(address);
+      if (this.#writers.size < most) this.#writers.set(address, known);
+    }
+    for (const [address, person] of byAddress(others))
+      if (!this.#writers.has(address) && !this.#others.has(address) && this.#others.size < most)
+        this.#others.set(address, person);
+  }
+
+  list(): Participant[] {
+    const participants = (people: Iterable<MailAddress>, wrote: boolean): Participant[] =>
+      [...people].map(({ name, address }) => ({ name, address, wrote }));
+    return [...participants(this.#writers.values(), true), ...participants(this.#others.values(), false)].slice(
+      0,
+      most,
+    );
+  }
+}
+
+/** Those who have an address, as they are named the last time. */
+function byAddress(people: readonly MailAddress[]): Map<string, MailAddress> {
+  const named = people.filter(({ address }) => address !== '');
+  return new Map(named.map((each) => [each.address.toLowerCase(), each]));
 }

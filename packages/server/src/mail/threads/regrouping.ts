@@ -3,7 +3,9 @@
  * leave groups, each with the conversation that it keeps. Pure; holds a number for each e-mail and each key, and what is needed of the
  * last thirty days.
  */
-import { isInWindow, mayAnswer, parties, type Seen } from './thread-key.ts';
+
+import { PartyTimeline } from './party-timeline.ts';
+import { type PartyKind, partyEntries, withParties } from './subject-matches.ts';
 import type { ThreadSigns } from './thread-signs.ts';
 
 /** An e-mail as it is stored. */
@@ -29,14 +31,7 @@ export interface Stray {
   readonly from: number | null;
 }
 
-interface Mate extends Seen {
-  readonly place: number;
-  readonly orphan: boolean;
-}
-
-/** As many messages of a subject as arriving ones are held against. */
-const mostOfSubject = 100;
-/** How often subjects are looked through for those that are over. */
+/** How often timelines are looked through for those that are over. */
 const sweepEvery = 5000;
 /** E-mails that are looked at in about a millisecond. */
 const breathEvery = 1000;
@@ -48,7 +43,8 @@ export class Regrouping {
   readonly #parents: number[] = [];
   /** Of each key the first e-mail that has it. */
   readonly #keys = new Map<string, number>();
-  readonly #mates = new Map<string, Mate[]>();
+  /** Of each subject and party what the last thirty days have brought. */
+  readonly #timelines = new Map<string, PartyTimeline>();
 
   /** @param own addresses of the account, in lower case. */
   constructor(own: ReadonlySet<string>) {
@@ -69,8 +65,9 @@ export class Regrouping {
       if (first === undefined) this.#keys.set(key, place);
       else this.#join(first, place);
     }
-    if (signs.subjectKey !== null) this.#joinBySubject(signs.subjectKey, place, signs);
-    if (this.size % sweepEvery === 0) this.#forgetMates(signs.threaded.at);
+    for (const { key, kind } of partyEntries(withParties(signs, this.#own)))
+      this.#joinByParty(key, kind, place, signs.threaded.at);
+    if (this.size % sweepEvery === 0) this.#forgetTimelines(signs.threaded.at);
   }
 
   /** The oldest e-mail of the group that has a key, which is then looked for no more; null where none has it. */
@@ -113,19 +110,14 @@ export class Regrouping {
     return { oldest: this.#ids[places[0]!]!, keeps, merged: own.filter((each) => each !== keeps), strays };
   }
 
-  #joinBySubject(subject: string, place: number, { orphan, threaded }: ThreadSigns): void {
-    const mate: Mate = { place, orphan, at: threaded.at, parties: parties(threaded, this.#own) };
-    const before = this.#mates.get(subject) ?? [];
-    for (const each of before) {
-      const answers = (orphan && mayAnswer(mate, each)) || (each.orphan && mayAnswer(each, mate));
-      if (answers) this.#join(each.place, place);
-    }
-    before.push(mate);
-    this.#mates.set(subject, before.slice(-mostOfSubject));
+  #joinByParty(key: string, kind: PartyKind, place: number, at: number): void {
+    const timeline = this.#timelines.get(key) ?? new PartyTimeline();
+    this.#timelines.set(key, timeline);
+    for (const other of timeline.add(kind, place, at)) this.#join(other, place);
   }
 
-  #forgetMates(now: number): void {
-    for (const [subject, list] of this.#mates) if (!isInWindow(now, list.at(-1)!.at)) this.#mates.delete(subject);
+  #forgetTimelines(now: number): void {
+    for (const [key, timeline] of this.#timelines) if (timeline.prune(now)) this.#timelines.delete(key);
   }
 
   /** The older of two stays the root, so that a root is the oldest of its group. */

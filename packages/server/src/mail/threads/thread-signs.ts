@@ -12,6 +12,11 @@ export interface ThreadSigns {
   readonly threaded: ThreadedMail;
 }
 
+/** By what the index finds a party of a subject. */
+export function partyKey(subjectKey: string, party: string): string {
+  return digest(JSON.stringify([subjectKey, party]));
+}
+
 /** @param at when it was received, in milliseconds since the epoch; what is less than a second does not count. */
 export function threadSigns(mail: Omit<ThreadedMail, 'at'>, at: number): ThreadSigns {
   const threaded: ThreadedMail = { ...mail, at: Math.floor(at / 1000) * 1000 };

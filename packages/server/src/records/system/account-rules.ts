@@ -4,8 +4,9 @@ import { closeAccount, isReferredTo } from '../../database/mail/leaving-rows.ts'
 import { emailForm, isEmail } from '../../identity/sign-in.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
+import { mailLimits } from '../../protocol/mail-limits.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
-import { leavingStatus, mailResources } from '../../schema/mail-collections.ts';
+import { leavingStatus, mailResources, threadsVersion } from '../../schema/mail-collections.ts';
 import { fieldOf } from '../../schema/registry.ts';
 import { accountSecrets } from '../../schema/taken-names.ts';
 import { listRecords } from '../read-records.ts';
@@ -29,11 +30,17 @@ export const accountRules: RecordRules = {
     const given = checkedSecrets(Object.fromEntries(said.filter(([name]) => accountSecrets.has(name))));
     for (const name of ['imap', 'smtp']) if (row[name] != null) row[name] = serverOf(name, row[name], context);
     if (row['address'] !== undefined) row['address'] = addressOf(row['address']);
+    if (row['aliases'] !== undefined) row['aliases'] = aliasesOf(row['aliases']);
     const members = named === undefined ? null : await memberKeys(named, context);
     const isMine = key === null && row['ownerId'] === undefined && row['owner'] === undefined;
+    const own = {
+      ...(isMine && { ownerId: ownId(context) }),
+      // Nothing is in it that an earlier version has stored.
+      ...(key === null && { threadsVersion }),
+    };
     return {
       body: row,
-      ...(isMine && { own: { ownerId: ownId(context) } }),
+      own,
       beside: async (transaction, id) => {
         await setMembers(context.database, transaction, id as number, members);
         await keepSecrets(context, transaction, id as number, given);
@@ -154,9 +161,33 @@ function serverOf(name: string, input: unknown, { mail }: RecordContext): unknow
 
 function addressOf(input: unknown): unknown {
   if (typeof input !== 'string') return input; // its schema says what is wrong
-  const address = emailForm(input);
-  if (isEmail(address) && !/[\p{Cc},;<>"]/u.test(address)) return address; // no header is to be ended by one
+  const address = oneAddress(input);
+  if (address !== null) return address;
   throw invalidValues({ address: 'Give one e-mail address, such as ann@example.com.' });
+}
+
+/** An address as it is stored; null where it is none. No header is to be ended by one. */
+function oneAddress(input: unknown): string | null {
+  if (typeof input !== 'string') return null;
+  const address = emailForm(input);
+  return isEmail(address) && !/[\p{Cc},;<>"]/u.test(address) ? address : null;
+}
+
+/** Further addresses of the account, each once; an empty list is null. */
+function aliasesOf(input: unknown): readonly string[] | null {
+  if (input === null) return null;
+  if (!Array.isArray(input) || input.length > mailLimits.aliases)
+    throw invalidValues({
+      aliases: `Give a list of at most ${mailLimits.aliases} e-mail addresses, such as ["support@example.com"].`,
+    });
+  const details: Record<string, string> = {};
+  const addresses = input.map((each: unknown, index) => {
+    const address = oneAddress(each);
+    if (address === null) details[`aliases.${index}`] = 'Give one e-mail address, such as support@example.com.';
+    return address ?? '';
+  });
+  if (Object.keys(details).length > 0) throw invalidValues(details);
+  return addresses.length === 0 ? null : [...new Set(addresses)];
 }
 
 /** Who is nobody can own nothing, and would make an account that nobody sees. */

@@ -1,14 +1,15 @@
 import { type MouseEvent, memo, type ReactNode } from 'react';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { type Conversation, nameOf } from '../mail.ts';
+import type { Conversation } from '../mail.ts';
+import { peopleLine } from '../people.ts';
 import { fullTime, shortTime } from '../times.ts';
 import classes from './conversation-row.module.css';
 
 interface RowProps {
   readonly row: Conversation;
-  /** The address of the account, which is not named among those who take part. */
-  readonly own: string;
+  /** The addresses of the account, in lower case. */
+  readonly own: ReadonlySet<string>;
   readonly href: string;
   readonly current: boolean;
   readonly selected: boolean;
@@ -34,7 +35,7 @@ export const ConversationRow = memo(function ConversationRow({
   star,
 }: RowProps): ReactNode {
   const t = useInboxTexts();
-  const who = whoOf(row, own) || t.nobody;
+  const who = peopleLine(row, own, t) || t.nobody;
   const subject = row.subject || t.noSubject;
   const followed = (event: MouseEvent): void => {
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
@@ -102,12 +103,3 @@ export const ConversationRow = memo(function ConversationRow({
     </div>
   );
 });
-
-/** First names of several, the whole name of one. */
-function whoOf({ participants }: Conversation, own: string): string {
-  const all = participants ?? [];
-  const others = all.filter(({ address }) => address.toLowerCase() !== own.toLowerCase());
-  const shown = others.length > 0 ? others : all;
-  if (shown.length === 1) return nameOf(shown[0]);
-  return shown.map((each) => nameOf(each).split(/[\s@]/)[0]).join(', ');
-}

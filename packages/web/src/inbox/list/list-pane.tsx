@@ -13,7 +13,8 @@ import classes from './list-pane.module.css';
 interface ListPaneProps {
   readonly list: ConversationList;
   readonly state: ListState;
-  readonly ownOf: (row: Conversation) => string;
+  /** The addresses of the account of a conversation, in lower case. */
+  readonly ownOf: (row: Conversation) => ReadonlySet<string>;
   readonly hrefOf: (id: number) => string;
   readonly cursor: number | null;
   readonly selected: ReadonlySet<number>;

@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import classes from '../inbox-page.module.css';
@@ -38,6 +38,7 @@ export function ListSection(props: ListSectionProps): ReactNode {
     select: selection.toggle,
     star: (row: Conversation) => commands.toggleStar([row]),
   });
+  const own = useMemo(() => ownAddresses(accounts), [accounts]);
   const filtered = shown.q !== undefined || shown.unread || shown.starred;
   const showAll = (
     <Button variant="default" onClick={() => show({})}>
@@ -64,7 +65,7 @@ export function ListSection(props: ListSectionProps): ReactNode {
         key={JSON.stringify(shown)}
         list={list}
         state={state}
-        ownOf={({ accountId }) => accounts.find(({ id }) => id === accountId)?.address ?? ''}
+        ownOf={({ accountId }) => own.get(accountId) ?? nobody}
         hrefOf={(c) => addressOf(application, { ...shown, c })}
         cursor={cursor.at}
         selected={selection.ids}
@@ -82,6 +83,18 @@ export function ListSection(props: ListSectionProps): ReactNode {
         }
       />
     </section>
+  );
+}
+
+const nobody: ReadonlySet<string> = new Set();
+
+/** The addresses of each account by its id, in lower case. */
+function ownAddresses(accounts: readonly Account[]): ReadonlyMap<number, ReadonlySet<string>> {
+  return new Map(
+    accounts.map(({ id, address, aliases }) => [
+      id,
+      new Set([address, ...(aliases ?? [])].map((each) => each.toLowerCase())),
+    ]),
   );
 }
 

@@ -28,6 +28,8 @@ export const inbox = {
   queued: 'Queued – not delivered by this version.',
   starred: 'Starred',
   nobody: 'No sender',
+  me: 'Me',
+  toPeople: (names: string) => `To: ${names}`,
   noSubject: '(no subject)',
   star: 'Star',
   unstar: 'Take the star away',

@@ -1,0 +1,114 @@
+/** Statements about the index by which answers without references find what they answer: a row for each party of a message. */
+import type { Database, Row, Transaction } from '../database.ts';
+import { reading, writing } from '../identity-store.ts';
+import { insertRows } from '../row-insert.ts';
+import { join, listValue, type Sql, sql, value } from '../sql.ts';
+import { numbersPerSecond } from './mail-writer.ts';
+
+/** A party of a message: what it is found by, and what the message is to it (0 to 3). */
+export interface StoredParty {
+  readonly key: string;
+  readonly kind: number;
+  readonly email: number;
+}
+
+interface Range {
+  readonly kind: number;
+  /** Seconds since the Unix epoch, both included. */
+  readonly from: number;
+  readonly to: number;
+  readonly nearestTo: 'from' | 'to';
+}
+
+interface Found {
+  readonly range: number;
+  readonly second: number;
+  readonly conversation: number | null;
+}
+
+/** The index of one account. Its writer holds the lock `mail <account>`. */
+export class SubjectPartyRows {
+  readonly #database: Database;
+  readonly #run: (statement: Sql) => Promise<Row[]>;
+  readonly #account: number;
+
+  /** @param transaction null: only for reads. */
+  constructor(database: Database, transaction: Transaction | null, account: number) {
+    this.#database = database;
+    this.#run = transaction ? writing(database, transaction) : reading(database);
+    this.#account = account;
+  }
+
+  /** Those of some keys that have rows. */
+  async presentKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
+    if (keys.length === 0) return new Set();
+    const asked = this.#database.dialect.rowsOf(listValue('text', keys));
+    const rows = await this.#run(
+      sql`SELECT v FROM ${asked} WHERE EXISTS (SELECT 1 FROM "mailSubjectParties" p WHERE p."accountId"=${value('integer', this.#account)} AND p.key=v)`,
+    );
+    return new Set(rows.map(([key]) => key as string));
+  }
+
+  /** The first rows of ranges, at most `most` of each. */
+  async rowsIn(key: string, ranges: readonly Range[], most: number): Promise<Found[]> {
+    if (ranges.length === 0) return [];
+    const parts = ranges.map(
+      (range, index) =>
+        sql`SELECT * FROM (SELECT ${index} AS r,p."emailId" AS e FROM "mailSubjectParties" p WHERE ${this.#within(key, range)} ORDER BY p."emailId" ${range.nearestTo === 'to' ? 'DESC' : 'ASC'} LIMIT ${most}) s${index}`,
+    );
+    const rows = await this.#run(
+      sql`SELECT f.r,f.e,m."conversationId" FROM (${join(parts, ' UNION ALL ')}) f JOIN emails m ON m.id=f.e`,
+    );
+    const found = rows.map(([range, email, conversation]) => ({
+      range: Number(range),
+      second: Math.floor(Number(email) / numbersPerSecond),
+      conversation: conversation === null ? null : Number(conversation),
+    }));
+    const distance = ({ range, second }: Found): number => (ranges[range]!.nearestTo === 'to' ? -second : second);
+    return found.sort((one, other) => one.range - other.range || distance(one) - distance(other));
+  }
+
+  /** The conversations of all rows of a range. */
+  async conversationsIn(key: string, range: Range): Promise<number[]> {
+    const rows = await this.#run(
+      sql`SELECT DISTINCT m."conversationId" FROM "mailSubjectParties" p JOIN emails m ON m.id=p."emailId" WHERE ${this.#within(key, range)} AND m."conversationId" IS NOT NULL`,
+    );
+    return rows.map(([id]) => Number(id));
+  }
+
+  async add(parties: readonly StoredParty[]): Promise<void> {
+    await insertRows(
+      this.#run,
+      this.#database.dialect,
+      'mailSubjectParties',
+      [
+        ['accountId', 'integer'],
+        ['key', 'text'],
+        ['kind', 'integer'],
+        ['emailId', 'bigint'],
+      ],
+      parties.map(({ key, kind, email }) => [this.#account, key, kind, email]),
+      sql` ON CONFLICT DO NOTHING`,
+    );
+  }
+
+  /** The rows of some e-mails. */
+  async of(emails: readonly number[]): Promise<StoredParty[]> {
+    const rows = await this.#run(sql`SELECT key,kind,"emailId" FROM "mailSubjectParties" WHERE ${this.#isOf(emails)}`);
+    return rows.map(([key, kind, email]) => ({ key: key as string, kind: Number(kind), email: Number(email) }));
+  }
+
+  async forget(emails: readonly number[]): Promise<void> {
+    await this.#run(sql`DELETE FROM "mailSubjectParties" WHERE ${this.#isOf(emails)}`);
+  }
+
+  #isOf(emails: readonly number[]): Sql {
+    return this.#database.dialect.isIn(sql`"emailId"`, listValue('bigint', emails));
+  }
+
+  #within(key: string, { kind, from, to }: Range): Sql {
+    const first = value('bigint', Math.max(0, from) * numbersPerSecond);
+    const end = value('bigint', (to + 1) * numbersPerSecond);
+    return sql`p."accountId"=${value('integer', this.#account)} AND p.key=${value('text', key)} AND p.kind=${kind} AND p."emailId">=${first} AND p."emailId"<${end}`;
+  }
+}
