@@ -1,11 +1,13 @@
 import { isReadAction } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { Call } from './call.ts';
+import { refuseUnmatched } from './if-match.ts';
 
-/** The parameters of an action that knows only these; every write knows `dryRun` where `tries` says so. */
+/** The parameters of an action that knows only these; every write knows `dryRun` where `tries` says so. Writes refuse an If-Match that they would pass over. */
 export function knownParameters(call: Call, names: readonly string[], tries = true): Readonly<Record<string, unknown>> {
   const parameters = call.parameters();
   const { resource, action } = call.route;
+  if (!isReadAction(action)) refuseUnmatched(call);
   const mayTry = tries && !isReadAction(action);
   const unknown = Object.keys(parameters).find((name) => !names.includes(name) && !(mayTry && name === 'dryRun'));
   if (unknown !== undefined)

@@ -13,7 +13,7 @@ import { rulesOf } from '../records/system/rules-of.ts';
 import { destroyRecords, type WriteResult } from '../records/write-records.ts';
 import type { Collection } from '../schema/registry.ts';
 import { type Answer, type Call, contextOf } from './call.ts';
-import { matchOf } from './if-match.ts';
+import { matchOf, refuseMatch } from './if-match.ts';
 import { isTrial } from './known-parameters.ts';
 import { performWrite } from './perform-write.ts';
 import { namedCollection } from './record-actions.ts';
@@ -101,6 +101,7 @@ async function get(call: Call, context: RecordContext, related: Related): Promis
 async function create(call: Call, context: RecordContext, related: Related): Promise<Answer> {
   const request = call.request();
   const body = allowed(context, related.target, 'create', call.body, request);
+  refuseMatch(call);
   // What the relation itself sets is never dropped.
   const whole = { ...request, whitelist: null, blacklist: [] };
   const ready = await withSecretsOf(context, related.target, body);
@@ -190,6 +191,7 @@ function writing(
 function linking(action: LinkAction): RelationAction {
   return async (call, context, related) => {
     requireLinkRights(context, related);
+    refuseMatch(call);
     const links = linksOf(namedTargets(call, action, related), related);
     const turn = turnOfLinks(related.source, related.key);
     const manner = { dryRun: isTrial(call.parameters()), turn, heavy: true, joined: true };
