@@ -6,7 +6,7 @@ import { type DefinitionContext, TrialEnd } from '../collections/definition-cont
 import { dropCollection } from '../collections/drop-collection.ts';
 import { dropField } from '../collections/drop-field.ts';
 import { definitionCounter, showCollection, showField } from '../collections/show-definition.ts';
-import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
+import { ApiError, invalidDefinition, notTruth } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { denied } from '../query/read-access.ts';
 import { checkCollection, checkCollectionChange, checkCollections } from '../schema/definition-check.ts';
@@ -113,8 +113,7 @@ async function destroyCollection(call: Call, context: DefinitionContext): Promis
 }
 
 function truthOf(name: string, value: unknown): boolean {
-  if (value !== undefined && value !== 'true' && value !== 'false')
-    throw new ApiError('PARAMETER_INVALID', `"${name}" must be true or false.`);
+  if (value !== undefined && value !== 'true' && value !== 'false') throw notTruth(name);
   return value === 'true';
 }
 

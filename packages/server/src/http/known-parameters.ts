@@ -1,5 +1,6 @@
 import { isReadAction } from '../protocol/actions.ts';
-import { ApiError } from '../protocol/api-error.ts';
+import { notTruth } from '../protocol/api-error.ts';
+import { parameterUnknown } from '../protocol/known-names.ts';
 import type { Call } from './call.ts';
 import { refuseUnmatched } from './if-match.ts';
 
@@ -9,9 +10,9 @@ export function knownParameters(call: Call, names: readonly string[], tries = tr
   const { resource, action } = call.route;
   if (!isReadAction(action)) refuseUnmatched(call);
   const mayTry = tries && !isReadAction(action);
-  const unknown = Object.keys(parameters).find((name) => !names.includes(name) && !(mayTry && name === 'dryRun'));
-  if (unknown !== undefined)
-    throw new ApiError('PARAMETER_UNKNOWN', `${resource}:${action} knows no parameter "${unknown.slice(0, 60)}".`);
+  const known = mayTry ? [...names, 'dryRun'] : names;
+  const unknown = Object.keys(parameters).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw parameterUnknown(`${resource}:${action}`, unknown, known);
   return parameters;
 }
 
@@ -19,5 +20,5 @@ export function knownParameters(call: Call, names: readonly string[], tries = tr
 export function isTrial({ dryRun }: Readonly<Record<string, unknown>>): boolean {
   if (dryRun === undefined || dryRun === 'false') return false;
   if (dryRun === 'true') return true;
-  throw new ApiError('PARAMETER_INVALID', 'dryRun must be true or false.');
+  throw notTruth('dryRun');
 }

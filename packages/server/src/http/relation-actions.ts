@@ -1,6 +1,7 @@
 import { ApiError } from '../protocol/api-error.ts';
 import { isSameKey } from '../protocol/exact-json.ts';
 import { isObject } from '../protocol/json-text.ts';
+import { parameterUnknown } from '../protocol/known-names.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { normaliseRequest, requestByKeys } from '../protocol/request-normaliser.ts';
 import { changeLinks, type Link, type LinkAction, linkedKeys, linksOf, requireLinkRights } from '../records/links.ts';
@@ -212,8 +213,7 @@ function namedTargets(call: Call, action: LinkAction, { relation }: Related): un
   const { body } = call;
   const parameters = call.parameters();
   const unknown = Object.keys(parameters).find((name) => !linkParameters.has(name));
-  if (unknown !== undefined)
-    throw new ApiError('PARAMETER_UNKNOWN', `The action ${action} knows no parameter "${unknown.slice(0, 60)}".`);
+  if (unknown !== undefined) throw parameterUnknown(action, unknown, linkParameters);
   const byKey = parameters['filterByTk'] ?? parameters['values'];
   if (byKey !== undefined && body !== undefined && body !== null && !(isObject(body) && Object.keys(body).length === 0))
     throw new ApiError('BODY_INVALID', 'Name the records by filterByTk or in the body, not both.');
