@@ -23,6 +23,8 @@ export interface ClientOptions {
   /** The longest wait for a retry, in seconds: a longer Retry-After fails at once. 10 unless told. */
   readonly longestWait?: number;
   readonly fetch?: typeof fetch;
+  /** How the text of replies is parsed, such as by a parser that keeps all digits of numbers; JSON.parse unless told. */
+  readonly parseJson?: (text: string) => unknown;
   /** Called after each attempt: whether the server answered it. */
   readonly onReached?: (reached: boolean) => void;
   /**
@@ -80,8 +82,9 @@ export class Transport {
   async call<T, M = unknown>(path: string, asked: Asked = {}): Promise<Reply<T, M>> {
     const response = await this.send(path, asked);
     const text = await response.text().catch((error: unknown) => unreached(error, asked.signal));
+    const { parseJson = JSON.parse } = this.options;
     try {
-      const { data, meta } = JSON.parse(text) as { data: T; meta: M };
+      const { data, meta } = parseJson(text) as { data: T; meta: M };
       return { data, meta, etag: response.headers.get('etag') };
     } catch {
       throw new Failure(response.status, {

@@ -107,7 +107,11 @@ export interface Check {
   readonly nickname: string | null;
   readonly roles: readonly string[];
   readonly currentRole: string;
+  /** The titles of `roles` and `currentRole` by role name; null for a role without a title. */
+  readonly roleTitles: Readonly<Record<string, string | null>>;
   readonly application: string;
+  /** The title of the application; null if it has none. */
+  readonly applicationDisplayName: string | null;
   readonly credential: {
     readonly type: 'session' | 'apiKey';
     readonly id: number;

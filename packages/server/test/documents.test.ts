@@ -42,3 +42,15 @@ test('the README names no command that does not exist', () => {
   const named = [...page('README.md').matchAll(/npm run ([a-z][\w-]*)/g)].map((match) => match[1]!);
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
 });
+
+test('every way to start a server gives V8 a small young generation', () => {
+  const flag = '--max-semi-space-size=4';
+  const { scripts } = JSON.parse(page('package.json')) as { scripts: Record<string, string> };
+  const { bin } = JSON.parse(page('packages/server/package.json')) as { bin: Record<string, string> };
+  expect(scripts['start']).toContain(`node ${flag} `);
+  expect(scripts['demo']).toContain(`node ${flag} `);
+  expect(page('scripts/dev.ts')).toContain(`'${flag}', 'packages/server/src/cli.ts'`);
+  expect(page('Dockerfile')).toMatch(new RegExp(`^CMD \\["node", "${flag}", `, 'm'));
+  for (const file of Object.values(bin))
+    expect(page(`packages/server/${file}`).split('\n')[0]).toBe(`#!/usr/bin/env -S node ${flag}`);
+});

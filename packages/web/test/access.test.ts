@@ -303,6 +303,7 @@ describe.skipIf(chromium === null)('webhooks, applications, the account', () => 
     await button('Enter').click();
     await text('No collections yet').waitFor();
     expect(page.url()).toContain('/a/shop/data');
+    await button('Switch application: The shop').waitFor();
     await page.goto(at('access/applications/shop'));
     await button('Stop').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();

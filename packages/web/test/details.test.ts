@@ -32,24 +32,39 @@ describe.skipIf(chromium === null)('details of the interface', () => {
           { name: 'code', type: 'uid' },
           { name: 'size', type: 'integer', max: 10 },
           { name: 'made', type: 'date' },
+          { name: 'extra', type: 'json' },
         ],
       },
     });
     await server.data('POST /api/things:create', {
       body: Array.from({ length: 90 }, (_, n) => ({ name: `Thing ${n + 1}`, shade: '#aa3311' })),
     });
-    await server.data('POST /api/roles:create', { body: { name: 'reader', title: 'Reader' } });
+    await server.data('POST /api/roles:create', {
+      body: [
+        { name: 'reader', title: 'Reader' },
+        { name: 'shopWindow', title: 'Shop window' },
+      ],
+    });
     await server.data('POST /api/permissions:create', {
       body: { role: 'reader', resource: 'things', actions: ['view'] },
     });
     await server.data('POST /api/permissions:create', {
       body: { role: 'reader', resource: 'emails', actions: ['view'] },
     });
-    await server.data('POST /api/permissions:create', {
-      body: { role: 'reader', resource: 'apiKeys', actions: ['create'] },
-    });
+    const half = [
+      { role: 'reader', resource: 'apiKeys', actions: ['create'] },
+      { role: 'reader', resource: 'conversations', actions: ['list', 'get'] },
+      { role: 'shopWindow', resource: 'accounts', actions: ['create', 'list', 'get'], exceptFields: ['address'] },
+      ...['mailboxes', 'conversations'].map((resource) => ({ role: 'shopWindow', resource, actions: ['list'] })),
+    ];
+    for (const body of half) await server.data('POST /api/permissions:create', { body });
     await server.data('POST /api/users:create', {
-      body: { email: 'rita@example.com', password: 'a quiet password', roles: ['reader'] },
+      body: {
+        email: 'rita@example.com',
+        password: 'a quiet password',
+        roles: ['reader', 'shopWindow'],
+        defaultRole: 'reader',
+      },
     });
     browser = await openBrowser(chromium!);
     ({ page } = await openPage(browser, server.running.url));
@@ -64,7 +79,7 @@ describe.skipIf(chromium === null)('details of the interface', () => {
   test('values are refused at their fields, once, and a corrected field is no longer marked', long, async () => {
     await page.goto(at('/a/main/data/things/new'));
     await page.getByLabel('shade').fill('red');
-    await page.getByLabel('size').fill('99');
+    await page.getByLabel('size', { exact: true }).fill('99');
     await page.getByLabel('phone').fill('+44 20 7946 0000');
     await page.getByLabel('code').fill('nothing');
     await page.getByLabel('code').fill('');
@@ -72,7 +87,7 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     await button('Create').click();
     await text('Check the 3 marked fields.').waitFor();
     await expectAccessible(page, 'marked fields');
-    const size = page.getByLabel('size');
+    const size = page.getByLabel('size', { exact: true });
     expect(await size.getAttribute('aria-invalid')).toBe('true');
     const said = await page.locator('form').innerText();
     expect(said).not.toMatch(/see details|values do not fit/);
@@ -85,6 +100,22 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     await page.getByRole('heading', { name: 'Made by hand' }).waitFor();
     const [made] = await things();
     expect(made).toMatchObject({ shade: '#ff0000', phone: '+442079460000', size: 9, code: expect.stringMatching(/-/) });
+  });
+
+  test('numbers in json fields are shown and saved with all digits', long, async () => {
+    const exact = '{"a":9007199254740993,"b":0.12345678901234567890123}';
+    const raw = async (): Promise<string> => (await server.call('GET /api/things:get?filterByTk=2&fields=extra')).text;
+    await server.data('POST /api/things:update?filterByTk=2', {
+      body: { extra: { a: JSON.rawJSON('9007199254740993'), b: JSON.rawJSON('0.12345678901234567890123') } },
+    });
+    expect(await raw()).toContain(exact);
+    await page.goto(at('/a/main/data/things/2'));
+    const extra = page.getByLabel('extra');
+    await expect.poll(() => extra.inputValue()).toBe(exact);
+    await extra.fill(exact.replace('}', ',"c":12345678901234567890}'));
+    await button('Save').click();
+    await text('Saved.').waitFor();
+    expect(await raw()).toContain(`${exact.slice(0, -1)},"c":12345678901234567890}`);
   });
 
   test('the way back from a record leads to the same list at the same place', long, async () => {
@@ -116,6 +147,22 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     await page.goBack();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByRole('heading', { name: 'Reader' }).waitFor();
+    await page.goto(at('/a/main/access/audit?action=users'));
+    await page
+      .getByRole('button', { name: /^Open entry/ })
+      .first()
+      .click();
+    await page.getByRole('dialog').getByText('Chained by').waitFor();
+    await page.goBack();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.locator('main').getByRole('cell').getByRole('link').first().click();
+    await page.getByRole('heading', { name: /root|admin/i }).waitFor();
+    await page.goBack();
+    await page
+      .getByRole('button', { name: /^Open entry/ })
+      .first()
+      .waitFor();
+    expect(page.url()).toContain('action=users');
   });
 
   test('Escape closes the list of choices, not the filter; a refused filter can be cleared', long, async () => {
@@ -132,6 +179,14 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     await page.getByRole('textbox', { name: 'Value' }).waitFor({ state: 'hidden' });
     await button('Filter').click();
     expect(await page.getByRole('textbox', { name: 'Value' }).inputValue()).toBe('unfinished');
+    await page.getByRole('combobox', { name: 'Field' }).click();
+    await page.getByRole('option', { name: 'made', exact: true }).click();
+    await page.getByRole('combobox', { name: 'Value' }).fill('1970s');
+    await page.keyboard.press('Escape');
+    await button('Apply').click();
+    await text('Enter a period such as 2026').waitFor();
+    expect(page.url()).not.toContain('filter=');
+    await expectAccessible(page, 'refused filter');
     await page.goto(at(`/a/main/data/things?filter=${encodeURIComponent('{"made":{"$dateOn":"1970s"}}')}`));
     await button('Clear filter and search').click();
     await page.getByRole('gridcell', { name: 'Thing 1', exact: true }).waitFor();
@@ -155,6 +210,33 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     expect(await page.getByRole('cell', { name: 'user:1' }).count()).toBe(0);
   });
 
+  test('roles are shown by title wherever somebody reads or chooses one', long, async () => {
+    const rita = await openPage(browser, server.running.url);
+    await rita.page.goto(at('/a/main/data'));
+    await signIn(rita.page, 'rita@example.com', 'a quiet password');
+    await rita.page.getByRole('button', { name: 'rita@example.com Reader' }).click();
+    await rita.page.getByRole('menuitem', { name: 'Act as Shop window', exact: true }).click();
+    await rita.page.goto(at('/a/main/access/roles'));
+    await rita.page.getByText('You act as Shop window.').waitFor();
+    await rita.page.goto(at('/a/main/account'));
+    await rita.page.locator('main').getByText('Shop window', { exact: true }).first().waitFor();
+    await rita.page.getByRole('button', { name: 'Switch application: Main' }).waitFor();
+    expect(await rita.page.getByText('shopWindow').count()).toBe(0);
+    await rita.page.context().close();
+    const key = await server.data('POST /api/apiKeys:create', { body: { name: 'Till', role: { name: 'shopWindow' } } });
+    for (const path of ['users', 'users/new', 'keys', `keys/${key.id}`, 'webhooks/new']) {
+      await page.goto(at(`/a/main/access/${path}`));
+      const list = { 'users/new': 'Roles', 'webhooks/new': 'Acts as' }[path];
+      if (list) await page.getByRole('combobox', { name: list }).click();
+      else await page.locator('main').getByText('Shop window', { exact: true }).first().waitFor();
+      if (list) await page.getByRole('option', { name: 'Shop window', exact: true }).waitFor();
+      expect([path, await page.getByText('shopWindow', { exact: true }).count()]).toEqual([path, 0]);
+    }
+    await page.goto(at('/a/main/access/roles'));
+    await page.getByRole('link', { name: 'Shop window', exact: true }).click();
+    await page.locator('main').getByText('shopWindow', { exact: true }).waitFor(); // what programs give
+  });
+
   test(
     'a role sees the server’s collections apart, and is offered nothing that it could not see again',
     long,
@@ -172,6 +254,11 @@ describe.skipIf(chromium === null)('details of the interface', () => {
       await rita.page.goto(at('/a/main/access/keys'));
       await rita.page.getByText('Your role does not allow this').waitFor();
       expect(await rita.page.getByRole('button', { name: /new/i }).count()).toBe(0);
+      await rita.page.getByRole('button', { name: 'rita@example.com Reader' }).click();
+      await rita.page.getByRole('menuitem', { name: 'Act as Shop window' }).click();
+      await navigation.getByRole('link', { name: 'Inbox' }).click();
+      await rita.page.getByText('No mail account yet').waitFor();
+      expect(await rita.page.getByRole('link', { name: 'Add an account' }).count()).toBe(0);
       await rita.page.context().close();
     },
   );

@@ -117,6 +117,36 @@ describe('what is written and brought in', () => {
       await server.data(`POST /api/accounts:destroy?filterByTk=${second.id}`, { as: 'bob' });
     });
 
+    test('an answer is stored from its first change on, and a file of a forward can be removed by it', async () => {
+      const [{ id, conversationId }] = await mails('search=subject:Gatefold&folder=inbox');
+      const client = harmed((_, go) => go());
+      const latest = async () => (await mails('sort=-id&pageSize=1'))[0].id;
+      const before = await latest();
+      const reply = draftOf(client, { kind: 'reply', email: id, conversation: conversationId });
+      await reply.begin();
+      expect(reply.snapshot()).toMatchObject({ accountId: account, written: { subject: 'Re: Gatefold sleeves' } });
+      expect(reply.snapshot().written!.text).toContain('> Two');
+      expect([reply.holdsWork, await latest(), await mails('folder=drafts')]).toEqual([false, before, []]);
+      expect([await reply.close(), await latest()]).toEqual([true, before]);
+      const draft = { account, to: ['eve@example.net'], subject: 'With files', text: 'See.' };
+      const attachments = ['a.txt', 'b.txt', 'c.txt'].map((filename) => ({ filename, content: btoa(filename) }));
+      const sent = await server.data('POST /api/emails:saveDraft', { as: 'bob', body: { ...draft, attachments } });
+      const forward = draftOf(client, { kind: 'forward', email: sent.id, conversation: sent.conversationId });
+      await forward.begin();
+      const names = () => forward.snapshot().attachments.map(({ filename }) => filename);
+      expect([names(), forward.holdsWork]).toEqual([['a.txt', 'b.txt', 'c.txt'], false]);
+      expect(await mails('folder=drafts')).toMatchObject([{ id: sent.id }]);
+      const [first, second] = forward.snapshot().attachments;
+      await Promise.all([forward.detach(first!), forward.detach(second!)]);
+      expect([names(), forward.holdsWork]).toEqual([['c.txt'], true]);
+      const [made] = await mails('folder=drafts&search=subject:Fwd');
+      const stored = await server.data(`GET /api/emails/${made.id}`, { as: 'bob' });
+      expect(stored).toMatchObject({ subject: 'Fwd: With files', attachments: [{ filename: 'c.txt' }] });
+      await forward.discard();
+      await server.data('POST /api/emails:destroy?force=true', { as: 'bob', body: { ids: [sent.id] } });
+      expect(await mails('folder=drafts')).toEqual([]);
+    });
+
     test('a piece of a file that got lost is sent again; accounts are read beyond the first page', async () => {
       let lost = false;
       const client = harmed((path, go) => {

@@ -3,6 +3,7 @@ import type { Collection, Filter } from '@tablinum/client';
 import { expect, test } from 'vitest';
 import { normaliseFilter } from '../../server/src/protocol/filter-normaliser.ts';
 import { limits } from '../../server/src/protocol/limits.ts';
+import { rangeOf } from '../../server/src/query/period.ts';
 import { filterFields } from '../src/admin/filter/filter-fields.ts';
 import {
   conditionsIn,
@@ -11,10 +12,13 @@ import {
   type FilterGroup,
   filterOf,
   isFinished,
+  isReadable,
   modelOf,
   newCondition,
   newGroup,
 } from '../src/admin/filter/filter-model.ts';
+import { operandProblem } from '../src/admin/filter/operand.ts';
+import { isPeriod, periodOf } from '../src/admin/filter/period.ts';
 
 const collection = (name: string, fields: Collection['fields']): Collection => ({
   name,
@@ -147,4 +151,48 @@ test('groups nest as deep as the server takes them, and no deeper', () => {
   };
   expect(() => normaliseFilter(filterOf(nested(deepestFilter), fields))).not.toThrow();
   expect(() => normaliseFilter(filterOf(nested(deepestFilter + 2), fields))).toThrow(/nests/);
+});
+
+test('periods are checked as the server checks them', () => {
+  const calendar = { now: Date.parse('2026-11-20T12:00:00Z'), zone: 'UTC' };
+  const years = ['2015', '2020', '2026', '2032', '1976', '9999', '0001', '0000'];
+  const texts = [
+    ...years.flatMap((year) => [year, `${year}Q4`, `${year}W52`, `${year}W53`, `${year}-02-29`, `${year}-13`]),
+    ...['1970s', '70', '2026Q5', '2026W00', '2026-11-31', '2026-1-1', 'next year', 'today', 'thisWeek', 'lastWeeks'],
+    ...['past 3 months', 'next 1 day', 'past 0 days', 'past 100000 days', 'past 100001 days', 'past 2 decades'],
+    ...[
+      '2026-11-20T10:00',
+      '2026-11-20 10:00:00.5Z',
+      '2026-11-20T24:00',
+      '2026-11-20T10:00+01:00',
+      '2026-02-30T10:00Z',
+    ],
+  ];
+  const taken = (text: string): boolean => {
+    try {
+      return rangeOf(periodOf(text), false, calendar).length === 2;
+    } catch {
+      return false;
+    }
+  };
+  expect(texts.filter(isPeriod)).toEqual(texts.filter(taken));
+});
+
+test('a value that the server would refuse is named, and a rule with it is not finished', () => {
+  const condition = (path: string, operator: string, ...given: string[]) => ({
+    ...newCondition(path, operator),
+    texts: given,
+  });
+  const of = (...parts: FilterGroup['parts']): FilterGroup => newGroup({ parts });
+  const bad = [
+    condition('at', '$dateOn', '1970s'),
+    condition('at', '$dateBetween', '2026', 'soon'),
+    condition('n', '$gt', 'ten'),
+    condition('n', '$in', '1', 'two'),
+    condition('price', '$lt', '9,50'),
+  ];
+  for (const each of bad) expect([isReadable(of(each), fields), isFinished(of(each), fields)]).toEqual([false, false]);
+  const good = [condition('at', '$dateOn', '2026Q4'), condition('n', '$gt', ''), condition('price', '$lt', '9.50')];
+  expect(isReadable(of(...good), fields)).toBe(true);
+  expect(operandProblem(collections[0]!.fields[3]!, '$dateOn', '{{$now}}')).toBeNull();
 });

@@ -223,6 +223,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await text('The tonearm is loose.').waitFor();
       await page.keyboard.press('r');
       await page.getByRole('textbox', { name: 'Text' }).waitFor();
+      expect(await server.data('GET /api/emails?folder=drafts', { as: 'ann' })).toEqual([]);
       await page.keyboard.type('We send you a new one.');
       await text('Draft saved').waitFor();
       await expectAccessible(page, 'reply');

@@ -116,3 +116,13 @@ test('texts of inputs stand for the values of the wire', () => {
   expect(readText({ name: 'd', type: 'decimal' }, '1.10')).toEqual({ value: '1.10' });
   expect(readText({ name: 's', type: 'string' }, '')).toEqual({ value: null });
 });
+
+test('json values keep all digits, and are plain numbers where these hold them', () => {
+  const exact = '{"a":9007199254740993,"b":[0.10000000000000000001,-1e999,{"c":12345678901234567890123}],"d":"1e999"}';
+  const field = { name: 'extra', type: 'json' };
+  const read = readText(field, exact) as { value: Record<string, unknown> };
+  expect(textOf(field, read.value)).toBe(exact);
+  const plain = '[1e5,1.50,0.30000000000000004,9007199254740992,-0.0,1E-7,1000000000000000000000,0e9]';
+  expect(readText(field, plain)).toEqual({ value: JSON.parse(plain) });
+  expect(readText(field, '{"a":9007199254740993')).toEqual({ problem: 'json' });
+});

@@ -30,6 +30,7 @@ import type { GrantOf } from '../query/grant.ts';
 import { variableValues } from '../query/variables.ts';
 import { type PlanCache, planCache } from '../records/plan-cache.ts';
 import type { RecordContext } from '../records/record-context.ts';
+import { type GrantsKey, roleGrantsKey } from '../records/with-grants.ts';
 import { changedRegistry } from '../schema/load-registry.ts';
 import { Registry } from '../schema/registry.ts';
 import { type Outbound, Webhooks } from '../webhooks/webhooks.ts';
@@ -62,11 +63,17 @@ export interface ApplicationParts {
   readonly requireServed: (() => Promise<void>) | null;
 }
 
+/** What a role may do, and how plans made with it are told apart. */
+interface RoleGrants {
+  readonly grantOf: GrantOf;
+  readonly key: GrantsKey;
+}
+
 interface Snapshot {
   readonly versions: Versions;
   readonly registry: Registry;
   readonly access: AccessTable;
-  readonly grants: Map<string, GrantOf>;
+  readonly grants: Map<string, RoleGrants>;
   readonly cache: PlanCache;
 }
 
@@ -238,13 +245,14 @@ export class Application {
 
   recordContext(caller: Caller, requestId: string | null, zone = 'UTC'): RecordContext {
     const { registry, access, versions, cache } = this.#snapshot;
+    const { grantOf, key } = this.#grantsOf(caller.role);
     let values: Readonly<Record<string, unknown>> | undefined;
     return {
       database: this.database,
       registry,
       access,
       at: { version: versions.version },
-      grantOf: this.#grantsOf(caller.role),
+      grantOf,
       caller,
       variables: () => (values ??= variableValues(caller.role, caller.user, isoTime(this.clock.now()))),
       cache,
@@ -254,7 +262,7 @@ export class Application {
       mail: this.mail,
       hooks: this.#hooks,
       requestId,
-      grants: caller.role,
+      grants: key,
       inside: null,
       secrets: null,
       zone,
@@ -291,7 +299,7 @@ export class Application {
       requestId,
       hooks: this.#hooks,
       mayList: (name) => {
-        const grant = caller && this.#grantsOf(caller.role)(name, 'list');
+        const grant = caller && this.#grantsOf(caller.role).grantOf(name, 'list');
         return caller === null || (grant !== null && grant.rows === null);
       },
       maximumFields: this.#parts.maximumFields,
@@ -310,14 +318,14 @@ export class Application {
     };
   }
 
-  #grantsOf(role: string): GrantOf {
+  #grantsOf(role: string): RoleGrants {
     const { grants, access, registry } = this.#snapshot;
-    let grantOf = grants.get(role);
-    if (!grantOf) {
-      grantOf = grantsOf(role, access, registry);
-      grants.set(role, grantOf);
+    let ofRole = grants.get(role);
+    if (!ofRole) {
+      ofRole = { grantOf: grantsOf(role, access, registry), key: roleGrantsKey(role) };
+      grants.set(role, ofRole);
     }
-    return grantOf;
+    return ofRole;
   }
 
   /** The versions are read first: what changes after that makes the next guarded statement notice. */

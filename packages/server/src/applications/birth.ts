@@ -6,6 +6,7 @@ import { addSystemField, defineCollection } from '../collections/define-collecti
 import { changingTogether } from '../collections/definition-change.ts';
 import type { DefinitionContext } from '../collections/definition-context.ts';
 import { type NewField, plainFacts } from '../collections/new-field.ts';
+import { needsIndexes, setSystemIndexes } from '../collections/system-indexes.ts';
 import { findApplication, insertMain } from '../database/application-rows.ts';
 import { bumpVersion, completeCatalogue, createCatalogue, hasCatalogue } from '../database/catalogue.ts';
 import type { Database } from '../database/database.ts';
@@ -104,14 +105,18 @@ export async function completeBirth(application: Application): Promise<void> {
     .filter((each) => there.has(each.name))
     .flatMap((each) => each.fields.map((field) => ({ collection: each.name, field })))
     .filter(({ collection, field }) => !registry.get(collection).byName.has(field.name));
-  if (collections.length + relations.length + fields.length > 0) {
+  const indexed = wanted.filter((each) => there.has(each.name) && needsIndexes(registry.get(each.name), each));
+  if (collections.length + relations.length + fields.length + indexed.length > 0) {
     const context = application.definitionContext(null, null);
-    await changingTogether(context, { subject: name, tables: [] }, async (step) => {
+    // Tables of any size get indexes: they are built off the event loop, and writers on them wait.
+    const tables = indexed.map((each) => registry.get(each.name).table);
+    await changingTogether(context, { subject: name, tables }, async (step) => {
       for (const each of collections) await step((inside) => defineSystemCollection(inside, each));
       for (const { collection, field } of fields)
         await step((inside) => addSystemField(inside, collection, plainField(field)));
       for (const { collection, field } of relations)
         await step((inside) => addSystemField(inside, collection, systemField(field)));
+      for (const each of indexed) await step((inside) => setSystemIndexes(inside, each));
     });
   }
   if (collections.some((each) => each.name === 'emails')) await addMailPermissions(application);

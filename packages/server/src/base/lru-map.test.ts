@@ -36,4 +36,33 @@ describe('an LRU map', () => {
     expect(map.get('key')).toBeUndefined();
     expect(map.bytes).toBe(0);
   });
+
+  test('tells once of each value that it lets go of', () => {
+    const stored = new Set<string>();
+    const dropped = (value: string): void => {
+      expect(stored.delete(value)).toBe(true);
+    };
+    const map = new LruMap<string>({ ...many, entries: 10, dropped });
+    const put = (key: string, value: string): void => {
+      stored.add(value);
+      map.set(key, value);
+      for (const each of stored) expect(map.get(each.split(':')[0] ?? '')).toBe(each);
+    };
+    // Entries that are read stand in both generations; the checks of `put` read all.
+    for (let index = 0; index < 4; index += 1) put(`key ${index}`, `key ${index}:first`);
+    for (let index = 0; index < 4; index += 1) put(`key ${index}`, `key ${index}:second`);
+    expect([...stored].every((each) => each.endsWith(':second'))).toBe(true);
+    map.delete('key 0');
+    expect([...stored]).not.toContain('key 0:second');
+    for (let index = 0; index < 100; index += 1) {
+      stored.add(`many ${index}`);
+      map.set(`many ${index}`, `many ${index}`);
+    }
+    expect(stored.size).toBeLessThanOrEqual(10);
+    for (const each of stored) expect(map.get(each)).toBe(each);
+    stored.add('not stored');
+    map.set('k'.repeat(101), 'not stored');
+    map.clear();
+    expect(stored.size).toBe(0);
+  });
 });

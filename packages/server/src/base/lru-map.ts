@@ -7,6 +7,8 @@ export interface LruBounds<V> {
   readonly keyLength: number;
   /** Estimated bytes of a value; a constant where all values are of one size. */
   readonly sizeOf: number | ((value: V) => number);
+  /** Called once with each value that is no longer stored, and with one that is not stored at all. */
+  readonly dropped?: (value: V) => void;
 }
 
 /** Of one entry, besides key and value. */
@@ -48,17 +50,22 @@ export class LruMap<V> {
     const size = this.#sizeOf(key, value);
     if (key.length > keyLength || size > bytes / 2) {
       this.delete(key);
+      this.#bounds.dropped?.(value);
       return;
     }
     const replaced = this.#young.get(key);
     if (replaced !== undefined) this.#youngBytes -= this.#sizeOf(key, replaced);
     this.#young.set(key, value);
     this.#youngBytes += size;
+    if (replaced !== undefined && replaced !== value && replaced !== this.#old.get(key))
+      this.#bounds.dropped?.(replaced);
     if (this.#young.size < Math.max(1, entries >> 1) && this.#youngBytes < bytes / 2) return;
+    const former = this.#old;
     this.#old = this.#young;
     this.#oldBytes = this.#youngBytes;
     this.#young = new Map();
     this.#youngBytes = 0;
+    this.#drop(former, this.#old);
   }
 
   delete(key: string): void {
@@ -68,13 +75,25 @@ export class LruMap<V> {
     if (old !== undefined) this.#oldBytes -= this.#sizeOf(key, old);
     this.#young.delete(key);
     this.#old.delete(key);
+    if (young !== undefined) this.#bounds.dropped?.(young);
+    if (old !== undefined && old !== young) this.#bounds.dropped?.(old);
   }
 
   clear(): void {
-    this.#young.clear();
-    this.#old.clear();
+    const [young, old] = [this.#young, this.#old];
+    this.#young = new Map();
+    this.#old = new Map();
     this.#youngBytes = 0;
     this.#oldBytes = 0;
+    this.#drop(old, young);
+    this.#drop(young, this.#old);
+  }
+
+  /** @param stored where an entry that has been read since stands too. */
+  #drop(former: ReadonlyMap<string, V>, stored: ReadonlyMap<string, V>): void {
+    const { dropped } = this.#bounds;
+    if (!dropped) return;
+    for (const [key, value] of former) if (stored.get(key) !== value) dropped(value);
   }
 
   /** Must not change while an entry is stored. Keys are counted at one byte a character and then doubled. */

@@ -12,6 +12,7 @@ import type { CollectionOptions } from '../protocol/definition.ts';
 import { limits } from '../protocol/limits.ts';
 import { requestByKeys } from '../protocol/request-normaliser.ts';
 import { liveDependants } from '../records/dependants.ts';
+import { withServerGrant } from '../records/with-grants.ts';
 import { destroyRecords } from '../records/write-records.ts';
 import { keptNames, type SwitchName, switchNames } from '../schema/collection-options-check.ts';
 import { collectionOf } from '../schema/load-registry.ts';
@@ -187,7 +188,7 @@ async function emptyTrash(context: DefinitionContext, transaction: Transaction, 
   const { table, primaryKey, trash } = collection;
   const key = { column: primaryKey.column!, storage: primaryKey.type.storage! };
   const records = context.recordContext(transaction);
-  const free = { ...records, grantOf: () => wholeGrant, grants: `${records.grants} empties the trash` };
+  const free = withServerGrant(records, wholeGrant);
   for (;;) {
     const place = { table, key, column: trash!.deletedAt.column! };
     const keys = await keysWithValue(context.database, transaction, place, limits.bulkRecords);

@@ -27,6 +27,12 @@ export async function findApplication(database: Database, name: string): Promise
   return row ? applicationOf(row) : null;
 }
 
+/** What people call an application; null where it has no display name. */
+export async function readDisplayName(database: Database, name: string): Promise<string | null> {
+  const [row] = await read(database, sql`SELECT "displayName" FROM applications WHERE name=${value('text', name)}`);
+  return (row?.[0] ?? null) as string | null;
+}
+
 export async function applicationsWith(database: Database, status: ApplicationStatus): Promise<ApplicationRow[]> {
   const rows = await read(
     database,

@@ -134,6 +134,16 @@ export async function readRoles(
   }));
 }
 
+/** The titles of roles by their names, null for a role without one. Names of no role are left out. */
+export async function readRoleTitles(
+  database: Database,
+  names: readonly string[],
+): Promise<Record<string, string | null>> {
+  const wanted = database.dialect.isIn(sql`name`, listValue('text', names));
+  const rows = await reading(database)(sql`SELECT name,title FROM roles WHERE ${wanted}`);
+  return Object.fromEntries(rows.map(([name, title]) => [name as string, title as string | null]));
+}
+
 export interface StoredPermission {
   readonly id: number;
   readonly role: string;

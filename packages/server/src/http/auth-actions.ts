@@ -2,6 +2,8 @@ import { mainName } from '../applications/application.ts';
 import { hasUsers } from '../applications/birth.ts';
 import { makeFirstAdmin } from '../applications/first-admin.ts';
 import { isoTime } from '../base/clock.ts';
+import { readDisplayName } from '../database/application-rows.ts';
+import { readRoleTitles } from '../database/identity-store.ts';
 import { tokenMissing } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
 import { endOtherSessions, endSession, listSessions, sessionOf } from '../identity/sessions.ts';
@@ -122,17 +124,23 @@ async function callerOf(application: Call['application'], token: string): Promis
 }
 
 async function runCheck(call: Call): Promise<Answer> {
-  const { application, caller } = call;
+  const { application, applications, caller } = call;
   if (caller.type === 'anonymous') throw tokenMissing();
   knownParameters(call, [], false);
   const { user } = caller;
+  const [roleTitles, applicationDisplayName] = await Promise.all([
+    readRoleTitles(application.database, [...new Set([...caller.roles, caller.role])]),
+    readDisplayName(applications.main.database, application.name),
+  ]);
   const data = {
     id: user?.['id'] ?? null,
     email: user?.['email'] ?? null,
     nickname: user?.['nickname'] ?? null,
     roles: caller.roles,
     currentRole: caller.role,
+    roleTitles,
     application: application.name,
+    applicationDisplayName,
     credential: {
       type: caller.type,
       id: caller.credentialId,

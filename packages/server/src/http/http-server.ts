@@ -40,9 +40,16 @@ import { type Once, onceOf } from './once.ts';
 import { RateLimits } from './rate-limits.ts';
 import { isSocketRequest, RealtimeSockets, shouldUpgrade } from './realtime-sockets.ts';
 import { Replies } from './replies.ts';
-import { discardRest, hasBody, leaveBodiesUnread, type ReceivedBody, RequestBodies } from './request-body.ts';
+import {
+  discardRest,
+  hasBody,
+  leaveBodiesUnread,
+  parseBody,
+  type ReceivedBody,
+  RequestBodies,
+} from './request-body.ts';
 import { proofOf, refuseRepeatedHeaders, requestIdOf, zoneOf } from './request-head.ts';
-import { parseBody, readParameters, readRecordRequest } from './request-reader.ts';
+import { readParameters, readRecordRequest } from './request-reader.ts';
 import { parseRoute, plainRoute, type Route, realtimePath, unknownRoute } from './route.ts';
 import { noContent } from './status.ts';
 import { refuseOnce, uploadOf } from './uploads.ts';

@@ -10,6 +10,7 @@ import { missing, requireGrant } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { recordsInSight, sightOf } from '../records/records-in-sight.ts';
 import { rulesOf } from '../records/system/rules-of.ts';
+import { withAllFields } from '../records/with-grants.ts';
 import { updateRecords } from '../records/write-records.ts';
 import { isMailboxPath, mailboxPathForm } from '../schema/mailbox-path.ts';
 import { type Answer, type Call, contextOf, type SystemAction } from './call.ts';
@@ -104,8 +105,7 @@ async function runRethread(call: Call): Promise<Answer> {
   bodyOf(call, []);
   if (filterByTk === undefined) throw new ApiError('TARGET_MISSING', 'Name the account by filterByTk.');
   const account = await accountInSight(context, String(filterByTk));
-  const named = { ...context, grants: `${context.grants} rethread` };
-  const reached = await recordsInSight(named, accounts, { ...grant, may: () => true }, sightOf(null), [account.id]);
+  const reached = await recordsInSight(context, accounts, withAllFields(grant), sightOf(null), [account.id]);
   if (reached.size === 0) throw missing(accounts, grant);
   const made = await application.mail.rethread(account, { actor: actorOf(caller), requestId });
   if (made) return { data: JSON.stringify(made) };
@@ -124,12 +124,17 @@ async function runMove(call: Call): Promise<Answer> {
   if (!requireGrant(context, emails, 'update').may(emails.byName.get('mailbox')!))
     throw new ApiError('FIELD_DENIED', 'The role may not write "mailbox" of emails, and so not move them.');
   const { dryRun, filterByTk } = knownParameters(call, ['filterByTk']);
-  const { mailbox, ...rest } = bodyOf(call, ['ids', 'mailbox']);
+  const { mailbox, from = null, ...rest } = bodyOf(call, ['ids', 'mailbox', 'from']);
   if (typeof mailbox !== 'number' && (typeof mailbox !== 'string' || mailbox === ''))
     throw new ApiError('BODY_INVALID', 'mailbox: name the mailbox by its path, its role or its id.');
+  if (from !== null && typeof from !== 'number' && (typeof from !== 'string' || from === ''))
+    throw new ApiError(
+      'BODY_INVALID',
+      'from: name the mailbox that the e-mails leave by its path, its role or its id.',
+    );
   const keys = keysOf(filterByTk, rest['ids']);
   return performWrite(call, context, mannerOf(keys, dryRun), async (inside) => ({
-    data: String(await moveEmails(inside, keys, mailbox)),
+    data: String(await moveEmails(inside, keys, mailbox, from)),
   }));
 }
 

@@ -6,15 +6,19 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Lanes } from '../base/lanes.ts';
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { unscannedLength } from '../protocol/json-scan.ts';
+import { JsonGuard, parseGuardedJson, parseJson } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import { bodyTooLarge, mediaTypeUnsupported } from './error-reply.ts';
+import { busy, LargeBodies } from './large-bodies.ts';
 import { uploadTypeOf } from './uploads.ts';
 
 /** A body in memory. */
 export interface ReceivedBody {
-  /** Undefined without a body. */
+  /** JSON text that {@link parseBody} reads; undefined without a body. */
   readonly text: string | undefined;
   /** The body and what was made of it are no longer needed. */
   release(): void;
@@ -40,15 +44,16 @@ function carriesBody({ headers }: IncomingMessage): boolean {
 
 /** The bodies in memory of this process, bounded in total, and for each sender. */
 export class RequestBodies {
-  readonly #verified = new BodyPool(limits.bodiesBytes);
-  readonly #anonymous = new BodyPool(limits.anonymousBodiesBytes);
+  readonly #verified = poolOf(limits.bodiesBytes);
+  readonly #anonymous = poolOf(limits.anonymousBodiesBytes);
+  readonly #large = new LargeBodies();
 
   /**
-   * Reads the body of a request as JSON text.
+   * Reads the body of a request as JSON text. Hostile JSON is refused while it arrives; a large body waits for its turn.
    *
    * @param sender whose share of the memory the body takes: a user, or the network of callers without a credential.
-   * @throws ApiError 400 for what is not UTF-8, 413 over the limit of the caller, 415 for other types, 503 while other
-   * bodies take all the memory there is for them.
+   * @throws ApiError 400 for what is not UTF-8 and for what {@link JsonGuard} refuses, 413 over the limit of the caller, 415
+   * for other types, 503 while other bodies take all the memory there is for them.
    */
   async receive(request: FastifyRequest, caller: Caller, sender: string): Promise<ReceivedBody> {
     const { raw, headers } = request;
@@ -59,58 +64,118 @@ export class RequestBodies {
     if (declared > limit && !(isUpload && caller.type !== 'anonymous')) throw bodyTooLarge(limit);
     refuseEncoded(headers['content-encoding']);
     if (isUpload || (await isOtherType(request))) return noBody;
-    const account = (caller.type === 'anonymous' ? this.#anonymous : this.#verified).accountOf(sender);
+    const pool = caller.type === 'anonymous' ? this.#anonymous : this.#verified;
+    const room = new BodyRoom(sender, pool, this.#large);
     try {
-      const bytes = await read(raw, limit, (more) => account.take(more));
+      if (declared > limits.largeBodyBytes) await room.enlarge(raw);
+      const json = new ArrivingJson();
+      const bytes = await read(raw, limit, (chunk, length) => {
+        json.check(chunk, length);
+        return room.hold(chunk.length, length, raw);
+      });
       if (bytes.length > 0 && !isUtf8(bytes))
         throw new ApiError('BODY_INVALID', 'The body is not valid UTF-8; send JSON encoded as UTF-8.');
-      return { text: bytes.toString('utf8'), release: () => account.giveBack() };
+      return { text: bytes.toString('utf8'), release: () => room.release() };
     } catch (error) {
-      account.giveBack();
+      room.release();
       throw error;
     }
+  }
+}
+
+/** Scans JSON while it arrives, but for short bodies: they are scanned when they are parsed. */
+class ArrivingJson {
+  readonly #start: Buffer[] = [];
+  #guard: JsonGuard | null = null;
+
+  /** @throws ApiError see {@link JsonGuard.check}. */
+  check(chunk: Buffer, length: number): void {
+    if (length <= unscannedLength) {
+      this.#start.push(chunk);
+      return;
+    }
+    if (!this.#guard) {
+      this.#guard = new JsonGuard();
+      for (const each of this.#start) this.#guard.check(each);
+    }
+    this.#guard.check(chunk);
   }
 }
 
 /** One sender cannot keep all others from sending: bodies that never end are held for a minute. */
 const sharesOfPool = 4;
 
-/** Memory for bodies, of which one sender may take a quarter. */
-class BodyPool {
-  readonly #share: number;
-  #left: number;
-  /** Bytes by sender, while there are any. */
-  readonly #taken = new Map<string, number>();
+/** Memory for bodies that are not large, of which one sender may take a quarter. */
+function poolOf(bytes: number): Lanes {
+  return new Lanes(bytes / sharesOfPool, bytes);
+}
 
-  constructor(bytes: number) {
-    this.#left = bytes;
-    this.#share = bytes / sharesOfPool;
+/** What one body takes: bytes of a pool, or a turn of the large ones. */
+class BodyRoom {
+  readonly #sender: string;
+  readonly #pool: Lanes;
+  readonly #large: LargeBodies;
+  #taken = 0;
+  #isLarge = false;
+
+  constructor(sender: string, pool: Lanes, large: LargeBodies) {
+    this.#sender = sender;
+    this.#pool = pool;
+    this.#large = large;
   }
 
-  /** Counts the bytes of one body. */
-  accountOf(sender: string): { take(more: number): void; giveBack(): void } {
-    let taken = 0;
-    const add = (bytes: number): void => {
-      const ofSender = (this.#taken.get(sender) ?? 0) + bytes;
-      if (bytes > 0 && (bytes > this.#left || ofSender > this.#share)) throw busy();
-      this.#left -= bytes;
-      taken += bytes;
-      if (ofSender > 0) this.#taken.set(sender, ofSender);
-      else this.#taken.delete(sender);
-    };
-    return { take: add, giveBack: () => add(-taken) };
+  /**
+   * Counts bytes that have arrived.
+   *
+   * @param length of all of the body so far.
+   * @returns a promise where they are too many to go on at once.
+   * @throws ApiError 503
+   */
+  hold(bytes: number, length: number, request: IncomingMessage): Promise<void> | undefined {
+    if (this.#isLarge) return undefined;
+    if (length > limits.largeBodyBytes) return this.enlarge(request);
+    const got = this.#pool.take(this.#sender, bytes);
+    this.#taken += got;
+    if (got < bytes) throw busy();
+    return undefined;
   }
+
+  /** Waits for a turn of the large bodies. @throws ApiError 503 */
+  async enlarge(request: IncomingMessage): Promise<void> {
+    const ended = new AbortController();
+    const abort = (): void => ended.abort();
+    request.once('close', abort);
+    await this.#large.enter(this.#sender, ended.signal).finally(() => request.off('close', abort));
+    this.#giveBack();
+    this.#isLarge = true;
+  }
+
+  release(): void {
+    this.#giveBack();
+    if (this.#isLarge) this.#large.leave(this.#sender);
+    this.#isLarge = false;
+  }
+
+  #giveBack(): void {
+    if (this.#taken > 0) this.#pool.release(this.#sender, this.#taken);
+    this.#taken = 0;
+  }
+}
+
+/**
+ * The JSON of a body that {@link RequestBodies.receive} has read; undefined where it is blank.
+ *
+ * @throws ApiError see {@link parseJson}.
+ */
+export function parseBody(text: string): unknown {
+  if (text.trim() === '') return undefined;
+  const parse = text.length > unscannedLength ? parseGuardedJson : parseJson;
+  return parse(text, () => new ApiError('BODY_INVALID', 'The body is not valid JSON.'));
 }
 
 /** The maximum length of a body: with and without a verified credential. */
 export function bodyLimit(caller: Caller): number {
   return caller.type === 'anonymous' ? limits.anonymousBodyBytes : limits.bodyBytes;
-}
-
-function busy(): ApiError {
-  return new ApiError('BUSY', 'The server is receiving too many request bodies at the moment. Try again later.', {
-    retryAfter: 1,
-  });
 }
 
 /**
@@ -134,7 +199,7 @@ async function isOtherType({ raw, headers }: FastifyRequest): Promise<boolean> {
 
 async function isEmpty(request: IncomingMessage): Promise<boolean> {
   const isTooLong = (error: unknown): boolean => error instanceof ApiError && error.code === 'BODY_TOO_LARGE';
-  return read(request, 0, () => {}).then(
+  return read(request, 0, () => undefined).then(
     () => true,
     (error: unknown) => {
       if (isTooLong(error)) return false;
@@ -151,19 +216,26 @@ function refuseEncoded(encoding: string | undefined): void {
     );
 }
 
-const wholeBytes = 256 * 1024;
-
 function endedEarly(): ApiError {
   return new ApiError('BODY_INVALID', 'The request ended before its body was complete.');
 }
 
-/** All bytes of a body. @throws ApiError 413 as soon as they are more than `limit`. */
-function read(request: IncomingMessage, limit: number, take: (bytes: number) => void): Promise<Buffer> {
+/**
+ * All bytes of a body.
+ *
+ * @param take is told of each chunk and the length so far; no more is read until its promise resolves.
+ * @throws ApiError 413 as soon as there are more than `limit`, and what `take` throws.
+ */
+function read(
+  request: IncomingMessage,
+  limit: number,
+  take: (chunk: Buffer, length: number) => Promise<void> | undefined,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     if (request.destroyed) return reject(endedEarly());
     const declared = Math.min(Number(request.headers['content-length'] ?? 0), limit);
-    // Long bodies are written into their place: chunks and a copy of them would take twice the memory.
-    const whole = declared > wholeBytes ? Buffer.allocUnsafeSlow(declared) : null;
+    // Large bodies are written into their place: chunks and a copy of them would take twice the memory.
+    const whole = declared > limits.largeBodyBytes ? Buffer.allocUnsafeSlow(declared) : null;
     const chunks: Buffer[] = [];
     let length = 0;
     const settle = (error: unknown): void => {
@@ -175,9 +247,12 @@ function read(request: IncomingMessage, limit: number, take: (bytes: number) => 
       length += chunk.length;
       try {
         if (length > limit) throw bodyTooLarge(limit);
-        take(chunk.length);
         if (whole) chunk.copy(whole, length - chunk.length);
         else chunks.push(chunk);
+        const room = take(chunk, length);
+        if (!room) return;
+        request.pause();
+        room.then(() => request.resume(), settle);
       } catch (error) {
         settle(error);
       }

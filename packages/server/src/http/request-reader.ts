@@ -1,6 +1,6 @@
 import { LruMap } from '../base/lru-map.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import { isObject, parseJson } from '../protocol/json-text.ts';
+import { isObject } from '../protocol/json-text.ts';
 import { parseQueryText } from '../protocol/query-text.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { isNormalised, type NormalisedAction, normaliseRequest } from '../protocol/request-normaliser.ts';
@@ -18,12 +18,6 @@ const requests = new LruMap<AskedRecordRequest>({
 function requestSize({ shape, values }: AskedRecordRequest): number {
   const items = values.reduce<number>((sum, each) => sum + (Array.isArray(each) ? 1 + each.length : 1), 0);
   return 1000 + 12 * shape.length + 50 * items;
-}
-
-/** JSON text of a body. */
-export function parseBody(text: string): unknown {
-  if (text.trim() === '') return undefined;
-  return parseJson(text, () => new ApiError('BODY_INVALID', 'The body is not valid JSON.'));
 }
 
 /** The parameters of a request: of its query, and of its body for a read by POST. The key may stand in the path. */

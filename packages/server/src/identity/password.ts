@@ -4,9 +4,29 @@ import { HashingPool, type Line } from './hashing-pool.ts';
 import { passwordLength } from './password-rules.ts';
 
 const argon2 = promisify(argon2Callback);
+
+interface HashCost {
+  /** In KiB. */
+  readonly memory: number;
+  readonly passes: number;
+  readonly parallelism: number;
+}
+
 /** OWASP's lower-memory setting of argon2id: 19 MiB, two passes, one lane. */
-const cost = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
+const fullCost: HashCost = { memory: 19_456, passes: 2, parallelism: 1 };
+/** The least that argon2 allows. */
+const testCost: HashCost = { memory: 8, passes: 1, parallelism: 1 };
+const tagLength = 32;
+let cost = fullCost;
 const pool = new HashingPool();
+
+/**
+ * For tests only: makes new hashes in this process cheap, or costly again. No setting leads here, so no server can be
+ * configured to hash cheaply. Each hash states its cost, so hashes made before still verify.
+ */
+export function setCheapHashing(isCheap: boolean): void {
+  cost = isCheap ? testCost : fullCost;
+}
 
 /**
  * The argon2id hash of a password in PHC form, salted. About 30 ms on a thread of its own. All of the text counts.
@@ -15,30 +35,40 @@ const pool = new HashingPool();
  */
 export async function hashPassword(password: string, line: Line = 'callers'): Promise<string> {
   const salt = randomBytes(16);
-  const tag = await derive(password, salt, line);
-  return `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${base64(salt)}$${base64(tag)}`;
+  const { memory, passes, parallelism } = cost;
+  const tag = await derive(password, salt, line, cost);
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(tag)}`;
 }
 
 /**
  * Whether a password fits a hash; a missing hash costs the same and never fits, and so does a text that is longer than
- * any password.
+ * any password. The hash itself states what it costs.
  *
  * @throws ApiError `BUSY` where too many wait already.
  */
 export async function verifyPassword(password: string, hash: string | null, line: Line): Promise<boolean> {
-  const [, , , , salt = '', tag = ''] = (hash ?? '').split('$');
+  const [, , , parameters = '', salt = '', tag = ''] = (hash ?? '').split('$');
   const expected = Buffer.from(tag, 'base64');
   const tooLong = password.length > 2 * passwordLength.most;
   const actual = await derive(
     tooLong ? '' : password,
     salt === '' ? randomBytes(16) : Buffer.from(salt, 'base64'),
     line,
+    costOf(parameters) ?? cost,
   );
   return !tooLong && expected.length === actual.length && timingSafeEqual(expected, actual);
 }
 
-function derive(password: string, salt: Buffer, line: Line): Promise<Buffer> {
-  return pool.run(line, async () => Buffer.from(await argon2('argon2id', { message: password, nonce: salt, ...cost })));
+/** The cost in `m=19456,t=2,p=1`; null where the text has another form. */
+function costOf(parameters: string): HashCost | null {
+  const [, memory, passes, parallelism] = /^m=(\d+),t=(\d+),p=(\d+)$/.exec(parameters) ?? [];
+  if (memory === undefined) return null;
+  return { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
+}
+
+function derive(password: string, salt: Buffer, line: Line, hashCost: HashCost): Promise<Buffer> {
+  const options = { message: password, nonce: salt, tagLength, ...hashCost };
+  return pool.run(line, async () => Buffer.from(await argon2('argon2id', options)));
 }
 
 function base64(bytes: Buffer): string {

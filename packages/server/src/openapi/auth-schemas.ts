@@ -100,7 +100,13 @@ const check = {
   nickname: textOrNull,
   roles: listOf(text),
   currentRole: text,
+  roleTitles: {
+    type: 'object',
+    additionalProperties: textOrNull,
+    description: 'The titles of `roles` and `currentRole` by role name; null for a role without a title.',
+  },
   application: text,
+  applicationDisplayName: textOrNull,
   credential: object(
     { type: { type: 'string', enum: ['session', 'apiKey'] }, id: whole, name: textOrNull, expiresAt: momentOrNull },
     ['type', 'id', 'name', 'expiresAt'],

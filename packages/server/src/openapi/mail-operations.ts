@@ -164,7 +164,17 @@ export const mailOperations: readonly WrittenOperation[] = [
     may: granted(['emails', 'update']),
     parameters: [keys, dryRun],
     body: body(
-      object({ ids, mailbox: { type: ['string', 'integer'], description: 'Path, role or id.' } }, ['mailbox']),
+      object(
+        {
+          ids,
+          mailbox: { type: ['string', 'integer'], description: 'Path, role or id.' },
+          from: {
+            type: ['string', 'integer', 'null'],
+            description: 'The mailbox that they leave; without it, all in which they lie.',
+          },
+        },
+        ['mailbox'],
+      ),
     ),
     success: reply('How many.', whole, schemaRef('WriteMeta')),
   },

@@ -1,8 +1,20 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { scanJson } from './json-scan.ts';
+import { JsonScanner, type ScanFinding, type ScanLimits } from './json-scan.ts';
 
 const limits = { values: 10, depth: 3, keys: 4 };
-const isForbidden = (key: string): boolean => key === '__proto__';
+const forbidden = new Set(['__proto__']);
+
+/** The finding in a text that arrives in pieces which end before these bytes. */
+function scanned(text: string, bounds: ScanLimits, ends: readonly number[] = []): ScanFinding {
+  const bytes = Buffer.from(text);
+  const scanner = new JsonScanner(bounds, forbidden);
+  const cuts = [0, ...ends.map((end) => Math.min(end, bytes.length)).sort((one, other) => one - other), bytes.length];
+  let finding: ScanFinding = null;
+  for (let piece = 1; piece < cuts.length; piece += 1)
+    finding = scanner.scan(bytes.subarray(cuts[piece - 1], cuts[piece]));
+  return finding;
+}
 
 describe('a scan of JSON text', () => {
   test.each([
@@ -29,7 +41,7 @@ describe('a scan of JSON text', () => {
     ['"open, [[[[ and never closed', null],
     ['', null],
   ])('%s: %s', (text, finding) => {
-    expect(scanJson(text, limits, null)).toBe(finding);
+    expect(scanned(text, limits)).toBe(finding);
   });
 
   test.each([
@@ -44,8 +56,35 @@ describe('a scan of JSON text', () => {
     ['{"\\":\\"__proto__":1}', false],
     ['{"\\u00":1}', false],
   ])('%s holds a forbidden key: %s', (text, isFound) => {
-    expect(scanJson(text, { ...limits, values: 100 }, isForbidden)).toEqual(
-      isFound ? { forbiddenKey: '__proto__' } : null,
+    expect(scanned(text, { ...limits, values: 100 })).toEqual(isFound ? { forbiddenKey: '__proto__' } : null);
+  });
+
+  test('finds the same wherever its pieces end', () => {
+    const piece = fc.constantFrom(
+      ...[
+        '{',
+        '}',
+        '[',
+        ']',
+        ',',
+        ':',
+        '"',
+        '\\',
+        '"a":',
+        '"b"',
+        '"é":',
+        '"10":',
+        '"\\u005f_proto__":',
+        '"__proto__":',
+      ],
+      ...['1', '.', 'e9', '12345678', '-', ' '],
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 40 }), fc.array(fc.nat(120)), (pieces, ends) => {
+        const text = pieces.join('');
+        expect(scanned(text, limits, ends)).toEqual(scanned(text, limits));
+      }),
+      { numRuns: 500 },
     );
   });
 });

@@ -1,6 +1,6 @@
 import { ApiError } from './api-error.ts';
 import { JsonNumber, parseExactJson } from './exact-json.ts';
-import { scanJson, unscannedLength } from './json-scan.ts';
+import { JsonScanner, type ScanFinding, unscannedLength } from './json-scan.ts';
 import { limits } from './limits.ts';
 
 const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
@@ -19,8 +19,13 @@ export function isForbiddenKey(name: string): boolean {
  */
 export function parseJson(text: string, malformed: () => ApiError): unknown {
   // Only a text that may spell a forbidden name, escapes included, has its keys compared.
-  const suspicious = /__proto__|constructor|prototype|\\u/.test(text);
-  if (suspicious || text.length > unscannedLength) refuseHostile(text, suspicious);
+  if (text.length > unscannedLength || /__proto__|constructor|prototype|\\u/.test(text))
+    new JsonGuard().check(Buffer.from(text));
+  return parseGuardedJson(text, malformed);
+}
+
+/** Like {@link parseJson}, for a text that a {@link JsonGuard} has seen whole. */
+export function parseGuardedJson(text: string, malformed: () => ApiError): unknown {
   try {
     return parseExactJson(text);
   } catch (error) {
@@ -28,26 +33,40 @@ export function parseJson(text: string, malformed: () => ApiError): unknown {
   }
 }
 
-function refuseHostile(text: string, suspicious: boolean): void {
-  const bounds = { values: limits.jsonValues, depth: limits.jsonLevels, keys: limits.jsonKeys };
-  const finding = scanJson(text, bounds, suspicious ? isForbiddenKey : null);
-  if (finding === null) return;
+/** Refuses JSON that would cost too much to parse, while it arrives: a hostile body is refused before all of it is held. */
+export class JsonGuard {
+  readonly #scanner = new JsonScanner(
+    { values: limits.jsonValues, depth: limits.jsonLevels, keys: limits.jsonKeys },
+    forbiddenKeys,
+  );
+
+  /**
+   * @param bytes the next piece of the text in UTF-8; it may end anywhere.
+   * @throws ApiError see {@link parseJson}.
+   */
+  check(bytes: Uint8Array): void {
+    const finding = this.#scanner.scan(bytes);
+    if (finding !== null) throw refusalOf(finding);
+  }
+}
+
+function refusalOf(finding: Exclude<ScanFinding, null>): ApiError {
   if (finding === 'values')
-    throw new ApiError(
+    return new ApiError(
       'LIMIT_EXCEEDED',
       `The JSON text contains more than ${limits.jsonValues} values. Split it into several requests.`,
     );
   if (finding === 'keys')
-    throw new ApiError(
+    return new ApiError(
       'LIMIT_EXCEEDED',
       `The JSON text contains more than ${limits.jsonKeys} different keys. Split it into several requests.`,
     );
   if (finding === 'depth')
-    throw new ApiError(
+    return new ApiError(
       'LIMIT_EXCEEDED',
       `The JSON text is nested deeper than ${limits.jsonLevels} levels. Flatten it.`,
     );
-  throw new ApiError('BODY_INVALID', `The key "${finding.forbiddenKey}" is not allowed in a request.`);
+  return new ApiError('BODY_INVALID', `The key "${finding.forbiddenKey}" is not allowed in a request.`);
 }
 
 /** Whether a parsed value is a JSON object. */

@@ -6,9 +6,15 @@ export const limits = {
   /** What is read and discarded of a body that was refused, so that the client can finish sending and read the reply. */
   discardedBytes: 20 * 1024 * 1024,
   discardedMilliseconds: 2000,
-  /** Bodies in memory at once, of callers with and without a verified credential. */
-  bodiesBytes: 128 * 1024 * 1024,
+  /** Bodies in memory at once, of callers with and without a verified credential, but for large ones. */
+  bodiesBytes: 32 * 1024 * 1024,
   anonymousBodiesBytes: 32 * 1024 * 1024,
+  /** A longer body is large: so many are in memory at once, in all and of one sender; others wait. */
+  largeBodyBytes: 256 * 1024,
+  largeBodies: 8,
+  largeBodiesOfSender: 2,
+  largeBodiesWaiting: 200,
+  largeBodyWaitMilliseconds: 5000,
   /** Values, different keys and nesting of one JSON text; they bound the time that parsing takes. */
   jsonValues: 250_000,
   jsonKeys: 20_000,

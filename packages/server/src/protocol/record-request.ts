@@ -60,6 +60,8 @@ export interface AskedRecordRequest {
   readonly search: { readonly slot: number; readonly fields: readonly string[] | null } | null;
   /** Words that the index of mail is asked for, as its engine writes them, by the slot of the text; never what a caller sent. */
   readonly words: { readonly slot: number /** Single whole words, no phrases. */; readonly plain: boolean } | null;
+  /** Folders in which e-mails lie, or do not, by the slots of their names; never what a caller sent. */
+  readonly placed: readonly { readonly slot: number; readonly not: boolean }[];
   /** Where records are asked for as the relation of one: the records that it names alone. */
   readonly within: { readonly collection: string; readonly relation: string; readonly tk: unknown } | null;
   /** A destroyed record is removed, whether or not the collection keeps a trash. */

@@ -114,6 +114,7 @@ export function normaliseRequest(
     dryRun: truthOf('dryRun', parameters['dryRun'], false),
     within: null,
     words: null,
+    placed: [],
     force,
   };
 }

@@ -48,7 +48,7 @@ export function planQuery(query: AskedQuery, collection: Collection, grant: Gran
   );
   const results = [...dimensions, ...measures];
   const condition = planCondition(
-    { filter: query.filter, trash: 'without', within: null, search: null, words: null },
+    { filter: query.filter, trash: 'without', within: null, search: null, words: null, placed: [] },
     collection,
     grant,
     context,

@@ -9,12 +9,14 @@ import type { Predicate } from './predicate.ts';
 import type { SortKey } from './sort-plan.ts';
 
 type Matched = Extract<Predicate, { kind: 'matched' }>;
+type Placed = Extract<Predicate, { kind: 'placed' }>;
 type Related = Extract<Predicate, { kind: 'related' }>;
 
 /** A page by one of these ways; `rest` is what is left of its condition. */
 export type PageSource =
   | { readonly by: 'words'; readonly matched: Matched; readonly rest: Predicate | null }
   | { readonly by: 'asking'; readonly wanted: Wanted; readonly groups: Related; readonly rest: Predicate | null }
+  | { readonly by: 'placed'; readonly placed: Placed; readonly rest: Predicate | null }
   | { readonly by: 'groups'; readonly groups: Related; readonly rest: Predicate | null };
 
 /** Which records have the words: e-mails themselves, or what has such e-mails. */
@@ -36,6 +38,8 @@ export function pageSourceOf(
   const matched = parts.find((each) => each.kind === 'matched');
   const groups = parts.find((each): each is Related => each.kind === 'related' && isSharing(each));
   const byKey = keys[0]!.field === collection.primaryKey;
+  const placed = parts.find((each): each is Placed => each.kind === 'placed' && each.by === 'probe');
+  if (placed && byKey && !matched) return { by: 'placed', placed, rest: without(parts, placed) };
   const wanted = groups ? wantedIn(parts, groups, collection, dialect) : null;
   if (groups && wanted && isOneWay(keys, collection))
     return { by: 'asking', wanted: wanted.wanted, groups, rest: without(parts, groups, wanted.part) };
@@ -132,6 +136,30 @@ export interface GroupedPage {
   /** The condition and the order of the rows `r`. */
   readonly condition: Sql | null;
   readonly order: Sql;
+}
+
+/** The keys of a page's e-mails, read mailbox by mailbox in the order of an index. */
+export interface PlacedPage {
+  readonly collection: Collection;
+  /** A query for the mailboxes, one column `k`. */
+  readonly mailboxes: Sql;
+  readonly most: number;
+  /** The condition about the e-mail `r` and its placement `p`, and the order of these. */
+  readonly condition: Sql | null;
+  readonly order: Sql;
+}
+
+/** A query for keys: those of the page, and some more. */
+export function compilePlacedPage(
+  { collection, mailboxes, most, condition, order }: PlacedPage,
+  dialect: Dialect,
+): Sql {
+  const table = identifier(collection.table);
+  const also = condition === null ? sql`` : sql` AND ${condition}`;
+  // One e-mail may lie twice in a mailbox.
+  const first = sql`SELECT DISTINCT p."emailId" FROM "mailPlacements" p CROSS JOIN ${table} r WHERE p."mailboxId"=g.k AND r.id=p."emailId"${also} ORDER BY ${order} LIMIT ${most}`;
+  if (dialect.lateral) return sql`SELECT b."emailId" FROM (${mailboxes}) g CROSS JOIN LATERAL (${first}) b`;
+  return sql`SELECT b.id FROM (${mailboxes}) g CROSS JOIN ${table} b WHERE b.id IN (${first})`;
 }
 
 /** A query for keys: those of the page, and some more. */

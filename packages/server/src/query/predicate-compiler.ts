@@ -50,6 +50,8 @@ export function compilePredicate(
       return compileWithin(predicate, alias, collection, dialect, aliases);
     case 'matched':
       return compileMatched(predicate, alias, dialect);
+    case 'placed':
+      return compilePlaced(predicate, alias, aliases);
   }
 }
 
@@ -67,6 +69,24 @@ type Matched = Extract<Predicate, { kind: 'matched' }>;
 function compileMatched(predicate: Matched, alias: string, dialect: Dialect): Sql {
   const { expression, accounts } = wordsOf(predicate);
   return dialect.words.found(sql`${identifier(alias)}`, expression, accounts);
+}
+
+type Placed = Extract<Predicate, { kind: 'placed' }>;
+
+function compilePlaced(predicate: Placed, alias: string, aliases: Aliases): Sql {
+  const inner = identifier(aliases.next());
+  const own = sql`${identifier(alias)}.id`;
+  const there = sql`${inner}."mailboxId" IN (${mailboxesOf(predicate)})`;
+  if (predicate.by === 'list')
+    return sql`${own} IN (SELECT ${inner}."emailId" FROM "mailPlacements" ${inner} WHERE ${there})`;
+  return sql`EXISTS (SELECT 1 FROM "mailPlacements" ${inner} WHERE ${inner}."emailId"=${own} AND ${there})`;
+}
+
+/** A query for the ids of the mailboxes that are meant, one column. */
+export function mailboxesOf({ folder, viewer }: Placed): Sql {
+  const name: Param = { storage: 'text', read: folder.read };
+  const user: Param = { storage: 'integer', read: viewer.read };
+  return sql`SELECT id AS k FROM mailboxes WHERE coalesce(role,path)=${name} AND "accountId" IN (SELECT "accountId" FROM "accountMembers" WHERE "userId"=${user})`;
 }
 
 /** What the index of words is asked. */

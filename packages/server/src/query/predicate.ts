@@ -31,6 +31,14 @@ export type Predicate =
       /** Single whole words alone are asked for, no phrases and no beginnings. */
       readonly plain: boolean;
     }
+  /** An e-mail lies in a mailbox that has this role, or this path and no role; of accounts that the caller sees alone. */
+  | {
+      readonly kind: 'placed';
+      readonly folder: Operand;
+      readonly viewer: Operand;
+      /** How rows are found: each is looked up, or the keys of all that lie there are listed. */
+      readonly by: 'probe' | 'list';
+    }
   /** False as a whole where one of the variables has no value that its condition takes. */
   | { readonly kind: 'variables'; readonly variables: readonly Operand[]; readonly of: Predicate }
   | { readonly kind: 'never' };
@@ -59,6 +67,7 @@ export function testsIn(predicate: Predicate | null): number {
     case 'related':
     case 'within':
     case 'matched':
+    case 'placed':
       return 1;
     default:
       return 0;

@@ -17,11 +17,11 @@ import {
   wholeOrder,
 } from './keyset.ts';
 import { compileObject } from './object-compiler.ts';
-import { compileGrouped, keyBounds, type PageSource, pageSourceOf } from './page-source.ts';
+import { compileGrouped, compilePlacedPage, keyBounds, type PageSource, pageSourceOf } from './page-source.ts';
 import { both, isThere, type Predicate, testsIn } from './predicate.ts';
-import { Aliases, columnOf, compilePredicate, compileTestOf, wordsOf } from './predicate-compiler.ts';
+import { Aliases, columnOf, compilePredicate, compileTestOf, mailboxesOf, wordsOf } from './predicate-compiler.ts';
 import { denied } from './read-access.ts';
-import { planSearch, planWords } from './search-plan.ts';
+import { planPlaced, planSearch, planWords } from './search-plan.ts';
 import { planSelection, type Selection } from './selection.ts';
 import { compileSortKey, planSort, type SortKey } from './sort-plan.ts';
 
@@ -60,7 +60,7 @@ export interface PlanContext {
   readonly dialect: Dialect;
 }
 
-type Conditions = Pick<AskedRecordRequest, 'filter' | 'trash' | 'within' | 'search' | 'words'>;
+type Conditions = Pick<AskedRecordRequest, 'filter' | 'trash' | 'within' | 'search' | 'words' | 'placed'>;
 
 const offset: Param = { storage: 'bigint', read: (environment) => environment.offset };
 
@@ -73,7 +73,8 @@ export function planCondition(
 ): Predicate | null {
   const seen = both(planWithin(request, context), planRows(grant.rows, collection, context.registry, request.trash));
   const words = planWords(request.words, collection, context.registry, context.grantOf);
-  const rows = both(both(seen, words), planSearch(request.search, collection, grant));
+  const placed = planPlaced(request.placed, collection, grant, context.registry, context.grantOf);
+  const rows = both(both(both(seen, words), placed), planSearch(request.search, collection, grant));
   if (request.filter === null) return rows;
   return both(rows, planFilter(request.filter, collection, grant, context.registry, context.grantOf));
 }
@@ -316,6 +317,15 @@ function compileSourced(
     ]);
     return sql`SELECT ${columns} FROM ${index} CROSS JOIN ${table} ON ${own}=${found} WHERE ${where!} ORDER BY ${order} ${range}`;
   }
+  if (source.by === 'placed') {
+    const found = sql`p."emailId"`;
+    const { condition, order } = segmentOf([{ key: keys[0]!, value: found }]);
+    const within = keyBounds(source.rest, collection).map((each) => () => compileTestOf(each, found, dialect));
+    const where = conditionsIn('r', [condition && (() => condition), ...within]);
+    const page = { collection, mailboxes: mailboxesOf(source.placed), most: size + 1, condition: where, order };
+    const whole = wholeOrder(ordered(keys, collection, dialect, aliases), dialect).order;
+    return sql`SELECT ${columns} FROM ${table} WHERE ${own} IN (${compilePlacedPage(page, dialect)}) ORDER BY ${whole} ${range}`;
+  }
   const { relation, target, of } = source.groups;
   const member = aliases.next();
   const shared = of ? sql` WHERE ${compilePredicate(of, member, target, dialect, aliases)}` : sql``;
@@ -406,6 +416,7 @@ function tablesOf(predicate: Predicate | null, into: Set<string>): Set<string> {
     tablesOf(predicate.parent, into);
   }
   if (predicate.kind === 'matched') into.add('emails');
+  if (predicate.kind === 'placed') for (const table of ['mailPlacements', 'mailboxes']) into.add(table);
   if (predicate.kind === 'related') {
     into.add(predicate.target.table);
     if (predicate.relation.through) into.add(predicate.relation.through.table);

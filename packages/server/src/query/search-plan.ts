@@ -42,6 +42,46 @@ export function planWords(
   return { kind: 'related', source: collection, relation: field.relation!, target, of: both(access.target, matched) };
 }
 
+/**
+ * The folders that a request asks for: e-mails that lie in one of them, conversations that have such e-mails.
+ *
+ * @throws ApiError 403 where the role may not read `folder` of e-mails.
+ */
+export function planPlaced(
+  placed: AskedRecordRequest['placed'],
+  collection: Collection,
+  grant: Grant,
+  registry: Registry,
+  grantOf: GrantOf,
+): Predicate | null {
+  const wanted = placed.map(({ slot, not }): Predicate => {
+    const folder: Operand = { form: 'scalar', read: ({ values }) => values[slot] };
+    const there = placedIn(folder, collection, grant, registry, grantOf);
+    return not ? { kind: 'not', of: there } : there;
+  });
+  return wanted.length === 0 ? null : { kind: 'all', of: wanted };
+}
+
+function placedIn(
+  folder: Operand,
+  collection: Collection,
+  grant: Grant,
+  registry: Registry,
+  grantOf: GrantOf,
+): Predicate {
+  if (collection.name === 'emails') {
+    namedField(collection, 'folder', grant);
+    return { kind: 'placed', folder, viewer, by: 'probe' };
+  }
+  const field = namedField(collection, 'emails', grant);
+  const target = registry.get(field.relation!.target);
+  const access = relatedAccess(field, collection, target, grantOf, registry);
+  namedField(target, 'folder', access.grant);
+  const of = both(access.target, { kind: 'placed', folder, viewer, by: 'list' });
+  const related: Predicate = { kind: 'related', source: collection, relation: field.relation!, target, of };
+  return access.parent ? { kind: 'all', of: [access.parent, related] } : related;
+}
+
 function readable(collection: Collection, grant: Grant): Field[] {
   return collection.fields.filter((field) => isText(field) && grant.may(field));
 }

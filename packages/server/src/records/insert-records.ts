@@ -63,7 +63,7 @@ function insertPlan(target: Target, record: CheckedRecord, rows: number): WriteP
     .filter((name) => record.values[name] !== undefined);
   const { context, collection, request, grant } = target;
   const key = `${collection.name}:create ${request.shape} ${rows} ${names.join()}`;
-  return keptPlan(context, key, () => planInsert(request, collection, grant, names, rows, planContext(context)));
+  return keptPlan(context, grant, key, () => planInsert(request, collection, grant, names, rows, planContext(context)));
 }
 
 async function insertChunk(target: Target, chunk: readonly CheckedRecord[], transaction: Transaction): Promise<Row[]> {

@@ -15,6 +15,7 @@ import { listRecords, requireGrant } from './read-records.ts';
 import type { RecordContext } from './record-context.ts';
 import { linkable, type Related, sourceValue, valuesOf } from './related-parent.ts';
 import { rulesOf } from './system/rules-of.ts';
+import { withGrants } from './with-grants.ts';
 import { createRecords, destroyRecords, updateRecords } from './write-records.ts';
 
 export type LinkAction = 'set' | 'add' | 'remove' | 'toggle';
@@ -117,9 +118,7 @@ export async function linkedKeys(context: RecordContext, { source, field, target
 /** To-one relations are followed under get, where a list would not be granted. */
 function related(context: RecordContext, target: Collection): RecordContext {
   if (context.grantOf(target.name, 'list')) return context;
-  const grantOf: RecordContext['grantOf'] = (resource, action) =>
-    context.grantOf(resource, resource === target.name && action === 'list' ? 'get' : action);
-  return { ...context, grantOf, grants: `${context.grants} as get ${target.name}` };
+  return withGrants(context, { resource: target.name, action: 'list', grant: context.grantOf(target.name, 'get') });
 }
 
 /** What is linked must be there and in sight; the two failures answer alike. */
@@ -212,9 +211,7 @@ async function linkJoin(
   const value = await sourceValue(inside, related, writableRelation(inside, related));
   const { gone, come, kept } = difference(await linkedKeys(inside, related), links, action, true);
   if (join.system) return linkByRules(inside, related, gone, come);
-  const grantOf: RecordContext['grantOf'] = (resource, does) =>
-    resource === join.name ? joinGrant : inside.grantOf(resource, does);
-  const free: RecordContext = { ...inside, grantOf, grants: `${inside.grants} links ${join.name}` };
+  const free = withGrants(inside, { resource: join.name, grant: joinGrant });
   const all = [...gone, ...[...come, ...kept].map((link) => link.key)];
   if (all.length === 0) return;
   const found = await valuesOf(inside, target, all, relation.targetField, requireGrant(inside, target, 'get'));

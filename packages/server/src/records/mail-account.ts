@@ -4,6 +4,7 @@ import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import type { Grant } from '../query/grant.ts';
 import { listRecords } from './read-records.ts';
 import type { RecordContext } from './record-context.ts';
+import { withGrants } from './with-grants.ts';
 
 /** An account whose mail the caller sees. */
 export interface AccountInSight {
@@ -18,17 +19,16 @@ export interface AccountInSight {
  * @throws ApiError 403, the same for an account that is not there; 400 for an address of several.
  */
 export async function accountInSight(context: RecordContext, named: string): Promise<AccountInSight> {
+  const get = context.grantOf('accounts', 'get');
   const grant: Grant = {
-    identity: 'mail account',
-    rows: bothRows(context.grantOf('accounts', 'get')?.rows ?? null, mailSight('accounts', false)),
+    identity: `${get?.identity ?? ''}, mail account`,
+    rows: bothRows(get?.rows ?? null, mailSight('accounts', false)),
     may: (field) => !field.hidden,
   };
-  const grantOf: RecordContext['grantOf'] = (resource, action) =>
-    resource === 'accounts' ? grant : context.grantOf(resource, action);
   const text = named.trim();
   const filter = /^\d{1,9}$/.test(text) ? { id: Number(text) } : { address: text.toLowerCase() };
   const asked = { filter, fields: ['id', 'address'], pageSize: 2, count: 'none' };
-  const inside = { ...context, grantOf, grants: `${context.grants} mail account` };
+  const inside = withGrants(context, { resource: 'accounts', grant });
   const accounts = context.registry.get('accounts');
   const { data } = await listRecords(inside, accounts, normaliseRequest('list', asked, false));
   const [account, another] = JSON.parse(data) as AccountInSight[];

@@ -8,14 +8,19 @@ import { ApiError } from '../protocol/api-error.ts';
 import { requestByKeys } from '../protocol/request-normaliser.ts';
 import type { Grant } from '../query/grant.ts';
 import type { RecordContext } from './record-context.ts';
+import { withGrants } from './with-grants.ts';
 import { destroyRecords } from './write-records.ts';
 
 /** How the counts of mailboxes change, by mailbox. */
 export class MailboxCounts {
   readonly changes = new Map<number, { messages: number; unread: number }>();
 
-  add(mailbox: number | null, messages: number, unread: number): void {
-    if (mailbox === null) return;
+  /** An e-mail is added to a mailbox, or taken from it. */
+  addEmail(mailbox: number, { read }: Pick<EmailPlace, 'read'>, messages: 1 | -1): void {
+    this.add(mailbox, messages, read ? 0 : messages);
+  }
+
+  add(mailbox: number, messages: number, unread: number): void {
     const before = this.changes.get(mailbox) ?? { messages: 0, unread: 0 };
     this.changes.set(mailbox, { messages: before.messages + messages, unread: before.unread + unread });
   }
@@ -50,13 +55,8 @@ export async function conversationsLeft(
     places.filter(({ conversationId }) => !empty.includes(conversationId!)),
   );
   if (empty.length === 0) return;
-  const inside: RecordContext = {
-    ...context,
-    inside: transaction,
-    grants: `${context.grants} emptied`,
-    grantOf: (resource, action) =>
-      resource === 'conversations' && action === 'destroy' ? anyConversation : context.grantOf(resource, action),
-  };
+  const override = { resource: 'conversations', action: 'destroy', grant: anyConversation };
+  const inside = withGrants({ ...context, inside: transaction }, override);
   const request = requestByKeys('destroy', empty);
   const rules = { access: false, everyday: true };
   await destroyRecords(inside, context.registry.get('conversations'), request, null, rules);

@@ -23,7 +23,7 @@ export function putAwayAll(target: Target, key: unknown, match: Match): Promise<
   const { context, collection, request, grant, rules } = target;
   const counters = countersIn(match);
   const record = rules!.putAway!;
-  const plan = keptPlan(context, `${collection.name}:put away ${request.shape} ${counters !== null}`, () =>
+  const plan = keptPlan(context, grant, `${collection.name}:put away ${request.shape} ${counters !== null}`, () =>
     planUpdate(request, collection, grant, Object.keys(record), counters !== null, planContext(context)),
   );
   const environment = environmentOf(target, { key, record, counters: counters ?? [], event: eventOf(target, []) });

@@ -9,7 +9,7 @@ import { keptPlan, planContext, type RecordContext } from './record-context.ts';
 /** Groups and measures the records that a list would show; returns their JSON text, brackets included. */
 export async function queryRecords(context: RecordContext, collection: Collection, query: AskedQuery): Promise<string> {
   const grant = requireGrant(context, collection, 'list');
-  const plan = keptPlan(context, `${collection.name}:query ${query.shape}`, () =>
+  const plan = keptPlan(context, grant, `${collection.name}:query ${query.shape}`, () =>
     planQuery(query, collection, grant, planContext(context)),
   );
   const environment = environmentOf({

@@ -86,7 +86,7 @@ export async function getRecord(
   const key = keyOf(request.filterByTk, collection);
   if (key === undefined && request.filter === null && request.within === null)
     throw new ApiError('TARGET_MISSING', 'get needs filterByTk or a filter.');
-  const plan = keptPlan(context, `${collection.name}:get ${request.shape}`, () =>
+  const plan = keptPlan(context, grant, `${collection.name}:get ${request.shape}`, () =>
     planGet(request, collection, grant, planContext(context)),
   );
   const row = await firstRow(context, plan, environmentFor(context, request, { key }));
@@ -151,7 +151,7 @@ export function preparedList(
     const plan = planFor(context, collection, grant, request, shape);
     return { plan, environment: environmentFor(context, request, { key, offset: (request.page - 1) * size }), mark };
   }
-  const sortKeys = keptPlan(context, `${collection.name}:sort ${request.shape}`, () =>
+  const sortKeys = keptPlan(context, grant, `${collection.name}:sort ${request.shape}`, () =>
     planSort(request.sort, collection, grant, context.registry, context.grantOf),
   );
   const cursor = decodeCursor(request.after, mark(), sortKeys);
@@ -190,7 +190,7 @@ function planFor(
 ): ListPlan {
   const nulls = shape.cursorNulls?.map(Number).join('') ?? '';
   const key = `${collection.name}:list ${request.shape}${shape.size}${shape.hasOffset ? '+' : ' '}${shape.content[0]}${nulls}`;
-  return keptPlan(context, key, () => planList(request, collection, grant, shape, planContext(context)));
+  return keptPlan(context, grant, key, () => planList(request, collection, grant, shape, planContext(context)));
 }
 
 async function firstRow(context: RecordContext, plan: GetPlan, environment: BindEnvironment): Promise<Row | null> {

@@ -4,12 +4,13 @@ import type { ChangeLog } from '../changes/change-log.ts';
 import type { Database, Transaction, WriteOptions, WriteSnapshot } from '../database/database.ts';
 import type { EventManager } from '../extensions/event-manager.ts';
 import type { Caller } from '../identity/caller.ts';
-import type { GrantOf } from '../query/grant.ts';
+import type { Grant, GrantOf } from '../query/grant.ts';
 import type { PlanContext } from '../query/read-plan.ts';
 import type { Registry } from '../schema/registry.ts';
 import { type PlanCache, planBytes } from './plan-cache.ts';
 import type { Stamp } from './record-input.ts';
 import type { HashedSecrets } from './secrets.ts';
+import type { GrantsKey } from './with-grants.ts';
 
 /** What a record operation works with: one caller, one snapshot, one application. */
 export interface RecordContext {
@@ -26,8 +27,8 @@ export interface RecordContext {
   readonly changes: ChangeLog;
   readonly clock: Clock;
   readonly requestId: string | null;
-  /** Tells the grants apart that plans are made with: the role, and what stands beside it. */
-  readonly grants: string;
+  /** Identifies {@link grantOf} in the keys of cached plans. */
+  readonly grants: GrantsKey;
   /** The transaction that several operations share; null: each has its own. */
   readonly inside: Transaction | null;
   /** Passwords of the body, hashed before the transaction began; null where there are none. */
@@ -97,9 +98,14 @@ export function planContext(context: RecordContext): PlanContext {
   return { registry: context.registry, grantOf: context.grantOf, dialect: context.database.dialect };
 }
 
-/** A plan by its key, compiled once a snapshot. Who may do what stands in the key: plans carry grants. */
-export function keptPlan<T>(context: RecordContext, key: string, make: () => T): T {
-  const full = `${context.grants} ${key}`;
+/**
+ * A plan by its key, compiled once for each snapshot.
+ *
+ * @param grant that the plan is compiled with; together with the grants of the context it is part of the key.
+ * @param key what else the plan depends on: collection, operation, shape of the request.
+ */
+export function keptPlan<T>(context: RecordContext, grant: Grant, key: string, make: () => T): T {
+  const full = `${context.grants} ${grant.identity} ${key}`;
   const known = context.cache.plans.get(full);
   if (known !== undefined) return known.plan as T;
   const plan = make();

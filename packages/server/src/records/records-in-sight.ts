@@ -74,7 +74,7 @@ function planOf(
     cursorNulls: null,
     longest: limits.recordInEvent,
   } as const;
-  return keptPlan(context, `${collection.name}:${request.shape}`, () =>
+  return keptPlan(context, grant, `${collection.name}:${request.shape}`, () =>
     planList(
       { ...request, fields: request.fields && [collection.primaryKey.name] },
       collection,

@@ -77,7 +77,7 @@ function mark(
   const { context, collection, request, grant } = target;
   const counters = countersIn(match);
   const verb = deletedAt === null ? 'restore' : 'trash';
-  const plan = keptPlan(context, `${collection.name}:${verb} ${request.shape} ${counters !== null}`, () =>
+  const plan = keptPlan(context, grant, `${collection.name}:${verb} ${request.shape} ${counters !== null}`, () =>
     planUpdate(request, collection, grant, ['deletedAt', 'deletedWith'], counters !== null, planContext(context)),
   );
   const record = { deletedAt, deletedWith: null };

@@ -260,6 +260,7 @@ async function updateAll(
   const names = Object.keys(record.values);
   const plan = keptPlan(
     context,
+    target.grant,
     `${collection.name}:update ${target.request.shape} ${counters !== null} ${names.join()}`,
     () => planUpdate(target.request, collection, target.grant, names, counters !== null, planContext(context)),
   );
@@ -299,7 +300,7 @@ async function updateAll(
 async function destroyAll(target: Target, key: unknown, match: Match): Promise<Row[]> {
   const { context, collection, request, grant } = target;
   const counters = countersIn(match);
-  const plan = keptPlan(context, `${collection.name}:destroy ${request.shape} ${counters !== null}`, () =>
+  const plan = keptPlan(context, grant, `${collection.name}:destroy ${request.shape} ${counters !== null}`, () =>
     planDestroy(request, collection, grant, counters !== null, planContext(context)),
   );
   const environment = environmentOf(target, { key, counters: counters ?? [], event: eventOf(target, []) });

@@ -117,6 +117,8 @@ export const mailCollections: readonly SystemCollection[] = [
     title: 'Texts and headers of e-mails',
     internal: true,
     timestamps: false,
+    // Asked for by the sweep of blobs, and by whoever has a message's bytes.
+    indexes: [{ fields: ['accountId', 'rawSha256'] }],
     fields: [
       { ...key, type: 'bigInt' },
       account,
@@ -145,6 +147,7 @@ export const mailCollections: readonly SystemCollection[] = [
       { fields: ['accountId', 'starred'] },
       { fields: ['accountId', 'hasAttachments'] },
       { fields: ['accountId', 'subjectKey'] },
+      { fields: ['accountId', 'messageId'] },
     ],
     fields: [
       // Seconds since the epoch × 2^20 + a number of its own: the order of lists, and the row of the full-text index.
@@ -202,7 +205,12 @@ export const mailCollections: readonly SystemCollection[] = [
     title: 'In which mailbox an e-mail lies, under which number',
     internal: true,
     timestamps: false,
-    indexes: [{ fields: ['mailboxId', 'uidvalidity', 'uid'], unique: true }],
+    indexes: [
+      { fields: ['mailboxId', 'uidvalidity', 'uid'], unique: true },
+      // A mailbox in the order of lists: the key of an e-mail begins with the second in which it was received.
+      { fields: ['mailboxId', 'emailId'] },
+      { fields: ['emailId', 'mailboxId'] },
+    ],
     fields: [
       { ...key, type: 'bigInt' },
       to('email', 'emails', { onDelete: 'cascade' }),

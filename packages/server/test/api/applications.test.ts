@@ -244,7 +244,15 @@ const scenarios: readonly Scenario[] = [
     request: 'GET /api/auth:check',
     as: 'shopKey',
     headers: shop,
-    expect: { status: 200, body: { data: { application: 'shop', email: 'root@example.com' } } },
+    expect: {
+      status: 200,
+      body: { data: { application: 'shop', applicationDisplayName: 'The shop', email: 'root@example.com' } },
+    },
+  },
+  {
+    name: 'auth:check of main has the display name of main',
+    request: 'GET /api/auth:check',
+    expect: { status: 200, body: { data: { application: 'main', applicationDisplayName: 'Main' } } },
   },
 ];
 

@@ -143,7 +143,7 @@ describeEngines('changes:list and changes:publish', (engine) => {
   const settled = async (query: string, as: string, count: number): Promise<Json> => {
     for (let attempt = 0; ; attempt += 1) {
       const found = await page(query, as);
-      if (found.data.length >= count || attempt === 100) return found;
+      if (found.data.length >= count || attempt === 600) return found;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   };
@@ -285,14 +285,14 @@ describeEngines('changes:list and changes:publish', (engine) => {
     test('ends with the first event that the caller may see', async () => {
       const since = await end();
       const begun = performance.now();
-      const waits = server.call(list(`?since=${since}&wait=20`), { as: 'clerk' });
+      const waits = server.call(list(`?since=${since}&wait=30`), { as: 'clerk' });
       await new Promise((resolve) => setTimeout(resolve, 300));
       await server.data('POST /api/posts:create', { body: { title: 'closed', open: false } });
       await new Promise((resolve) => setTimeout(resolve, 300));
       const post = await server.data('POST /api/posts:create', { body: { title: 'seen', open: true } });
       const { status, body } = await waits;
       expect([status, body.data.map(({ tk }: Json) => tk)]).toEqual([200, [String(post.id)]]);
-      expect(performance.now() - begun).toBeLessThan(15_000);
+      expect(performance.now() - begun).toBeLessThan(25_000);
     });
 
     test('ends by itself, with a cursor to go on from', async () => {
@@ -307,12 +307,12 @@ describeEngines('changes:list and changes:publish', (engine) => {
     test('ends with 401 when the key is destroyed', async () => {
       const since = await end();
       const key = await server.data('POST /api/apiKeys:create', { body: { role: { name: 'clerk' } } });
-      const waits = server.call(list(`?since=${since}&wait=20&resource=posts`), { as: key.token });
+      const waits = server.call(list(`?since=${since}&wait=30&resource=posts`), { as: key.token });
       await new Promise((resolve) => setTimeout(resolve, 300));
       const begun = performance.now();
       await server.data(`POST /api/apiKeys:destroy?filterByTk=${key.id}`);
       expect((await waits).status).toBe(401);
-      expect(performance.now() - begun).toBeLessThan(5000);
+      expect(performance.now() - begun).toBeLessThan(20_000);
     });
 
     test('does not hold up a stop', async () => {
@@ -323,7 +323,7 @@ describeEngines('changes:list and changes:publish', (engine) => {
       const begun = performance.now();
       await server.running.stop();
       expect((await waits).status).toBe(200);
-      expect(performance.now() - begun).toBeLessThan(8000);
+      expect(performance.now() - begun).toBeLessThan(20_000);
       await server.boot();
       for (const role of ['clerk', 'guest']) await server.key(role);
     });

@@ -5,15 +5,17 @@ import type { Json } from '../support/json.ts';
 import { LivePosts, namesOf } from '../support/live-posts.ts';
 import { SocketClient } from '../support/socket-client.ts';
 
-const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
-
 describeEngines('realtime', (engine) => {
   const live = LivePosts.forSuite(engine);
   /** Silent while the other tests run. */
-  let silent: { readonly one: SocketClient; readonly closedAfterNineSeconds: Promise<number | null> };
+  let silent: { readonly one: SocketClient; readonly closedAfter: Promise<number> };
   beforeAll(async () => {
     const one = await live.raw();
-    silent = { one, closedAfterNineSeconds: pause(9000).then(() => one.closed) };
+    const begun = performance.now();
+    const closedAfter = new Promise<number>((resolve) =>
+      one.socket.once('close', () => resolve(performance.now() - begun)),
+    );
+    silent = { one, closedAfter };
   });
 
   describe('who it is', () => {
@@ -142,7 +144,7 @@ describeEngines('realtime', (engine) => {
   });
 
   test('silence for ten seconds closes with 4401', async () => {
-    expect(await silent.closedAfterNineSeconds).toBeNull();
+    expect(await silent.closedAfter).toBeGreaterThan(9000);
     expect(await silent.one.end()).toBe(4401);
   });
 
@@ -154,7 +156,7 @@ describeEngines('realtime', (engine) => {
     const begun = performance.now();
     await live.server.data('POST /api/applications:stop?filterByTk=shop');
     expect(await one.end()).toBe(1012);
-    expect(performance.now() - begun).toBeLessThan(5000);
+    expect(performance.now() - begun).toBeLessThan(15_000);
   });
 
   test('a stop of the server closes with 1012, and a cursor goes on where it ended', async () => {
@@ -163,7 +165,7 @@ describeEngines('realtime', (engine) => {
     const begun = performance.now();
     await live.server.running.stop();
     expect(await one.end()).toBe(1012);
-    expect(performance.now() - begun).toBeLessThan(8000);
+    expect(performance.now() - begun).toBeLessThan(15_000);
     await live.server.boot();
     await live.server.key('clerk');
     const post = await live.make({ title: 'after' });

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { hasUsers } from '../../src/applications/birth.ts';
+import { setCheapHashing } from '../../src/identity/password.ts';
 import { describeEngines } from '../support/engines.ts';
 import { day, hour, MovingClock } from '../support/moving-clock.ts';
 import { TestServer } from '../support/scenario.ts';
@@ -315,6 +316,9 @@ describeEngines('sessions', (engine) => {
   });
 
   test('unknown user and wrong password cost the same', async () => {
+    setCheapHashing(false);
+    onTestFinished(() => setCheapHashing(true));
+    await server.data(`POST /api/users:update?filterByTk=${annId}`, { body: { password: first } });
     const guess = (email: string): ReturnType<TestServer['call']> =>
       server.call('POST /api/auth:signIn', { as: 'nobody', body: { email, password: 'wrong wrong' } });
     const [known, unknown] = await compared(

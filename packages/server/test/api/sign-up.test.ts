@@ -101,6 +101,18 @@ describeEngines('sign-up', (engine) => {
     expect(replies.map((reply) => reply.status).sort()).toEqual([200, 409, 409]);
   });
 
+  test('a role that is called like the inner grant of a sign-up does not get its plans', async () => {
+    await server.data('POST /api/roles:create', { body: { name: 'sign-up' } });
+    const permission = { role: 'sign-up', resource: 'users', actions: ['create', 'get'] };
+    await server.data('POST /api/permissions:create', { body: permission });
+    const as = await server.key('sign-up');
+    // Compiles the plan of a sign-up with these members, which returns the key only; a refusal leaves it in the cache.
+    const taken = { email: 'root@example.com', password };
+    expect((await server.call('POST /api/auth:signUp', { as: 'nobody', body: taken })).status).toBe(409);
+    const made = await server.data('POST /api/users:create', { as, body: { email: 'second@example.com', password } });
+    expect(made).toMatchObject({ id: expect.any(Number), email: 'second@example.com' });
+  });
+
   test('another application is not named, so nobody signs up there', async () => {
     await server.data('POST /api/applications:create', { body: { name: 'shop' } });
     const headers = { 'x-app': 'shop' };

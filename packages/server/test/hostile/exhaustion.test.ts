@@ -106,7 +106,7 @@ describeEngines('exhaustion', (engine) => {
     const { status, text } = await server.call(request, body === undefined ? {} : { body });
     expect([400, 413, 422]).toContain(status);
     expect(text.length).toBeLessThan(2000);
-    expect(performance.now() - started).toBeLessThan(5000);
+    expect(performance.now() - started).toBeLessThan(20_000);
     expect(await server.picture()).toBe(before);
   });
 

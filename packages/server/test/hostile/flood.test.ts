@@ -13,8 +13,6 @@ const atOnce = Number(process.env['FLOOD_AT_ONCE'] ?? 4);
 /** A leak of what is reachable ends the process, or passes the bound of all its memory; garbage does neither. */
 const flags = ['--max-semi-space-size=4', '--max-old-space-size=128'];
 const maxMegabytes = 300;
-/** While bodies of 9 and 10 MB arrive, four at a time, which verified callers may send. */
-const maxMegabytesOfLargeBodies = 400;
 /**
  * Processor time of the server for each request, which others on the same machine do not lengthen: nobody waits longer for
  * the event loop. On a machine of its own (FLOOD_ALONE) health is answered within this time too, 99 of 100 times.
@@ -26,8 +24,6 @@ interface Kind {
   readonly name: string;
   readonly as: 'nobody' | 'reader';
   readonly costly?: true;
-  /** Bodies of megabytes. */
-  readonly large?: true;
   /** Method and path below /api/. */
   readonly request: (index: number) => string;
   readonly body?: (index: number) => string;
@@ -131,7 +127,6 @@ const kinds: readonly Kind[] = [
     name: 'counts under filters of 9 MB',
     as: 'reader',
     costly: true,
-    large: true,
     request: () => 'POST things:list',
     body: (index) => filtered({ text: { $in: Array.from({ length: 9000 }, (_, each) => padded(index + each, 1000)) } }),
     statuses: [400],
@@ -175,7 +170,6 @@ const kinds: readonly Kind[] = [
     name: 'bodies of more different keys than are allowed',
     as: 'reader',
     costly: true,
-    large: true,
     request: () => 'POST things:create',
     body: (index) => `{${Array.from({ length: 100_000 }, (_, each) => `"k${index}_${each}":1`).join()}}`,
     statuses: [400],
@@ -184,7 +178,6 @@ const kinds: readonly Kind[] = [
     name: 'bodies of 10 MB of values',
     as: 'reader',
     costly: true,
-    large: true,
     request: () => 'POST things:create',
     body: () => `["\\u0061",${repeated('1,', megabytes10)}1]`,
     statuses: [400],
@@ -193,7 +186,6 @@ const kinds: readonly Kind[] = [
     name: 'bodies of 10 MB of levels',
     as: 'reader',
     costly: true,
-    large: true,
     request: () => 'POST things:create',
     body: () => repeated('[', megabytes10),
     statuses: [400],
@@ -235,7 +227,7 @@ afterAll(async () => {
 test.skipIf(!existsSync('/proc/self/status')).each(kinds)(
   '$name neither fill the memory nor hold others up',
   { timeout: 3_600_000 },
-  async ({ name, as, costly, large, request, body, headers, statuses }) => {
+  async ({ name, as, costly, request, body, headers, statuses }) => {
     const total = costly ? costlyRequests : requests;
     const seen = new Set<number>();
     let left = total;
@@ -270,7 +262,7 @@ test.skipIf(!existsSync('/proc/self/status')).each(kinds)(
       `${total} × ${name}: ${cost.toFixed(1)} ms each, ${mostMemory.toFixed(0)} MB, health p99 ${p99.toFixed(0)} ms of ${waits.length}, longest ${waits.at(-1)?.toFixed(0)} ms\n`,
     );
     expect([...seen].filter((status) => !statuses.includes(status))).toEqual([]);
-    expect(mostMemory).toBeLessThan(large ? maxMegabytesOfLargeBodies : maxMegabytes);
+    expect(mostMemory).toBeLessThan(maxMegabytes);
     expect(cost).toBeLessThan(maxMilliseconds);
     if (isAlone) expect(p99).toBeLessThan(maxMilliseconds);
   },

@@ -7,6 +7,7 @@ import type { FileMessage, MailFlag } from '../../src/mail/files/mail-file.ts';
 import { readMailSource } from '../../src/mail/files/mail-source.ts';
 import { type MboxVariant, readMbox } from '../../src/mail/files/mbox-reader.ts';
 import { writeExactMbox, writeMbox } from '../../src/mail/files/mbox-writer.ts';
+import { processorTime } from '../support/timing.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -30,9 +31,9 @@ describe('mbox', () => {
     'lines that are almost separators hold nobody up: %j',
     async (text) => {
       const line = `From a@b.example ${text.repeat(Math.floor(970 / text.length))}\n\n`;
-      const begun = performance.now();
-      expect(await all(readMbox([Buffer.from(line.repeat(3000))]))).toHaveLength(1);
-      expect(performance.now() - begun).toBeLessThan(2500);
+      const read = async (): Promise<void> =>
+        expect(await all(readMbox([Buffer.from(line.repeat(3000))]))).toHaveLength(1);
+      expect(await processorTime(read)).toBeLessThan(2500);
     },
   );
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { FileMessage } from '../../src/mail/files/mail-file.ts';
 import { readMbox } from '../../src/mail/files/mbox-reader.ts';
+import { processorTime } from '../support/timing.ts';
 
 const all = (text: string, length = text.length): Promise<FileMessage[]> =>
   Array.fromAsync(readMbox(pieces(text, length)));
@@ -86,13 +87,14 @@ describe('separators', () => {
       `\nFrom ${'x '.repeat(480)}\nA: b\n`,
       '>'.repeat(30),
     ]) {
-      const begun = performance.now();
-      const found = await Array.fromAsync(
-        readMbox([Buffer.from(`${dated}\nA: b\n`), Buffer.alloc(10 * 1024 * 1024, line)]),
-      );
-      expect(found).toHaveLength(1);
-      expect(found[0]!.doubts?.offsets.length ?? 0).toBeLessThanOrEqual(10);
-      expect(performance.now() - begun).toBeLessThan(10_000);
+      const read = async (): Promise<void> => {
+        const found = await Array.fromAsync(
+          readMbox([Buffer.from(`${dated}\nA: b\n`), Buffer.alloc(10 * 1024 * 1024, line)]),
+        );
+        expect(found).toHaveLength(1);
+        expect(found[0]!.doubts?.offsets.length ?? 0).toBeLessThanOrEqual(10);
+      };
+      expect(await processorTime(read)).toBeLessThan(10_000);
     }
   });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { mailCollections, mailResources } from '../../src/schema/mail-collections.ts';
 import { describeEngines } from '../support/engines.ts';
-import { upload } from '../support/mail-world.ts';
+import { openMailWorld, upload } from '../support/mail-world.ts';
 import { rawMail } from '../support/raw-mail.ts';
 import { TestServer } from '../support/scenario.ts';
 
@@ -64,4 +64,61 @@ describeEngines('a store that an earlier version made', (engine) => {
     expect(await server.data('GET /api/emails?search=new', { as: 'ann' })).toHaveLength(1);
     await server.stop();
   });
+
+  test('gets indexes that it did not have, also over a Message-ID that no index takes', async () => {
+    const server = await openMailWorld(engine);
+    await upload(server, 'ann', 1, rawMail({ subject: 'Old', id: 'old@example.net' }));
+    await upload(
+      server,
+      'ann',
+      1,
+      rawMail({ subject: 'Old', id: 'old@example.net' }),
+      'message/rfc822',
+      '&mailbox=Archive',
+    );
+    const indexed = {
+      emails: ['accountId', 'messageId'],
+      mailContents: ['accountId', 'rawSha256'],
+      mailPlacements: ['mailboxId', 'emailId'],
+    };
+    const before = await indexNames(server);
+    const { database, registry } = server.running.applications.main;
+    await database.write(async (transaction) => {
+      const run = (text: string): Promise<unknown> => transaction.run({ text, values: [] });
+      for (const [name, fields] of Object.entries(indexed)) {
+        const { id, byName, options } = registry.get(name);
+        await run(`DROP INDEX "i_${id}_${fields.map((each) => byName.get(each)!.id).join('_')}"`);
+        const rest = options.indexes!.filter((each) => each.fields.join() !== fields.join());
+        await run(`UPDATE _collections SET options='${JSON.stringify({ ...options, indexes: rest })}' WHERE id=${id}`);
+      }
+      // Counts went by the first mailbox alone.
+      await run(`UPDATE mailboxes SET messages=0,unread=0`);
+      await run(`DELETE FROM "mailPlacements" WHERE "mailboxId"=1`);
+      // 998 characters of three bytes each that do not repeat: an earlier version took them.
+      const long = Array.from({ length: 998 }, (_, index) => String.fromCodePoint(0x4e00 + ((index * 7919) % 20_000)));
+      await run(`UPDATE emails SET "messageId"='${long.join('')}'`);
+    });
+    expect(await indexNames(server)).toHaveLength(before.length - 3);
+    await server.running.stop();
+    await server.boot();
+    expect(await indexNames(server)).toEqual(before);
+    const [{ messageId }] = await server.data('GET /api/emails', { as: 'ann' });
+    expect(messageId).toHaveLength(249);
+    for (const folder of ['inbox', 'archive'])
+      expect(await server.data(`GET /api/emails?folder=${folder}`, { as: 'ann' }), folder).toHaveLength(1);
+    expect(await server.data('GET /api/mailboxes:list?sort=id', { as: 'ann' })).toMatchObject([
+      { path: 'INBOX', messages: 1, unread: 1 },
+      { path: 'Archive', messages: 1, unread: 1 },
+    ]);
+    await server.stop();
+  });
 });
+
+async function indexNames({ running }: TestServer): Promise<string[]> {
+  const { database } = running.applications.main;
+  const text = database.dialect.shared
+    ? 'SELECT indexname FROM pg_indexes WHERE schemaname=current_schema() ORDER BY 1'
+    : `SELECT name FROM sqlite_master WHERE type='index' ORDER BY 1`;
+  const [rows] = await database.read([{ text, values: [] }]);
+  return rows!.map(([name]) => name as string);
+}

@@ -13,8 +13,12 @@ export function findChromium(): string | null {
   return null;
 }
 
+/** Without them Chromium emulates a graphics processor, which is a quarter of the time that it takes of the real one. */
+const withoutGraphics = ['--disable-gpu', '--disable-software-rasterizer'];
+
 export function openBrowser(path: string): Promise<Browser> {
-  return chromium.launch({ executablePath: path, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] });
+  const asRoot = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+  return chromium.launch({ executablePath: path, args: [...withoutGraphics, ...asRoot] });
 }
 
 /** What a page does that it should not. */

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll } from 'vitest';
+import { afterAll, vi } from 'vitest';
 import type { HappenedEvent } from '../../src/extensions/extension.ts';
 import type { Engine } from './engines.ts';
 import { TestServer } from './scenario.ts';
@@ -87,7 +87,11 @@ export default defineExtension({
 export function extensionsFolder(files: Readonly<Record<string, string>>): string {
   const path = mkdtempSync(join(tmpdir(), 'tablinum-extensions-'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(path, name), text);
-  afterAll(() => rmSync(path, { recursive: true }));
+  afterAll(() => {
+    rmSync(path, { recursive: true });
+    // Types of fields are added for as long as the sources stay loaded: the worker's next file loads them again.
+    vi.resetModules();
+  });
   return path;
 }
 

@@ -5,8 +5,12 @@ import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startThrowawayPostgres } from '../../../../scripts/throwaway-postgres.ts';
 import { readConfig } from '../../src/base/config.ts';
+import { setCheapHashing } from '../../src/identity/password.ts';
 import { startServer } from '../../src/server.ts';
 import { bornDatabase, serverSettings } from './server-settings.ts';
+
+/** `npm run test:quick` */
+const isQuick = process.env['TEST_QUICK'] !== undefined;
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -20,6 +24,7 @@ declare module 'vitest' {
 
 /** One PostgreSQL for the whole run. In CI its absence fails; on a laptop it is said and skipped. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  setCheapHashing(true);
   const bornFolder = mkdtempSync(join(tmpdir(), 'tablinum-born-'));
   await giveBirth(bornFolder);
   project.provide('bornFolder', bornFolder);
@@ -31,9 +36,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 }
 
 async function providePostgres(project: TestProject): Promise<() => Promise<void>> {
-  const started = await startThrowawayPostgres({ durable: false });
+  const started = isQuick
+    ? { skipped: 'a quick run is on SQLite only' }
+    : await startThrowawayPostgres({ durable: false });
   if ('skipped' in started) {
-    if (process.env['CI']) throw new Error(`PostgreSQL is needed in CI: ${started.skipped}`);
+    if (process.env['CI'] && !isQuick) throw new Error(`PostgreSQL is needed in CI: ${started.skipped}`);
     process.stdout.write(`PostgreSQL tests are skipped: ${started.skipped}\n`);
     project.provide('postgresUrl', null);
     project.provide('postgresSkipped', started.skipped);

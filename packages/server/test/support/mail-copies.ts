@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { BlobStore } from '../../src/base/blob-store.ts';
 import { anonymous } from '../../src/identity/authenticator.ts';
 import { demoMail } from '../../src/mail/demo/demo-mail.ts';
+import { mailIdentity } from '../../src/mail/parse/mail-identity.ts';
 import { ParsePool } from '../../src/mail/parse/parse-pool.ts';
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
 import type { MailAccount, MailFlags } from '../../src/mail/store/incoming-mail.ts';
@@ -35,6 +36,14 @@ export async function parsedCorpus(folder: string | null, most: number): Promise
   return parsed;
 }
 
+/** A pool that has parsed its messages already. */
+export function fakeParser(parsed: (raw: Uint8Array) => ParsedMail): ParsePool {
+  return {
+    parse: async (raw: Uint8Array) => parsed(raw),
+    identify: async (raws: readonly Uint8Array[]) => raws.map(mailIdentity),
+  } as Pick<ParsePool, 'parse' | 'identify'> as ParsePool;
+}
+
 /** Flags of the copy of that number. */
 export function flagsOf(number: number): MailFlags {
   return { read: number % 50 !== 0, starred: number % 200 === 0, answered: false, draft: false };
@@ -51,7 +60,7 @@ export async function storeCopies(
   const { main } = server.running.applications;
   const { database, changes, clock, logger } = main;
   const copies = new Map<Uint8Array, ParsedMail>();
-  const parser = { parse: async (raw: Uint8Array) => copies.get(raw)! } as ParsePool;
+  const parser = fakeParser((raw) => copies.get(raw)!);
   const ingest = new MailIngest({ database, changes, clock, logger, parser, blobs: noBlobs });
   const mailbox = await mailboxPlace(main.recordContext(anonymous, null), account.id, 'INBOX');
   const begun = performance.now();

@@ -2,12 +2,16 @@ import { expect } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
 import type { SyncFile } from '../../src/database/sqlite/durability.ts';
+import { setCheapHashing } from '../../src/identity/password.ts';
 import { type RunningServer, type ServerOptions, startServer } from '../../src/server.ts';
 import { type Asked, Expectation } from './documented-replies.ts';
 import type { Engine, Store } from './engines.ts';
 import type { Json } from './json.ts';
 import { birthSettings, rootEmail, rootPassword, serverSettings } from './server-settings.ts';
 import { storePicture } from './store-picture.ts';
+
+// Half of what the suite computes would be password hashes. Servers in processes of their own hash at full cost.
+setCheapHashing(true);
 
 export interface Reply {
   readonly status: number;

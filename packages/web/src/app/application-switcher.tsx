@@ -30,7 +30,7 @@ export function ApplicationSwitcher(): ReactNode {
       toast(messageOf(error), { failed: true });
     }
   };
-  const display = listed?.find(({ name }) => name === application)?.displayName ?? application;
+  const display = check?.applicationDisplayName || application;
   return (
     <Menu width="target" position="bottom-start">
       <Menu.Target>
@@ -48,7 +48,7 @@ export function ApplicationSwitcher(): ReactNode {
             onClick={() => void go(name)}
             leftSection={<Icon name={name === application ? 'check' : 'apps'} size={14} />}
           >
-            {listed?.find((each) => each.name === name)?.displayName ?? name}
+            {name === application ? display : listed?.find((each) => each.name === name)?.displayName || name}
           </Menu.Item>
         ))}
       </Menu.Dropdown>

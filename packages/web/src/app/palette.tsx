@@ -108,7 +108,7 @@ function useEntries(): readonly Entry[] {
     for (const role of check?.roles ?? [])
       commands.push(
         entry(t.palette.commands, {
-          label: t.actAs(role),
+          label: t.actAs(check?.roleTitles[role] || role),
           also: `role ${role}`,
           icon: 'shield',
           run: () => session.actAs(application, role),

@@ -18,12 +18,12 @@ export interface Section {
 }
 
 const lists =
-  (resource: string): NonNullable<Section['shown']> =>
+  (...resources: readonly string[]): NonNullable<Section['shown']> =>
   (_, schema) =>
-    schema.may(resource, 'list');
+    resources.every((resource) => schema.may(resource, 'list'));
 
 export const sections: readonly Section[] = [
-  { id: 'inbox', icon: 'inbox', path: 'inbox', key: 'i', shown: lists('conversations') },
+  { id: 'inbox', icon: 'inbox', path: 'inbox', key: 'i', shown: lists('accounts', 'mailboxes', 'conversations') },
   { id: 'data', icon: 'table', path: 'data', key: 'd' },
   { id: 'diagram', icon: 'diagram', path: 'diagram', key: 'm' },
   { id: 'roles', icon: 'shield', path: 'access/roles', key: 'r', group: 'access', shown: lists('roles') },

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { useApplication } from '../data/application.tsx';
 import { endSession } from '../data/browser-session.ts';
 import { useCheck } from '../data/queries.ts';
+import { useOwnRoleTitle } from '../data/role-title.ts';
 import { session } from '../data/session.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
@@ -21,6 +22,7 @@ export function UserMenu({ compact = false }: { compact?: boolean }): ReactNode 
   const application = useApplication();
   const navigate = useNavigate();
   const { data: check } = useCheck();
+  const roleTitle = useOwnRoleTitle();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const name = check?.nickname || check?.email || '…';
   return (
@@ -37,7 +39,7 @@ export function UserMenu({ compact = false }: { compact?: boolean }): ReactNode 
           {!compact && (
             <span className={classes.words}>
               <span className={classes.name}>{name}</span>
-              <span className={classes.role}>{check?.currentRole}</span>
+              <span className={classes.role}>{check && roleTitle(check.currentRole)}</span>
             </span>
           )}
           {!compact && <Icon name="selector" size={14} />}
@@ -59,7 +61,7 @@ export function UserMenu({ compact = false }: { compact?: boolean }): ReactNode 
                 leftSection={<Icon name={role === check.currentRole ? 'check' : 'shield'} size={14} />}
                 onClick={() => session.actAs(application, role)}
               >
-                {t.actAs(role)}
+                {t.actAs(roleTitle(role))}
               </Menu.Item>
             ))}
             <Menu.Divider />

@@ -1,6 +1,7 @@
 /** Which application the page is about, and the client that asks it with the user's login and role. */
 import { Client } from '@tablinum/client';
 import { createContext, type ReactNode, use } from 'react';
+import { parseExactJson } from './exact-json.ts';
 import { noteReached } from './reachability.ts';
 import { session } from './session.ts';
 
@@ -17,6 +18,7 @@ export function clientOf(application: string): Client {
       timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       retries: 1,
       longestWait: 2,
+      parseJson: parseExactJson,
       onReached: noteReached,
       renewToken: (expired) => session.renewed(application, expired),
     });

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { Empty, Waiting } from '../ui/states.tsx';
 import { useCheck } from './queries.ts';
+import { useOwnRoleTitle } from './role-title.ts';
 import { useSchema } from './schema.ts';
 import { WhyDenied } from './why-denied.tsx';
 
@@ -15,9 +16,10 @@ export interface AskedRight {
 export function Denied({ text, asked }: { text?: string; asked?: AskedRight }): ReactNode {
   const t = useTexts().common.problem;
   const { data: check } = useCheck();
+  const roleTitle = useOwnRoleTitle();
   return (
     <Empty icon="lock" title={t.deniedTitle} text={text}>
-      {check && <Text c="dimmed">{t.denied(check.currentRole)}</Text>}
+      {check && <Text c="dimmed">{t.denied(roleTitle(check.currentRole))}</Text>}
       {asked && <WhyDenied {...asked} />}
     </Empty>
   );

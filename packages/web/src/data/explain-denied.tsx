@@ -3,6 +3,7 @@ import { Modal, Stack, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useSyncExternalStore } from 'react';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { useCheck } from './queries.ts';
+import { useOwnRoleTitle } from './role-title.ts';
 import { WhyDenied } from './why-denied.tsx';
 
 interface Denied {
@@ -32,11 +33,12 @@ export function ExplainHost(): ReactNode {
   const t = useTexts().common.problem;
   const asked = useSyncExternalStore(subscribe, () => denied);
   const { data: check } = useCheck();
+  const roleTitle = useOwnRoleTitle();
   useEffect(() => () => change(null), []);
   return (
     <Modal opened={asked !== null} onClose={() => change(null)} title={t.deniedTitle} size="md">
       <Stack>
-        {check && <Text>{t.denied(check.currentRole)}</Text>}
+        {check && <Text>{t.denied(roleTitle(check.currentRole))}</Text>}
         {asked && <WhyDenied key={`${asked.resource}:${asked.action}`} {...asked} />}
       </Stack>
     </Modal>

@@ -1,5 +1,5 @@
 import { useMemo } from 'react';
-import { useSchema } from '../data/schema.ts';
+import { type Schema, useSchema } from '../data/schema.ts';
 
 /** What the role may do with mail. */
 export interface MailRights {
@@ -40,12 +40,20 @@ export function useMailRights(): MailRights | null {
   return useMemo(
     () =>
       schema
-        ? (Object.fromEntries(
-            Object.entries(actions).map(([right, [resource, action]]) => [right, schema.may(resource, action)]),
-          ) as unknown as MailRights)
+        ? ({
+            ...Object.fromEntries(
+              Object.entries(actions).map(([right, [resource, action]]) => [right, schema.may(resource, action)]),
+            ),
+            addAccounts: mayAddAccounts(schema),
+          } as unknown as MailRights)
         : null,
     [schema],
   );
+}
+
+/** An account has an address, and its page is opened once it is there. */
+function mayAddAccounts({ may, mayWrite }: Schema): boolean {
+  return mayWrite('accounts', 'create', 'address') && may('accounts', 'list') && may('accounts', 'get');
 }
 
 /** While nobody knows. */

@@ -31,7 +31,7 @@ export async function openPage(
     ...options,
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(30_000);
   return { page, misdeeds: await watched(page, url) };
 }
 
@@ -52,17 +52,18 @@ export const describeSites: typeof describeEngines = (name, body) =>
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Pages that were looked at: they are the same above either engine. */
+/** Pages of each test file that were looked at: they are the same above either engine. */
 const checked = new Set<string>();
 
 /** No serious finding of axe on the page once it has come to rest: what fades in has no contrast yet. */
 export async function expectAccessible(page: Page, what: string): Promise<void> {
-  if (checked.has(what)) return;
-  checked.add(what);
+  const looked = `${expect.getState().testPath} ${what}`;
+  if (checked.has(looked)) return;
+  checked.add(looked);
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe);
   const found = async (): Promise<string[]> =>
     (await page.evaluate(
       "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }).then((r) => r.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical').map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + n.failureSummary.slice(0, 200)).join(' | ')))",
     )) as string[];
-  await expect.poll(found, { message: what, timeout: 5000, interval: 200 }).toEqual([]);
+  await expect.poll(found, { message: what, timeout: 20_000, interval: 200 }).toEqual([]);
 }

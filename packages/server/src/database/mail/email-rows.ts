@@ -3,13 +3,16 @@ import type { Database, Row, Transaction } from '../database.ts';
 import { reading, writing } from '../identity-store.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
 import { recounted } from './conversation-counts.ts';
+import { PlacementRows } from './placement-rows.ts';
 
 /** Where an e-mail lies, and what counts it. */
 export interface EmailPlace {
   readonly id: number;
   readonly accountId: number;
   readonly conversationId: number | null;
+  /** The mailbox that it names itself; {@link mailboxIds} are all in which it lies. */
   readonly mailboxId: number | null;
+  readonly mailboxIds: ReadonlySet<number>;
   readonly folder: string | null;
   readonly read: boolean;
 }
@@ -29,10 +32,12 @@ type Run = (statement: Sql) => Promise<Row[]>;
 export class EmailRows {
   readonly #database: Database;
   readonly #run: Run;
+  readonly #placements: PlacementRows;
 
   constructor(database: Database, transaction: Transaction) {
     this.#database = database;
     this.#run = writing(database, transaction);
+    this.#placements = new PlacementRows(database, transaction);
     for (const table of ['emails', 'conversations', 'mailboxes']) transaction.touch(table);
   }
 
@@ -40,7 +45,8 @@ export class EmailRows {
     const rows = await this.#run(
       sql`SELECT id,"accountId","conversationId","mailboxId",folder,read FROM emails WHERE ${this.#isIn('id', 'bigint', keys)}`,
     );
-    return rows.map(placeOf);
+    const mailboxes = await this.#placements.mailboxesOf(rows.map(([id]) => id));
+    return rows.map((row) => placeOf(row, mailboxes.get(Number(row[0])) ?? new Set()));
   }
 
   /** Adds to the counts of mailboxes, by mailbox. */
@@ -58,7 +64,7 @@ export class EmailRows {
     for (const statement of recounted(this.#database, conversations)) await this.#run(statement);
   }
 
-  /** Moves e-mails; their places in other mailboxes of the account end. */
+  /** Moves e-mails out of every mailbox in which they lie. */
   async move(keys: readonly number[], mailbox: number, folder: string): Promise<void> {
     const which = this.#isIn('id', 'bigint', keys);
     await this.#run(
@@ -101,6 +107,11 @@ export class EmailRows {
     };
   }
 
+  /** After a mailbox has become the trash or junk, or is it no more: what lies elsewhere too may name another one. */
+  async settleShared(mailbox: number): Promise<number[]> {
+    return this.#placements.settle(await this.#placements.sharedIn(mailbox));
+  }
+
   /** Of some conversations those that no e-mail is left in, with those that were joined to them. */
   async emptied(conversations: readonly number[]): Promise<number[]> {
     const rows = await this.#run(
@@ -117,7 +128,7 @@ export class EmailRows {
   /** How many e-mails lie in mailboxes. */
   async inMailboxes(mailboxes: readonly unknown[]): Promise<number> {
     const [row] = await this.#run(
-      sql`SELECT count(*) FROM emails WHERE ${this.#isIn('"mailboxId"', 'integer', mailboxes)}`,
+      sql`SELECT count(*) FROM "mailPlacements" WHERE ${this.#isIn('"mailboxId"', 'integer', mailboxes)}`,
     );
     return Number(row![0]);
   }
@@ -127,12 +138,16 @@ export class EmailRows {
   }
 }
 
-function placeOf([id, accountId, conversationId, mailboxId, folder, read]: Row): EmailPlace {
+function placeOf(
+  [id, accountId, conversationId, mailboxId, folder, read]: Row,
+  mailboxIds: ReadonlySet<number>,
+): EmailPlace {
   return {
     id: Number(id),
     accountId: Number(accountId),
     conversationId: conversationId === null ? null : Number(conversationId),
     mailboxId: mailboxId === null ? null : Number(mailboxId),
+    mailboxIds,
     folder: folder as string | null,
     read: Boolean(read),
   };
@@ -144,4 +159,15 @@ export async function rawOf(database: Database, email: number): Promise<{ accoun
     sql`SELECT e."accountId",c."rawSha256" FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e.id=${value('bigint', email)}`,
   );
   return row ? { account: Number(row[0]), sha256: row[1] as string } : null;
+}
+
+/**
+ * Cuts Message-IDs of earlier versions that are longer than an index of PostgreSQL takes (2,704 bytes): they were limited by characters,
+ * not by bytes.
+ */
+export async function shortenMessageIds(database: Database, transaction: Transaction): Promise<void> {
+  await writing(
+    database,
+    transaction,
+  )(sql`UPDATE emails SET "messageId"=substr("messageId",1,249) WHERE octet_length("messageId")>998`);
 }

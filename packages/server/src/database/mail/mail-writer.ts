@@ -244,19 +244,6 @@ export class MailWriter {
     );
   }
 
-  /** Of e-mails, the mailboxes in which they lie. */
-  async placesOf(emails: readonly number[]): Promise<Map<number, Set<number>>> {
-    const rows = await this.#run(
-      sql`SELECT "emailId","mailboxId" FROM "mailPlacements" WHERE ${this.#isIn('"emailId"', 'bigint', emails)}`,
-    );
-    const places = new Map<number, Set<number>>();
-    for (const [email, mailbox] of rows) {
-      const key = Number(email);
-      places.set(key, (places.get(key) ?? new Set()).add(Number(mailbox)));
-    }
-    return places;
-  }
-
   async addWords(entries: readonly IndexedWords[]): Promise<void> {
     const { rowsPerInsert, words } = this.#database.dialect;
     for (let start = 0; start < entries.length; start += rowsPerInsert)

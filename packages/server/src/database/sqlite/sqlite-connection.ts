@@ -27,6 +27,7 @@ export class SqliteConnection {
     bytes: 3 * 1024 * 1024,
     keyLength: maxLoopStatement,
     sizeOf: 500,
+    dropped: finalize,
   });
   #deadline = Number.POSITIVE_INFINITY;
   #timeUp = false;
@@ -98,8 +99,15 @@ export class SqliteConnection {
   run(statement: BoundStatement, deadline = Number.POSITIVE_INFINITY): Row[] {
     this.#deadline = deadline;
     this.#timeUp = false;
+    const kept = this.#statements.get(statement.text);
     try {
-      return this.#prepared(statement.text).all(...(statement.values as SqlInput[])) as unknown as Row[];
+      const prepared = kept ?? this.#prepare(statement.text);
+      try {
+        return prepared.all(...(statement.values as SqlInput[])) as unknown as Row[];
+      } finally {
+        // Only now: one that is not stored is finalized.
+        if (!kept) this.#statements.set(statement.text, prepared);
+      }
     } catch (error) {
       throw this.#timeUp ? new TimeUp() : faultOf(error);
     }
@@ -122,14 +130,19 @@ export class SqliteConnection {
     this.#database.close();
   }
 
-  #prepared(text: string): StatementSync {
-    const kept = this.#statements.get(text);
-    if (kept) return kept;
+  #prepare(text: string): StatementSync {
     const statement = this.#database.prepare(text);
     statement.setReturnArrays(true);
-    this.#statements.set(text, statement);
     return statement;
   }
+}
+
+/**
+ * Frees what SQLite has prepared, which is many times the statement's text. The collector, which knows nothing of its size, would
+ * free it much later. A Node whose statements cannot be closed leaves it to the collector.
+ */
+function finalize(statement: StatementSync): void {
+  (statement as Partial<Disposable>)[Symbol.dispose]?.();
 }
 
 const kinds: Readonly<Record<number, FaultKind>> = {

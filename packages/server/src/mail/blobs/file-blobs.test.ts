@@ -1,32 +1,34 @@
 import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
-import * as fs from 'node:fs/promises';
+import fs from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { FileBlobs } from './file-blobs.ts';
 
 /** What the store does, in order: folders that are made, paths that are synced. */
 const done: string[] = [];
-vi.mock('node:fs/promises', async (original) => {
-  const real = await original<typeof fs>();
-  return {
-    ...real,
-    open: async (...given: Parameters<typeof real.open>) => {
-      const file = await real.open(...given);
-      const sync = file.sync.bind(file);
-      file.sync = async () => {
-        await new Promise((resolve) => setTimeout(resolve, 20));
-        await sync();
-        done.push(String(given[0]));
-      };
-      return file;
-    },
+/** Through the module itself: sources that other files have loaded in this worker import it too. */
+const { open } = fs;
+fs.open = async (...given: Parameters<typeof open>) => {
+  const file = await open(...given);
+  const sync = file.sync.bind(file);
+  file.sync = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await sync();
+    done.push(String(given[0]));
   };
-});
+  return file;
+};
+syncBuiltinESMExports();
 
 const folder = mkdtempSync(join(tmpdir(), 'tablinum-blobs-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => {
+  fs.open = open;
+  syncBuiltinESMExports();
+  rmSync(folder, { recursive: true });
+});
 const blob = (text: string) => ({ sha256: hash('sha256', text), bytes: Buffer.from(text) });
 
 /** Two texts whose hashes begin alike, so that they share a folder. */

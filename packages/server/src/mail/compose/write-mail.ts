@@ -275,7 +275,7 @@ async function removeDraft(inside: RecordContext, { id }: StoredDraft): Promise<
   await new DraftRows(inside.database, transaction).remove(id);
   await removeContent();
   const counts = new MailboxCounts();
-  for (const { mailboxId, read } of places) counts.add(mailboxId, -1, read ? 0 : -1);
+  for (const place of places) for (const mailbox of place.mailboxIds) counts.addEmail(mailbox, place, -1);
   await rows.count(counts.changes);
   await tell(inside, transaction, 'emails.destroyed', 'emails', [id]);
   await writeHistory({ context: inside, collection: emails }, transaction, 'destroyed', [id], states);

@@ -1,4 +1,5 @@
 import { mailLimits } from '../../protocol/mail-limits.ts';
+import { sharedBytes } from '../parse/shared-bytes.ts';
 import { ByteWindow } from './byte-window.ts';
 import type { Doubts, FileMessage } from './mail-file.ts';
 import { headerNotes } from './mail-flags.ts';
@@ -74,7 +75,7 @@ class MboxReader {
     while (message) {
       const known: KnownEnd | null = await this.#endByLength(message.start);
       const end: number = known?.end ?? (await this.#nextSeparator(message));
-      yield this.#finished(message, end, known);
+      yield await this.#finished(message, end, known);
       this.#window.dropTo(end);
       message = await this.#opened(end);
     }
@@ -204,9 +205,9 @@ class MboxReader {
     }
   }
 
-  #finished(message: OpenMessage, end: number, known: KnownEnd | null): FileMessage {
+  async #finished(message: OpenMessage, end: number, known: KnownEnd | null): Promise<FileMessage> {
     const { start, separator, beginning, doubts } = message;
-    const raw = beginning ?? this.#content(start, end, known);
+    const raw = beginning ?? (await this.#content(start, end, known));
     const receivedAt = separatorTime(separator);
     const tooLong = beginning !== null || end - start > mailLimits.rawBytes;
     return {
@@ -219,12 +220,12 @@ class MboxReader {
   }
 
   /** The bytes of a message without the empty line before the next separator. */
-  #content(start: number, end: number, known: KnownEnd | null): Uint8Array {
-    if (known?.unescaped) return copyOf(this.#window.view(start, known.contentEnd));
-    if (known) return withoutMarks(copyOf(this.#window.view(start, known.contentEnd)), this.#variant);
+  async #content(start: number, end: number, known: KnownEnd | null): Promise<Uint8Array> {
+    if (known?.unescaped) return sharedBytes([this.#window.view(start, known.contentEnd)]);
+    if (known) return withoutMarks(await sharedBytes([this.#window.view(start, known.contentEnd)]), this.#variant);
     const whole = this.#window.view(start, end);
     const tail = /\n(\r?\n)$/.exec(whole.toString('latin1', Math.max(whole.length - 3, 0)))?.[1] ?? '';
-    return withoutMarks(copyOf(whole.subarray(0, whole.length - tail.length)), this.#variant);
+    return withoutMarks(await sharedBytes([whole.subarray(0, whole.length - tail.length)]), this.#variant);
   }
 }
 

@@ -1,6 +1,7 @@
 import { mailLimits } from '../../protocol/mail-limits.ts';
 
-const longest = 998;
+/** In bytes of UTF-8: the longest line of a message (RFC 5322, section 2.1.1; RFC 6532, section 3.4). An index takes no 3,000. */
+const maxBytes = 998;
 
 /** The Message-IDs in a header's value, without brackets, in their order, each once. Old programs wrote prose around them. */
 export function parseMessageIds(value: string): string[] {
@@ -18,4 +19,10 @@ export function cappedReferences(ids: readonly string[]): string[] {
 }
 
 /** Folding has left spaces in ids of some programs. */
-const tidy = (id: string): string => id.replace(/\s+/g, '').slice(0, longest);
+const tidy = (id: string): string => {
+  const whole = id.replace(/\s+/g, '').slice(0, maxBytes);
+  const { read } = encoder.encodeInto(whole, room);
+  return whole.slice(0, read);
+};
+const encoder = new TextEncoder();
+const room = new Uint8Array(maxBytes);

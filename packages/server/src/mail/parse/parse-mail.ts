@@ -11,7 +11,7 @@ import { findWarnings } from './mail-warnings.ts';
 import { BodyFault } from './mime-parts.ts';
 import type { ParsedMail } from './parsed-mail.ts';
 import { snippetOf } from './snippet.ts';
-import { identityOf, unparsable } from './unparsable-mail.ts';
+import { bodyWords, identityOf, unparsable } from './unparsable-mail.ts';
 
 /**
  * All that is stored of a raw message. Runs in a thread of `ParsePool`: hostile messages take time and memory.
@@ -34,6 +34,7 @@ export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
       ...identityOf(raw),
       snippet: snippetOf(kept),
       text: kept,
+      bodyWords: bodyWords(kept),
       html,
       attachments,
       warnings: findWarnings(

@@ -1,9 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { mailLimits } from '../../protocol/mail-limits.ts';
-import type { ParserAnswer } from './parse-worker.ts';
+import type { ParserAnswer, ParserRequest } from './parse-worker.ts';
 import type { ParsedMail } from './parsed-mail.ts';
 import { limitProcessorTime } from './processor-limit.ts';
-import { unparsable } from './unparsable-mail.ts';
 
 export interface ParsePoolOptions {
   /** Messages at once. */
@@ -32,8 +31,10 @@ export class MailTooLarge extends Error {
 const startMilliseconds = 10_000;
 
 interface Waiting {
-  readonly raw: Uint8Array;
-  resolve(mail: ParsedMail): void;
+  readonly request: ParserRequest;
+  /** What the request belongs to: those of different ones take turns. */
+  readonly of: unknown;
+  resolve(answer: ParserAnswer): void;
   reject(error: Error): void;
 }
 
@@ -69,18 +70,33 @@ export class ParsePool {
   }
 
   /**
-   * @param raw is copied to the thread; the caller keeps it.
+   * @param raw is read in the thread where it lies if it is shared (`sharedBytes`), else copied to it; the caller keeps it.
    * @param of what the message is a part of: those of different ones take turns.
    * @throws MailTooLarge over 50 MB; nothing else that a message holds makes it reject.
    * @throws ParsePoolClosed where the pool is closed before the message is parsed.
    */
   parse(raw: Uint8Array, of: unknown = raw): Promise<ParsedMail> {
     if (raw.length > mailLimits.rawBytes) return Promise.reject(new MailTooLarge(raw.length));
+    return this.#answer({ kind: 'parse', raw }, of) as Promise<ParsedMail>;
+  }
+
+  /**
+   * The identities of raw messages, in their order (`mailIdentity`).
+   *
+   * @param of as for {@link parse}.
+   * @throws ParsePoolClosed where the pool is closed before.
+   */
+  identify(raws: readonly Uint8Array[], of: unknown = raws): Promise<readonly string[]> {
+    return this.#answer({ kind: 'identify', raws }, of) as Promise<readonly string[]>;
+  }
+
+  #answer(request: ParserRequest, of: unknown): Promise<ParserAnswer> {
     if (this.#closed) return Promise.reject(new ParsePoolClosed());
     return new Promise((resolve, reject) => {
+      const waiting: Waiting = { request, of, resolve, reject };
       const list = this.#waiting.get(of);
-      if (list) list.push({ raw, resolve, reject });
-      else this.#waiting.set(of, [{ raw, resolve, reject }]);
+      if (list) list.push(waiting);
+      else this.#waiting.set(of, [waiting]);
       this.#next();
     });
   }
@@ -138,24 +154,28 @@ export class ParsePool {
     return worker;
   }
 
-  #run(worker: Worker, { raw, resolve, reject }: Waiting): void {
+  #run(worker: Worker, waiting: Waiting): void {
     worker.ref();
-    const end = (mail: ParsedMail, usable: boolean): void => {
+    const end = (): void => {
       stopWatch();
       // Not removeAllListeners(): a Worker's own listeners live among them.
       worker.off('message', onMessage).off('error', onFailure).off('exit', onFailure);
-      if (usable) this.#rest(worker);
-      else this.#retire(worker);
-      if (this.#closed && !usable) reject(new ParsePoolClosed());
-      else resolve(mail);
+    };
+    const fail = (why: string): void => {
+      end();
+      this.#retire(worker);
+      if (this.#closed) waiting.reject(new ParsePoolClosed());
+      else this.#giveUp(waiting, why);
       this.#next();
     };
-    const onTimeUp = (): void =>
-      end(unparsable(raw, `It took longer than ${this.#milliseconds / 1000} seconds.`), false);
-    const onFailure = (): void => end(unparsable(raw, 'The parser failed at it.'), false);
+    const onTimeUp = (): void => fail(`It took longer than ${this.#milliseconds / 1000} seconds.`);
+    const onFailure = (): void => fail('The parser failed at it.');
     const onMessage = (answer: ParserAnswer): void => {
       if (answer !== 'ready') {
-        end(answer, true);
+        end();
+        this.#rest(worker);
+        waiting.resolve(answer);
+        this.#next();
         return;
       }
       this.#started.add(worker);
@@ -165,7 +185,17 @@ export class ParsePool {
     const limit = this.#started.has(worker) ? this.#milliseconds : startMilliseconds;
     let stopWatch = limitProcessorTime(worker, limit, onTimeUp);
     worker.on('message', onMessage).on('error', onFailure).on('exit', onFailure);
-    worker.postMessage(raw);
+    worker.postMessage(waiting.request);
+  }
+
+  /** A message that no thread can parse is described by another one, before anything else of its kind: it may have 50 MB. */
+  #giveUp({ request, of, resolve, reject }: Waiting, why: string): void {
+    if (request.kind !== 'parse') {
+      reject(new Error(`A thread could not ${request.kind} a message. ${why}`));
+      return;
+    }
+    const next: Waiting = { request: { kind: 'describe', raw: request.raw, why }, of, resolve, reject };
+    this.#waiting.set(of, [next, ...(this.#waiting.get(of) ?? [])]);
   }
 
   #rest(worker: Worker): void {

@@ -24,6 +24,8 @@ export interface ParsedMail {
   readonly snippet: string;
   /** Plain text; made from the HTML where the message has HTML alone. */
   readonly text: string;
+  /** The first 10,000 words of the text, by which a search finds it: folding 2 MB takes up to 0.3 s, so it is done with the parsing. */
+  readonly bodyWords: readonly string[];
   /** Sanitised HTML; null where the message has none. Images of other places stand in it with `data-src`, not `src`. */
   readonly html: string | null;
   /** All headers in their order, names as they were written, values unfolded and decoded. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { textWords } from '../search/text-words.ts';
 import { readEnvelope } from './envelope.ts';
 import { readHeaders } from './header-block.ts';
 import { findWarnings } from './mail-warnings.ts';
@@ -14,11 +15,19 @@ export function unparsable(raw: Uint8Array, why: string): ParsedMail {
     ...identityOf(raw),
     snippet: snippetOf(text),
     text,
+    bodyWords: bodyWords(text),
     html: null,
     attachments: [],
     warnings: findWarnings(envelope, false),
     bodyState: 'unparsable',
   };
+}
+
+const maxBodyWords = 10_000;
+
+/** The words of a text that a search finds. */
+export function bodyWords(text: string): string[] {
+  return textWords(text, maxBodyWords);
 }
 
 /** What tells a message apart by its bytes alone. */

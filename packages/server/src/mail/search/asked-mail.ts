@@ -59,7 +59,7 @@ export function askedMail(
     count: rest['count'] ?? 'none',
     filter: asked.filterWith(rest['filter']),
   };
-  const request = normaliseRequest('list', given, isText);
+  const request = withFolders(normaliseRequest('list', given, isText), asked.folders);
   const { expression } = asked;
   if (expression === null) return request;
   const values = [...request.values, expression];
@@ -67,11 +67,27 @@ export function askedMail(
   return { ...request, values, words, shape: `${request.shape} words ${values.length} ${words.plain}` };
 }
 
+/** A folder by its role, or the path of a mailbox without one; `not`: what does not lie there. */
+export interface AskedFolder {
+  readonly folder: string;
+  readonly not: boolean;
+}
+
+/** A request for what lies in folders: any placement of an e-mail counts. */
+export function withFolders(request: AskedRecordRequest, folders: readonly AskedFolder[]): AskedRecordRequest {
+  if (folders.length === 0) return request;
+  const first = request.values.length;
+  const placed = folders.map(({ not }, index) => ({ slot: first + index, not }));
+  const values = [...request.values, ...folders.map(({ folder }) => folder)];
+  return { ...request, values, placed, shape: `${request.shape} placed ${first} ${folders.map(({ not }) => not)}` };
+}
+
 class AskedMail {
   readonly #isEmails: boolean;
   readonly #context: RecordContext;
   readonly #conditions: Filter[] = [];
   readonly #terms: WordTerm[] = [];
+  readonly folders: AskedFolder[] = [];
   /** Somebody said which folder is meant. */
   #placed = false;
   #isSearch = false;
@@ -199,8 +215,7 @@ class AskedMail {
     this.#placed = true;
     const role = name.toLowerCase();
     const folder = isMailboxRole(role) ? role : name;
-    const condition = this.#isEmails ? { folder } : { emails: { folder } };
-    this.#conditions.push(not ? { $not: condition } : condition);
+    this.folders.push({ folder, not });
   }
 
   #received(operator: '$lt' | '$gte', at: number, not: boolean): void {

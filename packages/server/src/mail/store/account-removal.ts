@@ -22,6 +22,7 @@ import type { Grant } from '../../query/grant.ts';
 import { takeDependants } from '../../records/dependants.ts';
 import { type RecordContext, snapshotOf } from '../../records/record-context.ts';
 import type { RecordRules } from '../../records/record-rules.ts';
+import { withServerGrant } from '../../records/with-grants.ts';
 import { destroyRecords } from '../../records/write-records.ts';
 import type { Collection } from '../../schema/registry.ts';
 
@@ -137,7 +138,7 @@ export class AccountRemoval {
 /** Nobody sees an account that goes; the server takes all of it. */
 function everythingIn(context: RecordContext): RecordContext {
   // Extensions were asked about the account; of what falls with it they hear.
-  return { ...context, grants: everything.identity, grantOf: () => everything, hooks: null };
+  return withServerGrant({ ...context, hooks: null }, everything);
 }
 
 async function destroyPiece(

@@ -10,6 +10,7 @@ import { doubtsText, type FileMessage } from '../files/mail-file.ts';
 import { readMbox } from '../files/mbox-reader.ts';
 import type { MailStore } from '../mail-store.ts';
 import { MailTooLarge } from '../parse/parse-pool.ts';
+import { sharedBytes } from '../parse/shared-bytes.ts';
 import type { IncomingMail, IngestBy, Ingested, MailAccount, MailboxPlace, MailFlags } from './incoming-mail.ts';
 
 /** Messages as they are uploaded. */
@@ -180,7 +181,7 @@ async function whole(bytes: Readable): Promise<FileMessage> {
     size += piece.length;
   }
   if (size === 0) throw new ApiError('BODY_INVALID', 'The upload is empty; send the bytes of a message.');
-  return { raw: Buffer.concat(pieces), ...(size > mailLimits.rawBytes && { tooLong: size }) };
+  return { raw: await sharedBytes(pieces), ...(size > mailLimits.rawBytes && { tooLong: size }) };
 }
 
 class Report {

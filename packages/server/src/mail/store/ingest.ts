@@ -7,8 +7,10 @@ import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import type { Database, Transaction } from '../../database/database.ts';
+import { EmailRows } from '../../database/mail/email-rows.ts';
 import { isAccountOpen } from '../../database/mail/leaving-rows.ts';
 import { MailWriter, presentEmails } from '../../database/mail/mail-writer.ts';
+import { PlacementRows } from '../../database/mail/placement-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { MailTooLarge, type ParsePool } from '../parse/parse-pool.ts';
 import type { MailAddress } from '../parse/parsed-mail.ts';
@@ -18,7 +20,6 @@ import { looseLinks } from '../threads/loose-links.ts';
 import { addPeople, byAddress, type Participants } from '../threads/participants.ts';
 import { threadSigns } from '../threads/thread-signs.ts';
 import type { IncomingMail, IngestBy, Ingested, MailAccount } from './incoming-mail.ts';
-import { mailIdentity } from './mail-identity.ts';
 import { indexedWords, newEmail, type ReadMail, receivedAt } from './new-email.ts';
 
 export interface IngestParts {
@@ -77,7 +78,8 @@ export class MailIngest {
    * @throws MailTooLarge
    */
   async prepare(account: MailAccount, incoming: IncomingMail): Promise<ReadMail> {
-    const ready = await this.#read(incoming, mailIdentity(incoming.raw));
+    const [identity] = await this.#parts.parser.identify([incoming.raw], incoming);
+    const ready = await this.#read(incoming, identity!);
     if (this.#closed) throw new Error('the application is being closed');
     await this.#parts.blobs.put(account.id, blobsOf(ready));
     return ready;
@@ -99,7 +101,10 @@ export class MailIngest {
   async #storeAll(account: MailAccount, messages: readonly IncomingMail[], by: IngestBy): Promise<Ingested[]> {
     const { database } = this.#parts;
     if (!(await isAccountOpen(database, null, account.id))) throw new AccountGone();
-    const identities = messages.map(({ raw }) => mailIdentity(raw));
+    const identities = await this.#parts.parser.identify(
+      messages.map(({ raw }) => raw),
+      messages,
+    );
     const known = await presentEmails(database, account.id, identities);
     const refused = new Map<number, string>();
     const ready = await Promise.all(
@@ -148,7 +153,7 @@ export class MailIngest {
       });
       const stored = await this.#storeFresh(transaction, writer, account, [...fresh.values()], by);
       const made = new Map([...fresh.keys()].map((identity, index) => [identity, stored[index]!]));
-      await placeAgain(writer, messages, identities, present);
+      await this.#placeAgain(transaction, writer, messages, identities, new Map([...present, ...made]), by);
       const told = new Set<string>();
       return identities.map((identity): Written => {
         const duplicate = present.has(identity) || told.has(identity);
@@ -157,6 +162,41 @@ export class MailIngest {
       });
     };
     return database.write(work, { turn: `mail ${account.id}` });
+  }
+
+  /** A message that the account has already, or that comes twice, may lie in one more of its mailboxes. */
+  async #placeAgain(
+    transaction: Transaction,
+    writer: MailWriter,
+    messages: readonly IncomingMail[],
+    identities: readonly string[],
+    ids: ReadonlyMap<string, number>,
+    by: IngestBy,
+  ): Promise<void> {
+    const rows = new EmailRows(this.#parts.database, transaction);
+    const placements = new PlacementRows(this.#parts.database, transaction);
+    const known = await placements.mailboxesOf([...ids.values()]);
+    const added = new Map<number, Set<number>>();
+    for (const [index, { mailbox }] of messages.entries()) {
+      const id = ids.get(identities[index]!);
+      if (id === undefined || known.get(id)?.has(mailbox.id)) continue;
+      known.set(id, (known.get(id) ?? new Set()).add(mailbox.id));
+      added.set(id, (added.get(id) ?? new Set()).add(mailbox.id));
+    }
+    if (added.size === 0) return;
+    await writer.place([...added].flatMap(([id, to]) => [...to].map((mailbox) => [id, mailbox, null, null] as const)));
+    await placements.settle([...added.keys()]);
+    const places = await rows.places([...added.keys()]);
+    for (const { id, read } of places)
+      for (const mailbox of added.get(id)!) await writer.countIn(mailbox, 1, read ? 0 : 1);
+    const conversations = [...new Set(places.flatMap(({ conversationId }) => conversationId ?? []))];
+    await writer.recount(conversations);
+    const event = { actor: by.actor, requestId: by.requestId, by: null };
+    const at = isoTime(this.#parts.clock.now());
+    const tell = (name: string, resource: string, keys: readonly number[], changed: string[]): Promise<void> =>
+      this.#parts.changes.append(transaction, { name, resource, tks: keys.map(String), changed, ...event }, at);
+    await tell('emails.updated', 'emails', [...added.keys()], ['mailboxId', 'folder']);
+    await tell('conversations.updated', 'conversations', conversations, []);
   }
 
   async #storeFresh(
@@ -253,23 +293,6 @@ async function joinConversations(
     merges,
     moved,
   };
-}
-
-/** A message that the account has already may lie in one more of its mailboxes. */
-async function placeAgain(
-  writer: MailWriter,
-  messages: readonly IncomingMail[],
-  identities: readonly string[],
-  present: ReadonlyMap<string, number>,
-): Promise<void> {
-  if (present.size === 0) return;
-  const places = await writer.placesOf([...present.values()]);
-  for (const [index, { mailbox }] of messages.entries()) {
-    const id = present.get(identities[index]!);
-    if (id === undefined || places.get(id)?.has(mailbox.id)) continue;
-    await writer.place([[id, mailbox.id, null, null]]);
-    places.set(id, (places.get(id) ?? new Set()).add(mailbox.id));
-  }
 }
 
 /** Whoever takes part in a message takes part in its conversation, and in the one that it is joined to. */

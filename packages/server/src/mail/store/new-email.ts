@@ -9,8 +9,6 @@ import type { IncomingMail, MailAccount } from './incoming-mail.ts';
 const day = 86_400_000;
 /** No message is older: an earlier Date is a clock that was never set. */
 const firstMail = Date.UTC(1980, 0, 1);
-/** Words of an e-mail that a search finds. */
-const mostBodyWords = 10_000;
 
 /** A message that is parsed, and what is known of it besides. */
 export interface ReadMail {
@@ -94,7 +92,7 @@ export function indexedWords(id: number, account: number, mail: ParsedMail): Ind
     subject: textWords(mail.subject),
     sender: addressWords(mail.from),
     recipients: addressWords([...mail.to, ...mail.cc, ...mail.bcc]),
-    body: textWords(mail.text, mostBodyWords),
+    body: mail.bodyWords,
     files: mail.attachments.flatMap(({ filename }) => (filename === null ? [] : textWords(filename))),
   };
 }

@@ -24,7 +24,7 @@ export const emailRules: RecordRules = {
     if (action === 'destroy') {
       await refuseQueued({ ...context, inside: transaction }, keys);
       const remove = await rows.forget(keys);
-      for (const { mailboxId, read } of places) counts.add(mailboxId, -1, read ? 0 : -1);
+      for (const place of places) for (const mailbox of place.mailboxIds) counts.addEmail(mailbox, place, -1);
       return async () => {
         await remove();
         await rows.count(counts.changes);
@@ -33,7 +33,8 @@ export const emailRules: RecordRules = {
     }
     const read = body?.['read'];
     if (typeof read === 'boolean')
-      for (const place of places) if (place.read !== read) counts.add(place.mailboxId, 0, read ? -1 : 1);
+      for (const place of places.filter((each) => each.read !== read))
+        for (const mailbox of place.mailboxIds) counts.add(mailbox, 0, read ? -1 : 1);
     return async () => {
       await rows.count(counts.changes);
       await conversationsChanged(context, transaction, places);

@@ -10,6 +10,7 @@ import { systemResources } from '../../schema/names.ts';
 import type { Collection } from '../../schema/registry.ts';
 import { getRecord } from '../read-records.ts';
 import type { RecordContext } from '../record-context.ts';
+import { withGrants } from '../with-grants.ts';
 
 /** The question: may this role do this, in general or with one record. */
 export interface Question {
@@ -94,12 +95,12 @@ async function shownRow(context: RecordContext, { id }: Permission): Promise<unk
 
 /** Whether the row filter of one action lets somebody reach a record: a get by that action's grant finds it. */
 async function admits(acting: RecordContext, collection: Collection, action: string, key: string): Promise<boolean> {
-  const grantOf: RecordContext['grantOf'] = (resource, does) =>
-    acting.grantOf(resource, resource === collection.name && does === 'get' ? action : does);
+  const grant = acting.grantOf(collection.name, action);
+  const instead = withGrants(acting, { resource: collection.name, action: 'get', grant });
   const named = { filterByTk: key, fields: [collection.primaryKey.name], withDeleted: collection.trash !== null };
   const asked = normaliseRequest('get', named, false);
   try {
-    await getRecord({ ...acting, grantOf, grants: `${acting.grants} as ${action}` }, collection, asked);
+    await getRecord(instead, collection, asked);
     return true;
   } catch (error) {
     if (error instanceof ApiError && (error.code === 'NO_PERMISSION' || error.code === 'RECORD_UNKNOWN')) return false;

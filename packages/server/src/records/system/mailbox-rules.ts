@@ -51,7 +51,9 @@ async function settled(context: RecordContext, transaction: Transaction, id: num
     throw invalidValues({ path: `"${path}" is the name of a role; give the mailbox that role, or another path.` });
   if (isNew) return;
   const folder = role ?? path;
-  const { emails, before } = await new EmailRows(database, transaction).renameFolder(id, folder);
+  const rows = new EmailRows(database, transaction);
+  const { emails, before } = await rows.renameFolder(id, folder);
+  await tell(context, transaction, 'emails.updated', 'emails', await rows.settleShared(id), ['mailboxId', 'folder']);
   const ids = emails.map((each) => each.id);
   await tell(context, transaction, 'emails.updated', 'emails', ids, ['folder']);
   // What lies in the trash does not count.

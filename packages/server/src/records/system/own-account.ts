@@ -26,6 +26,7 @@ import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import type { Grant } from '../../query/grant.ts';
 import { type RecordContext, together } from '../record-context.ts';
 import { HashedSecrets } from '../secrets.ts';
+import { withOnlyGrant } from '../with-grants.ts';
 import { createRecords } from '../write-records.ts';
 import { userRules } from './user-rules.ts';
 
@@ -174,12 +175,10 @@ const signUpGrant: Grant = { identity: 'sign-up', rows: null, may: (field) => si
  */
 export async function signUp(context: RecordContext, body: unknown): Promise<number> {
   const given = textsOf(body, ['email', 'password'], ['username', 'nickname']);
-  const grantOf: RecordContext['grantOf'] = (resource, action) =>
-    resource === 'users' && action === 'create' ? signUpGrant : null;
   checkNewPassword(given.password, given, 'password');
   // A stranger's password waits among those of strangers.
   const secrets = new HashedSecrets(new Map([[given.password, [await hashPassword(given.password, 'strangers')]]]));
-  const own = { ...context, grantOf, grants: 'sign-up', secrets };
+  const own = withOnlyGrant({ ...context, secrets }, { resource: 'users', action: 'create', grant: signUpGrant });
   const request = normaliseRequest('create', {}, false);
   const { keys } = await createRecords(own, context.registry.get('users'), request, given, userRules);
   return keys[0] as number;

@@ -1,13 +1,45 @@
 /** What several access pages ask for. */
+import type { Client } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useAsked } from '../../data/queries.ts';
+import { useOwnRoleTitle } from '../../data/role-title.ts';
+import { titleOf, useMay } from '../../data/schema.ts';
 import type { Role } from './wire.ts';
 
-/** Every role, by name. Who may not list them gets an error, and pages go on with the caller's own. */
+const rolesKey = ['roles', 'list'];
+
+async function readRoles(client: Client, signal: AbortSignal): Promise<readonly Role[]> {
+  return (await client.records<Role>('roles').list({ pageSize: 1000, sort: ['name'] }, { signal })).data;
+}
+
+/** Every role, by name. */
 export function useRoles(): UseQueryResult<readonly Role[], Error> {
-  return useAsked(
-    ['roles', 'list'],
-    async (client, signal) =>
-      (await client.records<Role>('roles').list({ pageSize: 1000, sort: ['name'] }, { signal })).data,
-  );
+  return useAsked(rolesKey, readRoles);
+}
+
+/** Every role, by name; undefined, and not requested, where the caller may not list roles. */
+export function useVisibleRoles(): readonly Role[] | undefined {
+  const may = useMay();
+  return useAsked(rolesKey, readRoles, { enabled: may('roles', 'list') }).data;
+}
+
+/** What people call a role; its name where it has no title, or where the caller neither sees nor holds it. */
+export function useRoleTitle(): (name: string) => string {
+  const roles = useVisibleRoles();
+  const ownTitle = useOwnRoleTitle();
+  return (name) => {
+    const role = roles?.find((each) => each.name === name);
+    return role ? titleOf(role) : ownTitle(name);
+  };
+}
+
+/** Roles for a picker, by title; those with the same title have their names beside it. */
+export function useRoleOptions(names: readonly string[]): { readonly value: string; readonly label: string }[] {
+  const title = useRoleTitle();
+  const titles = names.map(title);
+  return names.map((value, index) => {
+    const label = titles[index] ?? value;
+    const ambiguous = titles.indexOf(label) !== titles.lastIndexOf(label);
+    return { value, label: ambiguous ? `${label} (${value})` : label };
+  });
 }

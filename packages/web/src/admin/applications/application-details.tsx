@@ -30,7 +30,7 @@ export function ApplicationDetails({ application }: { application: Application }
         description: orNull(values.description),
         ...(name !== mainName && { options: { ...options, autoStart: values.autoStart, metadata: metadata ?? {} } }),
       }),
-    changes: ['applications'],
+    changes: ['applications', 'check'],
     done: () => toast(access.saved),
   });
   const submit = (event: FormEvent): void => {

@@ -13,6 +13,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { Moment } from '../../ui/moment.tsx';
 import { SearchInput } from '../../ui/search-input.tsx';
+import { useRoleTitle } from '../access/access-queries.ts';
 import { StateBadge } from '../access/badges.tsx';
 import type { AuditSearch } from '../access/list-search.ts';
 import { useListSearch } from '../access/use-list-search.ts';
@@ -30,6 +31,7 @@ interface SearchProps {
 export function AuditPage(): ReactNode {
   const t = useAccessTexts().audit;
   const may = useMay();
+  const roleTitle = useRoleTitle();
   const [search, go] = useListSearch<AuditSearch>();
   const { entry, page = 1, ...asked } = search;
   const entries = useAsked(
@@ -82,7 +84,7 @@ export function AuditPage(): ReactNode {
         { title: t.action, show: (each) => <span className="code">{each.action}</span> },
         { title: t.target, show: (each) => each.target },
         { title: t.outcome, show: (each) => <Outcome entry={each} /> },
-        { title: t.role, show: (each) => each.role },
+        { title: t.role, show: (each) => each.role && roleTitle(each.role) },
         {
           title: '',
           width: 50,
@@ -171,8 +173,14 @@ function Outcome({ entry: { outcome, code, count } }: { entry: AuditEntry }): Re
   );
 }
 
+/** The title, and the name where it is another: the entry itself holds the name. */
+function withName(title: string, name: string): string {
+  return title === name ? name : `${title} (${name})`;
+}
+
 function Entry({ id }: { id: number }): ReactNode {
   const t = useAccessTexts().audit;
+  const roleTitle = useRoleTitle();
   const entry = useAsked(['audit', 'one', id], (client, signal) =>
     client.records<AuditEntry>('audit').get(id, {}, { signal }),
   );
@@ -184,7 +192,7 @@ function Entry({ id }: { id: number }): ReactNode {
             [t.at, <Moment key="at" at={data.at} exact />],
             [t.actor, data.actor ? <Actor key="actor" actor={data.actor} /> : t.anyone],
             [t.credential, data.credential ? `${data.credential.type} ${data.credential.id}` : '–'],
-            [t.role, data.role ?? '–'],
+            [t.role, data.role ? withName(roleTitle(data.role), data.role) : '–'],
             [t.action, data.action],
             [t.target, data.target ?? '–'],
             [t.outcome, <Outcome key="outcome" entry={data} />],

@@ -3,7 +3,7 @@ import type { Collection, Filter } from '@tablinum/client';
 import { useMemo, useState } from 'react';
 import { useSchema } from '../../data/schema.ts';
 import { type FilterFields, filterFields } from './filter-fields.ts';
-import { type FilterGroup, filterOf, isFinished, modelOf, newGroup } from './filter-model.ts';
+import { type FilterGroup, filterOf, isFinished, isReadable, modelOf, newGroup } from './filter-model.ts';
 
 export interface FilterDraft {
   readonly fields: FilterFields;
@@ -15,7 +15,9 @@ export interface FilterDraft {
   readonly toggle: () => void;
   /** What was given, or is written as JSON, has no form as conditions. */
   readonly tooRich: boolean;
-  /** The filter; undefined for none, null where the JSON is none. */
+  /** It was to be applied: values that the server would refuse are marked. */
+  readonly isChecked: boolean;
+  /** The filter; undefined for none, null where the JSON is none or a value would be refused. */
   readonly read: () => Filter | undefined | null;
   /** As {@link read}; null also while a condition is not finished. For rules, which a condition less would widen. */
   readonly readWhole: () => Filter | undefined | null;
@@ -31,12 +33,15 @@ export function useFilterDraft(collection: Collection, filter: Filter | undefine
   const fields = useMemo(() => filterFields(collection, schema?.byName), [collection, schema]);
   const given = useMemo(() => modelOf(filter, fields), [filter, fields]);
   const [written, setWritten] = useState<{ readonly group: FilterGroup } | { readonly json: string } | null>(null);
+  const [isChecked, setChecked] = useState(false);
   const now = written ?? (given ? { group: given } : { json: JSON.stringify(filter, null, 2) });
   const json = 'json' in now ? now.json : null;
   const group = 'group' in now ? now.group : none;
   const parsed = json === null ? null : parsedFilter(json);
   const shown = parsed && modelOf(parsed, fields);
   const read = (): Filter | undefined | null => {
+    setChecked(true);
+    if (json === null && !isReadable(group, fields)) return null;
     const asked = json === null ? (filterOf(group, fields) ?? {}) : parsed;
     return asked !== null && Object.keys(asked).length === 0 ? undefined : asked;
   };
@@ -53,7 +58,11 @@ export function useFilterDraft(collection: Collection, filter: Filter | undefine
     toggle,
     tooRich: parsed !== null && shown === null,
     read,
-    readWhole: () => (json === null && !isFinished(group, fields) ? null : read()),
+    isChecked,
+    readWhole: () => {
+      const asked = read();
+      return json === null && !isFinished(group, fields) ? null : asked;
+    },
     clear: () => setWritten({ group: newGroup() }),
   };
 }

@@ -5,6 +5,7 @@ import { useTexts } from '../../ui/i18n/texts.tsx';
 import { type FilterDraft, parsedFilter } from './filter-draft.ts';
 import { deepestFilter } from './filter-model.ts';
 import { GroupEditor } from './group-editor.tsx';
+import { FilterChecked } from './operand-input.tsx';
 
 interface FilterEditorProps {
   readonly draft: FilterDraft;
@@ -24,14 +25,16 @@ export function FilterEditor({ draft, variables = noVariables, none, children }:
   return (
     <>
       {json === null ? (
-        <GroupEditor
-          group={draft.group}
-          change={draft.change}
-          fields={draft.fields}
-          variables={variables}
-          none={none ?? t.none}
-          room={deepestFilter}
-        />
+        <FilterChecked value={draft.isChecked}>
+          <GroupEditor
+            group={draft.group}
+            change={draft.change}
+            fields={draft.fields}
+            variables={variables}
+            none={none ?? t.none}
+            room={deepestFilter}
+          />
+        </FilterChecked>
       ) : (
         <>
           {draft.tooRich && <Alert variant="light">{t.tooRich}</Alert>}

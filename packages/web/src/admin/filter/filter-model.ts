@@ -4,7 +4,7 @@
  */
 import type { Filter } from '@tablinum/client';
 import type { FilterFields } from './filter-fields.ts';
-import { operandOf, textsOf } from './operand.ts';
+import { operandOf, operandProblem, textsOf } from './operand.ts';
 import { oppositeOf } from './operators.ts';
 
 export interface Condition {
@@ -67,11 +67,21 @@ export function filterOf(node: FilterNode, fields: FilterFields): Filter | null 
 export function isFinished(root: FilterGroup, fields: FilterFields): boolean {
   const finished = (node: FilterNode, fields: FilterFields | null): boolean => {
     if (fields === null) return false;
-    if (node.kind === 'condition') return filterOf(node, fields) !== null;
+    if (node.kind === 'condition') return filterOf(node, fields) !== null && isReadable(node, fields);
     const own = fieldsIn(node, fields);
     return node.parts.length > 0 && node.parts.every((each) => finished(each, own));
   };
   return root.parts.every((each) => finished(each, fields));
+}
+
+/** Whether the server takes every value that was entered; what is empty is left out. */
+export function isReadable(node: FilterNode, fields: FilterFields): boolean {
+  if (node.kind === 'group') {
+    const own = fieldsIn(node, fields);
+    return own === null || node.parts.every((each) => isReadable(each, own));
+  }
+  const field = fields.at(node.path);
+  return field === null || node.texts.every((text) => operandProblem(field, node.operator, text) === null);
 }
 
 /** The fields that the parts of a group name. */

@@ -1,11 +1,12 @@
 /** What stands beside an operator: one value, two, a list, or a period. */
 import { Autocomplete, Group, Select, TagsInput, TextInput } from '@mantine/core';
 import type { Field } from '@tablinum/client';
-import type { ReactNode } from 'react';
+import { createContext, type ReactNode, use, useState } from 'react';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { inputOf } from '../records/field-input.tsx';
 import { textOf } from '../records/value-text.ts';
 import type { Condition } from './filter-model.ts';
+import { operandProblem } from './operand.ts';
 import { filterOperators, relativePeriods } from './operators.ts';
 
 interface OperandInputProps {
@@ -17,12 +18,27 @@ interface OperandInputProps {
 
 const inside = { withinPortal: false } as const;
 
+/** Whether values that the server would refuse are marked before their field is left. */
+export const FilterChecked = createContext(false);
+
 export function OperandInput({ field, condition, change, variables }: OperandInputProps): ReactNode {
   const t = useTexts().data.records.filterBuilder;
   const kind = filterOperators[condition.operator]?.[1] ?? 'one';
   const [first = '', second = ''] = condition.texts;
   const set = (...texts: readonly string[]): void => change({ ...condition, texts });
-  const shared = { field, variables, period: kind === 'period' || kind === 'periods' };
+  const [left, setLeft] = useState(false);
+  const isChecked = use(FilterChecked) || left;
+  const problemOf = (text: string): string | null => {
+    const problem = isChecked ? operandProblem(field, condition.operator, text) : null;
+    return problem && t.unreadable[problem];
+  };
+  const shared = {
+    field,
+    variables,
+    period: kind === 'period' || kind === 'periods',
+    problemOf,
+    leave: () => setLeft(true),
+  };
   if (kind === 'none') return null;
   if (kind === 'list')
     return (
@@ -32,6 +48,7 @@ export function OperandInput({ field, condition, change, variables }: OperandInp
         data={[...(field.enum ?? []), ...variables]}
         value={[...condition.texts]}
         onChange={(texts) => set(...texts)}
+        error={condition.texts.map(problemOf).find((each) => each !== null)}
         comboboxProps={inside}
       />
     );
@@ -52,16 +69,20 @@ interface OneValueProps {
   readonly set: (text: string) => void;
   readonly variables: readonly string[];
   readonly period: boolean;
+  readonly problemOf: (text: string) => string | null;
+  readonly leave: () => void;
 }
 
-function OneValue({ field, label, text, set, variables, period }: OneValueProps): ReactNode {
+function OneValue({ field, label, text, set, variables, period, problemOf, leave }: OneValueProps): ReactNode {
   const t = useTexts().data.records;
+  const checked = { error: problemOf(text), onBlur: leave };
   if (period)
     return (
       <Autocomplete
         aria-label={label}
-        description={t.filterBuilder.periodHint}
-        inputWrapperOrder={['input', 'description']}
+        {...checked}
+        description={checked.error === null && t.filterBuilder.periodHint}
+        inputWrapperOrder={['input', 'error', 'description']}
         data={[...relativePeriods]}
         value={text}
         onChange={set}
@@ -73,6 +94,7 @@ function OneValue({ field, label, text, set, variables, period }: OneValueProps)
     return (
       <Autocomplete
         aria-label={label}
+        {...checked}
         data={[...(choices ?? []), ...variables]}
         value={text}
         onChange={set}
@@ -94,6 +116,7 @@ function OneValue({ field, label, text, set, variables, period }: OneValueProps)
       aria-label={label}
       flex={1}
       {...inputOf(field)}
+      {...checked}
       value={field.type === 'datetime' ? textOf(field, text || null) : text}
       onChange={(event) => set(event.currentTarget.value)}
     />

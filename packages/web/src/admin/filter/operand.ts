@@ -1,11 +1,15 @@
 /** What stands beside an operator, as texts of inputs and as the wire has it. */
 import type { Field } from '@tablinum/client';
 import { readText } from '../records/value-text.ts';
-import { filterOperators, relativePeriods } from './operators.ts';
+import { filterOperators } from './operators.ts';
+import { isDay, isPeriod, periodOf } from './period.ts';
 
 /** A whole value that stands for one of the caller's, such as `{{$user.id}}`; of every type. */
 const variable = /^\{\{.*\}\}$/s;
-const stretch = /^(past|next)\s+(\d{1,6})\s+(day|week|month|quarter|year)s?$/;
+const decimalForm = /^-?\d+(?:\.\d+)?$/;
+
+/** Why a text stands for no operand. */
+export type OperandProblem = 'period' | 'number' | 'date' | 'json' | 'moment';
 
 /** The operand that texts stand for, or null while they are not finished: one text, a pair of them, or a list. */
 export function operandOf(
@@ -37,6 +41,19 @@ export function textsOf(field: Field, operator: string, value: unknown): readonl
   return read && sameOperand(field, read.value, kind === 'periods' ? parts : value) ? (texts as string[]) : null;
 }
 
+/** What is wrong with one of the texts of a condition; null where nothing is, and while it is empty. */
+export function operandProblem(field: Field, operator: string, text: string): OperandProblem | null {
+  const kind = filterOperators[operator]?.[1];
+  const given = text.trim();
+  if (given === '' || variable.test(given)) return null;
+  if (kind === 'period' || kind === 'periods') return isPeriod(given) ? null : 'period';
+  const { type, dateOnly } = kind === 'list' ? elementOf(field) : field;
+  if (type === 'date' || (type === 'datetime' && dateOnly)) return isDay(given) ? null : 'date';
+  if (type === 'decimal') return decimalForm.test(given) ? null : 'number';
+  const read = readText(kind === 'list' ? elementOf(field) : field, text);
+  return 'problem' in read ? read.problem : null;
+}
+
 function scalarOf(field: Field, text: string): { readonly value: unknown } | null {
   if (variable.test(text.trim())) return { value: text.trim() };
   const read = readText(field, text);
@@ -51,12 +68,6 @@ function elementOf(field: Field): Field {
 function all(read: readonly ({ readonly value: unknown } | null)[]): { readonly value: unknown } | null {
   const values = read.flatMap((each) => each ?? []);
   return values.length === read.length ? { value: values.map(({ value }) => value) } : null;
-}
-
-function periodOf(text: string): unknown {
-  const [, type, number, unit] = stretch.exec(text) ?? [];
-  if (type) return { type, number: Number(number), unit };
-  return (relativePeriods as readonly string[]).includes(text) ? { type: text } : text;
 }
 
 function periodText(value: unknown): string | null {

@@ -19,6 +19,7 @@ import { ListTable } from '../../ui/list-table.tsx';
 import { Moment } from '../../ui/moment.tsx';
 import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
+import { useRoleTitle } from '../access/access-queries.ts';
 import type { ApiKey, KeyUse, MadeKey } from '../access/wire.ts';
 import { KeyStateBadge, Lifetime, lifetimes, overlaps, TokenDialog } from './key-parts.tsx';
 import { keyState } from './key-state.ts';
@@ -116,6 +117,7 @@ function Actions({ apiKey, rotate }: { apiKey: ApiKey; rotate: () => void }): Re
 }
 
 function About({ apiKey }: { apiKey: ApiKey }): ReactNode {
+  const roleTitle = useRoleTitle();
   const { keys: t, never, saved } = useAccessTexts();
   const app = useApplication();
   const [name, setName] = useState(apiKey.name ?? '');
@@ -136,7 +138,7 @@ function About({ apiKey }: { apiKey: ApiKey }): ReactNode {
           [
             t.role,
             <TextLink key="role" to="/a/$app/access/roles/$role" params={{ app, role: apiKey.role }}>
-              {apiKey.role}
+              {roleTitle(apiKey.role)}
             </TextLink>,
           ],
           [t.created, <Moment key="created" at={apiKey.createdAt} />],

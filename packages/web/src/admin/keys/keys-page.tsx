@@ -9,7 +9,7 @@ import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { Moment } from '../../ui/moment.tsx';
-import { useRoles } from '../access/access-queries.ts';
+import { useRoleOptions, useRoleTitle, useVisibleRoles } from '../access/access-queries.ts';
 import type { ApiKey, MadeKey } from '../access/wire.ts';
 import { KeyStateBadge, Lifetime, lifetimes, TokenDialog } from './key-parts.tsx';
 
@@ -17,6 +17,7 @@ import { KeyStateBadge, Lifetime, lifetimes, TokenDialog } from './key-parts.tsx
 export function KeysPage(): ReactNode {
   const { keys: t, never } = useAccessTexts();
   const app = useApplication();
+  const roleTitle = useRoleTitle();
   const [made, setMade] = useState<MadeKey | null>(null);
   const keys = useAsked(
     ['apiKeys', 'list'],
@@ -54,7 +55,7 @@ export function KeysPage(): ReactNode {
           title: t.role,
           show: (key) => (
             <TextLink to="/a/$app/access/roles/$role" params={{ app, role: key.role }} size="sm">
-              {key.role}
+              {roleTitle(key.role)}
             </TextLink>
           ),
         },
@@ -73,7 +74,7 @@ function NewKey({ cancel, done }: { cancel: () => void; done: (key: MadeKey) => 
   const access = useAccessTexts();
   const words = access.keys;
   const { data: check } = useCheck();
-  const { data: roles } = useRoles();
+  const roles = useVisibleRoles();
   const [values, setValues] = useState({ name: '', role: '', expiresIn: '30d' });
   const create = useWrite({
     write: (client) => {
@@ -97,7 +98,7 @@ function NewKey({ cancel, done }: { cancel: () => void; done: (key: MadeKey) => 
       />
       <Select
         label={words.role}
-        data={[...offered]}
+        data={useRoleOptions(offered)}
         value={values.role || null}
         onChange={(role) => setValues({ ...values, role: role ?? '' })}
         error={problems['role']}

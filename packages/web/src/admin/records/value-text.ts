@@ -1,5 +1,6 @@
 /** Values of fields as people read and write them: one text for each, and back. */
 import type { Field } from '@tablinum/client';
+import { parseExactJson } from '../../data/exact-json.ts';
 
 /** What a text stands for, or why it stands for nothing. */
 export type ReadValue = { readonly value: unknown } | { readonly problem: 'number' | 'json' | 'moment' };
@@ -39,7 +40,7 @@ function numberOf(field: Field, text: string): ReadValue {
 
 function jsonOf(text: string): ReadValue {
   try {
-    return { value: JSON.parse(text) };
+    return { value: parseExactJson(text) };
   } catch {
     return { problem: 'json' };
   }

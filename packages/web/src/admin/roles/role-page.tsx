@@ -6,7 +6,7 @@ import { useApplication } from '../../data/application.tsx';
 import { DestroySection } from '../../data/destroy-section.tsx';
 import { Asked, FormProblem } from '../../data/problem.tsx';
 import { useAsked } from '../../data/queries.ts';
-import { useMay } from '../../data/schema.ts';
+import { titleOf, useMay } from '../../data/schema.ts';
 import { Section } from '../../data/section.tsx';
 import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
 import { confirm } from '../../ui/confirm.tsx';
@@ -92,7 +92,7 @@ function Details({ role }: { role: RoleWithPermissions }): ReactNode {
         default: values.default,
         ...(!role.builtIn && { allowConfigure: values.allowConfigure }),
       }),
-    changes: ['roles'],
+    changes: ['roles', 'check'],
     done: () => toast(access.saved),
   });
   const problems = detailsOf(save.error);
@@ -104,7 +104,12 @@ function Details({ role }: { role: RoleWithPermissions }): ReactNode {
     <Section title={access.roles.details} needs={{ resource: 'roles', action: 'update' }}>
       <form onSubmit={submit}>
         <Stack gap="sm" maw={520}>
-          {role.builtIn && <NameBadges names={[access.roles.builtIn]} />}
+          <Group gap="xs">
+            <Text size="sm">
+              {access.roles.name}: <span className="code">{role.name}</span>
+            </Text>
+            {role.builtIn && <NameBadges names={[access.roles.builtIn]} />}
+          </Group>
           <TitleFields
             label={access.roles.roleTitle}
             title={values.title}
@@ -148,13 +153,13 @@ function Destroy({ role }: { role: RoleWithPermissions }): ReactNode {
     write: (client) => client.records('roles').destroy(role.name),
     changes: ['roles'],
     done: async () => {
-      toast(access.roles.destroyed(role.name));
+      toast(access.roles.destroyed(titleOf(role)));
       await navigate({ to: '/a/$app/access/roles', params: { app } });
     },
   });
   const ask = async (): Promise<void> => {
     const { destroyTitle, destroyText } = access.roles;
-    const sure = { title: destroyTitle(role.name), text: destroyText, act: t.common.destroy, danger: true };
+    const sure = { title: destroyTitle(titleOf(role)), text: destroyText, act: t.common.destroy, danger: true };
     if (await confirm(sure)) destroy.mutate();
   };
   const held = destroy.error instanceof Failure && destroy.error.status === 409;

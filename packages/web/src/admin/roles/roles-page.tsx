@@ -4,6 +4,7 @@ import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { DialogForm } from '../../data/dialog-form.tsx';
 import { ListPage } from '../../data/list-page.tsx';
+import { titleOf } from '../../data/schema.ts';
 import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
@@ -35,15 +36,15 @@ export function RolesPage(): ReactNode {
       keyOf={(role) => role.name}
       columns={[
         {
-          title: t.common.name,
+          title: words.roleTitle,
           width: '22%',
           show: (role) => (
             <TextLink to="/a/$app/access/roles/$role" params={{ app, role: role.name }} fw={500}>
-              {role.name}
+              {titleOf(role)}
             </TextLink>
           ),
         },
-        { title: words.roleTitle, show: (role) => role.title },
+        { title: t.common.name, show: (role) => <span className="code">{role.name}</span> },
         {
           title: t.common.description,
           show: (role) => (

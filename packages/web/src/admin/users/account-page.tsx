@@ -4,6 +4,7 @@ import type { Check, Session } from '@tablinum/client';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { Asked, FormProblem } from '../../data/problem.tsx';
 import { useAsked, useCheck } from '../../data/queries.ts';
+import { useOwnRoleTitle } from '../../data/role-title.ts';
 import { useSchema } from '../../data/schema.ts';
 import { Section } from '../../data/section.tsx';
 import { detailsOf, orNull, useAct, useWrite } from '../../data/use-write.ts';
@@ -39,6 +40,7 @@ function Profile({ check }: { check: Check }): ReactNode {
   const access = useAccessTexts();
   const words = access.account;
   const { data: schema } = useSchema();
+  const roleTitle = useOwnRoleTitle();
   const [nickname, setNickname] = useState(check.nickname ?? '');
   const save = useWrite({
     write: (client) => client.records('users').update(check.id!, { nickname: orNull(nickname) }),
@@ -52,8 +54,8 @@ function Profile({ check }: { check: Check }): ReactNode {
   const facts = [
     ...(check.id === null ? [] : [[words.id, check.id] as const]),
     [access.users.email, check.email ?? '–'] as const,
-    [words.roles, <NameBadges key="roles" names={check.roles} />] as const,
-    [words.role, check.currentRole] as const,
+    [words.roles, <NameBadges key="roles" names={check.roles.map(roleTitle)} />] as const,
+    [words.role, roleTitle(check.currentRole)] as const,
   ];
   return (
     <Section title={words.profile} text={words.profileFixed}>

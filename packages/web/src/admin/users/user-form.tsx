@@ -6,7 +6,7 @@ import { FormProblem } from '../../data/problem.tsx';
 import { detailsOf, orNull } from '../../data/use-write.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
-import { useRoles } from '../access/access-queries.ts';
+import { useRoleOptions, useVisibleRoles } from '../access/access-queries.ts';
 import type { User } from '../access/wire.ts';
 
 interface UserFormProps {
@@ -21,12 +21,13 @@ export function UserForm({ user, save, saving, error }: UserFormProps): ReactNod
   const t = useTexts();
   const access = useAccessTexts();
   const words = access.users;
-  const { data: known } = useRoles();
+  const known = useVisibleRoles();
   const [values, setValues] = useState(() => draftOf(user));
   const problems = detailsOf(error);
   const roles = [...new Set([...(known ?? []).map((role) => role.name), ...values.roles])].filter(
     (name) => name !== 'public',
   );
+  const offered = useRoleOptions(roles);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     save(valuesOf(values, user));
@@ -57,7 +58,7 @@ export function UserForm({ user, save, saving, error }: UserFormProps): ReactNod
         <MultiSelect
           label={words.roles}
           description={values.roles.length === 0 ? words.noRoles : undefined}
-          data={roles}
+          data={offered}
           value={[...values.roles]}
           onChange={(next) => setValues({ ...values, roles: next })}
           error={problems['roles']}
@@ -67,7 +68,7 @@ export function UserForm({ user, save, saving, error }: UserFormProps): ReactNod
           <Select
             label={words.defaultRole}
             description={words.defaultRoleHint}
-            data={[...values.roles]}
+            data={offered.filter(({ value }) => values.roles.includes(value))}
             value={values.defaultRole}
             onChange={(defaultRole) => setValues({ ...values, defaultRole })}
             error={problems['defaultRole']}

@@ -4,12 +4,13 @@ import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { ListPage } from '../../data/list-page.tsx';
 import { useAsked } from '../../data/queries.ts';
+import { titleOf } from '../../data/schema.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ButtonLink, TextLink } from '../../ui/links.tsx';
 import { Moment } from '../../ui/moment.tsx';
 import { SearchInput } from '../../ui/search-input.tsx';
-import { useRoles } from '../access/access-queries.ts';
+import { useRoleOptions, useVisibleRoles } from '../access/access-queries.ts';
 import { NameBadges, StateBadge } from '../access/badges.tsx';
 import type { UsersSearch } from '../access/list-search.ts';
 import { useListSearch } from '../access/use-list-search.ts';
@@ -62,7 +63,7 @@ export function UsersPage(): ReactNode {
       keyOf={(user) => user.id}
       columns={[
         { title: t.person, show: (user) => <Person user={user} /> },
-        { title: t.roles, show: (user) => <NameBadges names={(user.roles ?? []).map((role) => role.name)} /> },
+        { title: t.roles, show: (user) => <NameBadges names={(user.roles ?? []).map(titleOf)} /> },
         {
           title: t.status,
           show: (user) => (
@@ -105,14 +106,15 @@ interface SearchProps {
 
 function Filters({ search, go }: SearchProps): ReactNode {
   const t = useAccessTexts().users;
-  const { data: roles } = useRoles();
+  const roles = useVisibleRoles();
+  const offered = useRoleOptions((roles ?? []).map((role) => role.name));
   return (
     <Group gap="xs">
       <SearchInput text={search.q ?? ''} go={(q) => go({ q })} aria-label={t.search} placeholder={t.search} w={260} />
       <Select
         aria-label={t.role}
         placeholder={t.anyRole}
-        data={(roles ?? []).map((role) => role.name)}
+        data={offered}
         value={search.role ?? null}
         onChange={(role) => go({ role: role ?? '' })}
         clearable

@@ -8,7 +8,7 @@ import { useSchema } from '../../data/schema.ts';
 import { detailsOf } from '../../data/use-write.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
-import { useRoles } from '../access/access-queries.ts';
+import { useRoleOptions, useVisibleRoles } from '../access/access-queries.ts';
 import type { Webhook } from '../access/wire.ts';
 import { noCollection, useFilterDraft } from '../filter/filter-draft.ts';
 import { FilterEditor } from '../filter/filter-editor.tsx';
@@ -35,7 +35,7 @@ export function WebhookForm({ webhook, save, saving, error }: WebhookFormProps):
   const access = useAccessTexts();
   const words = access.webhooks;
   const { data: schema } = useSchema();
-  const { data: roles } = useRoles();
+  const roles = useVisibleRoles();
   const { data: check } = useCheck();
   const [values, setValues] = useState({
     url: webhook?.url ?? '',
@@ -78,7 +78,7 @@ export function WebhookForm({ webhook, save, saving, error }: WebhookFormProps):
         <Select
           label={words.role}
           description={words.roleHint}
-          data={roles ? roles.map((role) => role.name) : [...(check?.roles ?? [])]}
+          data={useRoleOptions(roles?.map((role) => role.name) ?? check?.roles ?? [])}
           value={values.role || null}
           onChange={(role) => setValues({ ...values, role: role ?? '' })}
           error={problems['role']}

@@ -6,6 +6,7 @@ import { useAsked } from '../../data/queries.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ButtonLink, TextLink } from '../../ui/links.tsx';
+import { useRoleTitle } from '../access/access-queries.ts';
 import { NameBadges } from '../access/badges.tsx';
 import type { Webhook } from '../access/wire.ts';
 import { WebhookStateBadge } from './webhook-state.tsx';
@@ -14,6 +15,7 @@ import { WebhookStateBadge } from './webhook-state.tsx';
 export function WebhooksPage(): ReactNode {
   const t = useAccessTexts().webhooks;
   const app = useApplication();
+  const roleTitle = useRoleTitle();
   const webhooks = useAsked(
     ['webhooks', 'list'],
     async (client, signal) =>
@@ -43,7 +45,7 @@ export function WebhooksPage(): ReactNode {
           ),
         },
         { title: t.events, show: (each) => <NameBadges names={each.events} /> },
-        { title: t.role, show: (each) => <Text size="sm">{each.role}</Text> },
+        { title: t.role, show: (each) => <Text size="sm">{roleTitle(each.role)}</Text> },
         { title: t.state, show: (each) => <WebhookStateBadge webhook={each} /> },
       ]}
     />

@@ -1,6 +1,6 @@
 /**
- * One message while it is written: begun on the server, saved a moment after each change, one request after the other, sent
- * once. What is typed is never lost by a refusal: it stays here, and the next save carries all of it. Where the draft has
+ * One message while it is written: stored on the server from the first change on, saved a moment after each one, one request
+ * after the other, sent once. What is typed is never lost by a refusal: it stays here, and the next save carries all of it. Where the draft has
  * gone on elsewhere, both texts are kept, and the writer settles it.
  */
 import type { Client } from '@tablinum/client';
@@ -78,9 +78,9 @@ export class DraftSession {
     return !this.#over && (this.#state.saving === 'soon' || this.#state.saving === 'now');
   }
 
-  /** Discarding it would lose something that somebody has written or attached. */
+  /** Discarding it would lose something that somebody has written or attached; files that a forward takes along are not. */
   get holdsWork(): boolean {
-    return this.#touched || this.#beginning.kind === 'draft' || this.#state.attachments.length > 0;
+    return this.#touched || this.#beginning.kind === 'draft';
   }
 
   async begin(): Promise<void> {
@@ -113,8 +113,8 @@ export class DraftSession {
         this.#keep(email);
         this.#become({ written: writtenOf(email), error: null });
       } else {
-        const asked = { id: beginning.email, draft: true };
-        const { email } = await this.#draft.make(`emails:${beginning.kind}`, asked, nothing);
+        // A draft on the server would lift the conversation in every list, so the first change makes it.
+        const email = await this.#draft.preview(`emails:${beginning.kind}`, { id: beginning.email, draft: true });
         this.#keep(email);
         const written = writtenOf(email);
         const text = `\n${begunText(this.#signatureOf(email.accountId), written.text)}`;
@@ -153,7 +153,7 @@ export class DraftSession {
 
   async #attach(file: File): Promise<Attached> {
     const there = (): number =>
-      this.#state.attachments.filter(({ filename, size }) => filename === file.name && size === file.size).length;
+      this.#state.attachments.filter((each) => isSameFile(each, { filename: file.name, size: file.size })).length;
     const before = there();
     const attached = await this.#withDraft(
       () => this.#draft.attach(file),
@@ -165,7 +165,10 @@ export class DraftSession {
 
   async detach(file: Attachment): Promise<void> {
     await this.#withDraft(() => {
-      const others = this.#state.attachments.filter((each) => each.id !== file.id);
+      const { attachments } = this.#state;
+      // Files of a preview get other ids when the draft is made.
+      const found = attachments.find(({ id }) => id === file.id) ?? attachments.find((each) => isSameFile(each, file));
+      const others = attachments.filter((each) => each !== found);
       return this.#draft.save({ attachments: others.map(({ id }) => ({ id })) });
     });
   }
@@ -232,11 +235,7 @@ export class DraftSession {
 
   /** It is put aside; an answer of which nothing was written leaves nothing behind. @returns whether all is saved. */
   async close(): Promise<boolean> {
-    if (this.#state.written === null) {
-      // An answer that is still being begun: what comes of that goes.
-      if (this.#begun && this.#beginning.kind !== 'draft') void this.discard().catch(() => {});
-      return true;
-    }
+    if (this.#state.written === null) return true;
     if (this.#touched || this.#beginning.kind === 'draft') return this.save();
     await this.discard();
     return true;
@@ -360,4 +359,8 @@ export class DraftSession {
     this.#state = { ...this.#state, ...change };
     for (const listener of this.#listeners) listener();
   }
+}
+
+function isSameFile(one: Pick<Attachment, 'filename' | 'size'>, other: Pick<Attachment, 'filename' | 'size'>): boolean {
+  return one.filename === other.filename && one.size === other.size;
 }

@@ -43,6 +43,11 @@ export class StoredDraft {
     return this.#keep(await this.#get(id));
   }
 
+  /** What `path` would make, without making it. Ids in it are of nothing. */
+  async preview(path: string, body: object): Promise<Email> {
+    return (await this.#post<Email>(path, { query: { dryRun: true }, body })).data;
+  }
+
   /**
    * Makes it, by `emails:saveDraft` or one of the answers.
    *

@@ -327,6 +327,13 @@ export const data = {
       tooRich: 'This filter names what the conditions do not know, so it stays JSON.',
       none: 'No conditions: all records are shown.',
       listHint: 'Enter after each',
+      unreadable: {
+        period: 'Enter a period such as 2026, 2026-11, 2026Q4, 2026W47, 2026-11-20, lastMonth or past 3 months.',
+        number: 'Enter a number.',
+        date: 'Enter a date such as 2026-11-20.',
+        moment: 'Enter a date and time.',
+        json: 'Enter valid JSON.',
+      },
       periodHint: 'today, thisWeek, past 3 months… or 2026, 2026-11, 2026Q4, 2026W47, 2026-11-20',
     },
     operators: {

@@ -9,7 +9,7 @@ const pieceBytes = 1024 * 1024;
  * The identity of a message of which no server says another: a hash of its bytes, whatever kept them. Line ends, empty lines at the
  * end, and the headers in which mbox files note flags (`Status`, `X-Status`, among the first 256 KB) are not the message's own.
  *
- * It is asked for on the event loop, of whatever anybody sends: 50 MB take a tenth of a second or two, in any shape.
+ * 50 MB take a tenth of a second or two, in any shape: a thread of `ParsePool` reads it.
  */
 export function mailIdentity(raw: Uint8Array): string {
   const whole = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);

@@ -1,0 +1,29 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/** What is copied at once: about a millisecond. */
+const stepBytes = 2 * 1024 * 1024;
+
+/**
+ * One run of bytes that parser threads read where it lies: a message of 50 MB is copied once, in steps of 2 MB between which the event
+ * loop handles other work. Short ones have a buffer of their own, which a thread gets a copy of.
+ *
+ * @param pieces must not change until the promise resolves.
+ */
+export async function sharedBytes(pieces: readonly Uint8Array[]): Promise<Uint8Array> {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const isShort = length <= stepBytes;
+  const bytes = new Uint8Array(isShort ? new ArrayBuffer(length) : new SharedArrayBuffer(length));
+  let written = 0;
+  let untilTurn = stepBytes;
+  for (const piece of pieces)
+    for (let from = 0; from < piece.length; from += stepBytes) {
+      const step = piece.subarray(from, from + stepBytes);
+      bytes.set(step, written);
+      written += step.length;
+      untilTurn -= step.length;
+      if (untilTurn > 0 || isShort) continue;
+      untilTurn = stepBytes;
+      await nextTurn();
+    }
+  return bytes;
+}
