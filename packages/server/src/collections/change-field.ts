@@ -9,6 +9,7 @@ import type { Transaction } from '../database/database.ts';
 import type { Sql } from '../database/sql.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
+import { referencesTo } from '../records/references.ts';
 import { typeOf } from '../schema/field-types.ts';
 import { changedRegistry, columnNameOf, type FieldFacts } from '../schema/load-registry.ts';
 import { fieldNameProblem } from '../schema/names.ts';
@@ -45,7 +46,7 @@ export async function changeField(
   refuseWhatRelationsNeed(context, collection, field, definition);
   const renamed = { ...definition, name: newName as string };
   const work = new FieldChange(context, collection, field, renamed);
-  const all = [...requiredWith(context, collection, field, renamed), work];
+  const all = [...keyWith(context, collection, field, renamed), work];
   const refers = all.some((each) => each.refers);
   const tables = [...new Set(all.flatMap((each) => each.tables))];
   const scope = { subject: collectionName, tables, rebuild: work.converts || refers, readable: !refers };
@@ -57,26 +58,60 @@ export async function changeField(
   return newName as string;
 }
 
-/** A belongsTo and its foreign key are required together: the changes of the other one, or of the others. */
-function requiredWith(
+/** A belongsTo and its foreign key are required, and unique, together: the changes of the other one, or of the others. */
+function keyWith(
   context: DefinitionContext,
   collection: Collection,
   field: Field,
-  { required = false }: FieldDefinition,
+  definition: FieldDefinition,
 ): FieldChange[] {
-  const { registry } = context;
-  const key = field.relation?.kind === 'belongsTo' ? field.relation.sourceField : null;
-  const others =
-    key === null
-      ? relationsBy(collection, field, registry).filter(
-          (each) => each.collection === collection && each.field.definition.required !== undefined,
-        )
-      : required === (field.definition.required ?? false)
-        ? []
-        : [changeable(context, collection.name, key)];
-  return others
+  if (field.relation?.kind === 'belongsTo') return foreignKeyWith(context, collection, field, definition);
+  const { required = false } = definition;
+  return relationsBy(collection, field, context.registry)
+    .filter((each) => each.collection === collection && each.field.definition.required !== undefined)
     .filter((other) => (other.field.definition.required ?? false) !== required)
     .map((other) => new FieldChange(context, collection, other.field, { ...other.field.definition, required }));
+}
+
+/** What a belongsTo says of its foreign key, as far as it says something new. */
+function foreignKeyWith(
+  context: DefinitionContext,
+  collection: Collection,
+  field: Field,
+  { required = false, unique = false }: FieldDefinition,
+): FieldChange[] {
+  const moved = (name: 'required' | 'unique', wanted: boolean): boolean => (field.definition[name] ?? false) !== wanted;
+  if (!moved('required', required) && !moved('unique', unique)) return [];
+  const { field: key } = changeable(context, collection.name, field.relation!.sourceField);
+  const differs = (name: 'required' | 'unique', wanted: boolean): boolean =>
+    moved(name, wanted) && (key.definition[name] ?? false) !== wanted;
+  const [requires, distinct] = [differs('required', required), differs('unique', unique) && !key.primaryKey];
+  if (!requires && !distinct) return [];
+  if (distinct && !unique) refuseWhatNeedsUnique(context, collection, field, key);
+  const { index: _, unique: __, ...rest } = key.definition;
+  // Foreign keys are indexed, by their unique index where they have one.
+  const indexed = unique ? { ...rest, unique } : { ...rest, index: true };
+  const after = { ...(distinct ? indexed : key.definition), ...(requires && { required }) };
+  return [new FieldChange(context, collection, key, after)];
+}
+
+/** @throws ApiError 409 where a hasOne, another unique belongsTo or the key of a relation goes by the same field. */
+function refuseWhatNeedsUnique(
+  { registry }: DefinitionContext,
+  collection: Collection,
+  field: Field,
+  key: Field,
+): void {
+  const others = relationsBy(collection, key, registry).filter(
+    (each) => each.field !== field && (each.field.relation!.kind === 'hasOne' || each.field.definition.unique),
+  );
+  const naming = referencesTo(collection, registry).filter((each) => each.field.references!.field === key.name);
+  const users = [...others.map((each) => ({ child: each.collection, field: each.field })), ...naming];
+  if (users.length > 0)
+    throw new ApiError(
+      'DEPENDANTS_EXIST',
+      `"${key.name}" of ${collection.name} must stay unique: ${users.map((each) => `${each.child.name}.${each.field.name}`).join(', ')} needs that. Destroy it first.`,
+    );
 }
 
 function checkNewName(newName: unknown, name: string, collection: Collection): void {

@@ -3,13 +3,14 @@ import { invalidDefinition } from '../protocol/api-error.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
 import type { Details, Raw } from '../schema/definition-details.ts';
 import { checkField, flattened, propertyChecks } from '../schema/field-definition-check.ts';
-import { type FieldType, misfit } from '../schema/field-type.ts';
+import { exactValue, type FieldType, misfit } from '../schema/field-type.ts';
 import { fieldTypes, typeOf } from '../schema/field-types.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
 import { problemOfValue } from '../schema/value-schema.ts';
 import { fieldInForce, sameProperty } from './field-differences.ts';
 import { convertedValue } from './field-values.ts';
 
+const ofForeignKey: ReadonlySet<string> = new Set(['required', 'unique']);
 /** Properties that only describe a field. */
 const descriptive: ReadonlySet<string> = new Set(['title', 'description', 'uiSchema']);
 
@@ -30,7 +31,7 @@ export function changedDefinition(
   const { defaultValue, ...rest } = { ...carriedOver(field.definition, changes), ...changes };
   const definition = checkField(withoutNulls(rest));
   if (Object.hasOwn(changes, 'defaultValue')) return checkField({ ...definition, defaultValue });
-  return withDefault(definition, defaultValue);
+  return withDefault(field, definition, defaultValue);
 }
 
 /** A relation or a primary key, of which only the descriptive properties change. */
@@ -42,7 +43,7 @@ function describedAnew(field: Field, changes: Raw, collection: Collection, regis
   if (moved !== undefined) {
     const what = field.relation ? 'relation' : 'primary key';
     throw invalidDefinition({
-      [moved]: `A ${what} can only change its name, title, description and uiSchema, and a belongsTo also "required". Destroy the field and create it again.`,
+      [moved]: `A ${what} can only change its name, title, description and uiSchema, and a belongsTo also "required" and "unique". Destroy the field and create it again.`,
     });
   }
   const described = Object.entries(changes).filter(([key]) => isChangeable(key, field));
@@ -54,9 +55,9 @@ function describedAnew(field: Field, changes: Raw, collection: Collection, regis
   return { ...checked, ...(primaryKey !== undefined && { primaryKey, autoIncrement }) } as FieldDefinition;
 }
 
-/** Whether a belongsTo is required is a property of its foreign key, which changes with it. */
+/** Whether a belongsTo is required or unique is a property of its foreign key, which changes with it. */
 function isChangeable(property: string, { relation }: Field): boolean {
-  return descriptive.has(property) || (property === 'required' && relation?.kind === 'belongsTo');
+  return descriptive.has(property) || (ofForeignKey.has(property) && relation?.kind === 'belongsTo');
 }
 
 function withoutNulls(properties: Raw): Record<string, unknown> {
@@ -87,12 +88,19 @@ function notOf({ name: type }: FieldType, name: string): string {
   return `The new type "${type}" has no property "${name}".`;
 }
 
+/** A default value as records that got it hold it: what a conversion begins from, for both. */
+function storedForm({ type, definition }: Field, given: unknown): unknown {
+  const canonical = type.read(exactValue(type, given), definition);
+  return canonical === misfit ? given : canonical;
+}
+
 /** The definition with the former default value, in the form of the new type. */
-function withDefault(definition: FieldDefinition, former: unknown): FieldDefinition {
+function withDefault(before: Field, definition: FieldDefinition, former: unknown): FieldDefinition {
   if (former === null || former === undefined) return definition;
   const type = typeOf(definition);
-  const kept = !type.secret && problemOfValue(type, definition, former) === null;
-  const converted = kept ? former : convertedValue(former, type, definition);
+  const changes = type.name !== before.type.name;
+  const kept = !changes && !type.secret && problemOfValue(type, definition, former) === null;
+  const converted = kept ? former : convertedValue(changes ? storedForm(before, former) : former, type, definition);
   if (type.secret || converted === misfit)
     throw invalidDefinition({
       defaultValue: 'The default value does not fit the changed field. Give null to remove it, or a new value.',

@@ -14,7 +14,7 @@ import { type ListMeta, listRecords, requireGrant, requireTrashAsked } from '../
 import type { RecordContext } from '../records/record-context.ts';
 import { fixedCollection } from '../schema/fixed-collection.ts';
 import { type Collection, type Field, Registry } from '../schema/registry.ts';
-import { showCollection, showField, shownFields } from './show-definition.ts';
+import { definitionCounter, showCollection, showField, shownFields } from './show-definition.ts';
 
 type Definition = Readonly<Record<string, unknown>>;
 
@@ -111,12 +111,12 @@ export async function listDefinitions(
   return { data: definitionsOf(data, list).map(show), meta: request.paginate ? meta : null };
 }
 
-/** The definition of a name, or the first one that matches a filter; null where there is none. */
+/** The definition of a name, or the first one that matches a filter, with the counter of its ETag; null where there is none. */
 export async function getDefinition(
   context: RecordContext,
   list: DefinitionList,
   request: AskedRecordRequest,
-): Promise<Definition | null> {
+): Promise<{ readonly shown: Definition; readonly counter: number } | null> {
   const { filterByTk, filter } = request;
   const show = shownBy(context, list.collection, 'get', request);
   requireTrashAsked(request, list.collection);
@@ -129,13 +129,20 @@ export async function getDefinition(
     throw new ApiError('PARAMETER_INVALID', `"filterByTk" must be one name of the ${list.collection.name}.`);
   if (filter === null) {
     const found = list.definitions.find(({ name }) => name === filterByTk);
-    return found ? show(found) : null;
+    return found ? tagged(found, show) : null;
   }
   const asked = { ...keysAlone(request, list.collection), page: 1, pageSize: 1, count: 'none' as const };
   const granted = { ...overDefinitions(context, list), grantOf: () => requireGrant(context, list.collection, 'get') };
   const { data } = await listRecords(granted, list.collection, asked);
   const [found] = definitionsOf(data, list);
-  return found ? show(found) : null;
+  return found ? tagged(found, show) : null;
+}
+
+function tagged(
+  definition: Definition,
+  show: (definition: Definition) => Definition,
+): { readonly shown: Definition; readonly counter: number } {
+  return { shown: show(definition), counter: definitionCounter(definition) };
 }
 
 /** What of a definition the request asks for. `appends=fields` shows the fields of a collection, which its list shows anyway. */

@@ -134,6 +134,10 @@ class FieldNames {
     let at: Collection | null = from;
     const steps: string[] = [];
     for (const step of key.split('.')) {
+      if (step.startsWith('$')) {
+        steps.push(step); // an operator at the end of the path: {"author.name.$eq": "x"}
+        continue;
+      }
       steps.push(at?.name === this.#collection && step === this.#from ? this.#to : step);
       const relation: string | undefined = at?.byName.get(step)?.relation?.target;
       at = relation === undefined ? null : this.#registry.find(relation);

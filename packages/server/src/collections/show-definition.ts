@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Collection, Field } from '../schema/registry.ts';
 
 /** A field as the wire shows it. */
@@ -21,6 +22,16 @@ export function showCollection(collection: Collection, withFields: boolean): Rec
     options,
     ...(system && { system }),
   };
+}
+
+/**
+ * What stands in the ETag of a definition in the place of a write counter, of which definitions have none: a number of at most 15 digits
+ * that its content gives, whatever part of it a reply shows.
+ *
+ * @param shown the whole definition, from {@link showCollection} with fields or from {@link showField}.
+ */
+export function definitionCounter(shown: Readonly<Record<string, unknown>>): number {
+  return hash('sha256', JSON.stringify(shown), 'buffer').readUIntBE(0, 6);
 }
 
 /** The keys that a relation uses, also where the definition left them to their defaults. */

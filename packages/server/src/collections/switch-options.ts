@@ -4,13 +4,14 @@
  */
 import { isoTime } from '../base/clock.ts';
 import { deleteFields, insertFields } from '../database/catalogue.ts';
-import { countRows, countValues, keysWithValue } from '../database/column-data.ts';
+import { countRows, countValues, keysWithValue, readColumn } from '../database/column-data.ts';
 import type { Transaction } from '../database/database.ts';
 import { countHistory, deleteHistory } from '../database/history-rows.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import type { CollectionOptions } from '../protocol/definition.ts';
 import { limits } from '../protocol/limits.ts';
 import { requestByKeys } from '../protocol/request-normaliser.ts';
+import { liveDependants } from '../records/dependants.ts';
 import { withServerGrant } from '../records/with-grants.ts';
 import { destroyRecords } from '../records/write-records.ts';
 import { keptNames, type SwitchName, switchNames } from '../schema/collection-options-check.ts';
@@ -79,6 +80,7 @@ export async function switchOptions(
     collection,
     removed.filter((field) => !field.hidden),
   );
+  if (turnsOff(plan, 'paranoid')) await refuseLiveDependants(context, transaction, plan);
   if (!force) await refuseLoss(context, transaction, plan);
   if (turnsOff(plan, 'paranoid')) await emptyTrash(context, transaction, plan);
   if (turnsOff(plan, 'logging')) await deleteHistory(context.database, transaction, collection.id);
@@ -133,6 +135,51 @@ async function refuseLoss(context: DefinitionContext, transaction: Transaction, 
     `Switching these options off would delete data of ${plan.collection.name}: ${losses.join('; ')}. Send collections:update with force=true to accept that.`,
     { details },
   );
+}
+
+/** Keys of records that a refusal names, of each collection. */
+const namedDependants = 5;
+
+/**
+ * Emptying the trash destroys no record that is outside of it: one that was restored alone, or made before its parent's foreign key
+ * became a cascade, is to be kept from that by whoever switches.
+ *
+ * @throws ApiError 409 naming the collections, how many records each has, and the first of them to callers who may list them.
+ */
+async function refuseLiveDependants(
+  context: DefinitionContext,
+  transaction: Transaction,
+  { collection }: OptionSwitch,
+): Promise<void> {
+  const { table, primaryKey, trash } = collection;
+  const { column, type } = trash!.deletedAt;
+  const key = { column: primaryKey.column!, storage: primaryKey.type.storage! };
+  const place = { table, key, column: column!, storage: type.storage! };
+  const records = context.recordContext(transaction);
+  const live = new Map<string, Set<unknown>>();
+  for await (const piece of readColumn(context.database, transaction, place)) {
+    const keys = piece.map((each) => each.key);
+    for (const found of await liveDependants(records, transaction, { collection, keys })) {
+      const those = live.get(found.collection) ?? new Set();
+      live.set(found.collection, those.add(found.key));
+    }
+  }
+  if (live.size === 0) return;
+  const details = Object.fromEntries([...live].map(([name, keys]) => [name, named(context, name, [...keys])]));
+  const what = Object.entries(details).map(([name, records]) => `${name}: ${records}`);
+  throw new ApiError(
+    'DEPENDANTS_EXIST',
+    `Records outside the trash would be destroyed with the trash of ${collection.name}, also with force=true: ${what.join('; ')}. Restore the records that they depend on, or let them refer to others.`,
+    { details },
+  );
+}
+
+function named({ registry, mayList }: DefinitionContext, name: string, keys: readonly unknown[]): string {
+  const count = `${keys.length} ${keys.length === 1 ? 'record' : 'records'}`;
+  if (!mayList(name)) return count;
+  const first = keys.slice(0, namedDependants).join(', ');
+  const more = keys.length > namedDependants ? ', …' : '';
+  return `${count} (${registry.get(name).primaryKey.name} ${first}${more})`;
 }
 
 /** Destroys what is in the trash as a forced destroy of records does: with events, history, and what depends on it. */

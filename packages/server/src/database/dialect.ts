@@ -158,8 +158,11 @@ export interface Dialect {
   /** Null, '' or an empty list. */
   isEmpty(storage: Storage, operand: Sql): Sql;
   isTrue(operand: Sql): Sql;
-  /** A sum in the storage's own terms; a whole number past 64 bits is the fault `range`. */
-  sum(value: Sql, storage: Storage): Sql;
+  /**
+   * An exact sum in the storage's own terms, in whatever order the values come. Of whole numbers and decimals, one past 64 bits (of a
+   * decimal: its digits without the point) is the fault `range`.
+   */
+  sum(value: Sql, storage: Storage, distinct: boolean): Sql;
   /** An average as a double. */
   average(value: Sql, storage: Storage): Sql;
   /** A date or moment as the text of the period that it lies in, in the zone of the statement. */

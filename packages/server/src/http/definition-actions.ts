@@ -5,14 +5,15 @@ import { addField, defineCollection } from '../collections/define-collection.ts'
 import { type DefinitionContext, TrialEnd } from '../collections/definition-context.ts';
 import { dropCollection } from '../collections/drop-collection.ts';
 import { dropField } from '../collections/drop-field.ts';
-import { showCollection, showField } from '../collections/show-definition.ts';
-import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
+import { definitionCounter, showCollection, showField } from '../collections/show-definition.ts';
+import { ApiError, invalidDefinition, notTruth } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { denied } from '../query/read-access.ts';
 import { checkCollection, checkCollectionChange, checkCollections } from '../schema/definition-check.ts';
 import { checkField } from '../schema/field-definition-check.ts';
 import type { Answer, Call, SystemAction } from './call.ts';
 import { definitionReads, existing } from './definition-reads.ts';
+import { matchOf, requireMatch } from './if-match.ts';
 import { isTrial, knownParameters } from './known-parameters.ts';
 
 type Definitions = (call: Call, context: DefinitionContext) => Promise<unknown>;
@@ -93,7 +94,9 @@ async function applyCollections(call: Call, context: DefinitionContext): Promise
 
 async function updateCollection(call: Call, context: DefinitionContext): Promise<unknown> {
   const { force } = knownParameters(call, ['filterByTk', 'force']);
+  const match = matchOf(call.ifMatch);
   const collection = existing(context.registry, tkOf(call));
+  requireMatch(match, definitionCounter(showCollection(collection, true)));
   const change = checkCollectionChange(call.body, collection);
   await changeCollection(context, collection.name, change, truthOf('force', force));
   return showCollection(call.application.registry.get(collection.name), true);
@@ -101,26 +104,38 @@ async function updateCollection(call: Call, context: DefinitionContext): Promise
 
 async function destroyCollection(call: Call, context: DefinitionContext): Promise<unknown> {
   const { cascade } = knownParameters(call, ['filterByTk', 'cascade']);
-  await dropCollection(context, tkOf(call), truthOf('cascade', cascade));
+  const match = matchOf(call.ifMatch);
+  const name = tkOf(call);
+  const collection = context.registry.find(name);
+  if (collection) requireMatch(match, definitionCounter(showCollection(collection, true)));
+  await dropCollection(context, name, truthOf('cascade', cascade));
   return 1;
 }
 
 function truthOf(name: string, value: unknown): boolean {
-  if (value !== undefined && value !== 'true' && value !== 'false')
-    throw new ApiError('PARAMETER_INVALID', `"${name}" must be true or false.`);
+  if (value !== undefined && value !== 'true' && value !== 'false') throw notTruth(name);
   return value === 'true';
 }
 
 async function updateField(call: Call, context: DefinitionContext): Promise<unknown> {
   const { collectionName, name, changes } = namedField(call, context);
+  requireFieldMatch(call, context, collectionName, name);
   const newName = await changeField(context, collectionName, name, changes);
   return showField(call.application.registry.get(collectionName).byName.get(newName)!);
 }
 
 async function destroyField(call: Call, context: DefinitionContext): Promise<unknown> {
   const { collectionName, name } = namedField(call, context);
+  requireFieldMatch(call, context, collectionName, name);
   await dropField(context, collectionName, name);
   return 1;
+}
+
+/** A field that is not there is refused by the change itself. @throws ApiError 412. */
+function requireFieldMatch(call: Call, { registry }: DefinitionContext, collectionName: string, name: string): void {
+  const match = matchOf(call.ifMatch);
+  const field = registry.get(collectionName).byName.get(name);
+  if (field && !field.hidden) requireMatch(match, definitionCounter(showField(field)));
 }
 
 /** The field that a change is about: by its name in the body, or below its collection by filterByTk. */
@@ -140,14 +155,22 @@ function namedField(
 /** A body about a field: the collection it is in, and what else it says. */
 function fieldBody(call: Call, context: DefinitionContext): { collectionName: string; input: Record<string, unknown> } {
   const { of, action } = call.route;
-  knownParameters(call, of && action !== 'create' ? ['filterByTk'] : []);
+  const known = ['collectionName', ...(of && action !== 'create' ? ['filterByTk'] : [])];
+  const inQuery = knownParameters(call, known)['collectionName'];
+  if (inQuery !== undefined && (typeof inQuery !== 'string' || inQuery === ''))
+    throw new ApiError('PARAMETER_INVALID', '"collectionName" must name the collection of the field.');
   const body = call.body ?? (of && action === 'destroy' ? {} : call.body);
   if (!isObject(body)) throw invalidDefinition({ body: 'Give a field: {"collectionName", "name", "type", …}.' });
-  const { collectionName = of?.tk, ...input } = body;
+  const { collectionName = of?.tk ?? inQuery, ...input } = body;
   if (typeof collectionName !== 'string' || collectionName === '')
     throw invalidDefinition({ collectionName: 'Name the collection of the field.' });
   if (of && collectionName !== of.tk)
     throw invalidDefinition({ collectionName: 'The body and the path name different collections.' });
+  if (inQuery !== undefined && inQuery !== collectionName)
+    throw new ApiError(
+      'PARAMETER_INVALID',
+      `"collectionName" names different collections in the query and in the ${of ? 'path' : 'body'}.`,
+    );
   existing(context.registry, collectionName);
   return { collectionName, input };
 }

@@ -47,7 +47,7 @@ async function listCollections(call: Call, context: RecordContext): Promise<Answ
 
 async function getCollection(call: Call, context: RecordContext): Promise<Answer> {
   const found = await getDefinition(context, listedCollections(context.registry), call.request());
-  if (found) return { data: JSON.stringify(found), counter: 0 };
+  if (found) return { data: JSON.stringify(found.shown), counter: found.counter };
   const { filterByTk } = call.parameters();
   const name = typeof filterByTk === 'string' ? ` "${filterByTk.slice(0, 60)}"` : ' that matches';
   throw new ApiError('COLLECTION_UNKNOWN', `There is no collection${name}.`);
@@ -63,7 +63,7 @@ async function listFields(call: Call, context: RecordContext): Promise<Answer> {
 async function getField(call: Call, context: RecordContext): Promise<Answer> {
   const collection = existing(context.registry, call.route.of!.tk);
   const found = await getDefinition(context, listedFields(collection), call.request());
-  if (found) return { data: JSON.stringify(found), counter: 0 };
+  if (found) return { data: JSON.stringify(found.shown), counter: found.counter };
   throw new ApiError('RECORD_UNKNOWN', `${collection.name} has no field of this name.`);
 }
 

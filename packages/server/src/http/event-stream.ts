@@ -1,5 +1,5 @@
 /** Server-Sent Events (HTML standard, "Server-sent events"): one subscription as one reply that does not end. */
-import { ApiError } from '../protocol/api-error.ts';
+import { ApiError, notTruth } from '../protocol/api-error.ts';
 import { parseJson } from '../protocol/json-text.ts';
 import { Connection, type End, type Wire } from '../realtime/connection.ts';
 import type { AskedSubscription } from '../realtime/subscription.ts';
@@ -48,7 +48,7 @@ function askedOf(call: Call): AskedSubscription {
   if (typeof resource !== 'string' || resource === '')
     throw new ApiError('PARAMETER_INVALID', 'resource must name what to be told of.');
   if (values !== undefined && values !== 'true' && values !== 'false' && typeof values !== 'boolean')
-    throw new ApiError('PARAMETER_INVALID', 'values must be true or false.');
+    throw notTruth('values');
   const from = since ?? call.lastEventId;
   if (from !== undefined && typeof from !== 'string')
     throw new ApiError('PARAMETER_INVALID', 'since must be a cursor.');

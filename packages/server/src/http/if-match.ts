@@ -1,5 +1,6 @@
 import { ApiError } from '../protocol/api-error.ts';
 import type { Match } from '../records/write-steps.ts';
+import type { Call } from './call.ts';
 
 /** An entity tag (RFC 9110, 8.8.3), weak or strong. */
 const tag = String.raw`(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"`;
@@ -18,4 +19,37 @@ export function matchOf(header: string | undefined): Match {
   if (!tags.test(header))
     throw new ApiError('HEADER_INVALID', '"If-Match" takes the ETag of a get, such as "3.abc", a list of ETags, or *.');
   return [...header.matchAll(counter)].map(([, digits]) => Number(digits));
+}
+
+/** Actions written by hand that take If-Match: what they change has an ETag of its own. */
+const matching = new Set([
+  'collections:update',
+  'collections:destroy',
+  'fields:update',
+  'fields:destroy',
+  'applications:update',
+  'emails:saveDraft',
+  'emails:attach',
+  'emails:send',
+]);
+
+/** For actions written by hand. @throws ApiError 400 where the action takes no If-Match. */
+export function refuseUnmatched(call: Pick<Call, 'ifMatch' | 'route'>): void {
+  const { resource, action } = call.route;
+  if (!matching.has(`${resource}:${action}`)) refuseMatch(call);
+}
+
+/** A condition that would be passed over must not look as if it held. @throws ApiError 400 where there is an If-Match. */
+export function refuseMatch({ ifMatch, route }: Pick<Call, 'ifMatch' | 'route'>): void {
+  if (ifMatch !== undefined)
+    throw new ApiError(
+      'HEADER_INVALID',
+      `${route.resource}:${route.action} takes no "If-Match"; leave the header out.`,
+    );
+}
+
+/** @throws ApiError 412 where a definition is another one than the caller has read. @param counter of the definition as it is. */
+export function requireMatch(match: Match, counter: number): void {
+  if (match !== null && match !== 'any' && !match.includes(counter))
+    throw new ApiError('VERSION_STALE', 'The definition was changed since it was read; read it again.');
 }

@@ -59,7 +59,7 @@ export function parseMessage(text: string): ClientMessage {
   const { resource, filter, since, values = false } = message;
   if (typeof resource !== 'string' || resource === '') return refuse('resource must name what to be told of.');
   if (!isTextOrNone(since) && since !== null) return refuse('since must be a cursor.');
-  if (typeof values !== 'boolean') return refuse('values must be true or false.');
+  if (typeof values !== 'boolean') return refuse('"values" must be true or false.');
   return { type: 'subscribe', id: own, asked: { resource, filter, since: since ?? null, values } };
 }
 

@@ -24,7 +24,7 @@ import { rulesOf } from '../records/system/rules-of.ts';
 import { destroyRecords, restoreRecords } from '../records/write-records.ts';
 import type { Collection } from '../schema/registry.ts';
 import { type Answer, type Call, contextOf } from './call.ts';
-import { matchOf } from './if-match.ts';
+import { matchOf, refuseMatch } from './if-match.ts';
 import { isTrial } from './known-parameters.ts';
 import { performWrite } from './perform-write.ts';
 import { unknownRoute } from './route.ts';
@@ -88,7 +88,11 @@ export async function runRead(
   return { data, meta, counter: 0 };
 }
 
+/** The writes that take If-Match. */
+const conditional: ReadonlySet<WriteAction> = new Set<WriteAction>(['update', 'destroy', 'restore', 'revert']);
+
 async function write(action: WriteAction, call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
+  if (!conditional.has(action)) refuseMatch(call);
   if (action === 'move') return move(call, context, collection);
   if (action === 'revert') return revert(call, context, collection);
   const request = call.request();

@@ -1,6 +1,7 @@
 import { ApiError } from '../protocol/api-error.ts';
 import { isSameKey } from '../protocol/exact-json.ts';
 import { isObject } from '../protocol/json-text.ts';
+import { parameterUnknown } from '../protocol/known-names.ts';
 import type { AskedRecordRequest } from '../protocol/record-request.ts';
 import { normaliseRequest, requestByKeys } from '../protocol/request-normaliser.ts';
 import { changeLinks, type Link, type LinkAction, linkedKeys, linksOf, requireLinkRights } from '../records/links.ts';
@@ -13,7 +14,7 @@ import { rulesOf } from '../records/system/rules-of.ts';
 import { destroyRecords, type WriteResult } from '../records/write-records.ts';
 import type { Collection } from '../schema/registry.ts';
 import { type Answer, type Call, contextOf } from './call.ts';
-import { matchOf } from './if-match.ts';
+import { matchOf, refuseMatch } from './if-match.ts';
 import { isTrial } from './known-parameters.ts';
 import { performWrite } from './perform-write.ts';
 import { namedCollection } from './record-actions.ts';
@@ -101,6 +102,7 @@ async function get(call: Call, context: RecordContext, related: Related): Promis
 async function create(call: Call, context: RecordContext, related: Related): Promise<Answer> {
   const request = call.request();
   const body = allowed(context, related.target, 'create', call.body, request);
+  refuseMatch(call);
   // What the relation itself sets is never dropped.
   const whole = { ...request, whitelist: null, blacklist: [] };
   const ready = await withSecretsOf(context, related.target, body);
@@ -190,6 +192,7 @@ function writing(
 function linking(action: LinkAction): RelationAction {
   return async (call, context, related) => {
     requireLinkRights(context, related);
+    refuseMatch(call);
     const links = linksOf(namedTargets(call, action, related), related);
     const turn = turnOfLinks(related.source, related.key);
     const manner = { dryRun: isTrial(call.parameters()), turn, heavy: true, joined: true };
@@ -210,8 +213,7 @@ function namedTargets(call: Call, action: LinkAction, { relation }: Related): un
   const { body } = call;
   const parameters = call.parameters();
   const unknown = Object.keys(parameters).find((name) => !linkParameters.has(name));
-  if (unknown !== undefined)
-    throw new ApiError('PARAMETER_UNKNOWN', `The action ${action} knows no parameter "${unknown.slice(0, 60)}".`);
+  if (unknown !== undefined) throw parameterUnknown(action, unknown, linkParameters);
   const byKey = parameters['filterByTk'] ?? parameters['values'];
   if (byKey !== undefined && body !== undefined && body !== null && !(isObject(body) && Object.keys(body).length === 0))
     throw new ApiError('BODY_INVALID', 'Name the records by filterByTk or in the body, not both.');

@@ -30,6 +30,7 @@ const collectionName: Parameter = {
   example: 'posts',
 };
 const tried = parameterRef('dryRun');
+const match = parameterRef('If-Match');
 const orTrial = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, schemaRef('DefinitionTrial')] });
 const collection = reply('The collection, with its fields.', orTrial(schemaRef('Collection')));
 const field = reply('The field.', orTrial(schemaRef('Field')));
@@ -71,9 +72,11 @@ const collectionOperations: readonly WrittenOperation[] = [
       named('collection', 'posts'),
       { ...sharedParameters['force'], description: 'Accept that switching an option off deletes its data.' },
       tried,
+      match,
     ],
     body: body(schemaRef('CollectionChange')),
     success: collection,
+    matches: true,
   },
   {
     action: 'collections:apply',
@@ -92,8 +95,9 @@ const collectionOperations: readonly WrittenOperation[] = [
     action: 'collections:destroy',
     summary: 'Drop a collection with its records',
     may: granted(['collections', 'destroy']),
-    parameters: [named('collection', 'posts'), parameterRef('cascade'), tried],
+    parameters: [named('collection', 'posts'), parameterRef('cascade'), tried, match],
     success: gone,
+    matches: true,
   },
 ];
 
@@ -129,6 +133,7 @@ function fieldList(resource: string, more: readonly Parameter[]): WrittenOperati
 /** The writes of fields, which have two paths: the collection stands in the body, or before the field. */
 function fieldWrites(resource: string, target: readonly Parameter[]): readonly WrittenOperation[] {
   const nested = resource !== 'fields';
+  const inQuery = { ...collectionName, description: 'The collection of the field, in the place of the body.' };
   const change = body(schemaRef('FieldChange'), !nested);
   const definition = nested ? schemaRef('FieldDefinition') : schemaRef('FieldChange');
   return [
@@ -136,7 +141,7 @@ function fieldWrites(resource: string, target: readonly Parameter[]): readonly W
       action: `${resource}:create`,
       summary: 'Add a field',
       may: granted(['fields', 'create']),
-      parameters: [tried],
+      parameters: [inQuery, tried],
       body: body(definition),
       success: field,
     },
@@ -144,17 +149,19 @@ function fieldWrites(resource: string, target: readonly Parameter[]): readonly W
       action: `${resource}:update`,
       summary: 'Change or rename a field',
       may: granted(['fields', 'update']),
-      parameters: [...target, tried],
+      parameters: [...target, inQuery, tried, match],
       body: body(schemaRef('FieldChange')),
       success: field,
+      matches: true,
     },
     {
       action: `${resource}:destroy`,
       summary: 'Drop a field with its values',
       may: granted(['fields', 'destroy']),
-      parameters: [...target, tried],
+      parameters: [...target, inQuery, tried, match],
       body: change,
       success: gone,
+      matches: true,
     },
   ];
 }

@@ -122,6 +122,7 @@ export const headersOf: Readonly<Record<string, readonly string[]>> = {
   revert: ['If-Match'],
   update: ['If-Match'],
   destroy: ['If-Match'],
+  restore: ['If-Match'],
 };
 
 export function parameterRef(name: string): Parameter {

@@ -42,6 +42,11 @@ export class ApiError extends Error {
   }
 }
 
+/** 400 for a parameter that is true or false. */
+export function notTruth(name: string): ApiError {
+  return new ApiError('PARAMETER_INVALID', `"${name}" must be true or false.`);
+}
+
 /** 422 with a message for each field. */
 export function invalidValues(details: ErrorDetails): ApiError {
   return new ApiError('VALUE_INVALID', `The values do not fit: ${summary(details)}`, { details });

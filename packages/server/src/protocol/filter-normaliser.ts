@@ -35,7 +35,8 @@ class FilterWalker {
     this.values = [...before];
   }
 
-  object(input: unknown, depth: number): AskedFilter | null {
+  /** @param on the path that the object stands under, for messages. */
+  object(input: unknown, depth: number, on = ''): AskedFilter | null {
     if (!isObject(input)) {
       throw new ApiError('FILTER_INVALID', 'A filter must be an object such as {"views": {"$gt": 10}}.');
     }
@@ -43,78 +44,95 @@ class FilterWalker {
       throw new ApiError('LIMIT_EXCEEDED', `A filter nests at most ${limits.filterDepth} deep.`);
     const parts: AskedFilter[] = [];
     for (const [key, value] of Object.entries(input)) {
-      const part = this.#member(key, value, depth);
+      const part = this.#member(key, value, depth, on);
       if (part !== null) parts.push(part);
     }
     return joined('all', parts);
   }
 
-  #member(key: string, value: unknown, depth: number): AskedFilter | null {
-    if (key === '$and' || key === '$or') return this.#logic(key, value, depth);
+  #member(key: string, value: unknown, depth: number, on: string): AskedFilter | null {
+    if (key === '$and' || key === '$or') return this.#logic(key, value, depth, on);
     if (key === '$not') {
-      const inner = this.object(value, depth + 1);
+      const inner = this.object(value, depth + 1, on);
       return inner === null ? null : { kind: 'not', of: inner };
     }
-    if (key.startsWith('$')) return this.#test(key, value);
-    const path = key.split('.');
-    if (path.some((name) => name === '')) throw new ApiError('FILTER_INVALID', `"${key}" is not a field path.`);
-    const inner = isObject(value) ? this.object(value, depth + 1) : this.#shorthand(value);
+    if (key.startsWith('$')) return this.#test(key, value, on);
+    const steps = key.split('.');
+    // Some clients write the operator as the last step of the path: {"title.$eq": "x"}.
+    const end = steps.findIndex((name) => name.startsWith('$'));
+    const path = end < 0 ? steps : steps.slice(0, end);
+    if (path.some((name) => name === ''))
+      throw new ApiError(
+        'FILTER_INVALID',
+        `"${key.slice(0, 120)}" is not a field path. Write names with single dots between them, such as "author.name".`,
+      );
+    const under = on === '' ? path.join('.') : `${on}.${path.join('.')}`;
+    const operand = end < 0 ? value : { [steps.slice(end).join('.')]: value };
+    const inner = isObject(operand) ? this.object(operand, depth + 1, under) : this.#shorthand(operand, under);
     return inner === null ? null : { kind: 'at', path, of: inner };
   }
 
-  #logic(key: '$and' | '$or', value: unknown, depth: number): AskedFilter | null {
+  #logic(key: '$and' | '$or', value: unknown, depth: number, on: string): AskedFilter | null {
     const members = Array.isArray(value) ? value : isObject(value) ? [value] : null;
-    if (members === null) throw new ApiError('FILTER_INVALID', `${key} takes a list of filters.`);
-    const parts = members.map((member) => this.object(member, depth + 1)).filter((part) => part !== null);
+    if (members === null)
+      throw new ApiError('FILTER_INVALID', `${key} takes a list of filters, such as [{"views": {"$gt": 10}}].`);
+    const parts = members.map((member) => this.object(member, depth + 1, on)).filter((part) => part !== null);
     return joined(key === '$and' ? 'all' : 'any', parts);
   }
 
-  #shorthand(value: unknown): AskedFilter {
-    return this.#test(Array.isArray(value) ? '$in' : '$eq', value);
+  #shorthand(value: unknown, on: string): AskedFilter {
+    return this.#test(Array.isArray(value) ? '$in' : '$eq', value, on);
   }
 
-  #test(operator: string, value: unknown): AskedFilter {
+  #test(operator: string, value: unknown, on: string): AskedFilter {
     const known = Object.hasOwn(operators, operator) ? operators[operator] : undefined;
-    if (!known) throw new ApiError('OPERATOR_UNKNOWN', `There is no filter operator "${operator.slice(0, 40)}".`);
+    if (!known)
+      throw new ApiError(
+        'OPERATOR_UNKNOWN',
+        `There is no filter operator "${operator.slice(0, 40)}"${placed(on)}. Use one of: ${Object.keys(operators).join(', ')}.`,
+      );
     this.#conditions += 1;
     if (this.#conditions > limits.filterConditions) {
       throw new ApiError('LIMIT_EXCEEDED', `A filter holds at most ${limits.filterConditions} conditions.`);
     }
-    return { kind: 'test', operator, operand: this.#operand(operator, known.operand, value) };
+    return { kind: 'test', operator, operand: this.#operand(operator, known.operand, value, on) };
   }
 
-  #operand(operator: string, shape: string, value: unknown): AskedOperand {
-    if (shape === 'flag') return { slot: -1, form: flag(operator, value) ? 'true' : 'false' };
-    if (shape === 'list' || shape === 'pair') return this.#list(operator, shape, value);
-    if (shape === 'period' || shape === 'periods') return this.#period(operator, shape, value);
+  #operand(operator: string, shape: string, value: unknown, on: string): AskedOperand {
+    if (shape === 'flag') return { slot: -1, form: flag(operator, value, on) ? 'true' : 'false' };
+    if (shape === 'list' || shape === 'pair') return this.#list(operator, shape, value, on);
+    if (shape === 'period' || shape === 'periods') return this.#period(operator, shape, value, on);
     if (isObject(value) || Array.isArray(value)) {
-      throw new ApiError('FILTER_INVALID', `${operator} takes one value, not a list or object.`);
+      throw new ApiError(
+        'FILTER_INVALID',
+        `${operator}${placed(on)} takes one value, not a list or object; for several values use $in.`,
+      );
     }
     return value === null ? { slot: -1, form: 'null' } : { slot: this.#slotOf(value), form: 'scalar' };
   }
 
-  #period(operator: string, shape: string, value: unknown): AskedOperand {
+  #period(operator: string, shape: string, value: unknown, on: string): AskedOperand {
     const pair = shape === 'periods' && Array.isArray(value);
     const parts = pair ? (value as unknown[]) : [value];
     const plain = (part: unknown): boolean => typeof part === 'string' || isObject(part);
     if (!parts.every(plain) || (pair && parts.length !== 2))
       throw new ApiError(
         'FILTER_INVALID',
-        `${operator} takes a period such as "2026-11" or {"type": "today"}${shape === 'periods' ? ', or two of them' : ''}.`,
+        `${operator}${placed(on)} takes a period such as "2026-11" or {"type": "today"}${shape === 'periods' ? ', or two of them' : ''}.`,
       );
     return { slot: this.#slotOf(value), form: 'list' };
   }
 
-  #list(operator: string, shape: string, value: unknown): AskedOperand {
+  #list(operator: string, shape: string, value: unknown, on: string): AskedOperand {
     // A variable may stand for a whole list; which ones there are is asked where it is read.
     if (shape === 'list' && isVariable(value)) return { slot: this.#slotOf(value), form: 'list' };
     if (!Array.isArray(value) || value.some((member) => isObject(member) || Array.isArray(member))) {
-      throw new ApiError('FILTER_INVALID', `${operator} takes a list of values.`);
+      throw new ApiError('FILTER_INVALID', `${operator}${placed(on)} takes a list of values, such as [1, 2].`);
     }
     if (shape === 'pair' && value.length !== 2)
-      throw new ApiError('FILTER_INVALID', `${operator} takes a list of two values.`);
+      throw new ApiError('FILTER_INVALID', `${operator}${placed(on)} takes a list of two values, such as [1, 2].`);
     if (value.length > limits.inValues) {
-      throw new ApiError('LIMIT_EXCEEDED', `${operator} takes at most ${limits.inValues} values.`);
+      throw new ApiError('LIMIT_EXCEEDED', `${operator}${placed(on)} takes at most ${limits.inValues} values.`);
     }
     return { slot: this.#slotOf(value), form: 'list' };
   }
@@ -136,10 +154,15 @@ function isVariable(value: unknown): boolean {
 }
 
 /** Presence operators take true (also as text, 1 or nothing at all) or false. */
-function flag(operator: string, value: unknown): boolean {
+function flag(operator: string, value: unknown, on: string): boolean {
   if (value === true || value === 'true' || value === null || value === '' || value === 1 || value === '1') return true;
   if (value === false || value === 'false' || value === 0 || value === '0') return false;
-  throw new ApiError('FILTER_INVALID', `${operator} takes true or false.`);
+  throw new ApiError('FILTER_INVALID', `${operator}${placed(on)} must be true or false.`);
+}
+
+/** Where a condition stands, for messages. */
+function placed(on: string): string {
+  return on === '' ? '' : ` on "${on.slice(0, 120)}"`;
 }
 
 function joined(kind: 'all' | 'any', parts: AskedFilter[]): AskedFilter | null {

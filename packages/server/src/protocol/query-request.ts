@@ -1,6 +1,7 @@
 import { ApiError } from './api-error.ts';
 import { normaliseFilter } from './filter-normaliser.ts';
 import { isObject, parseJson } from './json-text.ts';
+import { parameterUnknown } from './known-names.ts';
 import { limits } from './limits.ts';
 import type { AskedFilter } from './record-request.ts';
 
@@ -45,7 +46,7 @@ const known = new Set(['measures', 'dimensions', 'filter', 'having', 'orders', '
 /** @throws ApiError 400 naming the parameter. */
 export function normaliseQuery(parameters: Readonly<Record<string, unknown>>): AskedQuery {
   const unknown = Object.keys(parameters).find((name) => !known.has(name));
-  if (unknown !== undefined) throw invalid(`query knows no parameter "${unknown.slice(0, 60)}".`, 'PARAMETER_UNKNOWN');
+  if (unknown !== undefined) throw parameterUnknown('query', unknown, known);
   const dimensions = listOf('dimensions', parameters['dimensions'], limits.queryDimensions).map(dimensionOf);
   const measures = listOf('measures', parameters['measures'], limits.queryMeasures).map(measureOf);
   if (dimensions.length + measures.length === 0) throw invalid('query needs measures or dimensions.');
@@ -96,7 +97,7 @@ function measureOf(input: unknown): AskedMeasure {
   const path = field === undefined || field === '*' ? null : pathOf('measures', field);
   if (path === null && aggregation !== 'count') throw invalid(`${aggregation} needs a field.`);
   if (typeof distinct !== 'boolean' || (distinct && path === null))
-    throw invalid('distinct is true or false, and goes with a field.');
+    throw invalid('"distinct" must be true or false, and goes with a field.');
   const fallback = path === null ? 'count' : `${aggregation}_${path.replaceAll('.', '_')}`;
   return { field: path, aggregation: aggregation as Aggregation, alias: aliasOf(alias, fallback), distinct };
 }
@@ -160,9 +161,6 @@ function whole(name: string, input: unknown, least: number, most: number, fallba
   return number;
 }
 
-function invalid(
-  message: string,
-  code: 'PARAMETER_INVALID' | 'PARAMETER_UNKNOWN' | 'LIMIT_EXCEEDED' = 'PARAMETER_INVALID',
-): ApiError {
+function invalid(message: string, code: 'PARAMETER_INVALID' | 'LIMIT_EXCEEDED' = 'PARAMETER_INVALID'): ApiError {
   return new ApiError(code, message);
 }

@@ -1,7 +1,8 @@
 import type { RecordAction } from './actions.ts';
-import { ApiError } from './api-error.ts';
+import { ApiError, notTruth } from './api-error.ts';
 import { normaliseFilter } from './filter-normaliser.ts';
 import { isObject, parseJson } from './json-text.ts';
+import { parameterUnknown } from './known-names.ts';
 import { limits } from './limits.ts';
 import { listsFromIndexes, type QueryValue } from './query-text.ts';
 import type { AskedRecordRequest, CountMode, SortTerm } from './record-request.ts';
@@ -47,7 +48,7 @@ export function normaliseRequest(
 ): AskedRecordRequest {
   for (const name of Object.keys(parameters)) {
     if (!parametersOf[action].has(name)) {
-      throw new ApiError('PARAMETER_UNKNOWN', `The action ${action} knows no parameter "${name.slice(0, 60)}".`);
+      throw parameterUnknown(action, name, parametersOf[action]);
     }
   }
   const filterInput = objectOf('filter', parameters['filter'], fromText);
@@ -207,7 +208,7 @@ function truthOf(name: string, input: unknown, fallback: boolean): boolean {
   if (input === undefined) return fallback;
   if (input === true || input === 'true' || input === '1' || input === null || input === '') return true;
   if (input === false || input === 'false' || input === '0') return false;
-  throw new ApiError('PARAMETER_INVALID', `${name} must be true or false.`);
+  throw notTruth(name);
 }
 
 function countOf(input: unknown): CountMode {

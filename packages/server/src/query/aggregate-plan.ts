@@ -109,7 +109,7 @@ function measureOf(
     return { alias, value: dialect.average(value, type.storage!), type: fieldTypes.get('double')! };
   if (aggregation === 'sum') {
     const sum = type.storage === 'integer' ? bigInt : decimal ? { ...type, storage: widest(type.storage!) } : type;
-    return { alias, value: dialect.sum(value, type.storage!), type: sum };
+    return { alias, value: dialect.sum(valueAt(key), type.storage!, distinct), type: sum };
   }
   return { alias, value: sql`${aggregation}(${value})`, type };
 }

@@ -1,11 +1,13 @@
 import { isWellFormedJson } from '../base/well-formed.ts';
 import type { BindEnvironment } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { listed } from '../protocol/known-names.ts';
 import { limits } from '../protocol/limits.ts';
 import { type Operator, operators } from '../protocol/operators.ts';
 import type { AskedFilter, AskedOperand } from '../protocol/record-request.ts';
 import { misfit } from '../schema/field-type.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
+import { expectedValue } from '../schema/value-schema.ts';
 import type { Grant, GrantOf, RowFilter } from './grant.ts';
 import { seenThroughRule } from './mail-viewer.ts';
 import { rangeBetween, rangeOf } from './period.ts';
@@ -109,12 +111,24 @@ function resolveAt(
 ): Predicate {
   const field = namedField(collection, path[0]!, grant);
   if (!field.relation) {
-    if (path.length > 1) throw new ApiError('RELATION_UNKNOWN', `"${path[0]}" of ${collection.name} is no relation.`);
+    if (path.length > 1) throw noRelation(collection, path[0]!, path.slice(1).join('.'), grant);
     return conditions(of, field, context);
   }
   if (depth >= limits.pathDepth)
     throw new ApiError('LIMIT_EXCEEDED', `A relation path is at most ${limits.pathDepth} deep.`);
   return resolveRelated(path.slice(1), of, field, collection, context, depth);
+}
+
+/** @param rest what follows the field in the path. */
+function noRelation(collection: Collection, name: string, rest: string, grant: Grant | null): ApiError {
+  const relations = collection.fields.filter(
+    (field) => field.relation && !field.hidden && (grant === null || grant.may(field)),
+  );
+  const names = listed(relations.map((field) => field.name));
+  return new ApiError(
+    'RELATION_UNKNOWN',
+    `"${name}" of ${collection.name} is no relation, so "${rest.slice(0, 120)}" cannot follow it. ${names === '' ? 'It has no relations.' : `Its relations are: ${names}.`}`,
+  );
 }
 
 function resolveRelated(
@@ -239,7 +253,11 @@ function checkFit(name: string, operator: Operator, operand: AskedOperand, field
       throw new ApiError('FILTER_INVALID', `${name} on "${field.name}" takes no null; use $null.`);
     return;
   }
-  throw new ApiError('OPERATOR_MISFIT', `${name} does not fit "${field.name}", which is a ${field.type.name} field.`);
+  const fitting = Object.entries(operators).filter(([, each]) => field.type.operators.has(each.family));
+  throw new ApiError(
+    'OPERATOR_MISFIT',
+    `${name} does not fit "${field.name}" of the type ${field.type.name}. Use one of: ${listed(fitting.map(([each]) => each))}.`,
+  );
 }
 
 function requestOperand(operand: AskedOperand, field: Field, operator: string): Operand {
@@ -265,9 +283,9 @@ function valueFor(
   zone: string,
 ): unknown {
   const { family, operand } = operators[operator]!;
-  if (family === 'date') return rangeBetween(value, field.type.storage === 'text', { now, zone });
+  if (family === 'date') return periodFor(value, field, operator, now, zone);
   if (operand === 'list' && !Array.isArray(value))
-    throw new ApiError('FILTER_INVALID', `${operator} on "${field.name}" takes a list of values.`);
+    throw new ApiError('FILTER_INVALID', `${operator} on "${field.name}" takes a list of values, such as [1, 2].`);
   if (family === 'array') {
     if (!isWellFormedJson(value))
       throw new ApiError('FILTER_INVALID', `${operator} on "${field.name}" names a value that no list can hold.`);
@@ -275,6 +293,15 @@ function valueFor(
   }
   const one = (each: unknown): unknown => typedOne(each, isText, field, operator);
   return operand === 'one' ? one(value) : (value as unknown[]).filter((each) => each !== null).map(one);
+}
+
+function periodFor(value: unknown, { name, type }: Field, operator: string, now: number, zone: string): unknown {
+  try {
+    return rangeBetween(value, type.storage === 'text', { now, zone });
+  } catch (error) {
+    if (error instanceof ApiError) throw new ApiError(error.code, `${operator} on "${name}": ${error.message}`);
+    throw error;
+  }
 }
 
 /**
@@ -325,7 +352,7 @@ function typedOne(value: unknown, isText: boolean, field: Field, operator: strin
   if (canonical === misfit) {
     throw new ApiError(
       'FILTER_INVALID',
-      `The value of ${operator} on "${field.name}" does not fit a ${field.type.name} field.`,
+      `The value of ${operator} on "${field.name}" does not fit the type ${field.type.name}. ${expectedValue(field)}`.trimEnd(),
     );
   }
   if (operator.toLowerCase().endsWith('like')) checkPattern(canonical as string, operator, field);
@@ -335,9 +362,15 @@ function typedOne(value: unknown, isText: boolean, field: Field, operator: strin
 /** Matching takes time by the length of text and pattern together, and a single match cannot be ended. */
 function checkPattern(pattern: string, operator: string, field: Field): void {
   if (trailingEscape(pattern))
-    throw new ApiError('FILTER_INVALID', `The pattern of ${operator} on "${field.name}" ends in a lone backslash.`);
+    throw new ApiError(
+      'FILTER_INVALID',
+      `The pattern of ${operator} on "${field.name}" ends in a lone backslash; write two for one that is meant.`,
+    );
   if (pattern.length > limits.patternLength)
-    throw new ApiError('LIMIT_EXCEEDED', `A pattern of ${operator} has at most ${limits.patternLength} characters.`);
+    throw new ApiError(
+      'LIMIT_EXCEEDED',
+      `A pattern of ${operator} on "${field.name}" has at most ${limits.patternLength} characters.`,
+    );
 }
 
 function trailingEscape(pattern: string): boolean {

@@ -1,4 +1,5 @@
 import { ApiError } from '../protocol/api-error.ts';
+import { listed } from '../protocol/known-names.ts';
 import type { Collection, Field } from '../schema/registry.ts';
 import type { Grant } from './grant.ts';
 
@@ -10,11 +11,20 @@ import type { Grant } from './grant.ts';
  */
 export function namedField(collection: Collection, name: string, grant: Grant | null): Field {
   const field = collection.byName.get(name);
-  if (!field) throw new ApiError('FIELD_UNKNOWN', `${collection.name} has no field "${name.slice(0, 60)}".`);
+  if (!field) throw fieldUnknown(collection, name, grant);
   if (field.type.secret || (grant && !grant.may(field))) {
     throw new ApiError('FIELD_DENIED', `The role may not use "${field.name}" of ${collection.name}.`);
   }
   return field;
+}
+
+/** @param grant whose fields are offered; null: all that have no secret. */
+export function fieldUnknown(collection: Collection, name: string, grant: Grant | null): ApiError {
+  const usable = collection.fields.filter(
+    (field) => !field.hidden && !field.type.secret && (grant === null || grant.may(field)),
+  );
+  const cure = usable.length === 0 ? '' : ` Its fields are: ${listed(usable.map((field) => field.name))}.`;
+  return new ApiError('FIELD_UNKNOWN', `${collection.name} has no field "${name.slice(0, 60)}".${cure}`);
 }
 
 export function denied(resource: string, action: string): ApiError {

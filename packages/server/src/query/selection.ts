@@ -5,7 +5,7 @@ import type { Collection, Field, Registry } from '../schema/registry.ts';
 import { relatedAccess } from './filter-plan.ts';
 import type { Grant, GrantOf } from './grant.ts';
 import type { Predicate } from './predicate.ts';
-import { namedField } from './read-access.ts';
+import { fieldUnknown, namedField } from './read-access.ts';
 
 /** What of a record is shown: its own fields, and the related records appended to it. */
 export interface Selection {
@@ -63,7 +63,7 @@ function selectionAt(
   const chosen = (fields.own ?? []).map((name) => namedField(collection, name, grant));
   const appends = split([...names.appends, ...chosen.filter((field) => field.relation).map((field) => field.name)]);
   const relations = new Set([...(appends.own ?? []), ...appends.deeper.keys(), ...fields.deeper.keys()]);
-  for (const name of except.own ?? []) if (!collection.byName.has(name)) throw unknown(collection, name);
+  for (const name of except.own ?? []) if (!collection.byName.has(name)) throw fieldUnknown(collection, name, grant);
   const hidden = new Set(except.own ?? []);
   // What except takes away is named all the same, and so refused where it is denied.
   const appended = [...relations].map((name) => {
@@ -141,8 +141,4 @@ function split(names: readonly string[] | null): Level {
     else deeper.set(name.slice(0, dot), [...(deeper.get(name.slice(0, dot)) ?? []), name.slice(dot + 1)]);
   }
   return { own: own.length > 0 ? own : null, deeper };
-}
-
-function unknown(collection: Collection, name: string): ApiError {
-  return new ApiError('FIELD_UNKNOWN', `${collection.name} has no field "${name.slice(0, 60)}".`);
 }

@@ -115,6 +115,24 @@ export async function takeDependants(
   };
 }
 
+/**
+ * Records outside the trash that would be destroyed along with these, each once.
+ *
+ * @throws ApiError 400 past {@link limits.recordsAlong} dependants.
+ */
+export async function liveDependants(
+  context: RecordContext,
+  transaction: Transaction,
+  parents: Parents,
+): Promise<{ readonly collection: string; readonly key: unknown }[]> {
+  if (!hasDependants(parents.collection, context.registry)) return [];
+  const found = await childrenOf(context, transaction, parents, limits.recordsAlong);
+  return found
+    .flat()
+    .filter(({ live, fields }) => live && fields.size === 0)
+    .map(({ child, key }) => ({ collection: child.name, key }));
+}
+
 /** All that hangs on these records, each child once. */
 async function childrenOf(
   context: RecordContext,

@@ -1,5 +1,6 @@
 import { endPlaces, isDisordered, renumber, shift } from '../database/positions.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { parameterUnknown } from '../protocol/known-names.ts';
 import { requestByKeys } from '../protocol/request-normaliser.ts';
 import { misfit } from '../schema/field-type.ts';
 import { type Collection, type Field, fieldOf } from '../schema/registry.ts';
@@ -127,8 +128,7 @@ async function besideScope(
 
 function moveOf(parameters: Readonly<Record<string, unknown>>, collection: Collection): Move {
   const unknown = Object.keys(parameters).find((name) => !known.has(name));
-  if (unknown !== undefined)
-    throw new ApiError('PARAMETER_UNKNOWN', `move knows no parameter "${unknown.slice(0, 60)}".`);
+  if (unknown !== undefined) throw parameterUnknown('move', unknown, known);
   const { sourceId, filterByTk, targetId, sortField = 'sort', method, sticky, targetScope } = parameters;
   const field = typeof sortField === 'string' ? collection.byName.get(sortField) : undefined;
   if (field?.type.name !== 'sort')

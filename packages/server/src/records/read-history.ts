@@ -2,6 +2,7 @@
 import { bind, environmentOf, type Row, StaleVersion } from '../database/database.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { parseExactJson } from '../protocol/exact-json.ts';
+import { parameterUnknown } from '../protocol/known-names.ts';
 import { limits } from '../protocol/limits.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import { cursorMark, decodePlace, encodePlace } from '../query/cursor.ts';
@@ -38,8 +39,7 @@ export async function readHistory(
   const grants = historyGrants(context, collection);
   requireLogging(collection);
   const unknown = Object.keys(parameters).find((name) => !known.has(name));
-  if (unknown !== undefined)
-    throw new ApiError('PARAMETER_UNKNOWN', `The action history knows no parameter "${unknown.slice(0, 60)}".`);
+  if (unknown !== undefined) throw parameterUnknown('history', unknown, known);
   const request = normaliseRequest('list', parameters, true, true);
   const key = oneKeyOf(request.filterByTk, collection, 'history');
   const size = request.pageSize ?? limits.pageSizeDefault;

@@ -3,6 +3,7 @@ import { isoTime } from '../base/clock.ts';
 import { ApiError, type ErrorDetails, invalidValues } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import type { Grant } from '../query/grant.ts';
+import { fieldUnknown } from '../query/read-access.ts';
 import { exactValue, misfit } from '../schema/field-type.ts';
 import { type Collection, type Field, fieldOf } from '../schema/registry.ts';
 import { recordCheck } from '../schema/value-schema.ts';
@@ -98,8 +99,7 @@ function namedValues(input: unknown, collection: Collection, grant: Grant): Reco
   const values = bare();
   for (const [name, value] of Object.entries(input)) {
     const field = collection.byName.get(name);
-    if (!field || field.hidden)
-      throw new ApiError('FIELD_UNKNOWN', `${collection.name} has no field "${name.slice(0, 60)}".`);
+    if (!field || field.hidden) throw fieldUnknown(collection, name, grant);
     if (field.kept || value === undefined) continue;
     if (!grant.may(field))
       throw new ApiError('FIELD_DENIED', `The role may not write "${name}" of ${collection.name}.`);

@@ -17,6 +17,7 @@ import { whereOf } from '../query/read-plan.ts';
 import { type Collection, columnsOf, type Field, fieldOf } from '../schema/registry.ts';
 import type { RecordContext } from './record-context.ts';
 import type { CheckedRecord } from './record-input.ts';
+import { mayKnow, type Reference, referencesTo } from './references.ts';
 
 type Run = (statement: BoundStatement) => Promise<Row[]>;
 
@@ -67,11 +68,8 @@ export async function tellReference(
     const ask: Run = async (statement) => (inside ? inside.run(statement) : (await database.read([statement]))[0]!);
     await checkReferences(context, collection, records, ask, true);
   }
-  const held = registry
-    .all()
-    .flatMap(columnsOf)
-    .find(({ references }) => references?.collection === collection.name && written.has(references.field));
-  if (held) throw stillReferenced(collection, held.references!.field);
+  const held = referencesTo(collection, registry).filter(({ field }) => written.has(field.references!.field));
+  if (held[0]) throw stillReferenced(context, collection, held[0].field.references!.field, held);
 }
 
 /** Keys that records of the same write bring with them: they may name each other. */
@@ -120,11 +118,20 @@ function referenceMissing(field: Field): ApiError {
   );
 }
 
-/** A value by which relations name a record changes only while none does. */
-function stillReferenced({ name }: Collection, field: string): ApiError {
+/** A value by which relations name a record changes only while none does. Fields that the caller may not read are not named. */
+function stillReferenced(
+  context: RecordContext,
+  { name }: Collection,
+  field: string,
+  held: readonly Reference[],
+): ApiError {
+  const fields = held
+    .filter((each) => each.field.references!.field === field && mayKnow(context, each))
+    .map((each) => `${each.child.name}.${each.field.name}`);
+  const by = fields.length === 0 ? '' : ` (${fields.join(', ')})`;
   return new ApiError(
     'DEPENDANTS_EXIST',
-    `Other records name this record of ${name} by its "${field}"; let them name another one first.`,
+    `Other records name this record of ${name} by its "${field}"${by}; let them name another one first.`,
     { details: { [field]: 'Other records name this one by it.' } },
   );
 }

@@ -1,4 +1,5 @@
 import type { Transaction } from '../database/database.ts';
+import { ApiError } from '../protocol/api-error.ts';
 import { type Collection, columnsOf, type Field, type Registry } from '../schema/registry.ts';
 import type { RecordContext } from './record-context.ts';
 import { planReferenced } from './trash-plan.ts';
@@ -50,6 +51,21 @@ function allReferences(registry: Registry): Map<string, Reference[]> {
 /** Whether a caller may be told that there is such a foreign key: who may not read it learns nothing of it. */
 export function mayKnow({ grantOf }: RecordContext, { child, field }: Reference): boolean {
   return grantOf(child.name, 'get')?.may(field) ?? false;
+}
+
+/** A record stays because others refer to it. The collection is named only where the caller may read the foreign key. */
+export function dependantsExist(context: RecordContext, reference: Reference, trashToo = false): ApiError {
+  const { child, field } = reference;
+  if (!mayKnow(context, reference))
+    return new ApiError('DEPENDANTS_EXIST', 'Other records depend on it; remove or change them first.');
+  const trashed =
+    trashToo && child.trash
+      ? ', including those in the trash ("withDeleted=true" lists them, "force=true" removes them for good)'
+      : '';
+  return new ApiError(
+    'DEPENDANTS_EXIST',
+    `Records of ${child.name} depend on it by "${field.name}"; remove or change them first${trashed}.`,
+  );
 }
 
 /** The values by which children name these parents. */

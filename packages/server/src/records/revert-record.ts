@@ -1,5 +1,6 @@
 /** Going back to what a record was: an update like any other, with values that its history has. */
 import { ApiError } from '../protocol/api-error.ts';
+import { parameterUnknown } from '../protocol/known-names.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import type { Grant } from '../query/grant.ts';
 import { fieldsTold } from '../query/history-plan.ts';
@@ -32,8 +33,7 @@ export async function revertRecord(
   const grants = historyGrants(context, collection);
   requireLogging(collection);
   const unknown = Object.keys(parameters).find((name) => !shown.has(name));
-  if (unknown !== undefined)
-    throw new ApiError('PARAMETER_UNKNOWN', `The action revert knows no parameter "${unknown.slice(0, 60)}".`);
+  if (unknown !== undefined) throw parameterUnknown('revert', unknown, shown);
   const { entry, ...rest } = parameters;
   const request = normaliseRequest('update', rest, true, true);
   const key = oneKeyOf(request.filterByTk, collection, 'revert');

@@ -11,7 +11,7 @@ import { askAbout, requireFew, transactBounded } from './dependants.ts';
 import { keysOf, writeHistory } from './history.ts';
 import { keptPlan, planContext, type RecordContext } from './record-context.ts';
 import { compareKeys } from './record-key.ts';
-import { mayKnow, namesOf, type Parents, type Reference, referencesTo } from './references.ts';
+import { dependantsExist, namesOf, type Parents, type Reference, referencesTo } from './references.ts';
 import { planChildren, planMark } from './trash-plan.ts';
 import { planUpdate } from './write-plan.ts';
 import {
@@ -163,9 +163,5 @@ async function refuseChildren(
 ): Promise<void> {
   const { child, field } = reference;
   const rows = await transaction.run(planChildren(child, field, values, context.database.dialect));
-  if (rows.length === 0) return;
-  const who = mayKnow(context, reference)
-    ? `Records of ${child.name} depend on it by "${field.name}"`
-    : 'Other records depend on it';
-  throw new ApiError('DEPENDANTS_EXIST', `${who}; remove or change them first.`);
+  if (rows.length > 0) throw dependantsExist(context, reference);
 }

@@ -20,6 +20,7 @@ import { type CheckedRecord, checkChange, checkEach, checkNew } from './record-i
 import { keyOf } from './record-key.ts';
 import type { Body, RecordRules, RuledBody } from './record-rules.ts';
 import { checkReferences, tellReference } from './reference-check.ts';
+import { tellRestricting } from './restricting.ts';
 import { withHashedSecrets } from './secrets.ts';
 import { requireTrash, restoreAll, trashAll } from './trash.ts';
 import { keysExhausted, writeFault } from './write-fault.ts';
@@ -130,7 +131,12 @@ export async function destroyRecords(
   await hooked(target, 'destroy', key, {});
   const kept = collection.trash && !request.force ? trashAll : null;
   const destroy = kept ?? (rules?.putAway ? putAwayAll : destroyAll);
-  const rows = await writing(target, [], () => destroy(target, key, match));
+  const rows = await writing(
+    target,
+    [],
+    () => destroy(target, key, match),
+    (fault) => tellRestricting(target, key, fault),
+  );
   if (rules?.access) await context.refresh();
   return { data: String(rows.length), counter: null, keys: keysOf(rows) };
 }
@@ -206,13 +212,20 @@ function requireTarget({ collection, request }: Target, action: string, match: M
   return key;
 }
 
-/** Tells what the database refused in terms of the request. */
-async function writing(target: Target, records: readonly CheckedRecord[], work: () => Promise<Row[]>): Promise<Row[]> {
+/** Tells what the database refused in terms of the request. @param tellDependants names what a destroy was refused for. */
+async function writing(
+  target: Target,
+  records: readonly CheckedRecord[],
+  work: () => Promise<Row[]>,
+  tellDependants?: (fault: DatabaseFault) => Promise<void>,
+): Promise<Row[]> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof DatabaseFault && error.kind === 'foreignKey' && records.length > 0)
-      await tellReference(target.context, target.collection, records, error);
+    if (error instanceof DatabaseFault && error.kind === 'foreignKey') {
+      if (records.length > 0) await tellReference(target.context, target.collection, records, error);
+      else await tellDependants?.(error);
+    }
     if (await isOutOfKeys(target, records, error)) throw keysExhausted(target.collection);
     // A shared transaction runs again as a whole: its collision is told to whoever began it.
     if (target.context.inside && error instanceof DatabaseFault && error.kind === 'collision') throw error;

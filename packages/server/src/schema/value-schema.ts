@@ -208,6 +208,13 @@ const typeNames: Readonly<Record<string, string>> = {
   array: 'a list',
 };
 
+/** What a field takes, as a sentence, where a value is read by the type and not checked by the schema. */
+export function expectedValue({ type, definition }: Pick<Field, 'type' | 'definition'>): string {
+  const schema = type.jsonSchema(definition);
+  const said = ['format', 'bigInt', 'decimal', 'type'].find((keyword) => keyword in schema);
+  return said === undefined ? '' : (messages[said]?.({ [said]: schema[said] }, schema[said]) ?? '');
+}
+
 function messageOf(error: ErrorObject): string | null {
   if (error.keyword === 'anyOf' || (error.keyword === 'type' && error.params['type'] === 'null')) return null;
   if (error.keyword === 'type' && isNumberBeyond(error.data)) return numberMessage;

@@ -116,6 +116,58 @@ describeEngines('lists of definitions', (engine) => {
     });
   for (const scenario of refusals) test(scenario.name, async () => void (await server.play(scenario)));
 
+  test('If-Match holds for changes of definitions', async () => {
+    const tagOf = async (path: string): Promise<string> =>
+      (await server.call(`GET /api/collections${path}`)).headers.get('etag')!;
+    const refused = (request: string, tag: string, body?: unknown): Promise<unknown> =>
+      server.play({
+        name: 'stale',
+        request: `POST /api/${request}`,
+        ...(body !== undefined && { body }),
+        headers: { 'if-match': tag },
+        expect: { status: 412, body: { code: 'VERSION_STALE' } },
+      });
+    const zoo = await tagOf(':get?filterByTk=zoo');
+    const weight = await tagOf('/zoo/fields:get?filterByTk=weight&fields=name');
+    await server.data('POST /api/collections:update?filterByTk=zoo', {
+      body: { description: 'Animals and plants' },
+      headers: { 'if-match': zoo },
+    });
+    await refused('collections:update?filterByTk=zoo', zoo, { title: 'Lost' });
+    await refused('collections:destroy?filterByTk=zoo', zoo);
+    const change = { collectionName: 'zoo', name: 'weight', description: 'In kg' };
+    await server.data('POST /api/fields:update', { body: change, headers: { 'if-match': weight } });
+    await refused('fields:update', weight, { ...change, description: 'In t' });
+    await refused('collections/zoo/fields:update?filterByTk=weight', weight, { description: 'In t' });
+    await refused('fields:destroy', weight, { collectionName: 'zoo', name: 'weight' });
+    await server.data('POST /api/fields:update', { body: change, headers: { 'if-match': '*' } });
+    for (const fields of ['', '&appends=fields', '&fields=name'])
+      await server.data('POST /api/collections:update?filterByTk=zoo', {
+        body: { description: 'Animals' },
+        headers: { 'if-match': await tagOf(`:get?filterByTk=zoo${fields}`) },
+      });
+  });
+
+  for (const [request, body] of [
+    ['collections:create', { name: 'more' }],
+    ['fields:create', { collectionName: 'zoo', name: 'more', type: 'string' }],
+    ['roles:create', { name: 'more' }],
+    ['notes:create', {}],
+    ['notes:updateOrCreate?filter={"id":1}', {}],
+    ['apiKeys:rotate?filterByTk=1', undefined],
+    ['changes:publish', { name: 'a.b' }],
+    ['batch', { operations: [{ op: 'create', resource: 'notes', values: {} }] }],
+  ] as const)
+    test(`If-Match is refused where it would be passed over: ${request}`, async () => {
+      await server.play({
+        name: 'refused',
+        request: `POST /api/${request}`,
+        ...(body !== undefined && { body }),
+        headers: { 'if-match': '"1.a"' },
+        expect: { status: 400, body: { code: 'HEADER_INVALID', message: expect.stringContaining('If-Match') } },
+      });
+    });
+
   test('without a page the list is whole, carries fields, and has the meta of any list', async () => {
     const { body } = await server.call('GET /api/collections:list');
     const { data, meta } = body;

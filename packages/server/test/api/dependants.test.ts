@@ -91,7 +91,13 @@ const scenarios: readonly Scenario[] = [
   {
     name: 'what is restricted below stays, with all above it',
     request: 'POST /api/shelves:destroy?filterByTk=302',
-    expect: { status: 409, body: { code: 'DEPENDANTS_EXIST' } },
+    expect: { status: 409, body: { code: 'DEPENDANTS_EXIST', message: expect.stringContaining('Records of loans') } },
+  },
+  {
+    name: 'in a transaction of several operations too',
+    request: 'POST /api/batch',
+    body: { operations: [{ op: 'destroy', resource: 'shelves', filterByTk: 302 }] },
+    expect: { status: 409, body: { code: 'DEPENDANTS_EXIST', message: expect.stringContaining('Records of loans') } },
   },
   {
     name: 'a trial tells and keeps nothing',

@@ -390,6 +390,31 @@ describeEngines('changes of fields', (engine) => {
 
   for (const scenario of scenarios) test(scenario.name, () => server.play(scenario).then(() => {}));
 
+  test.each([
+    ['datetime', '2026-01-31T13:30:00+01:00', 'text', '2026-01-31T12:30:00.000Z'],
+    ['string', '12:30', 'time', '12:30:00'],
+    ['text', '2026-01-31T13:30:00+01:00', 'datetime', '2026-01-31T12:30:00.000Z'],
+    ['time', '12:30', 'string', '12:30:00'],
+    ['bigInt', '007', 'string', '7'],
+  ])(
+    'the default of a %s field, %s, becomes that of a %s field as its values do',
+    async (type, given, next, expected) => {
+      const field = { name: 'moved', type, defaultValue: given };
+      await server.data('POST /api/collections:create', { body: { name: 'defaults', fields: [field] } });
+      await server.data('POST /api/defaults:create', { body: {} });
+      const change = { collectionName: 'defaults', name: 'moved', type: next };
+      const changed = await server.data('POST /api/fields:update', { body: change });
+      await server.data('POST /api/defaults:create', { body: {} });
+      const records = await server.data('GET /api/defaults:list?sort=id&fields=moved');
+      await server.data('POST /api/collections:destroy?filterByTk=defaults');
+      expect([changed.defaultValue, ...records.map((each: { moved: unknown }) => each.moved)]).toEqual([
+        expected,
+        expected,
+        expected,
+      ]);
+    },
+  );
+
   test('definitions and data are the same after a restart', async () => {
     const before = await server.picture();
     await server.running.stop();

@@ -56,6 +56,36 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 422, body: { details: { collectionName: expect.any(String) } } },
   },
   {
+    name: 'the query may name the collection too',
+    request: `POST ${at}:create?collectionName=posts`,
+    body: { name: 'inQuery', type: 'integer' },
+    expect: { status: 200, events: ['fields.created'] },
+  },
+  {
+    name: 'also in the place of the body',
+    request: 'POST /api/fields:update?collectionName=posts',
+    body: { name: 'inQuery', description: 'Named in the query' },
+    expect: { status: 200, body: { data: { description: 'Named in the query' } }, events: ['fields.updated'] },
+  },
+  {
+    name: 'and destroys',
+    request: 'POST /api/fields:destroy?collectionName=posts',
+    body: { name: 'inQuery' },
+    expect: { status: 200, events: ['fields.destroyed'] },
+  },
+  ...[`POST ${at}:create?collectionName=users`, 'POST /api/fields:create?collectionName=users'].map((request) => ({
+    name: `a query that contradicts is 400: ${request}`,
+    request,
+    body: { collectionName: 'posts', name: 'more', type: 'integer' },
+    expect: { status: 400, body: { message: expect.stringContaining('collectionName') } },
+  })),
+  {
+    name: 'a collection that is no name is 400',
+    request: 'POST /api/fields:create?collectionName[]=posts',
+    body: { name: 'more', type: 'integer' },
+    expect: { status: 400 },
+  },
+  {
     name: 'update by filterByTk',
     request: `POST ${at}:update?filterByTk=pages`,
     body: { title: 'Pages', newName: 'pageCount' },

@@ -168,6 +168,88 @@ describeEngines('filters by date and list', (engine) => {
       });
     });
 
+  test('the operator may be the last step of the path', async () => {
+    await server.data('POST /api/collections:apply', {
+      body: [{ name: 'parts', fields: [{ name: 'thing', type: 'belongsTo', target: 'things' }] }],
+    });
+    await server.data('POST /api/parts:create', { body: [{ thingId: 7 }, { thingId: null }] });
+    const cases: readonly [string, unknown, number[]][] = [
+      ['things', { 'day.$eq': '2026-11-21' }, [7, 8]],
+      ['things', { 'id.$in': [1, 2] }, [1, 2]],
+      ['things', { 'at.$dateOn': '2026-11-21', 'id.$gt': 7 }, [8]],
+      ['things', { $or: [{ 'id.$eq': 1 }, { $not: { 'id.$gt': 2 } }] }, [1, 2]],
+      ['parts', { 'thing.day.$eq': '2026-11-21' }, [1]],
+      ['parts', { 'thing.$notExists': true }, [2]],
+      ['parts', { thing: { 'day.$eq': '2026-11-21' } }, [1]],
+      ['parts', { 'thing.$or': [{ 'id.$eq': 7 }, { id: 8 }] }, [1]],
+    ];
+    for (const [collection, filter, expected] of cases)
+      expect([filter, await found(collection, filter)]).toEqual([filter, expected]);
+    const brackets = 'GET /api/things:list?fields=id&filter[id.$in][]=1&filter[id.$in][]=2';
+    expect(await server.data(brackets)).toEqual([{ id: 1 }, { id: 2 }]);
+    await server.data('POST /api/things:update?filter={"id.$eq":1}', { body: { n: 5 } });
+    expect(await server.data('GET /api/things:list?fields=id&filter={"n.$eq":5}')).toEqual([{ id: 1 }]);
+  });
+
+  test('row filters of roles take it too, and follow a new name of the field', async () => {
+    await server.data('POST /api/roles:create', { body: { name: 'one' } });
+    const filter = { 'n.$eq': 5 };
+    const permission = { role: 'one', resource: 'things', actions: ['list'], filter };
+    const { id } = await server.data('POST /api/permissions:create', { body: permission });
+    await server.key('one');
+    await server.data('POST /api/fields:update', { body: { collectionName: 'things', name: 'n', newName: 'number' } });
+    expect(await server.data(`GET /api/permissions:get?filterByTk=${id}`)).toMatchObject({
+      filter: { 'number.$eq': 5 },
+    });
+    expect(await server.data('GET /api/things:list?fields=id', { as: 'one' })).toEqual([{ id: 1 }]);
+    await server.data('POST /api/fields:update', { body: { collectionName: 'things', name: 'number', newName: 'n' } });
+  });
+
+  for (const [filter, ...parts] of [
+    [{ nope: 1 }, 'things has no field "nope"', 'id, at, day, n,'],
+    [{ n: { $regex: 'x' } }, '"\\$regex" on "n"', '\\$eq, \\$ne'],
+    [{ 'n.$regex': 'x' }, '"\\$regex" on "n"', '\\$eq'],
+    [{ n: { $includes: 'x' } }, '\\$includes does not fit "n" of the type integer', '\\$between'],
+    [{ n: 'x' }, '\\$eq on "n" does not fit the type integer', 'Give a whole number'],
+    [{ day: { $gt: 'x' } }, '"day"', 'Give a date'],
+    [{ at: { $dateOn: 'x' } }, '\\$dateOn on "at"', '2026-11'],
+    [{ at: { $dateOn: 5 } }, '\\$dateOn on "at"', '2026-11'],
+    [{ n: { $in: 5 } }, '\\$in on "n" takes a list', '\\[1, 2\\]'],
+    [{ n: { $between: [1] } }, '\\$between on "n"', 'two values'],
+    [{ n: { $eq: [1] } }, '\\$eq on "n" takes one value', '\\$in'],
+    [{ n: { $null: 'x' } }, '\\$null on "n" must be true or false'],
+    [{ 'n.more': 1 }, '"n" of things is no relation', 'no relations'],
+    [{ 'n..more': 1 }, '"n..more"', 'author.name'],
+    [{ $or: 5 }, '\\$or takes a list of filters', 'views'],
+  ] as const)
+    test(`${JSON.stringify(filter)} is refused with the field and what would be accepted`, async () => {
+      await server.play({
+        name: 'refused',
+        request: 'POST /api/things:list',
+        body: { filter },
+        expect: { status: 400, body: { message: expect.stringMatching(new RegExp(parts.join('.*'))) } },
+      });
+    });
+
+  test('what a role may not read is not offered', async () => {
+    await server.data('POST /api/roles:create', { body: { name: 'narrow' } });
+    const permission = { role: 'narrow', resource: 'things', actions: ['list'], fields: ['id', 'day'] };
+    await server.data('POST /api/permissions:create', { body: permission });
+    await server.key('narrow');
+    const { body } = await server.call('GET /api/things:list?filter={"nope":1}', { as: 'narrow' });
+    expect(body.message).toBe('things has no field "nope". Its fields are: id, day.');
+  });
+
+  test.each([
+    ['GET /api/things:list?limit=5', 'pageSize'],
+    ['GET /api/things:query?limits=5', 'measures'],
+    ['POST /api/collections:update?filterByTk=things&forced=true', 'filterByTk, force, dryRun'],
+    ['POST /api/auth:signOut?all=true', 'takes none'],
+  ])('%s names the known parameters', async (request, known) => {
+    const expected = { code: 'PARAMETER_UNKNOWN', message: expect.stringContaining(known) };
+    await server.play({ name: 'refused', request, expect: { status: 400, body: expected } });
+  });
+
   test('an unknown zone is 400', async () => {
     await server.play({
       name: 'refused',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
+import type { Json } from '../support/json.ts';
 import { type Scenario, TestServer } from '../support/scenario.ts';
 
 const definitions = [
@@ -225,6 +226,49 @@ describeEngines('query', (engine) => {
       expect([JSON.stringify(body), status]).toEqual([JSON.stringify(body), 'having' in body ? 400 : 403]);
     }
     expect((await server.call('POST /api/shops:query', { as: 'clerk', body: { measures } })).status).toBe(403);
+  });
+
+  test('sums are exact, in whatever order, up to 64 bits', async () => {
+    const decimal = { name: 'exact', type: 'decimal', precision: 18, scale: 2 };
+    const fields = [{ name: 'set', type: 'integer' }, { name: 'big', type: 'bigInt' }, decimal];
+    await server.data('POST /api/collections:create', { body: { name: 'sums', fields } });
+    const most = '9223372036854775807';
+    const high = '9999999999999999.99';
+    const rows = [
+      ...[most, most, `-${most}`, `-${most}`, -1].map((big) => ({ set: 1, big })),
+      ...['-9223372036854775808', most, most, -most.length].map((big) => ({ set: 2, big })),
+      ...['-9223372036854775808', -1].map((big) => ({ set: 3, big })),
+      { set: 4, big: null },
+      ...Array.from({ length: 10 }, () => ({ set: 5, exact: high })),
+      ...[`-${high}`, `-${high}`, '5.00'].map((exact) => ({ set: 5, exact })),
+      ...Array.from({ length: 10 }, () => ({ set: 6, exact: high })),
+    ];
+    await server.data('POST /api/sums:create', { body: rows });
+    const sumOf = (set: number, field: string, distinct: boolean): Promise<{ body: Json; status: number }> =>
+      server.call('POST /api/sums:query', {
+        body: { measures: [{ field, aggregation: 'sum', alias: 's', distinct }], filter: { set } },
+      });
+    for (const [set, field, distinct, expected] of [
+      [1, 'big', false, -1],
+      [1, 'big', true, -1],
+      [2, 'big', false, '9223372036854775787'],
+      [2, 'big', true, -20],
+      [4, 'big', false, null],
+      [4, 'big', true, null],
+      [5, 'exact', false, '80000000000000004.92'],
+      [5, 'exact', true, '5.00'],
+    ] as const) {
+      const { body } = await sumOf(set, field, distinct);
+      expect([set, distinct, body.data?.[0]?.s ?? body.message ?? null]).toEqual([set, distinct, expected]);
+    }
+    for (const [set, field, distinct] of [
+      [3, 'big', false],
+      [3, 'big', true],
+      [6, 'exact', false],
+    ] as const) {
+      const { body, status } = await sumOf(set, field, distinct);
+      expect([set, distinct, status, body.code]).toEqual([set, distinct, 400, 'LIMIT_EXCEEDED']);
+    }
   });
 
   test('a sum past 64 bits is 400', async () => {

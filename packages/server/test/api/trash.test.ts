@@ -347,6 +347,27 @@ describeEngines('the trash', (engine) => {
     });
   });
 
+  test('a refusal names the collection of dependants that are in the trash, and with force', async () => {
+    await server.data('POST /api/books:create', { body: { id: 90, title: 'Held', shelfId: 1 } });
+    await server.data('POST /api/loans:create', { body: { id: 90, bookId: 90 } });
+    const refused = (request: string): Promise<unknown> =>
+      server.play({
+        name: 'refused',
+        request,
+        expect: {
+          status: 409,
+          body: { code: 'DEPENDANTS_EXIST', message: expect.stringMatching(/loans depend on it by "bookId".*trash/) },
+        },
+      });
+    await refused('POST /api/books:destroy?filterByTk=90&force=true');
+    await refused('POST /api/books:destroy?filter={"title":"Held"}&force=true');
+    await server.data('POST /api/loans:destroy?filterByTk=90');
+    await server.data('POST /api/books:destroy?filterByTk=90');
+    await refused('POST /api/books:destroy?filterByTk=90&force=true');
+    await server.data('POST /api/loans:destroy?filterByTk=90&force=true');
+    await server.data('POST /api/books:destroy?filterByTk=90&force=true');
+  });
+
   test('a field becomes unique over what is not in the trash', async () => {
     await server.data('POST /api/tags:create', { body: [{ name: 'twin' }, { name: 'twin' }] });
     const unique = { collectionName: 'tags', name: 'name', unique: true };

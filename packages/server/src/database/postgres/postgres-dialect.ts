@@ -213,7 +213,13 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
       ? sql`(${operand} IS NULL OR ${operand}::text IN ('null','""','[]'))`
       : sql`${operand} IS NULL`;
   },
-  sum: (value, storage) => (storage === 'bigint' ? sql`sum(${value})::int8` : sql`sum(${value})`),
+  sum: (value, storage, distinct) => {
+    const sum = distinct ? sql`sum(DISTINCT ${value})` : sql`sum(${value})`;
+    if (storage === 'bigint') return sql`${sum}::int8`;
+    const scale = scaleOf(storage);
+    // Digits past 64 bits fail, as they do on the other engine.
+    return scale === null ? sum : sql`(${sum}+0*(${sum}*1e${String(scale)})::int8)`;
+  },
   average: (value) => sql`avg(${value})::float8`,
   dateText: (format, storage, value, zone) => {
     const local = storage === 'text' ? sql`${value}::date::timestamp` : localTime(value, zone);

@@ -73,6 +73,16 @@ export class SqliteConnection {
     define('_overflow', (path: string) => {
       throw new DatabaseFault('overflow', path);
     });
+    // Like sum() of whole numbers, which fails where the sum of some of them is past 64 bits.
+    this.#database.aggregate('_exact_sum', {
+      start: () => null,
+      step: (sum: bigint | null, value: unknown) => (value === null ? sum : (sum ?? 0n) + (value as bigint)),
+      result: (sum: bigint | null) => {
+        if (sum !== null && sum !== BigInt.asIntN(64, sum)) throw new DatabaseFault('range', 'integer overflow');
+        return sum;
+      },
+      useBigIntArguments: true,
+    });
     this.#database.function('_tick', {}, this.#tick);
     this.#database.exec(`PRAGMA busy_timeout=5000; PRAGMA foreign_keys=${options.foreignKeys === false ? 'OFF' : 'ON'}; PRAGMA case_sensitive_like=ON;
       PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16000; PRAGMA wal_autocheckpoint=0;`);

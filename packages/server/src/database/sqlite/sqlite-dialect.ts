@@ -142,6 +142,16 @@ function tick(alias: string, tests: number): Sql {
   return sql`(${identifier(alias)}.rowid*2654435761>>16&${rows - 1} OR _tick())`;
 }
 
+/**
+ * The sum of whole numbers of 64 bits: `sum()` fails where the sum of some of them is past 64 bits, though that of all is not. The upper and
+ * the lower 32 bits are added apart; what is past 64 bits in the end fails as `sum()` does.
+ */
+function exactSum(value: Sql): Sql {
+  const [upper, lower] = [sql`sum(${value}>>32)`, sql`sum(${value}&4294967295)`];
+  const top = sql`(${upper}+(${lower}>>32))`;
+  return sql`CASE WHEN ${top} BETWEEN -2147483648 AND 2147483647 THEN ${top}<<32|(${lower}&4294967295) ELSE abs(min(${top},-9223372036854775808)) END`;
+}
+
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
   rowsPerInsert: 1,
@@ -187,7 +197,11 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
     if (storage === 'text') return sql`(${operand} IS NULL OR ${operand}='')`;
     return storage === 'json' ? sql`(${operand} IS NULL OR ${operand} IN ('null','""','[]'))` : sql`${operand} IS NULL`;
   },
-  sum: (value) => sql`sum(${value})`,
+  sum: (value, storage, distinct) => {
+    if (storage !== 'bigint' && scaleOf(storage) === null)
+      return sql`sum(${distinct ? sql`DISTINCT ` : sql``}${value})`;
+    return distinct ? sql`_exact_sum(DISTINCT ${value})` : exactSum(value);
+  },
   average: (value, storage) => {
     const scale = scaleOf(storage);
     return scale === null || scale === 0 ? sql`avg(${value})` : sql`avg(${value})/${String(10n ** BigInt(scale))}.0`;

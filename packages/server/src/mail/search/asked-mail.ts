@@ -4,7 +4,7 @@
  */
 import type { WordColumn, WordTerm } from '../../database/dialect.ts';
 import { numbersPerSecond } from '../../database/mail/mail-writer.ts';
-import { ApiError } from '../../protocol/api-error.ts';
+import { ApiError, notTruth } from '../../protocol/api-error.ts';
 import { parseJson } from '../../protocol/json-text.ts';
 import type { AskedRecordRequest } from '../../protocol/record-request.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
@@ -328,7 +328,7 @@ function textOf(name: string, input: unknown): string {
 function truthOf(name: string, input: unknown): boolean {
   if (input === true || input === 'true' || input === '1' || input === null || input === '') return true;
   if (input === false || input === 'false' || input === '0') return false;
-  throw new ApiError('PARAMETER_INVALID', `${name} must be true or false.`);
+  throw notTruth(name);
 }
 
 function keyOf(name: string, input: unknown): number {
