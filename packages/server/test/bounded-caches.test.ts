@@ -79,6 +79,7 @@ const bounded: Readonly<Record<string, string>> = {
   'mail/parse/parse-pool.ts #started': 'threads of the pool',
   'mail/parse/parse-pool.ts #waiting': 'messages of imports under way, 16 MiB of each',
   'mail/search/asked-mail.ts #conditions': 'lives as long as a request',
+  'mail/search/asked-mail.ts folders': 'lives as long as a request',
   'mail/search/asked-mail.ts #terms': 'lives as long as a request',
   'mail/store/import-mail.ts #found': 'lives as long as an import: mailboxes of the account',
   'mail/store/import-mail.ts #ids': '1,000 ids',
