@@ -9,6 +9,8 @@ import { built, openPage, signIn } from './support/site.ts';
 const chromium = findChromium();
 const long = { timeout: 60_000 };
 const evil = '<img src=x onerror=alert(1)>';
+/** The title of a role, which its holder sees. */
+const evilRole = '<svg onload=alert(1)> keeper';
 const ritaPassword = 'a quiet password';
 
 describe.skipIf(chromium === null)('pages under attack', () => {
@@ -59,7 +61,7 @@ describe.skipIf(chromium === null)('pages under attack', () => {
     await server.data('POST /api/evils:create', {
       body: { label: evil, kind: evil, postId: 1, link: 'https://example.com/?a=%3Cb%3E' },
     });
-    await server.data('POST /api/roles:create', { body: { name: 'keeper', title: evil, allowConfigure: true } });
+    await server.data('POST /api/roles:create', { body: { name: 'keeper', title: evilRole, allowConfigure: true } });
     await server.data('POST /api/permissions:create', {
       body: { role: 'keeper', resource: 'posts', actions: ['list', 'get', 'update'], fields: ['id', 'title', 'place'] },
     });
@@ -168,7 +170,7 @@ describe.skipIf(chromium === null)('pages under attack', () => {
   test('a role that configures and reads little is offered what it may, field by field', long, async () => {
     await page.goto(at('data/posts'));
     await cell('Two').waitFor();
-    await actAs('keeper');
+    await actAs(evilRole);
     await cell('Two').waitFor();
     expect(await page.getByRole('columnheader', { name: /hidden/ }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'New record' }).count()).toBe(0);
@@ -216,7 +218,7 @@ describe.skipIf(chromium === null)('pages under attack', () => {
       await route.continue().catch(() => {});
     });
     await signIn(page, 'rita@example.com', ritaPassword);
-    await page.getByText('keeper').first().waitFor();
+    await page.getByText(evilRole).first().waitFor();
     expect(await page.getByText(evil).count()).toBe(0);
     await page.unroute('**/api/{docs:openapi,collections:list}*');
     for (const release of held) release();

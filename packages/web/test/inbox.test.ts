@@ -171,9 +171,9 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await text('No conversation matches').waitFor();
       await page.getByRole('button', { name: 'Search all folders' }).click();
       await row('Zebra crossing').waitFor();
-      await search('zeb');
-      await text('To search for the beginning of a word, add a star').waitFor();
-      for (const words of ['zeb*', 'in:all zebra']) {
+      await search('zeb stripes');
+      await text('For the beginning of another word, add a star').waitFor();
+      for (const words of ['zeb', 'zeb* stripes', 'in:all zebra']) {
         await search(words);
         await row('Zebra crossing').waitFor();
       }

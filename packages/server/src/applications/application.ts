@@ -219,7 +219,8 @@ export class Application {
 
   /**
    * Runs work under the current snapshot, again when it moves on meanwhile. Where other nodes change it, a refusal may
-   * come from what this one has not heard of yet: it holds only if the snapshot is still the current one.
+   * come from what this one has not heard of yet: it holds only if the snapshot is still the current one, or if the work
+   * has written something already ({@link ApiError.isFinal}).
    */
   async current<T>(work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
@@ -227,7 +228,7 @@ export class Application {
       try {
         return await work();
       } catch (error) {
-        const refused = error instanceof ApiError && error.code !== 'RATE_LIMITED';
+        const refused = error instanceof ApiError && error.code !== 'RATE_LIMITED' && !error.isFinal;
         if (!(isStale(error) || (refused && (await this.#movedOn(version))))) throw error;
         if (attempt === attempts)
           throw new ApiError('BUSY', 'The definitions change faster than the request can follow; try again.', {

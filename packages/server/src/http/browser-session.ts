@@ -7,8 +7,9 @@ import type { Application } from '../applications/application.ts';
 import { loginLifetime } from '../identity/authenticator.ts';
 import { ApiError } from '../protocol/api-error.ts';
 
-/** What a browser says of a request besides its credential. */
+/** What a browser says of a request besides its credential, and whether it came over https as far as a trusted proxy says. */
 export type BrowserHeaders = Pick<IncomingHttpHeaders, 'cookie' | 'origin'> & {
+  readonly isHttps?: boolean;
   readonly 'x-requested-with'?: string | string[] | undefined;
   readonly 'sec-fetch-site'?: string | string[] | undefined;
 };
@@ -57,7 +58,11 @@ export function keptToken(application: Application, { cookie = '' }: BrowserHead
 }
 
 /** A Set-Cookie header that keeps the token, or forgets it. Secure where the page came over https. */
-export function cookieOf(application: Application, kept: KeptToken | null, { origin }: BrowserHeaders): string {
+export function cookieOf(
+  application: Application,
+  kept: KeptToken | null,
+  { origin, isHttps = false }: BrowserHeaders,
+): string {
   const value = kept === null ? '' : `${kept.persistent ? 'keep' : 'session'}.${kept.token}`;
   const seconds = kept === null ? 0 : loginLifetime / 1000;
   return [
@@ -66,7 +71,7 @@ export function cookieOf(application: Application, kept: KeptToken | null, { ori
     'HttpOnly',
     'SameSite=Strict',
     ...(kept === null || kept.persistent ? [`Max-Age=${seconds}`] : []),
-    ...(origin?.startsWith('https:') ? ['Secure'] : []),
+    ...(isHttps || origin?.startsWith('https:') ? ['Secure'] : []),
   ].join('; ');
 }
 

@@ -69,9 +69,23 @@ async function run(extension: string, action: ExtensionAction, call: Call, logge
       };
       return JSON.stringify((await action.run(given)) ?? null);
     });
-  if (!dryRun) return { data: await answered(() => recordsOf(call, null)) };
+  if (!dryRun) return { data: await onceCommitted(answered, call) };
   const data = await application.current(() => tried(contextOf(call), (inside) => trial(call, inside, answered)));
   return { data, meta: { dryRun: true } };
+}
+
+/** Each operation of the action is committed by itself, so a refusal after the first one must not run the action again. */
+async function onceCommitted(answered: (records: () => CallerRecords) => Promise<string>, call: Call): Promise<string> {
+  let hasCommitted = false;
+  const committed = (): void => {
+    hasCommitted = true;
+  };
+  try {
+    return await answered(() => recordsOf(call, null, committed));
+  } catch (error) {
+    if (hasCommitted && error instanceof ApiError) error.isFinal = true;
+    throw error;
+  }
 }
 
 /** All that an action does in one transaction, which is taken back. One operation that is refused refuses the trial. */
@@ -108,8 +122,13 @@ interface Trial {
  * Records under the grants of whoever calls. Each operation is a whole one: what it did stays if a later one fails.
  *
  * @param trial where all of them share a transaction that is taken back.
+ * @param committed called after each operation that was not a trial.
  */
-function recordsOf({ application, caller, requestId, zone }: Call, trial: Trial | null): CallerRecords {
+function recordsOf(
+  { application, caller, requestId, zone }: Call,
+  trial: Trial | null,
+  committed: () => void = () => {},
+): CallerRecords {
   const asked = (action: NormalisedAction, parameters: Values): AskedRecordRequest =>
     normaliseRequest(action, parameters, false);
   const on = async <T>(
@@ -127,6 +146,7 @@ function recordsOf({ application, caller, requestId, zone }: Call, trial: Trial 
       return JSON.parse((await part).data) as T;
     }
     const { data } = await application.current(() => run(application.recordContext(caller, requestId, zone)));
+    committed();
     return JSON.parse(data) as T;
   };
   return {

@@ -303,7 +303,7 @@ export class HttpServer {
         acceptEncoding: request.headers['accept-encoding'],
         address,
         lastEventId: request.headers['last-event-id'],
-        browser: () => request.headers,
+        browser: () => ({ ...request.headers, isHttps: request.protocol === 'https' }),
         hold: () => lease.again(),
         proof: () => proofOf(request),
         gone: () => this.#gone(reply),

@@ -21,6 +21,8 @@ export class ApiError extends Error {
   readonly allow: string | undefined;
   /** The account or key that it is about (`user:3`, `apiKey:7`), for the audit journal alone: it is never sent. */
   readonly about: string | undefined;
+  /** Something was written before the refusal, so the request is not run again under newer definitions. */
+  isFinal = false;
 
   constructor(
     code: ErrorCode,

@@ -5,7 +5,7 @@ import { ApiError, invalidValues } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import { denied } from '../query/read-access.ts';
-import type { RecordContext } from '../records/record-context.ts';
+import { type RecordContext, snapshotOf } from '../records/record-context.ts';
 import { systemResources } from '../schema/names.ts';
 
 const form = /^([A-Za-z][A-Za-z0-9]{0,59})\.([A-Za-z][A-Za-z0-9]{0,59})$/;
@@ -43,6 +43,8 @@ export async function publish(context: RecordContext, body: unknown): Promise<{ 
     changed: { payload },
     by: null,
   };
-  await context.database.write((transaction) => context.changes.append(transaction, events, at));
+  await context.database.write((transaction) => context.changes.append(transaction, events, at), {
+    snapshot: snapshotOf(context),
+  });
   return { name: name as string, at };
 }

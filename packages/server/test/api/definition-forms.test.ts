@@ -168,7 +168,7 @@ const typeChanges: readonly Scenario[] = [
     body: { collectionName: 'typed', name: 'n', type: 'decimal' },
     expect: {
       status: 200,
-      body: { data: { type: 'decimal', min: 0, max: 9, precision: 1, scale: 0, defaultValue: 5 } },
+      body: { data: { type: 'decimal', min: 0, max: 9, precision: 1, scale: 0, defaultValue: '5' } },
       events: ['fields.updated'],
     },
   },
@@ -226,7 +226,11 @@ const typeChanges: readonly Scenario[] = [
     name: 'and to a moment, whose default is one',
     request: changeField,
     body: { collectionName: 'typed', name: 'd', type: 'datetime', dateOnly: null },
-    expect: { status: 200, body: { data: { autoNow: true, defaultValue: '2026-01-31' } }, events: ['fields.updated'] },
+    expect: {
+      status: 200,
+      body: { data: { autoNow: true, defaultValue: '2026-01-31T00:00:00.000Z' } },
+      events: ['fields.updated'],
+    },
   },
   {
     name: 'choices have no equal in whole numbers, the default has',

@@ -210,6 +210,13 @@ describeEngines('extensions', (engine) => {
     await server.play(scenario);
   });
 
+  test('an action that is refused after it has written is not run again', async () => {
+    const refused = await server.call('POST /api/orders:hire', { body: { name: 'hired' } });
+    expect(refused).toMatchObject({ status: 422, body: { code: 'EXTENSION_REFUSED' } });
+    const filter = encodeURIComponent(JSON.stringify({ name: { $like: 'hired%' } }));
+    expect(await server.data(`GET /api/roles:list?filter=${filter}`)).toHaveLength(1);
+  });
+
   test('a field of an added type is filtered, sorted and documented as text', async () => {
     expect(await server.data('GET /api/orders:list?filter={"article":{"$startsWith":"ab-"}}&fields=article')).toEqual([
       { article: 'AB-123456' },

@@ -38,6 +38,20 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
+test('a cookie is for https where a trusted proxy says that the request came over it', async () => {
+  const secure = async (headers: Record<string, string>): Promise<boolean> => {
+    const reply = await server.call('POST /api/auth:keep', {
+      body: { persistent: true },
+      headers: { 'x-requested-with': 'tablinum', ...headers },
+    });
+    expect(reply.status).toBe(200);
+    return /; Secure/.test(reply.headers.get('set-cookie')!);
+  };
+  expect(await secure({ 'x-forwarded-proto': 'https' })).toBe(true);
+  expect(await secure({ 'x-forwarded-proto': 'http' })).toBe(false);
+  expect(await secure({})).toBe(false);
+});
+
 test('a reached limit says when to come back, in the body and in headers', async () => {
   const address = fresh();
   for (let failed = 0; failed < 5; failed += 1)

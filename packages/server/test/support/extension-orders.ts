@@ -17,6 +17,7 @@ import { defineExtension } from '@tablinum/server/extension';
 export const happened: unknown[] = [];
 export const asked: unknown[] = [];
 export const blocked = new Set<string>();
+let hired = 0;
 export default defineExtension({
   name: 'misbehaving',
   before: [
@@ -74,6 +75,17 @@ export default defineExtension({
         const seen = await records.list('orders', { filter: { note: 'twice' } });
         if (late) setTimeout(() => void records.create('orders', { note: 'late' }).catch(() => {}), 50);
         return { dryRun, seen: seen.length, second: second?.pieces ?? null };
+      },
+    },
+    {
+      action: 'orders:hire',
+      summary: 'Makes a role, and refuses',
+      reads: false,
+      permission: { resource: 'orders', action: 'create' },
+      async run({ records, body, refuse }) {
+        hired += 1;
+        await records.create('roles', { name: body.name + hired });
+        refuse('The role stays.');
       },
     },
     { action: 'weather:today', summary: 'The weather', reads: true, permission: 'public', run: ({ caller, parameters }) => ({ sunny: true, caller: caller.role, parameters }) },

@@ -10,7 +10,7 @@ import { actorOf } from '../../identity/caller.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { denied } from '../../query/read-access.ts';
-import type { RecordContext } from '../record-context.ts';
+import { type RecordContext, snapshotOf } from '../record-context.ts';
 import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
 import { writeFault } from '../write-fault.ts';
 import { roleName } from './role-names.ts';
@@ -138,9 +138,9 @@ type MadeKey = Omit<NewKey, 'creatorId' | 'bound'> & { readonly id: number; read
 type NewKey = Omit<Parameters<typeof insertKey>[2], 'tokenHash'>;
 
 /** Role and creator may go while the key is being made: what the store then refuses is told as of every record. */
-function writing<T>({ database, registry }: RecordContext, work: (transaction: Transaction) => Promise<T>): Promise<T> {
-  return database.write(work).catch((error: unknown) => {
-    throw writeFault(error, registry.get('apiKeys'), true);
+function writing<T>(context: RecordContext, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  return context.database.write(work, { snapshot: snapshotOf(context) }).catch((error: unknown) => {
+    throw writeFault(error, context.registry.get('apiKeys'), true);
   });
 }
 

@@ -24,7 +24,7 @@ import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import type { Grant } from '../../query/grant.ts';
-import { type RecordContext, together } from '../record-context.ts';
+import { type RecordContext, snapshotOf, together } from '../record-context.ts';
 import { HashedSecrets } from '../secrets.ts';
 import { withOnlyGrant } from '../with-grants.ts';
 import { createRecords } from '../write-records.ts';
@@ -99,15 +99,18 @@ export async function makeReset(context: RecordContext, email: string): Promise<
   if (found?.status !== 'active') return null;
   const token = makeToken('tbr');
   const now = clock.now();
-  const made = await database.write(async (transaction) => {
-    // The address may have changed since it was found: the former mailbox proves nothing any more.
-    if (!(await stillHas(database, transaction, found.id, { email: to }))) return false;
-    if ((await countOneTimeTokens(database, transaction, found.id, isoTime(now))) >= resetsAtOnce) return false;
-    const expiresAt = isoTime(now + resetLifetime);
-    const row = { purpose: 'reset', userId: found.id, tokenHash: context.hashToken(token), expiresAt } as const;
-    await insertOneTimeToken(database, transaction, row);
-    return true;
-  });
+  const made = await database.write(
+    async (transaction) => {
+      // The address may have changed since it was found: the former mailbox proves nothing any more.
+      if (!(await stillHas(database, transaction, found.id, { email: to }))) return false;
+      if ((await countOneTimeTokens(database, transaction, found.id, isoTime(now))) >= resetsAtOnce) return false;
+      const expiresAt = isoTime(now + resetLifetime);
+      const row = { purpose: 'reset', userId: found.id, tokenHash: context.hashToken(token), expiresAt } as const;
+      await insertOneTimeToken(database, transaction, row);
+      return true;
+    },
+    { snapshot: snapshotOf(context) },
+  );
   return made ? { to, token } : null;
 }
 

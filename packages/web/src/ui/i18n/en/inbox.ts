@@ -93,7 +93,8 @@ export const inbox = {
     folderText: 'What arrives shows up by itself.',
     filtered: 'No conversation matches',
     filteredText: 'Remove a filter, or search for other words.',
-    searchedText: 'The search finds whole words. To search for the beginning of a word, add a star: invoi*.',
+    searchedText:
+      'The last word also finds words that begin with it. For the beginning of another word, add a star: invoi* paid.',
     takeAway: 'Show all',
     choose: 'No conversation is open',
     chooseText: 'Choose one, or go through them with j and k.',
