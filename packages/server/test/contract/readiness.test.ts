@@ -30,6 +30,24 @@ async function ready(url: string, token: string | null): Promise<Ready> {
   return { status: reply.status, code, details: details ?? problems ?? null };
 }
 
+test('where large writes fail and small ones succeed, the server is not ready', async () => {
+  const server = await TestServer.start(sqlite);
+  const fields = [{ name: 'text', type: 'text' }];
+  await server.data('POST /api/collections:create', { body: { name: 'notes', fields } });
+  const { database } = server.running.applications.main;
+  const pragma = (text: string): Promise<unknown> =>
+    database.write(async (transaction) => (await transaction.run({ text, values: [] }))[0]?.[0]);
+  await pragma(`PRAGMA max_page_count=${Number(await pragma('PRAGMA page_count')) + 20}`);
+  const create = async (length: number): Promise<number> =>
+    (await server.call('POST /api/notes:create', { body: { text: 'x'.repeat(length) } })).status;
+  expect([await create(1_000_000), await create(1)]).toEqual([500, 200]);
+  expect(await ready(server.running.url, null)).toMatchObject({ status: 503, code: 'NOT_READY' });
+  await pragma('PRAGMA max_page_count=1000000');
+  await expect.poll(async () => (await ready(server.running.url, null)).status).toBe(200);
+  expect(await create(1_000_000)).toBe(200);
+  await server.stop();
+});
+
 describe('a disk that refuses a sync', () => {
   let fail = false;
   let server: TestServer;

@@ -34,6 +34,8 @@ const rememberMilliseconds = 10_000;
 const heldMilliseconds = 20;
 /** How long closing waits for a transaction under way; a longer one is rolled back, and was never acknowledged. */
 const closeMilliseconds = 1000;
+/** So long after a write has failed, a successful one ends the problem. */
+const settleMilliseconds = 5000;
 
 /** Characters of one value past which binding it takes longer than a short read. */
 const maxLoopValue = 256 * 1024;
@@ -73,7 +75,8 @@ export class SqliteDatabase implements Database {
   readonly #counters = new Map<string, number>();
   readonly #underWay = new Set<string>();
   #everyTable = 0;
-  #writesFail = false;
+  /** When the last write failed, since writes fail; null: they succeed. */
+  #failedAt: number | null = null;
   #heldTimer: NodeJS.Timeout | null = null;
   #closed = false;
 
@@ -198,7 +201,7 @@ export class SqliteDatabase implements Database {
       await this.#durability.sync();
       for (const each of transaction.durableWork) each();
       this.#checkpoints.wrote(transaction.statements);
-      if (this.#writesFail) this.#writesSucceed();
+      if (this.#failedAt !== null) this.#noteSuccess(this.#failedAt);
       return result;
     } catch (error) {
       if (error instanceof DatabaseFault && error.kind === 'disk') this.#reportFault(error);
@@ -208,7 +211,7 @@ export class SqliteDatabase implements Database {
 
   #reportFault(fault: DatabaseFault): void {
     if (fault === this.#checkpoints.refusal) return; // reported by whoever refuses
-    this.#writesFail = true;
+    this.#failedAt = performance.now();
     const isLost = fault === this.#durability.failure;
     const message = isLost
       ? `The disk failed to sync (${fault.message}): no write is acknowledged until the server is restarted.`
@@ -216,8 +219,10 @@ export class SqliteDatabase implements Database {
     this.#reportWrites({ severity: isLost ? 'fatal' : 'failing', message, cause: fault });
   }
 
-  #writesSucceed(): void {
-    this.#writesFail = false;
+  /** On a disk that is nearly full small writes still succeed among those that fail. */
+  #noteSuccess(failedAt: number): void {
+    if (performance.now() - failedAt < settleMilliseconds) return;
+    this.#failedAt = null;
     this.#reportWrites(null);
   }
 
