@@ -122,8 +122,8 @@ export function normaliseRequest(
 /** What an action reaches: restore the trash alone, a forced destroy all that is there. */
 function trashOf(action: NormalisedAction, parameters: Readonly<Record<string, unknown>>): AskedRecordRequest['trash'] {
   if (action === 'restore' || truthOf('onlyDeleted', parameters['onlyDeleted'], false)) return 'only';
-  const all = action === 'destroy' ? parameters['force'] : parameters['withDeleted'];
-  return truthOf('withDeleted', all, false) ? 'with' : 'without';
+  const all = action === 'destroy' ? 'force' : 'withDeleted';
+  return truthOf(all, parameters[all], false) ? 'with' : 'without';
 }
 
 /** A request for records by their keys, and nothing else. */

@@ -193,6 +193,11 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 409, body: { code: 'UNIQUE_CONFLICT', details: { name: expect.any(String) } } },
   },
   {
+    name: 'a force that is neither true nor false is 400 by its name',
+    request: 'POST /api/shelves:destroy?filter={"code":null}&force=abc',
+    expect: { status: 400, body: { code: 'PARAMETER_INVALID', message: '"force" must be true or false.' } },
+  },
+  {
     name: 'the new one is removed for good by force',
     request: 'POST /api/shelves:destroy?filter={"code":null}&force=true',
     expect: { status: 200, body: { data: 1 }, events: ['shelves.destroyed'] },
