@@ -23,7 +23,7 @@ export interface ClientOptions {
   /** The longest wait for a retry, in seconds: a longer Retry-After fails at once. 10 unless told. */
   readonly longestWait?: number;
   readonly fetch?: typeof fetch;
-  /** How the text of replies is parsed, such as by a parser that keeps all digits of numbers; JSON.parse unless told. */
+  /** How the text of replies is parsed, for example with a parser that keeps all digits of numbers. The default is JSON.parse. */
   readonly parseJson?: (text: string) => unknown;
   /** Called after each attempt: whether the server answered it. */
   readonly onReached?: (reached: boolean) => void;

@@ -63,7 +63,7 @@ export interface ApplicationParts {
   readonly requireServed: (() => Promise<void>) | null;
 }
 
-/** What a role may do, and how plans made with it are told apart. */
+/** The grants of a role, and their part of the keys of cached plans. */
 interface RoleGrants {
   readonly grantOf: GrantOf;
   readonly key: GrantsKey;

@@ -201,7 +201,7 @@ function tablesOf(registry: Registry, { created, added, changed, worded, switche
   return [...new Set(tables)];
 }
 
-/** A type that changes, a foreign key out of a plain field and an option that goes may need a table built anew. */
+/** A change of type, a plain field that becomes a foreign key, and a removed option may need the table to be rebuilt. */
 function mayRebuild({ created, added, changed, switched }: Plan): boolean {
   const relations = [...created.flatMap((each) => each.fields), ...added.map((each) => each.field)].filter(isRelation);
   return changed.length > 0 || relations.length > 0 || switched.length > 0;
