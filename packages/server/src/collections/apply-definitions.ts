@@ -16,7 +16,7 @@ import type { Collection, Field, Registry } from '../schema/registry.ts';
 import { changeCollection } from './change-collection.ts';
 import { changeField } from './change-field.ts';
 import { addField, defineCollection } from './define-collection.ts';
-import { runDefinitionSteps } from './definition-change.ts';
+import { type ChangeScope, runDefinitionSteps } from './definition-change.ts';
 import type { DefinitionContext, DefinitionEvent } from './definition-context.ts';
 import { getEffectiveDefinition, isSameProperty } from './field-differences.ts';
 
