@@ -7,7 +7,7 @@ export interface Post {
   readonly body: string;
   readonly views: number;
   readonly published: boolean;
-  /** From 1 to {@link userCount}. */
+  /** From 1 to {@link countUsers}. */
   readonly author: number;
 }
 

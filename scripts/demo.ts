@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../packages/server/src/base/config.ts';
-import { demoMail } from '../packages/server/src/mail/demo/demo-mail.ts';
+import { generateDemoMail } from '../packages/server/src/mail/demo/demo-mail.ts';
 import { writeMbox } from '../packages/server/src/mail/files/mbox-writer.ts';
 import { type RunningServer, startServer } from '../packages/server/src/server.ts';
 import { storeDefinitions, storeRecords } from './demo-store.ts';
@@ -65,7 +65,7 @@ async function makeKey(caller: Caller): Promise<string> {
 async function fillMail(caller: Caller): Promise<void> {
   const { id } = await caller.call<{ id: number }>('accounts:create', inbox);
   const count = Number(process.env['DEMO_MAILS'] ?? 400);
-  const messages = demoMail({ seed: 1, count, until: new Date(), inbox });
+  const messages = generateDemoMail({ seed: 1, count, until: new Date(), inbox });
   for (const [mailbox, list] of Map.groupBy(messages, (each) => each.mailbox ?? 'INBOX')) {
     const pieces: Uint8Array[] = [];
     for await (const piece of writeMbox(list)) pieces.push(piece);

@@ -24,38 +24,38 @@ const sources = [
 ];
 
 function isFresh(): boolean {
-  const made = join(output, 'index.html');
-  return existsSync(made) && statSync(made).mtimeMs >= Math.max(...sources.map(newest));
+  const builtIndex = join(output, 'index.html');
+  return existsSync(builtIndex) && statSync(builtIndex).mtimeMs >= Math.max(...sources.map(newest));
 }
 
 function newest(path: string): number {
-  const own = statSync(path);
-  if (!own.isDirectory()) return own.mtimeMs;
+  const stats = statSync(path);
+  if (!stats.isDirectory()) return stats.mtimeMs;
   const times = readdirSync(path, { recursive: true, encoding: 'utf8' }).map(
     (name) => statSync(join(path, name)).mtimeMs,
   );
-  return Math.max(own.mtimeMs, ...times);
+  return Math.max(stats.mtimeMs, ...times);
 }
 
 /** Beside dist/ first, then in its place: a server that starts meanwhile finds the one or the other. */
 async function build(): Promise<void> {
-  const made = join(root, `dist.${process.pid}`);
+  const stagingDir = join(root, `dist.${process.pid}`);
   process.env['NODE_ENV'] = 'production'; // also where a test builds it: the size and speed of what people get
   const vite = await import('vite');
-  await vite.build({ root, logLevel: 'warn', build: { outDir: made, emptyOutDir: true } });
-  const assets = join(made, 'assets');
-  await Promise.all(readdirSync(assets).map((name) => pack(join(assets, name))));
+  await vite.build({ root, logLevel: 'warn', build: { outDir: stagingDir, emptyOutDir: true } });
+  const assets = join(stagingDir, 'assets');
+  await Promise.all(readdirSync(assets).map((name) => compressFile(join(assets, name))));
   rmSync(output, { recursive: true, force: true });
   try {
-    renameSync(made, output);
+    renameSync(stagingDir, output);
   } catch (error) {
     // Another one, of the same sources, was faster by a moment.
     if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw error;
-    rmSync(made, { recursive: true });
+    rmSync(stagingDir, { recursive: true });
   }
 }
 
-async function pack(path: string): Promise<void> {
+async function compressFile(path: string): Promise<void> {
   if (!/\.(js|css|svg)$/.test(path)) return;
   const plain = await readFile(path);
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
@@ -64,7 +64,7 @@ async function pack(path: string): Promise<void> {
 }
 
 /** Without the development packages there is nothing to build with: the server serves what is there, or the API alone. */
-function hasTools(): boolean {
+function hasBuildTools(): boolean {
   try {
     return Boolean(import.meta.resolve('vite')) && existsSync(fileURLToPath(import.meta.resolve('vite')));
   } catch {
@@ -72,10 +72,10 @@ function hasTools(): boolean {
   }
 }
 
-const ifNeeded = process.argv.includes('--if-needed');
-if (ifNeeded && !hasTools())
+const isBuildIfNeeded = process.argv.includes('--if-needed');
+if (isBuildIfNeeded && !hasBuildTools())
   process.stdout.write('The web interface is not built anew: its tools are not installed.\n');
-else if (!(ifNeeded && isFresh())) {
+else if (!(isBuildIfNeeded && isFresh())) {
   const started = performance.now();
   await build();
   process.stdout.write(`The web interface is built in ${((performance.now() - started) / 1000).toFixed(1)} s.\n`);

@@ -1,7 +1,8 @@
 /** What is done with keys, webhooks, permissions and the journal beside the record actions. */
+
+import type { Filter, Key, List, RecordValues } from './dto.ts';
 import { Records } from './records.ts';
 import type { Transport } from './transport.ts';
-import type { Filter, Key, List, RecordValues } from './wire.ts';
 
 export type ApiKey = {
   readonly id: number;
@@ -16,9 +17,9 @@ export type ApiKey = {
 };
 
 /** A key as it is told once. */
-export type MadeKey = Omit<ApiKey, 'lastUsedAt' | 'inactiveReason'> & { readonly token: string };
+export type CreatedApiKey = Omit<ApiKey, 'lastUsedAt' | 'inactiveReason'> & { readonly token: string };
 
-export interface KeyUse {
+export interface ApiKeyUsage {
   readonly id: number;
   readonly requests: number;
   readonly failedAttempts: number;
@@ -35,20 +36,20 @@ export class ApiKeys extends Records<ApiKey> {
     readonly role: string | { readonly name: string };
     readonly name?: string | null;
     readonly expiresIn?: string;
-  }): Promise<MadeKey> {
+  }): Promise<CreatedApiKey> {
     return this.write('create', key, {}, {});
   }
 
   /** The successor of a key, of the same role. The old one works on for `overlap`: `1h` unless told, or `none`. */
   rotate(
     key: number,
-    given: { readonly name?: string | null; readonly overlap?: string; readonly expiresIn?: string } = {},
-  ): Promise<MadeKey> {
-    return this.write('rotate', given, { filterByTk: key }, {});
+    options: { readonly name?: string | null; readonly overlap?: string; readonly expiresIn?: string } = {},
+  ): Promise<CreatedApiKey> {
+    return this.write('rotate', options, { filterByTk: key }, {});
   }
 
-  async stats(key: number): Promise<KeyUse> {
-    return (await this.transport.call<KeyUse>(`${this.path}:stats`, { query: { filterByTk: key } })).data;
+  async stats(key: number): Promise<ApiKeyUsage> {
+    return (await this.transport.call<ApiKeyUsage>(`${this.path}:stats`, { query: { filterByTk: key } })).data;
   }
 }
 
@@ -85,7 +86,7 @@ export class Webhooks extends Records<Webhook> {
   }
 }
 
-export interface Explanation {
+export interface PermissionExplanation {
   readonly allowed: boolean;
   readonly reason: string;
   /** The permission that decides, or null where none does. */
@@ -94,14 +95,14 @@ export interface Explanation {
 
 export class Permissions extends Records {
   /** Why a role may do something, or not; also for one record, and for the user that `$user` stands for. */
-  async explain(asked: {
+  async explain(parameters: {
     readonly role: string;
     readonly resource: string;
     readonly action: string;
     readonly filterByTk?: Key;
     readonly user?: number;
-  }): Promise<Explanation> {
-    return (await this.transport.call<Explanation>(`${this.path}:explain`, { query: asked })).data;
+  }): Promise<PermissionExplanation> {
+    return (await this.transport.call<PermissionExplanation>(`${this.path}:explain`, { query: parameters })).data;
   }
 }
 
@@ -124,16 +125,16 @@ export class AuditJournal {
     this.#records = new Records(transport, 'audit');
   }
 
-  list(...asked: Parameters<Records['list']>): Promise<List<RecordValues>> {
-    return this.#records.list(...asked);
+  list(...args: Parameters<Records['list']>): Promise<List<RecordValues>> {
+    return this.#records.list(...args);
   }
 
-  get(...asked: Parameters<Records['get']>): Promise<RecordValues> {
-    return this.#records.get(...asked);
+  get(...args: Parameters<Records['get']>): Promise<RecordValues> {
+    return this.#records.get(...args);
   }
 
-  query(...asked: Parameters<Records['query']>): Promise<readonly RecordValues[]> {
-    return this.#records.query(...asked);
+  query(...args: Parameters<Records['query']>): Promise<readonly RecordValues[]> {
+    return this.#records.query(...args);
   }
 
   /** Looks at every entry: whether the journal is as it was written. */

@@ -1,6 +1,7 @@
 /** `auth:` – who calls, and how people come by accounts and back into them. */
+
+import type { CallerInfo, SignInResult } from './dto.ts';
 import type { Transport } from './transport.ts';
-import type { Check, SignedIn } from './wire.ts';
 
 /** A login of the caller's own. */
 export interface Session {
@@ -12,9 +13,9 @@ export interface Session {
 }
 
 /** The session that a browser keeps, and what a sign-in page has to know. */
-export interface Resumed {
+export interface ResumeResult {
   /** `persistent`: whether the session survives a restart of the browser. */
-  readonly session: (SignedIn & { readonly persistent: boolean }) | null;
+  readonly session: (SignInResult & { readonly persistent: boolean }) | null;
   /** Nobody can sign in yet: the set-up link makes the first admin. */
   readonly needsSetup: boolean;
   /** Whether `lostPassword` can mail a link. */
@@ -22,7 +23,7 @@ export interface Resumed {
 }
 
 /** Pages of other origins cannot send it. */
-const ownPage = { 'x-requested-with': 'tablinum' };
+const sameOriginHeader = { 'x-requested-with': 'tablinum' };
 
 export class Account {
   readonly #transport: Transport;
@@ -32,14 +33,14 @@ export class Account {
   }
 
   /** @param credentials the account is an e-mail address or a user name. */
-  signIn(credentials: { readonly account: string; readonly password: string }): Promise<SignedIn> {
+  signIn(credentials: { readonly account: string; readonly password: string }): Promise<SignInResult> {
     return this.#post('signIn', credentials);
   }
 
   /** Ends the session of the token; in pages of the server the browser forgets it too. */
   signOut(): Promise<number> {
     // CORS does not allow the header, so other pages go without it.
-    return this.#post('signOut', undefined, {}, this.#transport.options.url === undefined ? ownPage : {});
+    return this.#post('signOut', undefined, {}, this.#transport.options.url === undefined ? sameOriginHeader : {});
   }
 
   /**
@@ -48,16 +49,16 @@ export class Account {
    * @param persistent whether the session survives a restart of the browser.
    */
   keep(persistent: boolean): Promise<number> {
-    return this.#post('keep', { persistent }, {}, ownPage);
+    return this.#post('keep', { persistent }, {}, sameOriginHeader);
   }
 
   /** The session that the browser keeps for pages of the server itself. */
-  resume(): Promise<Resumed> {
-    return this.#post('resume', undefined, {}, ownPage);
+  resume(): Promise<ResumeResult> {
+    return this.#post('resume', undefined, {}, sameOriginHeader);
   }
 
-  async check(signal?: AbortSignal): Promise<Check> {
-    return (await this.#transport.call<Check>('auth:check', signal ? { signal } : {})).data;
+  async check(signal?: AbortSignal): Promise<CallerInfo> {
+    return (await this.#transport.call<CallerInfo>('auth:check', signal ? { signal } : {})).data;
   }
 
   async sessions(): Promise<readonly Session[]> {
@@ -82,7 +83,7 @@ export class Account {
     readonly email: string;
     readonly password: string;
     readonly nickname?: string;
-  }): Promise<SignedIn> {
+  }): Promise<SignInResult> {
     return this.#post('signUp', account);
   }
 
@@ -101,7 +102,7 @@ export class Account {
     readonly email: string;
     readonly password: string;
     readonly nickname?: string;
-  }): Promise<SignedIn> {
+  }): Promise<SignInResult> {
     return this.#post('setup', given);
   }
 
@@ -111,7 +112,7 @@ export class Account {
     query: object = {},
     headers: Readonly<Record<string, string>> = {},
   ): Promise<T> {
-    const asked = { method: 'POST' as const, query, headers };
-    return (await this.#transport.call<T>(`auth:${action}`, body === undefined ? asked : { ...asked, body })).data;
+    const options = { method: 'POST' as const, query, headers };
+    return (await this.#transport.call<T>(`auth:${action}`, body === undefined ? options : { ...options, body })).data;
   }
 }

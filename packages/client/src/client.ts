@@ -2,32 +2,39 @@
 import { ApiKeys, AuditJournal, Permissions, Webhooks } from './access.ts';
 import { Account } from './account.ts';
 import { Definitions } from './definitions.ts';
+import type { Application, BatchOperation, Event, ReadParameters, RecordValues } from './dto.ts';
 import { Emails } from './mail.ts';
 import { Records } from './records.ts';
-import { type Asked, type ClientOptions, type Reply, Transport } from './transport.ts';
-import type { Application, BatchOperation, Event, ReadParameters, RecordValues } from './wire.ts';
+import { type ClientOptions, type Reply, type RequestOptions, Transport } from './transport.ts';
 
 export {
   type ApiKey,
   ApiKeys,
+  type ApiKeyUsage,
   AuditJournal,
-  type Explanation,
+  type CreatedApiKey,
   type JournalReport,
-  type KeyUse,
-  type MadeKey,
+  type PermissionExplanation,
   Permissions,
   type Webhook,
   Webhooks,
   type WebhookTest,
 } from './access.ts';
-export { Account, type Resumed, type Session } from './account.ts';
+export { Account, type ResumeResult, type Session } from './account.ts';
 export { type CollectionChange, Definitions, type FieldChange, type NewCollection } from './definitions.ts';
-export { type ErrorBody, Failure, type LocalCode } from './failure.ts';
-export { type Draft, Emails, type MailAnswer, type MailImport, type MailText, type Participant } from './mail.ts';
-export { type Read, Records, RelatedRecords, type Sent } from './records.ts';
-export type { Asked, ClientOptions, Reply } from './transport.ts';
+export type * from './dto.ts';
+export { type ClientErrorCode, type ErrorBody, Failure } from './failure.ts';
+export {
+  type Draft,
+  Emails,
+  type MailImport,
+  type MessageContent,
+  type Participant,
+  type ReplyContent,
+} from './mail.ts';
+export { type ActionOptions, Records, type RecordWithEtag, RelatedRecords } from './records.ts';
+export type { ClientOptions, Reply, RequestOptions } from './transport.ts';
 export type { Progress } from './upload.ts';
-export type * from './wire.ts';
 
 /** Where a page of events ends. */
 export interface EventMeta {
@@ -72,25 +79,25 @@ export class Client {
    *
    * @throws Failure for every refusal.
    */
-  call<T, M = unknown>(path: string, asked: Asked = {}): Promise<Reply<T, M>> {
-    return this.#transport.call<T, M>(path, asked);
+  call<T, M = unknown>(path: string, options: RequestOptions = {}): Promise<Reply<T, M>> {
+    return this.#transport.call<T, M>(path, options);
   }
 
   /** A write by its path: its data. */
   async post<T>(path: string, body?: unknown, query: object = {}): Promise<T> {
-    const asked = { method: 'POST' as const, query };
-    return (await this.call<T>(path, body === undefined ? asked : { ...asked, body })).data;
+    const options = { method: 'POST' as const, query };
+    return (await this.call<T>(path, body === undefined ? options : { ...options, body })).data;
   }
 
   /** A reply as it is: documents, files, exports. */
-  send(path: string, asked: Asked = {}): Promise<Response> {
-    return this.#transport.send(path, asked);
+  send(path: string, options: RequestOptions = {}): Promise<Response> {
+    return this.#transport.send(path, options);
   }
 
   /** Many operations in one transaction: all, or the first one's failure and nothing. */
   async batch(operations: readonly BatchOperation[], idempotencyKey?: string): Promise<readonly unknown[]> {
-    const asked = { method: 'POST' as const, body: { operations }, ...(idempotencyKey && { idempotencyKey }) };
-    return (await this.call<unknown[]>('batch', asked)).data;
+    const options = { method: 'POST' as const, body: { operations }, ...(idempotencyKey && { idempotencyKey }) };
+    return (await this.call<unknown[]>('batch', options)).data;
   }
 
   applications(): Applications {
@@ -108,13 +115,13 @@ export class Client {
   }
 
   /** Events of the past; `wait` (seconds, at most 30) holds the reply until there is one. */
-  async events(asked: {
+  async events(parameters: {
     readonly resource?: string;
     readonly since?: string;
     readonly wait?: number;
     readonly pageSize?: number;
   }): Promise<{ readonly data: readonly Event[]; readonly meta: EventMeta }> {
-    return this.call<Event[], EventMeta>('changes:list', { query: asked });
+    return this.call<Event[], EventMeta>('changes:list', { query: parameters });
   }
 
   /** Tells listeners something of one's own, such as `campaign.sent`. */
@@ -123,7 +130,7 @@ export class Client {
   }
 }
 
-export interface ApplicationWords {
+export interface ApplicationProperties {
   readonly displayName: string | null;
   readonly description: string | null;
   readonly options: Readonly<Record<string, unknown>>;
@@ -148,11 +155,11 @@ export class Applications {
   }
 
   /** Words and options. */
-  update(name: string, change: Partial<ApplicationWords>): Promise<Application> {
+  update(name: string, change: Partial<ApplicationProperties>): Promise<Application> {
     return this.#client.post('applications:update', change, { filterByTk: name });
   }
 
-  create(application: Partial<ApplicationWords> & { readonly name: string }): Promise<Application> {
+  create(application: Partial<ApplicationProperties> & { readonly name: string }): Promise<Application> {
     return this.#client.post('applications:create', application);
   }
 

@@ -1,7 +1,7 @@
 /** Collections and fields: what a developer defines. */
 import type { CollectionOptions } from '@tablinum/server/protocol';
+import type { Collection, Field, Impact, List, ListMeta, ReadParameters } from './dto.ts';
 import type { Transport } from './transport.ts';
-import type { Collection, Field, Impact, List, ListMeta, ReadParameters } from './wire.ts';
 
 /** A collection to be made; options may be left out, and stand in `options` or next to it. */
 export interface NewCollection extends Partial<CollectionOptions> {
@@ -22,9 +22,9 @@ export interface CollectionChange extends Partial<CollectionOptions> {
 /** Definitions have no write counters and no trash. */
 export type DefinitionParameters = Omit<ReadParameters, 'versions' | 'withDeleted' | 'onlyDeleted'>;
 
-type OrNull<T> = { readonly [K in keyof T]?: T[K] | null };
+type NullableOptions<T> = { readonly [K in keyof T]?: T[K] | null };
 /** What is to change of a field; null takes an option away, `newName` renames the field and keeps its data. */
-export type FieldChange = OrNull<Omit<Field, 'name'>> & { readonly newName?: string };
+export type FieldChange = NullableOptions<Omit<Field, 'name'>> & { readonly newName?: string };
 
 export class Definitions {
   readonly #transport: Transport;
@@ -82,7 +82,7 @@ export class Definitions {
   }
 
   /** What {@link destroy} would do; nothing changes. */
-  impactOfDestroy(name: string, cascade = false): Promise<Impact> {
+  previewDestroy(name: string, cascade = false): Promise<Impact> {
     return this.#post('collections:destroy', { filterByTk: name, ...(cascade && { cascade }), dryRun: true });
   }
 
@@ -98,12 +98,12 @@ export class Definitions {
     return this.#post('fields:destroy', {}, { collectionName: collection, name });
   }
 
-  impactOfDestroyField(collection: string, name: string): Promise<Impact> {
+  previewDestroyField(collection: string, name: string): Promise<Impact> {
     return this.#post('fields:destroy', { dryRun: true }, { collectionName: collection, name });
   }
 
   async #post<T>(path: string, query: object, body?: unknown): Promise<T> {
-    const asked = { method: 'POST' as const, query };
-    return (await this.#transport.call<T>(path, body === undefined ? asked : { ...asked, body })).data;
+    const options = { method: 'POST' as const, query };
+    return (await this.#transport.call<T>(path, body === undefined ? options : { ...options, body })).data;
   }
 }

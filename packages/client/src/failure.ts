@@ -1,7 +1,7 @@
 import type { ErrorCode, ErrorLabel } from '@tablinum/server/protocol';
 
 /** What went wrong where the server was not reached, or answered something else than the contract says. */
-export type LocalCode = 'NETWORK' | 'REPLY_UNREADABLE' | 'STREAM_BROKEN';
+export type ClientErrorCode = 'NETWORK' | 'REPLY_UNREADABLE' | 'STREAM_BROKEN';
 
 /** The members of an error reply. */
 export interface ErrorBody {
@@ -16,7 +16,7 @@ export interface ErrorBody {
 
 /** What a failure is made of: an error reply, or what is known without one. */
 export type FailureParts = Partial<Omit<ErrorBody, 'code'>> & {
-  readonly code: ErrorCode | LocalCode;
+  readonly code: ErrorCode | ClientErrorCode;
   readonly message: string;
 };
 
@@ -24,7 +24,7 @@ export type FailureParts = Partial<Omit<ErrorBody, 'code'>> & {
 export class Failure extends Error {
   /** The HTTP status; 0 where no reply came. */
   readonly status: number;
-  readonly code: ErrorCode | LocalCode;
+  readonly code: ErrorCode | ClientErrorCode;
   readonly label: ErrorLabel | null;
   readonly details: Readonly<Record<string, string>>;
   readonly requestId: string | null;
@@ -53,18 +53,18 @@ export class Failure extends Error {
   }
 
   /** Nobody knows whether it was done: no reply came, or one that is not the server's own and does not tell of a refusal. */
-  get lost(): boolean {
-    const between = this.code === 'REPLY_UNREADABLE' && (this.status < 400 || this.status >= 500);
-    return this.offline || between;
+  get outcomeUnknown(): boolean {
+    const isFromProxy = this.code === 'REPLY_UNREADABLE' && (this.status < 400 || this.status >= 500);
+    return this.offline || isFromProxy;
   }
 }
 
 /** The failure that a reply tells of; its body may be anything that stands between server and client. */
-export async function failureOf(response: Response): Promise<Failure> {
+export async function readFailure(response: Response): Promise<Failure> {
   const header = Number(response.headers.get('retry-after') ?? Number.NaN);
   const retryAfter = Number.isFinite(header) ? { retryAfter: header } : {};
   const text = await response.text().catch(() => '');
-  const body = errorBody(text);
+  const body = parseErrorBody(text);
   if (body) return new Failure(response.status, { ...retryAfter, ...body });
   return new Failure(response.status, {
     ...retryAfter,
@@ -73,11 +73,11 @@ export async function failureOf(response: Response): Promise<Failure> {
   });
 }
 
-function errorBody(text: string): ErrorBody | null {
+function parseErrorBody(text: string): ErrorBody | null {
   try {
     const body: unknown = JSON.parse(text);
-    const holds = typeof body === 'object' && body !== null && 'code' in body && 'message' in body;
-    return holds ? (body as ErrorBody) : null;
+    const isErrorBody = typeof body === 'object' && body !== null && 'code' in body && 'message' in body;
+    return isErrorBody ? (body as ErrorBody) : null;
   } catch {
     return null;
   }

@@ -1,12 +1,13 @@
 /** E-mail: what is done with messages beside the record actions of `emails`, `conversations` and `attachments`. */
-import { Records, type Sent } from './records.ts';
+
+import type { Key, ReadParameters, RecordValues } from './dto.ts';
+import { type ActionOptions, Records } from './records.ts';
 import type { Progress } from './upload.ts';
-import type { Key, ReadParameters, RecordValues } from './wire.ts';
 
 export type MailAddress = string | { readonly name?: string; readonly address: string };
 
 /** What is written of a message; members that are not named stay as they are. */
-export interface MailText {
+export interface MessageContent {
   readonly to?: MailAddress | readonly MailAddress[];
   readonly cc?: MailAddress | readonly MailAddress[];
   readonly bcc?: MailAddress | readonly MailAddress[];
@@ -21,11 +22,11 @@ export interface MailText {
 }
 
 /** A message of an account that is new, or a draft that is there. */
-export type Draft = MailText & { readonly account?: Key; readonly id?: number };
+export type Draft = MessageContent & { readonly account?: Key; readonly id?: number };
 /** ISO 8601; as soon as it cannot be called back unless told. */
-type Later = { readonly sendAt?: string | null };
+type ScheduledSend = { readonly sendAt?: string | null };
 /** With `draft` a draft is saved instead; what was said before is quoted unless `quote` is false. */
-export type MailAnswer = MailText & Later & { readonly draft?: boolean; readonly quote?: boolean };
+export type ReplyContent = MessageContent & ScheduledSend & { readonly draft?: boolean; readonly quote?: boolean };
 
 /** Somebody in the `participants` of a conversation; those who wrote come first. */
 export interface Participant {
@@ -40,8 +41,8 @@ export interface MailImport {
 }
 
 export class Emails extends Records {
-  saveDraft(draft: Draft, sent: Sent = {}): Promise<RecordValues> {
-    return this.write('saveDraft', draft, {}, sent);
+  saveDraft(draft: Draft, options: ActionOptions = {}): Promise<RecordValues> {
+    return this.write('saveDraft', draft, {}, options);
   }
 
   /** Adds a file to a draft. @param progress hears how many of its bytes have left. */
@@ -49,28 +50,28 @@ export class Emails extends Records {
     draft: number,
     file: { readonly filename: string; readonly contentType?: string; readonly content: Blob },
     progress?: Progress,
-    sent: Sent = {},
+    options: ActionOptions = {},
   ): Promise<RecordValues> {
     const { filename, contentType, content } = file;
     const query = { filterByTk: draft, filename, ...(contentType && { contentType }) };
-    return this.#upload('attach', query, content, 'application/octet-stream', progress, sent);
+    return this.#upload('attach', query, content, 'application/octet-stream', progress, options);
   }
 
   /** Puts a message, or a draft by its id, into the outbox. */
-  send(message: Draft & Later, sent: Sent = {}): Promise<RecordValues> {
-    return this.write('send', message, {}, sent);
+  send(message: Draft & ScheduledSend, options: ActionOptions = {}): Promise<RecordValues> {
+    return this.write('send', message, {}, options);
   }
 
-  reply(email: number, answer: MailAnswer = {}, sent: Sent = {}): Promise<RecordValues> {
-    return this.write('reply', answer, { filterByTk: email }, sent);
+  reply(email: number, content: ReplyContent = {}, options: ActionOptions = {}): Promise<RecordValues> {
+    return this.write('reply', content, { filterByTk: email }, options);
   }
 
-  replyAll(email: number, answer: MailAnswer = {}, sent: Sent = {}): Promise<RecordValues> {
-    return this.write('replyAll', answer, { filterByTk: email }, sent);
+  replyAll(email: number, content: ReplyContent = {}, options: ActionOptions = {}): Promise<RecordValues> {
+    return this.write('replyAll', content, { filterByTk: email }, options);
   }
 
-  forward(email: number, answer: MailAnswer = {}, sent: Sent = {}): Promise<RecordValues> {
-    return this.write('forward', answer, { filterByTk: email }, sent);
+  forward(email: number, content: ReplyContent = {}, options: ActionOptions = {}): Promise<RecordValues> {
+    return this.write('forward', content, { filterByTk: email }, options);
   }
 
   /** Calls a message back that waits: it is a draft again. */
@@ -96,42 +97,46 @@ export class Emails extends Records {
     to: { readonly account: Key; readonly mailbox?: string },
     messages: Blob,
     progress?: Progress,
-    sent: Sent = {},
+    options: ActionOptions = {},
   ): Promise<MailImport> {
     const type = messages.type === 'application/mbox' ? messages.type : 'message/rfc822';
-    return this.#upload('import', to, messages, type, progress, sent);
+    return this.#upload('import', to, messages, type, progress, options);
   }
 
   /** Makes the conversations of an account anew, from its e-mails: what is as it should be stays. */
   async rethread(account: number): Promise<{ readonly conversations: number; readonly changed: number }> {
-    const asked = { method: 'POST' as const, query: { filterByTk: account } };
-    return (await this.transport.call<{ conversations: number; changed: number }>('accounts:rethread', asked)).data;
+    const request = { method: 'POST' as const, query: { filterByTk: account } };
+    return (await this.transport.call<{ conversations: number; changed: number }>('accounts:rethread', request)).data;
   }
 
   /** The message as it came, byte by byte. */
-  raw(email: number, sent: Sent = {}): Promise<Response> {
-    return this.transport.send(`${this.path}:raw`, { ...sent, query: { filterByTk: email } });
+  raw(email: number, options: ActionOptions = {}): Promise<Response> {
+    return this.transport.send(`${this.path}:raw`, { ...options, query: { filterByTk: email } });
   }
 
   /** An image of another place that the message shows, fetched by the server. */
-  image(email: number, url: string, sent: Sent = {}): Promise<Response> {
-    return this.transport.send(`${this.path}:image`, { ...sent, query: { filterByTk: email, url } });
+  image(email: number, url: string, options: ActionOptions = {}): Promise<Response> {
+    return this.transport.send(`${this.path}:image`, { ...options, query: { filterByTk: email, url } });
   }
 
   /** All messages of an account, or of a mailbox, as an mbox. */
-  export(from: { readonly account: Key; readonly mailbox?: string }, sent: Sent = {}): Promise<Response> {
-    return this.transport.send(`${this.path}:export`, { ...sent, query: from });
+  export(from: { readonly account: Key; readonly mailbox?: string }, options: ActionOptions = {}): Promise<Response> {
+    return this.transport.send(`${this.path}:export`, { ...options, query: from });
   }
 
   /** The bytes of an attachment. */
-  file(attachment: number, sent: Sent = {}): Promise<Response> {
-    return this.transport.send(`attachments/${attachment}`, sent);
+  file(attachment: number, options: ActionOptions = {}): Promise<Response> {
+    return this.transport.send(`attachments/${attachment}`, options);
   }
 
   /** A conversation with its e-mails, the oldest first. */
-  async thread(conversation: number, parameters: ReadParameters = {}, sent: Sent = {}): Promise<RecordValues> {
+  async thread(
+    conversation: number,
+    parameters: ReadParameters = {},
+    options: ActionOptions = {},
+  ): Promise<RecordValues> {
     const query = { ...parameters, filterByTk: conversation };
-    return (await this.transport.call<RecordValues>('conversations:get', { ...sent, query })).data;
+    return (await this.transport.call<RecordValues>('conversations:get', { ...options, query })).data;
   }
 
   async #upload<T>(
@@ -140,10 +145,10 @@ export class Emails extends Records {
     content: Blob,
     type: string,
     progress: Progress | undefined,
-    sent: Sent,
+    options: ActionOptions,
   ): Promise<T> {
     const body = content.type === type ? content : content.slice(0, content.size, type);
-    const asked = { ...sent, method: 'POST' as const, query, body, ...(progress && { progress }) };
-    return (await this.transport.call<T>(`${this.path}:${action}`, asked)).data;
+    const request = { ...options, method: 'POST' as const, query, body, ...(progress && { progress }) };
+    return (await this.transport.call<T>(`${this.path}:${action}`, request)).data;
   }
 }

@@ -2,16 +2,16 @@
  * Parameters as the server's query text: lists of names with commas, several keys and filters as JSON, everything else
  * as it prints. What is undefined is left out.
  */
-export function queryString(parameters: object): string {
+export function buildQueryString(parameters: object): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters) as [string, unknown][]) {
-    if (value !== undefined) query.set(name, textOf(name, value));
+    if (value !== undefined) query.set(name, encodeValue(name, value));
   }
   const text = query.toString();
   return text === '' ? '' : `?${text}`;
 }
 
-function textOf(name: string, value: unknown): string {
+function encodeValue(name: string, value: unknown): string {
   if (name !== 'filterByTk' && Array.isArray(value) && value.every((each) => typeof each === 'string'))
     return value.join(',');
   return typeof value === 'object' ? JSON.stringify(value) : String(value);

@@ -3,8 +3,9 @@
  * subscription goes on from the cursor of its last event: nothing is missed, and what cannot be made up for is told by
  * `resync`.
  */
+
+import type { Event, Filter } from './dto.ts';
 import { Failure } from './failure.ts';
-import type { Event, Filter } from './wire.ts';
 
 export interface RealtimeOptions {
   /** Where the server is, without `/api`; in a browser the page's own origin unless told. */
@@ -14,7 +15,7 @@ export interface RealtimeOptions {
   readonly role?: () => string | null;
 }
 
-export interface Subscribed {
+export interface SubscribeOptions {
   /** A collection, or the first word of published events. */
   readonly resource: string;
   readonly filter?: Filter;
@@ -39,7 +40,7 @@ export type RealtimeState = 'idle' | 'connecting' | 'open' | 'waiting' | 'unauth
 
 interface Subscription {
   readonly id: string;
-  readonly asked: Subscribed;
+  readonly options: SubscribeOptions;
   readonly listener: Listener;
   cursor: string | null;
 }
@@ -52,8 +53,8 @@ type ServerMessage =
   | { readonly type: 'event'; readonly id: string; readonly event: Event }
   | { readonly type: 'error'; readonly id?: string; readonly message: string; readonly code: never };
 
-const credentialGone = 4401;
-const longestPause = 30_000;
+const invalidCredentialCloseCode = 4401;
+const maxReconnectDelay = 30_000;
 /** After the last subscription the connection stays for a moment: the next page may want it. */
 const lingerMilliseconds = 3000;
 
@@ -83,10 +84,10 @@ export class Realtime {
   }
 
   /** @returns what ends the subscription; with the last one the connection is closed, after a moment. */
-  subscribe(asked: Subscribed, listener: Listener): () => void {
+  subscribe(options: SubscribeOptions, listener: Listener): () => void {
     clearTimeout(this.#retire);
     this.#last += 1;
-    const subscription: Subscription = { id: `s${this.#last}`, asked, listener, cursor: asked.since ?? null };
+    const subscription: Subscription = { id: `s${this.#last}`, options, listener, cursor: options.since ?? null };
     this.#subscriptions.set(subscription.id, subscription);
     if (this.#state === 'open') this.#ask(subscription);
     else this.connect();
@@ -101,9 +102,9 @@ export class Realtime {
     const base = this.#options.url ?? (globalThis as { location?: { origin: string } }).location?.origin ?? '';
     const socket = new WebSocket(`${base.replace(/^http/, 'ws').replace(/\/$/, '')}/api/realtime`);
     this.#socket = socket;
-    const isOurs = (): boolean => this.#socket === socket;
-    socket.onopen = () => isOurs() && this.#introduce();
-    socket.onmessage = ({ data }) => isOurs() && this.#hear(JSON.parse(String(data)) as ServerMessage);
+    const isCurrent = (): boolean => this.#socket === socket;
+    socket.onopen = () => isCurrent() && this.#introduce();
+    socket.onmessage = ({ data }) => isCurrent() && this.#hear(JSON.parse(String(data)) as ServerMessage);
     socket.onclose = ({ code }) => this.#lost(socket, code);
     socket.onerror = () => {}; // the close that follows says it all
   }
@@ -113,9 +114,9 @@ export class Realtime {
    * subscription goes on from its last event.
    */
   reconnect(): void {
-    const before = this.#socket;
+    const previous = this.#socket;
     this.#socket = null;
-    before?.close();
+    previous?.close();
     if (this.#subscriptions.size === 0) this.#leave();
     else this.connect();
   }
@@ -160,8 +161,8 @@ export class Realtime {
     }
   }
 
-  #ask({ id, asked, cursor }: Subscription): void {
-    this.#send({ type: 'subscribe', id, ...asked, ...(cursor !== null && { since: cursor }) });
+  #ask({ id, options, cursor }: Subscription): void {
+    this.#send({ type: 'subscribe', id, ...options, ...(cursor !== null && { since: cursor }) });
   }
 
   #end(id: string): void {
@@ -182,10 +183,10 @@ export class Realtime {
   #lost(socket: WebSocket, code: number): void {
     if (this.#socket !== socket) return;
     this.#socket = null;
-    this.#become(code === credentialGone ? 'unauthorised' : 'waiting');
-    if (code === credentialGone) return;
+    this.#become(code === invalidCredentialCloseCode ? 'unauthorised' : 'waiting');
+    if (code === invalidCredentialCloseCode) return;
     this.#failures += 1;
-    const pause = Math.min(longestPause, 250 * 2 ** this.#failures) * (0.5 + Math.random() / 2);
+    const pause = Math.min(maxReconnectDelay, 250 * 2 ** this.#failures) * (0.5 + Math.random() / 2);
     this.#retry = setTimeout(() => this.connect(), pause);
   }
 

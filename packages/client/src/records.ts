@@ -1,13 +1,14 @@
 /** The actions of one collection, and of a relation below one of its records. */
+
+import type { HistoryEntry, Key, List, ListMeta, ReadParameters, RecordValues, WriteParameters } from './dto.ts';
 import { Failure } from './failure.ts';
-import type { Asked, Reply, Transport } from './transport.ts';
-import type { HistoryEntry, Key, List, ListMeta, ReadParameters, RecordValues, WriteParameters } from './wire.ts';
+import type { Reply, RequestOptions, Transport } from './transport.ts';
 
 /** How a call is sent, beside its parameters. */
-export type Sent = Pick<Asked, 'ifMatch' | 'idempotencyKey' | 'signal'>;
+export type ActionOptions = Pick<RequestOptions, 'ifMatch' | 'idempotencyKey' | 'signal'>;
 
 /** One record with what `If-Match` takes. */
-export interface Read<T> {
+export interface RecordWithEtag<T> {
   readonly data: T;
   readonly etag: string | null;
 }
@@ -21,9 +22,9 @@ export class Records<T extends RecordValues = RecordValues> {
     this.path = path;
   }
 
-  async list(parameters: ReadParameters = {}, sent: Sent = {}): Promise<List<T>> {
+  async list(parameters: ReadParameters = {}, options: ActionOptions = {}): Promise<List<T>> {
     const { data, meta } = await this.transport.call<T[], ListMeta>(`${this.path}:list`, {
-      ...sent,
+      ...options,
       query: parameters,
     });
     return { data, meta };
@@ -33,18 +34,21 @@ export class Records<T extends RecordValues = RecordValues> {
    * Page after page by the server's cursor: no record is skipped or comes twice, however many there are and whatever is
    * written meanwhile.
    */
-  async *pages(parameters: Omit<ReadParameters, 'page' | 'after'> = {}, sent: Sent = {}): AsyncGenerator<readonly T[]> {
+  async *pages(
+    parameters: Omit<ReadParameters, 'page' | 'after'> = {},
+    options: ActionOptions = {},
+  ): AsyncGenerator<readonly T[]> {
     let after: string | undefined;
     do {
-      const { data, meta } = await this.list({ count: 'none', pageSize: 200, ...parameters, after }, sent);
+      const { data, meta } = await this.list({ count: 'none', pageSize: 200, ...parameters, after }, options);
       yield data;
       after = meta.nextCursor ?? undefined;
     } while (after !== undefined);
   }
 
   /** Every record, page after page. */
-  async *each(parameters: Omit<ReadParameters, 'page' | 'after'> = {}, sent: Sent = {}): AsyncGenerator<T> {
-    for await (const page of this.pages(parameters, sent)) yield* page;
+  async *each(parameters: Omit<ReadParameters, 'page' | 'after'> = {}, options: ActionOptions = {}): AsyncGenerator<T> {
+    for await (const page of this.pages(parameters, options)) yield* page;
   }
 
   /**
@@ -54,104 +58,108 @@ export class Records<T extends RecordValues = RecordValues> {
    */
   async *stream(
     parameters: Omit<ReadParameters, 'page' | 'pageSize' | 'after'> = {},
-    sent: Sent = {},
+    options: ActionOptions = {},
   ): AsyncGenerator<T> {
     const query = { ...parameters, paginate: false };
     const response = await this.transport.send(`${this.path}:list`, {
-      ...sent,
+      ...options,
       query,
       headers: { accept: 'application/x-ndjson' },
     });
-    for await (const line of linesOf(response, sent.signal)) {
+    for await (const line of readLines(response, options.signal)) {
       const value = JSON.parse(line) as T;
-      if (isStreamEnd(value))
+      if (isStreamError(value))
         throw new Failure(response.status, { code: 'STREAM_BROKEN', message: String(value['message']) });
       yield value;
     }
   }
 
   /** By key, or the first one that matches `filter`. */
-  async get(key: Key | null, parameters: ReadParameters = {}, sent: Sent = {}): Promise<T> {
-    return (await this.read(key, parameters, sent)).data;
+  async get(key: Key | null, parameters: ReadParameters = {}, options: ActionOptions = {}): Promise<T> {
+    return (await this.getWithEtag(key, parameters, options)).data;
   }
 
   /** A record with its ETag, for an update that must not undo another's. */
-  async read(key: Key | null, parameters: ReadParameters = {}, sent: Sent = {}): Promise<Read<T>> {
+  async getWithEtag(
+    key: Key | null,
+    parameters: ReadParameters = {},
+    options: ActionOptions = {},
+  ): Promise<RecordWithEtag<T>> {
     const query = key === null ? parameters : { ...parameters, filterByTk: key };
-    const { data, etag } = await this.transport.call<T>(`${this.path}:get`, { ...sent, query });
+    const { data, etag } = await this.transport.call<T>(`${this.path}:get`, { ...options, query });
     return { data, etag };
   }
 
-  async create(values: object, parameters: WriteParameters = {}, sent: Sent = {}): Promise<T> {
-    return this.write('create', values, parameters, sent);
+  async create(values: object, parameters: WriteParameters = {}, options: ActionOptions = {}): Promise<T> {
+    return this.write('create', values, parameters, options);
   }
 
   /** Up to 1000, all or nothing. */
   async createMany(
     values: readonly object[],
     parameters: WriteParameters = {},
-    sent: Sent = {},
+    options: ActionOptions = {},
   ): Promise<readonly T[]> {
-    return this.write('create', values, parameters, sent);
+    return this.write('create', values, parameters, options);
   }
 
-  async update(key: Key, values: object, parameters: WriteParameters = {}, sent: Sent = {}): Promise<T> {
-    return this.write('update', values, { ...parameters, filterByTk: key }, sent);
+  async update(key: Key, values: object, parameters: WriteParameters = {}, options: ActionOptions = {}): Promise<T> {
+    return this.write('update', values, { ...parameters, filterByTk: key }, options);
   }
 
   /** By several keys or a filter: the records, or beyond 1000 of them their number. */
   async updateMany(
     target: Pick<WriteParameters, 'filterByTk' | 'filter'>,
     values: object,
-    sent: Sent = {},
+    options: ActionOptions = {},
   ): Promise<readonly T[] | number> {
-    return this.write('update', values, target, sent);
+    return this.write('update', values, target, options);
   }
 
   /** @returns how many were destroyed. */
   async destroy(
     target: Key | Pick<WriteParameters, 'filterByTk' | 'filter' | 'force'>,
-    sent: Sent = {},
+    options: ActionOptions = {},
   ): Promise<number> {
-    return this.write('destroy', undefined, typeof target === 'object' ? target : { filterByTk: target }, sent);
+    return this.write('destroy', undefined, typeof target === 'object' ? target : { filterByTk: target }, options);
   }
 
-  async firstOrCreate(values: object, filterKeys: readonly string[], sent: Sent = {}): Promise<T> {
-    return this.write('firstOrCreate', values, { filterKeys }, sent);
+  async firstOrCreate(values: object, filterKeys: readonly string[], options: ActionOptions = {}): Promise<T> {
+    return this.write('firstOrCreate', values, { filterKeys }, options);
   }
 
-  async updateOrCreate(values: object, filterKeys: readonly string[], sent: Sent = {}): Promise<T> {
-    return this.write('updateOrCreate', values, { filterKeys }, sent);
+  async updateOrCreate(values: object, filterKeys: readonly string[], options: ActionOptions = {}): Promise<T> {
+    return this.write('updateOrCreate', values, { filterKeys }, options);
   }
 
   /** Back from the trash: the record, or for several the list of them. */
-  async restore<R = T>(key: Key | readonly Key[], sent: Sent = {}): Promise<R> {
-    return this.write('restore', undefined, { filterByTk: key }, sent);
+  async restore<R = T>(key: Key | readonly Key[], options: ActionOptions = {}): Promise<R> {
+    return this.write('restore', undefined, { filterByTk: key }, options);
   }
 
   /** Sums and groups: `{measures, dimensions, filter, having, orders, limit, offset}`. */
-  async query<R = RecordValues>(asked: object, sent: Sent = {}): Promise<readonly R[]> {
-    return (await this.transport.call<R[]>(`${this.path}:query`, { ...sent, method: 'POST', body: asked })).data;
+  async query<R = RecordValues>(query: object, options: ActionOptions = {}): Promise<readonly R[]> {
+    return (await this.transport.call<R[]>(`${this.path}:query`, { ...options, method: 'POST', body: query })).data;
   }
 
   /** Takes the place of another record, or moves to an end, by a sort field. */
-  async move(parameters: object, sent: Sent = {}): Promise<void> {
-    await this.transport.call(`${this.path}:move`, { ...sent, method: 'POST', query: parameters });
+  async move(parameters: object, options: ActionOptions = {}): Promise<void> {
+    await this.transport.call(`${this.path}:move`, { ...options, method: 'POST', query: parameters });
   }
 
-  async history(key: Key, parameters: ReadParameters = {}, sent: Sent = {}): Promise<List<HistoryEntry>> {
+  async history(key: Key, parameters: ReadParameters = {}, options: ActionOptions = {}): Promise<List<HistoryEntry>> {
     const query = { ...parameters, filterByTk: key };
     const { data, meta } = await this.transport.call<HistoryEntry[], ListMeta>(`${this.path}:history`, {
-      ...sent,
+      ...options,
       query,
     });
     return { data, meta };
   }
 
   /** Back to the state after an entry of the history. */
-  async revert(key: Key, entry: number, sent: Sent = {}): Promise<T> {
+  async revert(key: Key, entry: number, options: ActionOptions = {}): Promise<T> {
     const query = { filterByTk: key, entry };
-    return (await this.transport.call<T>(`${this.path}:revert`, { ...sent, method: 'POST', query })).data;
+    return (await this.transport.call<T>(`${this.path}:revert`, { ...options, method: 'POST', query })).data;
   }
 
   /** The relation of one record. */
@@ -159,11 +167,11 @@ export class Records<T extends RecordValues = RecordValues> {
     return new RelatedRecords<R>(this.transport, `${this.path}/${encodeURIComponent(key)}/${encodeURIComponent(name)}`);
   }
 
-  protected async write<R>(action: string, body: unknown, query: object, sent: Sent): Promise<R> {
-    const asked = { ...sent, method: 'POST' as const, query };
+  protected async write<R>(action: string, body: unknown, query: object, options: ActionOptions): Promise<R> {
+    const request = { ...options, method: 'POST' as const, query };
     const reply: Reply<R> = await this.transport.call(
       `${this.path}:${action}`,
-      body === undefined ? asked : { ...asked, body },
+      body === undefined ? request : { ...request, body },
     );
     return reply.data;
   }
@@ -189,12 +197,12 @@ export class RelatedRecords<T extends RecordValues = RecordValues> extends Recor
 }
 
 /** The last line of a stream that failed: `{"error", "message"}` and nothing else. */
-function isStreamEnd(value: object): boolean {
+function isStreamError(value: object): boolean {
   return Object.keys(value).join() === 'error,message';
 }
 
 /** The lines of a reply; who stops reading ends it on the server too. */
-async function* linesOf(response: Response, signal: AbortSignal | undefined): AsyncGenerator<string> {
+async function* readLines(response: Response, signal: AbortSignal | undefined): AsyncGenerator<string> {
   const reader = response.body!.getReader();
   const decoder = new TextDecoder();
   const next = async (): Promise<Uint8Array | undefined> => {

@@ -3,8 +3,8 @@
  * was asked; a network that failed on the way may have carried the request, so then only reads are, and writes that bear
  * an Idempotency-Key.
  */
-import { Failure, failureOf } from './failure.ts';
-import { queryString } from './query-string.ts';
+import { Failure, readFailure } from './failure.ts';
+import { buildQueryString } from './query-string.ts';
 import { type Progress, upload } from './upload.ts';
 
 export interface ClientOptions {
@@ -21,7 +21,7 @@ export interface ClientOptions {
   /** How often a request is tried again, at most; 3 unless told, 0 for never. */
   readonly retries?: number;
   /** The longest wait for a retry, in seconds: a longer Retry-After fails at once. 10 unless told. */
-  readonly longestWait?: number;
+  readonly maxRetryWait?: number;
   readonly fetch?: typeof fetch;
   /** How the text of replies is parsed, for example with a parser that keeps all digits of numbers. The default is JSON.parse. */
   readonly parseJson?: (text: string) => unknown;
@@ -34,7 +34,7 @@ export interface ClientOptions {
   readonly renewToken?: (expired: string) => Promise<boolean>;
 }
 
-export interface Asked {
+export interface RequestOptions {
   readonly method?: 'GET' | 'POST';
   readonly query?: object;
   /** Sent as JSON; FormData and Blob as they are. */
@@ -57,12 +57,12 @@ export interface Reply<T, M = unknown> {
 }
 
 /** The origin of the page, where there is one. */
-function pageOrigin(): string | undefined {
+function getPageOrigin(): string | undefined {
   return (globalThis as { location?: { origin: string } }).location?.origin;
 }
 
 /** A filter in a URL may have 64 KiB; longer reads go by POST. */
-const longestQuery = 8000;
+const maxQueryLength = 8000;
 
 export class Transport {
   readonly options: ClientOptions;
@@ -70,7 +70,7 @@ export class Transport {
 
   constructor(options: ClientOptions) {
     this.options = options;
-    this.base = (options.url ?? pageOrigin() ?? '').replace(/\/$/, '');
+    this.base = (options.url ?? getPageOrigin() ?? '').replace(/\/$/, '');
   }
 
   /**
@@ -79,9 +79,9 @@ export class Transport {
    * @param path what stands after `/api/`, such as `posts:list`.
    * @throws Failure for every refusal, and where the server is not reached.
    */
-  async call<T, M = unknown>(path: string, asked: Asked = {}): Promise<Reply<T, M>> {
-    const response = await this.send(path, asked);
-    const text = await response.text().catch((error: unknown) => unreached(error, asked.signal));
+  async call<T, M = unknown>(path: string, options: RequestOptions = {}): Promise<Reply<T, M>> {
+    const response = await this.send(path, options);
+    const text = await response.text().catch((error: unknown) => throwNetworkError(error, options.signal));
     const { parseJson = JSON.parse } = this.options;
     try {
       const { data, meta } = parseJson(text) as { data: T; meta: M };
@@ -95,23 +95,23 @@ export class Transport {
   }
 
   /** The reply as it is, for streams and documents. */
-  async send(path: string, asked: Asked): Promise<Response> {
-    const { retries = 3, longestWait = 10, onReached } = this.options;
+  async send(path: string, options: RequestOptions): Promise<Response> {
+    const { retries = 3, maxRetryWait = 10, onReached } = this.options;
     for (let attempt = 0; ; attempt += 1) {
       const token = this.#token();
       try {
-        const response = await this.#once(path, asked, token);
+        const response = await this.#once(path, options, token);
         onReached?.(true);
         return response;
       } catch (error) {
         if (error instanceof Failure) onReached?.(!error.unreachable);
-        if (token && tokenIsOver(error) && (await this.options.renewToken?.(token))) {
+        if (token && isTokenInvalid(error) && (await this.options.renewToken?.(token))) {
           attempt -= 1;
           continue;
         }
-        const wait = error instanceof Failure ? waitBefore(error, asked, attempt) : null;
-        if (wait === null || wait > longestWait || attempt >= retries) throw error;
-        await pause(wait * 1000, asked.signal);
+        const wait = error instanceof Failure ? computeRetryDelay(error, options, attempt) : null;
+        if (wait === null || wait > maxRetryWait || attempt >= retries) throw error;
+        await sleep(wait * 1000, options.signal);
       }
     }
   }
@@ -121,35 +121,35 @@ export class Transport {
     return (typeof token === 'function' ? token() : token) ?? null;
   }
 
-  async #once(path: string, asked: Asked, token: string | null): Promise<Response> {
-    const { method, url, body } = addressed(`${this.base}/api/${path}`, asked);
+  async #once(path: string, options: RequestOptions, token: string | null): Promise<Response> {
+    const { method, url, body } = resolveTarget(`${this.base}/api/${path}`, options);
     const request = {
       method,
-      headers: this.#headers(asked, body, token),
-      ...(asked.signal && { signal: asked.signal }),
+      headers: this.#headers(options, body, token),
+      ...(options.signal && { signal: options.signal }),
     };
     const send = (): Promise<Response> =>
-      asked.progress && body instanceof Blob && !this.options.fetch
-        ? upload(url, request, body, asked.progress)
-        : (this.options.fetch ?? fetch)(url, body === undefined ? request : { ...request, body: bodyOf(body) });
-    const response = await send().catch((error: unknown) => unreached(error, asked.signal));
-    if (!response.ok) throw await failureOf(response);
+      options.progress && body instanceof Blob && !this.options.fetch
+        ? upload(url, request, body, options.progress)
+        : (this.options.fetch ?? fetch)(url, body === undefined ? request : { ...request, body: encodeBody(body) });
+    const response = await send().catch((error: unknown) => throwNetworkError(error, options.signal));
+    if (!response.ok) throw await readFailure(response);
     return response;
   }
 
   #headers(
-    { headers, ifMatch, idempotencyKey }: Asked,
+    { headers, ifMatch, idempotencyKey }: RequestOptions,
     body: unknown,
     credential: string | null,
   ): Record<string, string> {
     const { role, application, timeZone } = this.options;
-    const acting = typeof role === 'function' ? role() : role;
+    const activeRole = typeof role === 'function' ? role() : role;
     return {
       ...(body !== undefined && !isRaw(body) && { 'content-type': 'application/json' }),
       ...(body instanceof Blob && body.type !== '' && { 'content-type': body.type }),
       ...(credential && { authorization: `Bearer ${credential}` }),
       ...(application && { 'x-app': application }),
-      ...(acting && { 'x-role': acting }),
+      ...(activeRole && { 'x-role': activeRole }),
       ...(timeZone && { 'x-timezone': timeZone }),
       ...(ifMatch !== undefined && { 'if-match': typeof ifMatch === 'number' ? `"${ifMatch}"` : ifMatch }),
       ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
@@ -159,16 +159,16 @@ export class Transport {
 }
 
 /** A read whose query is too long for a URL goes by POST, its parameters in the body. */
-function addressed(
+function resolveTarget(
   path: string,
-  { method = 'GET', query = {}, body }: Asked,
+  { method = 'GET', query = {}, body }: RequestOptions,
 ): { method: string; url: string; body: unknown } {
-  const text = queryString(query);
-  if (method === 'GET' && text.length > longestQuery) return { method: 'POST', url: path, body: query };
+  const text = buildQueryString(query);
+  if (method === 'GET' && text.length > maxQueryLength) return { method: 'POST', url: path, body: query };
   return { method, url: path + text, body };
 }
 
-function tokenIsOver(error: unknown): boolean {
+function isTokenInvalid(error: unknown): boolean {
   return error instanceof Failure && (error.code === 'TOKEN_INVALID' || error.code === 'TOKEN_EXPIRED');
 }
 
@@ -178,7 +178,7 @@ function isRaw(body: unknown): boolean {
   return body instanceof FormData || body instanceof Blob;
 }
 
-function bodyOf(body: unknown): Body {
+function encodeBody(body: unknown): Body {
   return isRaw(body) ? (body as Body) : JSON.stringify(body);
 }
 
@@ -186,22 +186,26 @@ function bodyOf(body: unknown): Body {
  * Seconds to wait before another attempt, or null where there is none. What somebody between answers in the server's place
  * says nothing of whether a write arrived: it counts as a network that failed.
  */
-function waitBefore(failure: Failure, { method = 'GET', idempotencyKey }: Asked, attempt: number): number | null {
+function computeRetryDelay(
+  failure: Failure,
+  { method = 'GET', idempotencyKey }: RequestOptions,
+  attempt: number,
+): number | null {
   const repeatable = method === 'GET' || idempotencyKey !== undefined;
   if (failure.status === 429 || failure.status === 503) {
     if (failure.code === 'QUERY_TIMEOUT' || (failure.code === 'REPLY_UNREADABLE' && !repeatable)) return null;
     return failure.retryAfter ?? 2 ** attempt;
   }
-  return failure.lost && repeatable ? 0.25 * 2 ** attempt : null;
+  return failure.outcomeUnknown && repeatable ? 0.25 * 2 ** attempt : null;
 }
 
 /** The network failed, on the way there or back; what its caller broke off stays what it was. */
-function unreached(error: unknown, signal: AbortSignal | undefined): never {
+function throwNetworkError(error: unknown, signal: AbortSignal | undefined): never {
   if (signal?.aborted) throw error;
   throw new Failure(0, { code: 'NETWORK', message: 'The server could not be reached.' });
 }
 
-function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = (): void => {
       clearTimeout(timer);

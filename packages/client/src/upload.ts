@@ -3,7 +3,7 @@
 /** Bytes that have left, of how many. */
 export type Progress = (sent: number, total: number) => void;
 
-interface Sending {
+interface UploadInit {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -27,47 +27,47 @@ interface XmlHttpRequest {
 }
 
 /** As fetch does it; browsers tell of progress by XMLHttpRequest alone, elsewhere the bytes are counted as they are read. */
-export function upload(url: string, sending: Sending, body: Blob, progress: Progress): Promise<Response> {
+export function upload(url: string, init: UploadInit, body: Blob, progress: Progress): Promise<Response> {
   const { XMLHttpRequest } = globalThis as { XMLHttpRequest?: new () => XmlHttpRequest };
   return XMLHttpRequest
-    ? byXmlHttpRequest(new XMLHttpRequest(), url, sending, body, progress)
-    : fetchCounted(url, sending, body, progress);
+    ? sendByXmlHttpRequest(new XMLHttpRequest(), url, init, body, progress)
+    : fetchWithProgress(url, init, body, progress);
 }
 
 /** Bytes of one piece: so often progress is told. */
-const pieceBytes = 64 * 1024;
+const chunkBytes = 64 * 1024;
 
-function fetchCounted(url: string, sending: Sending, body: Blob, progress: Progress): Promise<Response> {
+function fetchWithProgress(url: string, init: UploadInit, body: Blob, progress: Progress): Promise<Response> {
   let sent = 0;
-  const pieces = new ReadableStream<Uint8Array>({
+  const chunks = new ReadableStream<Uint8Array>({
     async pull(controller) {
       progress(sent, body.size);
       if (sent === body.size) return controller.close();
-      const piece = new Uint8Array(await body.slice(sent, sent + pieceBytes).arrayBuffer());
-      sent += piece.byteLength;
-      controller.enqueue(piece);
+      const chunk = new Uint8Array(await body.slice(sent, sent + chunkBytes).arrayBuffer());
+      sent += chunk.byteLength;
+      controller.enqueue(chunk);
     },
   });
   // What streams has no length of its own.
-  const headers = { 'content-length': String(body.size), ...sending.headers };
-  return fetch(url, { ...sending, headers, body: pieces, duplex: 'half' } as RequestInit);
+  const headers = { 'content-length': String(body.size), ...init.headers };
+  return fetch(url, { ...init, headers, body: chunks, duplex: 'half' } as RequestInit);
 }
 
-function byXmlHttpRequest(
+function sendByXmlHttpRequest(
   request: XmlHttpRequest,
   url: string,
-  sending: Sending,
+  init: UploadInit,
   body: Blob,
   progress: Progress,
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
-    const { signal } = sending;
+    const { signal } = init;
     const abort = (): void => request.abort();
-    request.open(sending.method, url);
+    request.open(init.method, url);
     request.responseType = 'blob';
-    for (const [name, value] of Object.entries(sending.headers)) request.setRequestHeader(name, value);
+    for (const [name, value] of Object.entries(init.headers)) request.setRequestHeader(name, value);
     request.upload.onprogress = ({ loaded }) => progress(Math.min(loaded, body.size), body.size);
-    request.onload = () => resolve(responseOf(request));
+    request.onload = () => resolve(toResponse(request));
     request.onerror = () => reject(new TypeError('The request failed.'));
     request.onabort = () => reject((signal?.reason as Error) ?? new DOMException('Aborted', 'AbortError'));
     request.onloadend = () => signal?.removeEventListener('abort', abort);
@@ -77,7 +77,7 @@ function byXmlHttpRequest(
   });
 }
 
-function responseOf(request: XmlHttpRequest): Response {
+function toResponse(request: XmlHttpRequest): Response {
   const headers = new Headers();
   for (const line of request.getAllResponseHeaders().trim().split(/\r?\n/)) {
     const colon = line.indexOf(':');

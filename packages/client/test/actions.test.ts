@@ -14,7 +14,7 @@ interface Document {
     readonly parameters: Readonly<Record<string, { readonly name: string; readonly in: string }>>;
   };
 }
-interface Asked {
+interface RecordedRequest {
   readonly method: string;
   readonly path: string;
   readonly query: readonly string[];
@@ -43,28 +43,28 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 /** Heard by `Realtime`, over a socket; and second paths of what `fields:` does. */
-const elsewhere = new Set([
+const otherOperations = new Set([
   'GET realtime',
   'GET collections/{collection}/fields:list',
   ...['create', 'update', 'destroy'].map((action) => `POST collections/{collection}/fields:${action}`),
 ]);
 /** Plain style says again what the actions say. */
-const isPlain = (path: string): boolean =>
+const isPlainPath = (path: string): boolean =>
   /^\/api\/(emails|conversations|attachments|accounts|mailboxes)(\/\{key\})?$/.test(path);
 
 /** Every method of the client, called once; what it asks is noted and answered with nothing. */
-async function everything(
+async function callEveryMethod(
   resources: readonly string[],
   relations: readonly (readonly [string, string])[],
-): Promise<Asked[]> {
-  const asked: Asked[] = [];
-  const noted: typeof fetch = async (url, init) => {
+): Promise<RecordedRequest[]> {
+  const requests: RecordedRequest[] = [];
+  const recordingFetch: typeof fetch = async (url, init) => {
     const { pathname, searchParams } = new URL(String(url));
     const path = pathname
       .replace('/api/', '')
       .replace(/\/7\//, '/{key}/')
       .replace('collections/posts/', 'collections/{collection}/');
-    asked.push({
+    requests.push({
       method: init?.method ?? 'GET',
       path,
       query: [...searchParams.keys()],
@@ -72,7 +72,7 @@ async function everything(
     });
     return Response.json({ data: {}, meta: { nextCursor: null } });
   };
-  const client = new Client({ url: 'http://127.0.0.1', token: 'x', fetch: noted });
+  const client = new Client({ url: 'http://127.0.0.1', token: 'x', fetch: recordingFetch });
   const { auth, collections, apiKeys, webhooks, permissions, audit, emails } = client;
   const password = 'a quiet password';
   const blob = new Blob(['x']);
@@ -101,13 +101,13 @@ async function everything(
     collections.apply([]),
     collections.update('posts', {}),
     collections.destroy('posts', true),
-    collections.impactOfDestroy('posts'),
+    collections.previewDestroy('posts'),
     collections.fields('posts'),
     collections.field('posts', 'id'),
     collections.createField('posts', { name: 'x', type: 'string' }),
     collections.updateField('posts', 'x', {}),
     collections.destroyField('posts', 'x'),
-    collections.impactOfDestroyField('posts', 'x'),
+    collections.previewDestroyField('posts', 'x'),
     client.applications().list(),
     client.applications().get('shop', { appends: ['errorLog'] }),
     client.applications().create({ name: 'shop' }),
@@ -174,19 +174,19 @@ async function everything(
       related.destroy(1),
     ]);
   }
-  return asked;
+  return requests;
 }
 
 test('every documented action has its method, and asks nothing that the document does not know', async () => {
-  const paths = Object.entries(document.paths).filter(([path]) => !isPlain(path));
+  const paths = Object.entries(document.paths).filter(([path]) => !isPlainPath(path));
   const named = (pattern: RegExp): RegExpExecArray[] =>
     paths.map(([path]) => pattern.exec(path)).filter((match) => match !== null);
   const resources = [...new Set(named(/^\/api\/(\w+):(?:list|get|create|update)$/).map((match) => match[1]!))];
   const relations = named(/^\/api\/(\w+)\/\{key\}\/(\w+):get$/).map((match) => [match[1]!, match[2]!] as const);
-  const own = resources.filter(
+  const ownResources = resources.filter(
     (name) => !['auth', 'docs', 'changes', 'collections', 'applications', 'fields', 'audit'].includes(name),
   );
-  const asked = await everything(own, relations);
+  const requests = await callEveryMethod(ownResources, relations);
   const operations = new Map(
     paths.flatMap(([path, methods]) =>
       ['get', 'post', 'patch', 'delete'].flatMap((method) =>
@@ -194,9 +194,9 @@ test('every documented action has its method, and asks nothing that the document
       ),
     ),
   );
-  const called = new Set(asked.map(({ method, path }) => `${method} ${path}`));
-  expect([...operations.keys()].filter((each) => !called.has(each) && !elsewhere.has(each)).sort()).toEqual([]);
-  const strange = asked.flatMap(({ method, path, query, body }) => {
+  const called = new Set(requests.map(({ method, path }) => `${method} ${path}`));
+  expect([...operations.keys()].filter((each) => !called.has(each) && !otherOperations.has(each)).sort()).toEqual([]);
+  const unknownParameters = requests.flatMap(({ method, path, query, body }) => {
     const operation = operations.get(`${method} ${path}`);
     if (!operation) return [];
     const known = (operation.parameters ?? []).map((each) =>
@@ -205,5 +205,5 @@ test('every documented action has its method, and asks nothing that the document
     const unknown = query.filter((name) => !known.includes(name));
     return unknown.length > 0 || (body && !operation.requestBody) ? [`${method} ${path}: ${unknown.join()}`] : [];
   });
-  expect(strange).toEqual([]);
+  expect(unknownParameters).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { describeEngines } from '../../server/test/support/engines.ts';
 import { TestServer } from '../../server/test/support/scenario.ts';
 import { Client, Failure } from '../src/client.ts';
-import { queryString } from '../src/query-string.ts';
+import { buildQueryString } from '../src/query-string.ts';
 import { Realtime, type RealtimeState } from '../src/realtime.ts';
 
 describeEngines('the client', (engine) => {
@@ -45,9 +45,9 @@ describeEngines('the client', (engine) => {
 
   test('a stale version is refused, by tag and by number', async () => {
     const notes = client.records('notes');
-    const read = await notes.read(1);
+    const record = await notes.getWithEtag(1);
     await notes.update(1, { text: 'first' });
-    for (const ifMatch of [read.etag!, 1])
+    for (const ifMatch of [record.etag!, 1])
       await expect(notes.update(1, { text: 'lost' }, {}, { ifMatch })).rejects.toMatchObject({
         status: 412,
         code: 'VERSION_STALE',
@@ -70,7 +70,7 @@ describeEngines('the client', (engine) => {
     await collections.createField('notes', { name: 'n', type: 'integer' });
     expect((await collections.updateField('notes', 'n', { newName: 'number', title: 'Number' })).title).toBe('Number');
     expect((await collections.updateField('notes', 'number', { title: null })).title).toBeUndefined();
-    expect((await collections.impactOfDestroyField('notes', 'number')).dryRun).toBe(true);
+    expect((await collections.previewDestroyField('notes', 'number')).dryRun).toBe(true);
     expect(await collections.destroyField('notes', 'number')).toBe(1);
     expect((await collections.update('notes', { title: 'Notes' })).title).toBe('Notes');
   });
@@ -92,8 +92,8 @@ describeEngines('the client', (engine) => {
     await expect(client.with({ token: key.token, retries: 0 }).auth.check()).rejects.toMatchObject({ status: 401 });
     expect((await client.apiKeys.stats(next.id)).requests).toBe(0);
     expect((await client.apiKeys.get(next.id)).role).toBe('viewer');
-    const asked = { role: 'viewer', resource: 'notes', action: 'destroy' };
-    expect(await client.permissions.explain(asked)).toMatchObject({ allowed: false, reason: expect.any(String) });
+    const question = { role: 'viewer', resource: 'notes', action: 'destroy' };
+    expect(await client.permissions.explain(question)).toMatchObject({ allowed: false, reason: expect.any(String) });
     expect((await client.audit.verify()).valid).toBe(true);
     expect((await client.collections.field('notes', 'text')).unique).toBe(true);
   });
@@ -101,12 +101,12 @@ describeEngines('the client', (engine) => {
   test('a file is sent with its progress, and a draft becomes a message that can be called back', async () => {
     const { id: account } = (await client.records('accounts').create({ address: 'ann@example.com' })) as { id: number };
     const draft = (await client.emails.saveDraft({ account, to: 'bob@example.net', subject: 'Hi' })) as { id: number };
-    const told: [number, number][] = [];
+    const progress: [number, number][] = [];
     const content = new Blob([new Uint8Array(300_000)], { type: 'image/png' });
     const file = { filename: 'a.png', contentType: 'image/png', content };
-    await client.emails.attach(draft.id, file, (sent, total) => told.push([sent, total]));
-    expect(told.at(-1)).toEqual([300_000, 300_000]);
-    expect(told.length).toBeGreaterThan(1);
+    await client.emails.attach(draft.id, file, (sent, total) => progress.push([sent, total]));
+    expect(progress.at(-1)).toEqual([300_000, 300_000]);
+    expect(progress.length).toBeGreaterThan(1);
     const [attachment] = (await client.records('emails').relation(draft.id, 'attachments').list()).data;
     const bytes = await client.emails.file(attachment!['id'] as number);
     expect((await bytes.arrayBuffer()).byteLength).toBe(300_000);
@@ -132,24 +132,24 @@ describeEngines('the client', (engine) => {
 
   test('a socket that is lost comes back, and misses nothing', async () => {
     const realtime = new Realtime({ url: server.running.url, token: () => server.tokens.get('admin')! });
-    const seen: (string | null)[] = [];
+    const keys: (string | null)[] = [];
     const states: RealtimeState[] = [];
     realtime.watch((state) => states.push(state));
     await new Promise<void>((resolve) => {
       realtime.subscribe(
         { resource: 'notes', filter: { id: { $lt: 10 } } },
-        { subscribed: () => resolve(), event: ({ tk }) => seen.push(tk) },
+        { subscribed: () => resolve(), event: ({ tk: key }) => keys.push(key) },
       );
     });
     await client.records('notes').update(4, { text: 'a' });
-    await expect.poll(() => seen).toEqual(['4']);
+    await expect.poll(() => keys).toEqual(['4']);
     const address = new URL(server.running.url);
     await server.running.stop();
     await server.boot({ PORT: address.port });
     await new Client({ url: server.running.url, token: server.tokens.get('admin')! })
       .records('notes')
       .update(5, { text: 'b' });
-    await expect.poll(() => seen).toEqual(['4', '5']);
+    await expect.poll(() => keys).toEqual(['4', '5']);
     expect(states.slice(0, 5)).toEqual(['connecting', 'open', 'waiting', 'connecting', expect.any(String)]);
     realtime.close();
   });
@@ -178,20 +178,20 @@ describeEngines('the client', (engine) => {
 
 describe('what is tried again', () => {
   let stub: Server | undefined;
-  let asked: { method: string; body: string }[];
+  let requests: { method: string; body: string }[];
   afterEach(() => void stub?.close());
 
-  async function answering(
-    ...answers: (readonly [status: number, headers?: Record<string, string>, body?: object] | 'cut')[]
+  async function startStubServer(
+    ...replies: (readonly [status: number, headers?: Record<string, string>, body?: object] | 'cut')[]
   ): Promise<Client> {
-    asked = [];
+    requests = [];
     stub = createServer(async (request, response) => {
       let body = '';
       for await (const chunk of request) body += String(chunk);
-      const answer = answers[asked.length] ?? answers.at(-1)!;
-      asked.push({ method: request.method!, body });
-      if (answer === 'cut') return void request.socket.destroy();
-      const [status, headers = {}, reply = { data: 1 }] = answer;
+      const nextReply = replies[requests.length] ?? replies.at(-1)!;
+      requests.push({ method: request.method!, body });
+      if (nextReply === 'cut') return void request.socket.destroy();
+      const [status, headers = {}, reply = { data: 1 }] = nextReply;
       response.writeHead(status, headers).end(JSON.stringify(reply));
     });
     await new Promise<void>((resolve) => stub!.listen(0, '127.0.0.1', resolve));
@@ -200,50 +200,54 @@ describe('what is tried again', () => {
   const busy = { error: 'Too Many Requests', message: 'wait', code: 'RATE_LIMITED', retryAfter: 0 };
 
   test('429 and 503, also of writes: nothing was changed', async () => {
-    const client = await answering([429, { 'retry-after': '0' }, busy], [503, { 'retry-after': '0' }, busy], [200]);
+    const client = await startStubServer(
+      [429, { 'retry-after': '0' }, busy],
+      [503, { 'retry-after': '0' }, busy],
+      [200],
+    );
     expect(await client.post('posts:create', { a: 1 })).toBe(1);
-    expect(asked.map(({ body }) => body)).toEqual(['{"a":1}', '{"a":1}', '{"a":1}']);
+    expect(requests.map(({ body }) => body)).toEqual(['{"a":1}', '{"a":1}', '{"a":1}']);
   });
 
   test('not where the wait is too long, and not for ever', async () => {
-    const slow = await answering([429, { 'retry-after': '60' }, { ...busy, retryAfter: 60 }]);
+    const slow = await startStubServer([429, { 'retry-after': '60' }, { ...busy, retryAfter: 60 }]);
     await expect(slow.call('posts:list')).rejects.toMatchObject({ status: 429, retryAfter: 60 });
-    expect(asked).toHaveLength(1);
-    const never = await answering([429, { 'retry-after': '0' }, busy]);
+    expect(requests).toHaveLength(1);
+    const never = await startStubServer([429, { 'retry-after': '0' }, busy]);
     await expect(never.call('posts:list')).rejects.toMatchObject({ status: 429 });
-    expect(asked).toHaveLength(4);
+    expect(requests).toHaveLength(4);
   });
 
   test('a network that fails: reads, and writes with an Idempotency-Key; other writes may have arrived', async () => {
-    expect((await (await answering('cut', [200])).call('posts:list')).data).toBe(1);
+    expect((await (await startStubServer('cut', [200])).call('posts:list')).data).toBe(1);
     expect(
-      (await (await answering('cut', [200])).call('posts:create', { method: 'POST', idempotencyKey: 'k' })).data,
+      (await (await startStubServer('cut', [200])).call('posts:create', { method: 'POST', idempotencyKey: 'k' })).data,
     ).toBe(1);
-    await expect((await answering('cut', [200])).post('posts:create')).rejects.toMatchObject({
+    await expect((await startStubServer('cut', [200])).post('posts:create')).rejects.toMatchObject({
       code: 'NETWORK',
       offline: true,
     });
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   test('a 503 of somebody between: reads alone, since a write may have arrived', async () => {
     const gateway = [503, { 'retry-after': '0' }, { page: 'unavailable' }] as const;
-    expect((await (await answering(gateway, [200])).call('posts:list')).data).toBe(1);
-    await expect((await answering(gateway, [200])).post('posts:create')).rejects.toMatchObject({ status: 503 });
-    expect(asked).toHaveLength(1);
+    expect((await (await startStubServer(gateway, [200])).call('posts:list')).data).toBe(1);
+    await expect((await startStubServer(gateway, [200])).post('posts:create')).rejects.toMatchObject({ status: 503 });
+    expect(requests).toHaveLength(1);
   });
 
   test('a reply that breaks off, or is somebody else’s, says nothing of whether a write was done', async () => {
-    const client = await answering([502, {}, { page: 'bad gateway' }], [200]);
+    const client = await startStubServer([502, {}, { page: 'bad gateway' }], [200]);
     expect((await client.call('posts:list')).data).toBe(1);
-    await expect((await answering([504, {}, { page: 'late' }])).post('posts:create')).rejects.toMatchObject({
+    await expect((await startStubServer([504, {}, { page: 'late' }])).post('posts:create')).rejects.toMatchObject({
       status: 504,
-      lost: true,
+      outcomeUnknown: true,
     });
-    expect(asked).toHaveLength(1);
-    await expect((await answering([413, {}, { page: 'too large' }])).post('posts:create')).rejects.toMatchObject({
+    expect(requests).toHaveLength(1);
+    await expect((await startStubServer([413, {}, { page: 'too large' }])).post('posts:create')).rejects.toMatchObject({
       status: 413,
-      lost: false,
+      outcomeUnknown: false,
     });
     stub?.close();
     stub = createServer((_, response) => {
@@ -251,7 +255,7 @@ describe('what is tried again', () => {
     });
     await new Promise<void>((resolve) => stub!.listen(0, '127.0.0.1', resolve));
     const cut = new Client({ url: `http://127.0.0.1:${(stub.address() as AddressInfo).port}` });
-    await expect(cut.post('posts:create')).rejects.toMatchObject({ code: 'NETWORK', lost: true });
+    await expect(cut.post('posts:create')).rejects.toMatchObject({ code: 'NETWORK', outcomeUnknown: true });
   });
 
   test('a stream that ends half-way is a failure, not a short list', async () => {
@@ -260,27 +264,27 @@ describe('what is tried again', () => {
     });
     await new Promise<void>((resolve) => stub!.listen(0, '127.0.0.1', resolve));
     const client = new Client({ url: `http://127.0.0.1:${(stub.address() as AddressInfo).port}` });
-    const seen: unknown[] = [];
+    const ids: unknown[] = [];
     const reading = async (): Promise<void> => {
-      for await (const post of client.records('posts').stream()) seen.push(post['id']);
+      for await (const post of client.records('posts').stream()) ids.push(post['id']);
     };
     await expect(reading()).rejects.toMatchObject({ code: 'STREAM_BROKEN' });
-    expect(seen).toEqual([1]);
+    expect(ids).toEqual([1]);
   });
 
   test('other refusals never', async () => {
-    const client = await answering([404, {}, { error: 'Not Found', message: 'no', code: 'RECORD_UNKNOWN' }]);
+    const client = await startStubServer([404, {}, { error: 'Not Found', message: 'no', code: 'RECORD_UNKNOWN' }]);
     await expect(client.call('posts:get')).rejects.toMatchObject({ code: 'RECORD_UNKNOWN' });
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   test('a reply of somebody between is told as such', async () => {
-    const client = await answering([418, {}, { teapot: true }]);
+    const client = await startStubServer([418, {}, { teapot: true }]);
     await expect(client.call('posts:get')).rejects.toMatchObject({ code: 'REPLY_UNREADABLE', status: 418 });
   });
 
   test('an aborted request is no failure of the network', async () => {
-    const client = await answering([200]);
+    const client = await startStubServer([200]);
     await expect(client.call('posts:list', { signal: AbortSignal.abort() })).rejects.toMatchObject({
       name: 'AbortError',
     });
@@ -289,7 +293,14 @@ describe('what is tried again', () => {
 
 test('parameters as query text', () => {
   expect(
-    queryString({ fields: ['a', 'b'], filter: { a: 1 }, filterByTk: [1, 2], page: 2, versions: true, sort: undefined }),
+    buildQueryString({
+      fields: ['a', 'b'],
+      filter: { a: 1 },
+      filterByTk: [1, 2],
+      page: 2,
+      versions: true,
+      sort: undefined,
+    }),
   ).toBe('?fields=a%2Cb&filter=%7B%22a%22%3A1%7D&filterByTk=%5B1%2C2%5D&page=2&versions=true');
-  expect(queryString({})).toBe('');
+  expect(buildQueryString({})).toBe('');
 });

@@ -3,15 +3,15 @@ import type { Config } from './base/config.ts';
 
 const usage = 'Usage: tablinum backup <folder>. Set DATA_DIR to the folder of the server. <folder> must not exist yet.';
 
-export async function runBackupCommand(words: readonly string[], config: Config): Promise<void> {
-  const [target, ...more] = words;
-  if (target === undefined || target.startsWith('-') || more.length > 0) throw new Error(usage);
+export async function runBackupCommand(args: readonly string[], config: Config): Promise<void> {
+  const [folder, ...extraArgs] = args;
+  if (folder === undefined || folder.startsWith('-') || extraArgs.length > 0) throw new Error(usage);
   if (config.databaseUrl !== null)
     throw new Error(
       'DATABASE_URL is set: this server keeps its data in PostgreSQL. Back that up with pg_dump, and mail-secret.key of DATA_DIR where MAIL_SECRET_KEY is not set.',
     );
   const { backupFolder } = await import('./database/sqlite/backup-folder.ts');
-  const { databases, files } = await backupFolder(config.dataDir, target);
+  const { databases, files } = await backupFolder(config.dataDir, folder);
   for (const { path, bytes } of databases) console.log(`${path} ${(bytes / 1024 / 1024).toFixed(1)} MB`);
-  console.log(`The backup in ${target} is complete: ${databases.length} databases, ${files} other files.`);
+  console.log(`The backup in ${folder} is complete: ${databases.length} databases, ${files} other files.`);
 }

@@ -4,7 +4,7 @@
  * already is counted as a duplicate.
  */
 import { parseArgs } from 'node:util';
-import { doubtsText, type FileMessage } from './mail/files/mail-file.ts';
+import { describeAmbiguousSeparators, type FileMessage } from './mail/files/mail-file.ts';
 import { readMailSource } from './mail/files/mail-source.ts';
 import { isExactInMbox, writeExactMbox } from './mail/files/mbox-writer.ts';
 import { mailLimits } from './protocol/mail-limits.ts';
@@ -13,13 +13,13 @@ const usage = `Use: tablinum mail import <file or folder> --account <id or addre
      tablinum mail rethread --account <id or address> [--app <name>] [--url <address>]
 What is imported: mbox files (Thunderbird, Gmail Takeout, Apple Mail and others), .eml and .emlx files, Maildirs, and folders of these.
 The credential is TABLINUM_TOKEN; the address is --url or TABLINUM_URL (http://127.0.0.1:4180).`;
-const batchMessages = 200;
-const batchBytes = 8 * 1024 * 1024;
+const maxBatchMessages = 200;
+const maxBatchBytes = 8 * 1024 * 1024;
 /** Bytes of messages that wait for more of their mailbox and flags. */
-const waitingBytes = 4 * batchBytes;
-const attempts = 6;
+const maxPendingBytes = 4 * maxBatchBytes;
+const maxAttempts = 6;
 
-interface Target {
+interface ImportTarget {
   readonly url: string;
   readonly token: string;
   readonly app: string;
@@ -27,7 +27,7 @@ interface Target {
   readonly mailbox: string | undefined;
 }
 
-interface Report {
+interface ImportReport {
   readonly stored: number;
   readonly duplicates: number;
   readonly unparsable: number;
@@ -37,9 +37,9 @@ interface Report {
 }
 
 /** @returns the exit status of the program: 1 where a message could not be stored. */
-export async function runMailCommand(words: readonly string[]): Promise<number> {
+export async function runMailCommand(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
-    args: [...words],
+    args: [...args],
     allowPositionals: true,
     options: {
       account: { type: 'string' },
@@ -48,16 +48,16 @@ export async function runMailCommand(words: readonly string[]): Promise<number> 
       url: { type: 'string', default: process.env['TABLINUM_URL'] ?? 'http://127.0.0.1:4180' },
     },
   });
-  const [command, path, ...more] = positionals;
+  const [command, path, ...extraArgs] = positionals;
   const token = process.env['TABLINUM_TOKEN'];
-  if (!values.account || !token || more.length > 0) throw new Error(usage);
+  if (!values.account || !token || extraArgs.length > 0) throw new Error(usage);
   const target = { url: values.url, token, app: values.app, account: values.account, mailbox: values.mailbox };
   if (command === 'rethread' && path === undefined) return rethread(target);
   if (command !== 'import' || path === undefined) throw new Error(usage);
-  return importAll(path, target);
+  return importMail(path, target);
 }
 
-async function rethread(target: Target): Promise<number> {
+async function rethread(target: ImportTarget): Promise<number> {
   const query = new URLSearchParams({ filterByTk: target.account });
   const response = await fetch(`${target.url}/api/accounts:rethread?${query}`, {
     method: 'POST',
@@ -72,46 +72,47 @@ async function rethread(target: Target): Promise<number> {
   return 0;
 }
 
-async function importAll(path: string, target: Target): Promise<number> {
-  const total = new Total();
+async function importMail(path: string, target: ImportTarget): Promise<number> {
+  const summary = new ImportSummary();
   let hasDeleted = false;
   // What is marked as deleted comes last: a message that was moved lies in its old folder, marked, and in the new one.
   for (const deleted of [false, true]) {
     if (deleted && !hasDeleted) break;
-    const batches = new Batches();
+    const collector = new BatchCollector();
     for await (const message of readMailSource(path)) {
       const isDeleted = message.flags?.includes('deleted') === true;
       hasDeleted ||= isDeleted;
       if (isDeleted !== deleted) continue;
-      if (message.doubts) console.log(`${message.origin}: ${doubtsText(message.doubts)}`);
-      if (message.expunged || message.raw.length === 0) total.leave('skipped');
+      if (message.doubts) console.log(`${message.origin}: ${describeAmbiguousSeparators(message.doubts)}`);
+      if (message.expunged || message.raw.length === 0) summary.countUnsent('skipped');
       else if (message.tooLong !== undefined) {
         console.log(
           `${message.origin}: failed: The message has ${message.tooLong} bytes; the maximum is ${mailLimits.rawBytes}.`,
         );
-        total.leave('failed');
-      } else for (const batch of batches.add(message, target.mailbox)) total.add(batch, await send(target, batch));
+        summary.countUnsent('failed');
+      } else
+        for (const batch of collector.add(message, target.mailbox)) summary.add(batch, await sendBatch(target, batch));
     }
-    for (const batch of batches.rest()) total.add(batch, await send(target, batch));
+    for (const batch of collector.drain()) summary.add(batch, await sendBatch(target, batch));
   }
-  if (total.messages > 0) return total.end();
+  if (summary.messages > 0) return summary.finish();
   console.error(`Nothing was imported: no mail was found in ${path}.\n${usage}`);
   return 1;
 }
 
 /** What became of the messages of all batches. */
-class Total {
+class ImportSummary {
   readonly counts = { stored: 0, duplicates: 0, unparsable: 0, failed: 0, skipped: 0 };
   messages = 0;
   #printed = '';
 
   /** A message is not sent. */
-  leave(as: 'skipped' | 'failed'): void {
+  countUnsent(as: 'skipped' | 'failed'): void {
     this.messages += 1;
     this.counts[as] += 1;
   }
 
-  add({ messages }: Batch, report: Report): void {
+  add({ messages }: MessageBatch, report: ImportReport): void {
     this.messages += messages.length;
     for (const name of Object.keys(this.counts) as (keyof typeof this.counts)[]) this.counts[name] += report[name];
     for (const { message, outcome, reason } of report.problems)
@@ -120,7 +121,7 @@ class Total {
   }
 
   /** @returns the exit status. */
-  end(): number {
+  finish(): number {
     this.#print();
     return this.counts.failed > 0 ? 1 : 0;
   }
@@ -134,7 +135,7 @@ class Total {
 }
 
 /** Messages that go into one request. */
-interface Batch {
+interface MessageBatch {
   readonly mailbox: string;
   /** Flags that their files note outside of the messages, as emails:import names them; null where it reads the headers. */
   readonly flags: string | null;
@@ -143,37 +144,37 @@ interface Batch {
 }
 
 /** Collects messages of one mailbox and the same flags. */
-class Batches {
-  readonly #open = new Map<string, Batch>();
+class BatchCollector {
+  readonly #open = new Map<string, MessageBatch>();
 
   /** @returns batches that are full. */
-  add(message: FileMessage, named: string | undefined): Batch[] {
+  add(message: FileMessage, requestedMailbox: string | undefined): MessageBatch[] {
     const isDeleted = message.flags?.includes('deleted') === true;
-    const mailbox = isDeleted ? 'Trash' : (named ?? message.mailbox ?? 'INBOX');
-    const flags = message.flags ? flagNames(message.flags) : null;
+    const mailbox = isDeleted ? 'Trash' : (requestedMailbox ?? message.mailbox ?? 'INBOX');
+    const flags = message.flags ? formatFlags(message.flags) : null;
     if (!isExactInMbox(message.raw)) return [{ mailbox, flags, messages: [message], bytes: message.raw.length }];
     const key = JSON.stringify([mailbox, flags]);
     const batch = this.#open.get(key) ?? { mailbox, flags, messages: [], bytes: 0 };
     this.#open.set(key, batch);
     batch.messages.push(message);
     batch.bytes += message.raw.length;
-    if (batch.messages.length >= batchMessages || batch.bytes >= batchBytes) {
+    if (batch.messages.length >= maxBatchMessages || batch.bytes >= maxBatchBytes) {
       this.#open.delete(key);
       return [batch];
     }
-    const waiting = [...this.#open.values()].reduce((sum, { bytes }) => sum + bytes, 0);
-    return waiting > waitingBytes ? this.rest() : [];
+    const pendingBytes = [...this.#open.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+    return pendingBytes > maxPendingBytes ? this.drain() : [];
   }
 
   /** @returns all batches that are not full. */
-  rest(): Batch[] {
+  drain(): MessageBatch[] {
     const batches = [...this.#open.values()];
     this.#open.clear();
     return batches;
   }
 }
 
-function flagNames(flags: NonNullable<FileMessage['flags']>): string {
+function formatFlags(flags: NonNullable<FileMessage['flags']>): string {
   const names = [
     flags.includes('seen') && 'read',
     flags.includes('flagged') && 'starred',
@@ -184,7 +185,7 @@ function flagNames(flags: NonNullable<FileMessage['flags']>): string {
 }
 
 /** Sends messages as they are, byte for byte: as an mbox, or alone where that would change the message. */
-async function send(target: Target, { mailbox, flags, messages }: Batch): Promise<Report> {
+async function sendBatch(target: ImportTarget, { mailbox, flags, messages }: MessageBatch): Promise<ImportReport> {
   const [first] = messages;
   const isMbox = messages.length > 1 || isExactInMbox(first!.raw);
   const query = new URLSearchParams({ account: target.account, mailbox });
@@ -198,18 +199,18 @@ async function send(target: Target, { mailbox, flags, messages }: Batch): Promis
       headers: { authorization: `Bearer ${target.token}`, 'x-app': target.app, 'content-type': type },
       body,
     });
-    const reply = (await response.json()) as { data?: Report; message?: string };
+    const reply = (await response.json()) as { data?: ImportReport; message?: string };
     if (reply.data) return reply.data;
     const wait = Number(response.headers.get('retry-after') ?? 0);
-    if (wait === 0 || attempt === attempts) throw new Error(refusal(response.status, reply.message, target));
+    if (wait === 0 || attempt === maxAttempts) throw new Error(refusalMessage(response.status, reply.message, target));
     await new Promise((resolve) => setTimeout(resolve, wait * 1000));
   }
 }
 
-function refusal(status: number, message: string | undefined, { account, url }: Target): string {
-  const refused = `The server refused the request: ${message}`;
-  if (status !== 403 || !account.includes('@')) return refused;
-  return `${refused}
+function refusalMessage(status: number, message: string | undefined, { account, url }: ImportTarget): string {
+  const text = `The server refused the request: ${message}`;
+  if (status !== 403 || !account.includes('@')) return text;
+  return `${text}
 To create the account ${account}: in the web interface under Inbox, Mail accounts; or
   curl ${url}/api/accounts:create -H "authorization: Bearer $TABLINUM_TOKEN" -H 'content-type: application/json' -d '{"address":"${account}"}'`;
 }

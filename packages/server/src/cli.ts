@@ -3,29 +3,29 @@ import { existsSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { loadEnvFile } from 'node:process';
 import { ConfigError, readConfig } from './base/config.ts';
-import { startFailureText } from './base/start-failure.ts';
+import { describeStartFailure } from './base/start-failure.ts';
 import type { RunningServer } from './server.ts';
 
 enableCompileCache();
 
 /** After so long a stop ends the process, whatever is still under way: nothing of it was acknowledged. */
-const stopMilliseconds = 5000;
+const stopTimeoutMilliseconds = 5000;
 /** Within this time a second signal is taken for the first one: npm passes on what the terminal sends to all. */
-const echoMilliseconds = 500;
+const duplicateSignalMilliseconds = 500;
 const signals = { SIGINT: 2, SIGTERM: 15 } as const;
 
 const [command = 'start'] = process.argv.slice(2);
 if (command === 'start') await start();
-else if (command === 'mail') await mail();
-else if (command === 'backup') await backup();
+else if (command === 'mail') await runMail();
+else if (command === 'backup') await runBackup();
 else fail(`There is no command "${command}". Use: tablinum start, tablinum mail, or tablinum backup`);
 
 async function start(): Promise<void> {
   const envFile = loadEnv();
-  const config = configured();
+  const config = loadConfig();
   const { startServer } = await import('./server.ts');
-  const server = await startServer({ config }).catch((error: unknown) => fail(startFailureText(error)));
-  endWith(server);
+  const server = await startServer({ config }).catch((error: unknown) => fail(describeStartFailure(error)));
+  exitWithServer(server);
   const engine = server.engine === 'sqlite' ? `SQLite in ${config.dataDir}` : 'PostgreSQL at DATABASE_URL';
   console.log(`Tablinum listens on ${server.url}, engine ${engine}${envFile ? ', settings from .env' : ''}.`);
   if (config.appKeyIsRandom) {
@@ -34,22 +34,22 @@ async function start(): Promise<void> {
     );
   } else if (config.appKey.length < 32) console.log('APP_KEY is shorter than 32 characters; a longer one is safer.');
   if (!config.webhooks) console.log('WEBHOOKS is off: this server sends no webhooks.');
-  if (server.setupToken) sayHowToBegin(config.publicUrl ?? server.url, server.setupToken);
+  if (server.setupToken) printSetupInstructions(config.publicUrl ?? server.url, server.setupToken);
 }
 
-async function mail(): Promise<void> {
+async function runMail(): Promise<void> {
   const { runMailCommand } = await import('./cli-mail.ts');
   process.exitCode = await runMailCommand(process.argv.slice(3)).catch((error: Error) => fail(error.message));
 }
 
-async function backup(): Promise<void> {
+async function runBackup(): Promise<void> {
   loadEnv();
   const { runBackupCommand } = await import('./cli-backup.ts');
-  await runBackupCommand(process.argv.slice(3), configured()).catch((error: Error) => fail(error.message));
+  await runBackupCommand(process.argv.slice(3), loadConfig()).catch((error: Error) => fail(error.message));
 }
 
 /** The one place where a secret is printed: whoever reads it is at the machine. */
-function sayHowToBegin(url: string, token: string): void {
+function printSetupInstructions(url: string, token: string): void {
   console.log(`There is no user yet. This link makes the first admin, once, within a day:
   ${url}/setup#token=${token}
 or: curl ${url}/api/auth:setup -H 'content-type: application/json' -d '{"token":"${token}","email":"…","password":"…"}'
@@ -60,13 +60,13 @@ or set INIT_ROOT_EMAIL and INIT_ROOT_PASSWORD and start again.`);
  * The first signal drains and ends with 0, the second one ends at once. A fault that only a restart can end drains and
  * ends with 1, so that a supervisor starts the server again.
  */
-function endWith(server: RunningServer): void {
+function exitWithServer(server: RunningServer): void {
   let stoppingSince: number | null = null;
   const stop = (code: number): void => {
     stoppingSince ??= performance.now();
-    const ended = (): never => process.exit(code);
-    setTimeout(ended, stopMilliseconds).unref();
-    void server.stop().then(ended, (error: unknown) => {
+    const exit = (): never => process.exit(code);
+    setTimeout(exit, stopTimeoutMilliseconds).unref();
+    void server.stop().then(exit, (error: unknown) => {
       console.error(`The server did not stop cleanly: ${(error as Error).message}`);
       process.exit(1);
     });
@@ -74,7 +74,7 @@ function endWith(server: RunningServer): void {
   for (const [signal, number] of Object.entries(signals))
     process.on(signal, () => {
       if (stoppingSince === null) stop(0);
-      else if (performance.now() - stoppingSince > echoMilliseconds) process.exit(128 + number);
+      else if (performance.now() - stoppingSince > duplicateSignalMilliseconds) process.exit(128 + number);
     });
   void server.health.fatal.then((reason) => {
     console.error(`The server stops and must be restarted: ${reason}`);
@@ -93,7 +93,7 @@ function loadEnv(): boolean {
   }
 }
 
-function configured(): ReturnType<typeof readConfig> {
+function loadConfig(): ReturnType<typeof readConfig> {
   try {
     return readConfig(process.env);
   } catch (error) {

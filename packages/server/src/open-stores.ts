@@ -27,12 +27,12 @@ export interface OpenedStores {
   /** Lets another server take over; once all stores are closed. */
   release(): void;
   /** An error of the engine as a line for the operator. */
-  explain(error: unknown): unknown;
+  toOperatorError(error: unknown): unknown;
 }
 
-export const mainStore = '1';
+export const mainStoreName = '1';
 /** Connections that an application besides `main` takes at most, and how long it keeps them unused. */
-const smallPool = 4;
+const maxApplicationPoolSize = 4;
 const idleMilliseconds = 2000;
 
 /**
@@ -42,72 +42,74 @@ const idleMilliseconds = 2000;
  */
 export function openStores(parts: StoreParts): Promise<OpenedStores> {
   const { databaseUrl } = parts.config;
-  return databaseUrl === null ? sqliteStores(parts) : postgresStores(parts, databaseUrl);
+  return databaseUrl === null ? openSqliteStores(parts) : openPostgresStores(parts, databaseUrl);
 }
 
-async function sqliteStores({ config, clock, health, syncFile }: StoreParts): Promise<OpenedStores> {
+async function openSqliteStores({ config, clock, health, syncFile }: StoreParts): Promise<OpenedStores> {
   const { SqliteDatabase, removeSqlite } = await import('./database/sqlite/sqlite-database.ts');
   const { FolderLock } = await import('./database/sqlite/folder-lock.ts');
   const { requireStoreFile } = await import('./database/sqlite/store-files.ts');
   const { dataDir, readerThreads } = config;
-  const lock = await FolderLock.take(dataDir, isoTime(clock.now())).catch((error: unknown) => {
+  const lock = await FolderLock.acquire(dataDir, isoTime(clock.now())).catch((error: unknown) => {
     throw error instanceof StartFailure ? error : folderFailure('DATA_DIR', dataDir, error);
   });
-  const fileOf = (name: string): string => join(dataDir, 'applications', name);
+  const storePath = (name: string): string => join(dataDir, 'applications', name);
   // The server is ready as long as `main` can be written: one damaged application does not take the others out of service.
   const reporter = (source: string): HealthReporter => {
     const report = health.reporter(source);
-    const isMain = source.startsWith(`${mainStore}.db:`);
+    const isMain = source.startsWith(`${mainStoreName}.db:`);
     return (problem) =>
       report(problem?.severity === 'failing' && !isMain ? { ...problem, severity: 'warning' } : problem);
   };
-  const opened = (name: string): Database =>
+  const openDatabase = (name: string): Database =>
     new SqliteDatabase({
-      path: fileOf(name),
+      path: storePath(name),
       readerThreads,
       report: { writes: reporter(`${name}: writes`), log: reporter(`${name}: log`) },
       ...(syncFile && { syncFile }),
     });
   const stores: ApplicationStores = {
-    open: async (store, mayMake) => {
+    open: async (store, mayCreate) => {
       const name = `${store}.db`;
-      requireStoreFile({ path: fileOf(name), mayMake, listsOthers: store === mainStore });
-      return opened(name);
+      requireStoreFile({ path: storePath(name), mayCreate, isMainStore: store === mainStoreName });
+      return openDatabase(name);
     },
-    openJournal: async (store) => opened(`${store}.audit.db`),
-    blobs: (store) => new FileBlobs(fileOf(`${store}.files`)),
+    openJournal: async (store) => openDatabase(`${store}.audit.db`),
+    blobs: (store) => new FileBlobs(storePath(`${store}.files`)),
     remove: async (store) => {
-      await rm(fileOf(`${store}.files`), { recursive: true, force: true });
-      for (const name of [`${store}.db`, `${store}.audit.db`]) removeSqlite(fileOf(name));
+      await rm(storePath(`${store}.files`), { recursive: true, force: true });
+      for (const name of [`${store}.db`, `${store}.audit.db`]) removeSqlite(storePath(name));
     },
   };
-  const explain = (error: unknown): unknown =>
-    isFileFault(error) ? folderFailure('DATA_DIR', fileOf(''), error) : sqliteFailure(fileOf(`${mainStore}.db`), error);
-  return { stores, announce: (url) => lock.announce(url), release: () => lock.release(), explain };
+  const toOperatorError = (error: unknown): unknown =>
+    isFileFault(error)
+      ? folderFailure('DATA_DIR', storePath(''), error)
+      : sqliteFailure(storePath(`${mainStoreName}.db`), error);
+  return { stores, announce: (url) => lock.announce(url), release: () => lock.release(), toOperatorError };
 }
 
-async function postgresStores({ config, clock, logger }: StoreParts, url: string): Promise<OpenedStores> {
+async function openPostgresStores({ config, clock, logger }: StoreParts, url: string): Promise<OpenedStores> {
   const { dropPostgres, openPostgres } = await import('./database/postgres/postgres-open.ts');
   const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
   const budget = new ConnectionBudget(config.databaseConnections);
-  const patience = {
+  const startupWait = {
     milliseconds: config.databaseWaitSeconds * 1000,
     report: (fault: Error): void => logger.warn(`waiting for PostgreSQL (DATABASE_URL): ${fault.message}`),
   };
-  const schemaOf = (store: string): string => `app_${store.replaceAll('-', '')}`;
+  const schemaName = (store: string): string => `app_${store.replaceAll('-', '')}`;
   const stores: ApplicationStores = {
-    open: (store, mayMake) => {
-      const main = store === mainStore;
-      const pool = main
+    open: (store, mayCreate) => {
+      const isMain = store === mainStoreName;
+      const pool = isMain
         ? { poolSize: config.poolSize, idleMilliseconds: 10_000 }
-        : { poolSize: Math.min(config.poolSize, smallPool), idleMilliseconds };
+        : { poolSize: Math.min(config.poolSize, maxApplicationPoolSize), idleMilliseconds };
       const requireDurable = config.databaseDurability === 'required';
-      const options = { url, schema: schemaOf(store), budget, requireDurable, ...pool };
-      return openPostgres(options, mayMake, main ? patience : null);
+      const options = { url, schema: schemaName(store), budget, requireDurable, ...pool };
+      return openPostgres(options, mayCreate, isMain ? startupWait : null);
     },
     openJournal: async () => null,
     blobs: (_, database) => new DatabaseBlobs(database, clock),
-    remove: (store) => dropPostgres(url, schemaOf(store), budget),
+    remove: (store) => dropPostgres(url, schemaName(store), budget),
   };
-  return { stores, announce: () => {}, release: () => {}, explain: (error) => postgresFailure(url, error) };
+  return { stores, announce: () => {}, release: () => {}, toOperatorError: (error) => postgresFailure(url, error) };
 }

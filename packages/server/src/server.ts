@@ -1,14 +1,19 @@
 /** The composition root: from a configuration to a running server. Alone with cli.ts it knows both engines. */
 import { join } from 'node:path';
-import { Application, mainName } from './applications/application.ts';
+import { Application, mainApplicationName } from './applications/application.ts';
 import type { ApplicationStores } from './applications/application-stores.ts';
 import { Applications } from './applications/applications.ts';
-import { addFirstAdmin, completeBirth, hasUsers, prepareStore } from './applications/birth.ts';
+import {
+  addFirstAdmin,
+  applicationHasUsers,
+  migrateSystemCollections,
+  prepareStore,
+} from './applications/bootstrap.ts';
 import { makeSetupToken } from './applications/first-admin.ts';
 import { BoundedQueue } from './base/bounded-queue.ts';
 import { type Clock, systemClock } from './base/clock.ts';
+import { ConcurrencyLimiter } from './base/concurrency-limiter.ts';
 import type { Config } from './base/config.ts';
-import { Lanes } from './base/lanes.ts';
 import { type Logger, makeLogger } from './base/logger.ts';
 import { MailSecrets } from './base/mail-secrets.ts';
 import { OutboundClient } from './base/outbound.ts';
@@ -21,14 +26,14 @@ import { loadExtensions } from './extensions/load-extensions.ts';
 import type { MailSettings } from './http/account-settings.ts';
 import { HttpServer } from './http/http-server.ts';
 import { hashPassword } from './identity/password.ts';
-import { emailForm } from './identity/sign-in.ts';
+import { normaliseEmail } from './identity/sign-in.ts';
 import { ParsePool } from './mail/parse/parse-pool.ts';
-import { mainStore, type OpenedStores, openStores } from './open-stores.ts';
+import { mainStoreName, type OpenedStores, openStores } from './open-stores.ts';
 import { ApiError } from './protocol/api-error.ts';
 
 /** Messages to webhooks that are under way at once. */
-const messagesPerHost = 4;
-const messagesInAll = 256;
+const maxMessagesPerHost = 4;
+const maxMessages = 256;
 
 export interface ServerOptions {
   readonly config: Config;
@@ -55,7 +60,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const health = new ServerHealth(logger, clock);
   const opened = await openStores({ config, clock, logger, health, syncFile });
   try {
-    return await started({ config, clock, log: logger, health, opened });
+    return await startWithStores({ config, clock, log: logger, health, opened });
   } catch (error) {
     opened.release();
     throw error;
@@ -70,27 +75,27 @@ interface StartParts {
   readonly opened: OpenedStores;
 }
 
-async function started({ config, clock, log, health, opened }: StartParts): Promise<RunningServer> {
+async function startWithStores({ config, clock, log, health, opened }: StartParts): Promise<RunningServer> {
   const { stores } = opened;
   /** Errors of the engine are translated into settings for the operator; the server's own errors are clear already. */
-  const explained = (error: unknown): never => {
-    throw error instanceof ApiError ? error : opened.explain(error);
+  const throwOperatorError = (error: unknown): never => {
+    throw error instanceof ApiError ? error : opened.toOperatorError(error);
   };
   const extensions = await loadExtensions(config.extensionsDir);
-  const database = await stores.open(mainStore, true).catch(explained);
-  const { appKey, appKeyPrevious, maximumFields, maximumCollections } = config;
+  const database = await stores.open(mainStoreName, true).catch(throwOperatorError);
+  const { appKey, appKeyPrevious, maxFields, maxCollections } = config;
   const audit = { days: config.auditDays, entries: config.auditEntries };
   const outbound = {
     client: new OutboundClient({ allow: config.outboundAllow }),
-    lanes: new Lanes(messagesPerHost, messagesInAll),
-    delivers: config.webhooks,
+    concurrencyLimiter: new ConcurrencyLimiter(maxMessagesPerHost, maxMessages),
+    isDeliveryEnabled: config.webhooks,
   };
   const parser = new ParsePool();
-  const mailMeans = {
+  const mailServices = {
     parser,
     secrets: new MailSecrets({
       key: config.mailSecretKey,
-      former: config.mailSecretKeyPrevious,
+      previousKey: config.mailSecretKeyPrevious,
       file: join(config.dataDir, 'mail-secret.key'),
       logger: log,
     }),
@@ -100,27 +105,34 @@ async function started({ config, clock, log, health, opened }: StartParts): Prom
   const common = {
     clock,
     logger: log,
-    mailMeans,
+    mailServices,
     appKey,
     appKeyPrevious,
-    maximumFields,
-    maximumCollections,
+    maxFields,
+    maxCollections,
     audit,
     outbound,
     extensions,
     events: { days: config.eventsDays, entries: config.eventsEntries },
   };
-  const openJournal = (): ReturnType<ApplicationStores['openJournal']> => stores.openJournal(mainStore);
-  const blobs = stores.blobs(mainStore, database);
-  const main = new Application({ ...common, name: mainName, database, blobs, openJournal, requireServed: null });
+  const openJournal = (): ReturnType<ApplicationStores['openJournal']> => stores.openJournal(mainStoreName);
+  const blobs = stores.blobs(mainStoreName, database);
+  const main = new Application({
+    ...common,
+    name: mainApplicationName,
+    database,
+    blobs,
+    openJournal,
+    requireServed: null,
+  });
   const prepare = async (): Promise<void> => {
-    await prepareStore(database, mainName, true);
+    await prepareStore(database, mainApplicationName, true);
     await main.open();
-    await completeBirth(main);
+    await migrateSystemCollections(main);
     const { rootEmail, rootPassword } = config;
-    if (rootEmail && rootPassword) await addRoot(main, rootEmail, rootPassword);
+    if (rootEmail && rootPassword) await addRootUser(main, rootEmail, rootPassword);
   };
-  await database.alone(prepare).catch(explained);
+  await database.withStartupLock(prepare).catch(throwOperatorError);
   main.webhooks.begin();
   main.mail.begin();
   const applications = new Applications({
@@ -128,9 +140,9 @@ async function started({ config, clock, log, health, opened }: StartParts): Prom
     common,
     stores,
     idleMilliseconds: config.applicationIdleSeconds * 1000,
-    mostOpen: config.applicationsOpen,
+    maxOpen: config.applicationsOpen,
   });
-  const mail = await mailOf(config, log);
+  const mail = await openMailer(config, log);
   const accounts = { signUpApplications: config.signUpApplications, mail };
   const http = new HttpServer({ applications, config, logger: log, accounts, extensions, health });
   const url = await http.listen().catch(async (error: unknown) => {
@@ -139,47 +151,49 @@ async function started({ config, clock, log, health, opened }: StartParts): Prom
   });
   opened.announce(url);
   health.begin();
-  const horizon = database.dialect.shared
+  const horizonWatch = database.dialect.shared
     ? new EventHorizonWatch({ database, report: health.reporter('events') })
     : null;
-  const begun = applications.begin().catch((error: unknown) => log.error({ err: error }, 'applications did not start'));
+  const starting = applications
+    .begin()
+    .catch((error: unknown) => log.error({ err: error }, 'applications did not start'));
   const stop = async (): Promise<void> => {
-    const began = performance.now();
-    horizon?.close();
+    const startedAt = performance.now();
+    horizonWatch?.close();
     try {
       await http.close();
-      const left = stopMilliseconds - (performance.now() - began);
-      await mail?.queue.close(Math.max(left, leastMailMilliseconds));
+      const remaining = stopTimeoutMilliseconds - (performance.now() - startedAt);
+      await mail?.queue.close(Math.max(remaining, minMailMilliseconds));
       mail?.mailer.close();
       await applications.close();
       await parser.close();
-      await begun;
+      await starting;
     } finally {
       opened.release();
     }
   };
-  const setupToken = (await hasUsers(main)) ? null : await makeSetupToken(main);
+  const setupToken = (await applicationHasUsers(main)) ? null : await makeSetupToken(main);
   return { url, engine: database.dialect.name, setupToken, applications, health, stop };
 }
 
-const mostMails = 200;
+const maxQueuedMails = 200;
 /** What a stop may take before the stores are closed; mails that are still to be sent get what is left of it. */
-const stopMilliseconds = 4000;
-const leastMailMilliseconds = 500;
+const stopTimeoutMilliseconds = 4000;
+const minMailMilliseconds = 500;
 
 /** Loaded only where it is used, as engines are. */
-async function mailOf({ smtp, publicUrl }: Config, logger: Logger): Promise<MailSettings | null> {
+async function openMailer({ smtp, publicUrl }: Config, logger: Logger): Promise<MailSettings | null> {
   if (!smtp || !publicUrl) return null;
   const { smtpMailer } = await import('./base/mailer.ts');
   const mailer = smtpMailer(smtp.url, smtp.from);
   // What a mail server says may hold addresses: its code is enough.
-  const failed = (error: unknown): void =>
+  const logFailure = (error: unknown): void =>
     logger.warn({ code: (error as { code?: unknown }).code }, 'a mail could not be sent');
-  return { mailer, queue: new BoundedQueue(mostMails, failed), publicUrl };
+  return { mailer, queue: new BoundedQueue(maxQueuedMails, logFailure), publicUrl };
 }
 
-async function addRoot(main: Application, email: string, password: string): Promise<void> {
-  if (await hasUsers(main)) return;
+async function addRootUser(main: Application, email: string, password: string): Promise<void> {
+  if (await applicationHasUsers(main)) return;
   const passwordHash = await hashPassword(password);
-  await addFirstAdmin(main, { email: emailForm(email), username: null, nickname: 'Admin', passwordHash });
+  await addFirstAdmin(main, { email: normaliseEmail(email), username: null, nickname: 'Admin', passwordHash });
 }

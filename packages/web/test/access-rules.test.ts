@@ -1,13 +1,13 @@
 /** The rules of roles as the pages reckon with them, against what the server says. */
 import { expect, test } from 'vitest';
 import { grantableActions as serverActions } from '../../server/src/protocol/actions.ts';
-import { auditSearch } from '../src/admin/access/list-search.ts';
-import type { Permission } from '../src/admin/access/wire.ts';
-import { auditFilter } from '../src/admin/audit/audit-filter.ts';
-import { keyState } from '../src/admin/keys/key-state.ts';
+import type { Permission } from '../src/admin/access/dto.ts';
+import { parseAuditSearch } from '../src/admin/access/list-search.ts';
+import { buildAuditFilter } from '../src/admin/audit/audit-filter.ts';
+import { getKeyState } from '../src/admin/keys/key-state.ts';
 import { grantableActions, presets } from '../src/admin/roles/actions.ts';
-import { decidedFor, type Resource, type Ruled } from '../src/admin/roles/decision.ts';
-import { ruleOperations } from '../src/admin/roles/save-rule.ts';
+import { findDecision, type Resource, type RoleRules } from '../src/admin/roles/decision.ts';
+import { buildRuleOperations } from '../src/admin/roles/save-rule.ts';
 import { access } from '../src/ui/i18n/en/access.ts';
 
 const rule = (id: number, resource: string, ...actions: string[]): Permission => ({
@@ -28,53 +28,81 @@ test('the matrix offers what the server grants, and has words for it', () => {
   for (const preset of Object.values(presets)) for (const action of preset) expect(serverActions).toContain(action);
 });
 
-test.each<[string, Partial<Ruled>, Resource, string, string, number | null]>([
+test.each<[string, Partial<RoleRules>, Resource, string, string, number | null]>([
   ['nothing grants', {}, posts, 'list', 'nothing', null],
-  ['the named resource goes first', { own: [rule(1, '*', 'list'), rule(2, 'posts', 'list')] }, posts, 'list', 'own', 2],
-  ['the named action goes first', { own: [rule(1, 'posts', '*'), rule(2, 'posts', 'list')] }, posts, 'list', 'own', 2],
-  ['every action', { own: [rule(1, 'posts', '*')] }, posts, 'get', 'own', 1],
-  ['an absent action falls back', { own: [rule(1, '*', 'get'), rule(2, 'posts', 'list')] }, posts, 'get', 'all', 1],
-  ['* never means the server’s own', { own: [rule(1, '*', 'list')] }, users, 'list', 'nothing', null],
-  ['public comes last', { own: [rule(1, '*', 'list')], open: [rule(2, 'posts', 'list')] }, posts, 'list', 'all', 1],
-  ['public opens', { open: [rule(2, '*', 'list')] }, posts, 'list', 'public', 2],
+  [
+    'the named resource goes first',
+    { ownRules: [rule(1, '*', 'list'), rule(2, 'posts', 'list')] },
+    posts,
+    'list',
+    'own',
+    2,
+  ],
+  [
+    'the named action goes first',
+    { ownRules: [rule(1, 'posts', '*'), rule(2, 'posts', 'list')] },
+    posts,
+    'list',
+    'own',
+    2,
+  ],
+  ['every action', { ownRules: [rule(1, 'posts', '*')] }, posts, 'get', 'own', 1],
+  [
+    'an absent action falls back',
+    { ownRules: [rule(1, '*', 'get'), rule(2, 'posts', 'list')] },
+    posts,
+    'get',
+    'all',
+    1,
+  ],
+  ['* never means the server’s own', { ownRules: [rule(1, '*', 'list')] }, users, 'list', 'nothing', null],
+  [
+    'public comes last',
+    { ownRules: [rule(1, '*', 'list')], publicRules: [rule(2, 'posts', 'list')] },
+    posts,
+    'list',
+    'all',
+    1,
+  ],
+  ['public opens', { publicRules: [rule(2, '*', 'list')] }, posts, 'list', 'public', 2],
   ['configuring opens the server’s own', { role: { allowConfigure: true } }, users, 'list', 'configure', null],
   ['configuring opens no data', { role: { allowConfigure: true } }, posts, 'list', 'nothing', null],
-])('%s', (_, given, resource, action, by, id) => {
-  const ruled = { role: { allowConfigure: false }, own: [], open: [], ...given };
-  const decided = decidedFor(ruled, resource, action);
-  expect([decided.by, decided.permission?.id ?? null]).toEqual([by, id]);
+])('%s', (_, given, resource, action, source, id) => {
+  const roleRules = { role: { allowConfigure: false }, ownRules: [], publicRules: [], ...given };
+  const decision = findDecision(roleRules, resource, action);
+  expect([decision.source, decision.permission?.id ?? null]).toEqual([source, id]);
 });
 
 test('a rule takes actions over before it is saved, so that none is decided twice at any moment', () => {
   const rules = [rule(1, 'posts', 'list', 'get'), rule(2, 'posts', 'update'), rule(3, 'other', 'list')];
   const values = { role: 'r', resource: 'posts', filter: null, fields: null, exceptFields: null };
-  expect(ruleOperations({ ...values, actions: ['get', 'update'] }, null, rules)).toEqual([
+  expect(buildRuleOperations({ ...values, actions: ['get', 'update'] }, null, rules)).toEqual([
     { op: 'update', resource: 'permissions', filterByTk: 1, values: { actions: ['list'] } },
     { op: 'destroy', resource: 'permissions', filterByTk: 2 },
     { op: 'create', resource: 'permissions', values: { ...values, actions: ['get', 'update'] } },
   ]);
-  expect(ruleOperations({ ...values, actions: ['list'] }, rules[0]!, rules)).toEqual([
+  expect(buildRuleOperations({ ...values, actions: ['list'] }, rules[0]!, rules)).toEqual([
     { op: 'update', resource: 'permissions', filterByTk: 1, values: { ...values, actions: ['list'] } },
   ]);
 });
 
 test('addresses keep what is known, and days are those of the reader', () => {
-  expect(auditSearch({ action: 'users:', page: '2', entry: 'x', more: 1, outcome: '' })).toEqual({
+  expect(parseAuditSearch({ action: 'users:', page: '2', entry: 'x', more: 1, outcome: '' })).toEqual({
     action: 'users:',
     page: 2,
   });
-  expect(auditFilter({})).toBeUndefined();
-  expect(auditFilter({ outcome: 'refused', to: '2026-02-28' })).toEqual({
+  expect(buildAuditFilter({})).toBeUndefined();
+  expect(buildAuditFilter({ outcome: 'refused', to: '2026-02-28' })).toEqual({
     $and: [{ outcome: 'refused' }, { at: { $lt: new Date(2026, 2, 1).toISOString() } }],
   });
 });
 
 test('a key that ends within a week says so', () => {
   const now = Date.parse('2026-11-21T00:00:00Z');
-  const stateOf = (expiresAt: string | null): string => keyState({ expiresAt, inactiveReason: null }, now);
-  expect(stateOf(null)).toBe('active');
-  expect(stateOf('2026-12-21T00:00:00Z')).toBe('active');
-  expect(stateOf('2026-11-22T00:00:00Z')).toBe('soon');
-  expect(stateOf('2026-11-21T00:00:00Z')).toBe('over');
-  expect(keyState({ expiresAt: null, inactiveReason: 'roleLost' }, now)).toBe('inactive');
+  const getState = (expiresAt: string | null): string => getKeyState({ expiresAt, inactiveReason: null }, now);
+  expect(getState(null)).toBe('active');
+  expect(getState('2026-12-21T00:00:00Z')).toBe('active');
+  expect(getState('2026-11-22T00:00:00Z')).toBe('soon');
+  expect(getState('2026-11-21T00:00:00Z')).toBe('over');
+  expect(getKeyState({ expiresAt: null, inactiveReason: 'roleLost' }, now)).toBe('inactive');
 });

@@ -5,7 +5,7 @@ import { findChromium, type Misdeeds, openBrowser } from '../../server/test/supp
 import { sqlite } from '../../server/test/support/engines.ts';
 import { Receiver } from '../../server/test/support/receiver.ts';
 import { TestServer } from '../../server/test/support/scenario.ts';
-import { built, describeSites, expectAccessible, openPage, signIn } from './support/site.ts';
+import { buildOnce, describeSites, expectAccessible, openPage, signIn } from './support/site.ts';
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
@@ -19,8 +19,8 @@ interface Site {
   readonly misdeeds: Misdeeds;
 }
 
-async function opened(engine: typeof sqlite): Promise<Site> {
-  built();
+async function openSite(engine: typeof sqlite): Promise<Site> {
+  buildOnce();
   const server = await TestServer.start(engine, { env: { OUTBOUND_ALLOW: '127.0.0.1' } });
   await server.data('POST /api/collections:apply', {
     body: [
@@ -46,12 +46,12 @@ describe.skipIf(chromium === null)('from a role to what its people and programs 
   describeSites('the pages of access', (engine) => {
     let site: Site;
     let token: string;
-    const at = (path: string): string => `${site.server.running.url}/a/main/${path}`;
-    const text = (words: string | RegExp) => site.page.getByText(words).first();
+    const getUrl = (path: string): string => `${site.server.running.url}/a/main/${path}`;
+    const text = (pattern: string | RegExp) => site.page.getByText(pattern).first();
     const button = (name: string | RegExp) => site.page.getByRole('button', { name, exact: typeof name === 'string' });
 
     beforeAll(async () => {
-      site = await opened(engine);
+      site = await openSite(engine);
     }, 60_000);
     afterAll(async () => {
       await site?.browser.close();
@@ -94,7 +94,7 @@ describe.skipIf(chromium === null)('from a role to what its people and programs 
 
     test('another rule takes an action over, in one transaction', long, async () => {
       const { page, server } = site;
-      await page.goto(at('access/roles/sales?resource=posts&action=create'));
+      await page.goto(getUrl('access/roles/sales?resource=posts&action=create'));
       const rule = page.getByRole('dialog');
       await rule.getByRole('checkbox', { name: 'Create' }).waitFor();
       await rule.getByRole('checkbox', { name: 'Update' }).check();
@@ -109,7 +109,7 @@ describe.skipIf(chromium === null)('from a role to what its people and programs 
 
     test('a user is made with it, and sees just that', long, async () => {
       const { page, server, browser } = site;
-      await page.goto(at('access/users/new'));
+      await page.goto(getUrl('access/users/new'));
       await page.getByLabel('E-mail').fill(samEmail);
       await page.getByRole('textbox', { name: 'Password' }).fill(samPassword);
       await page.getByRole('combobox', { name: 'Roles' }).click();
@@ -126,12 +126,12 @@ describe.skipIf(chromium === null)('from a role to what its people and programs 
         ],
       });
       const sam = await openPage(browser, server.running.url);
-      await sam.page.goto(at('data/posts'));
+      await sam.page.goto(getUrl('data/posts'));
       await signIn(sam.page, samEmail, samPassword);
       await sam.page.getByRole('gridcell', { name: 'Of Sam', exact: true }).waitFor();
       await sam.page.getByText('1 record', { exact: false }).first().waitFor();
       expect(await sam.page.getByText(/Of nobody|what nobody sees/).count()).toBe(0);
-      await sam.page.goto(at('access/roles'));
+      await sam.page.goto(getUrl('access/roles'));
       await sam.page.getByText('Your role does not allow this').waitFor();
       await expectAccessible(sam.page, 'roles denied');
       expect(await sam.page.getByRole('navigation', { name: 'Main' }).getByText('Audit').count()).toBe(0);
@@ -141,7 +141,7 @@ describe.skipIf(chromium === null)('from a role to what its people and programs 
     test('the server explains which rule decides, for a record and a user too', long, async () => {
       const { page } = site;
       const userId = page.url().split('/').at(-1)!;
-      await page.goto(at('access/roles/sales'));
+      await page.goto(getUrl('access/roles/sales'));
       await page.getByRole('combobox', { name: 'Collection' }).click();
       await page.getByRole('option', { name: 'Posts' }).click();
       await page.getByRole('textbox', { name: 'Record', exact: true }).fill('2');
@@ -169,7 +169,7 @@ describe.skipIf(chromium === null)('from a role to what its people and programs 
 
     test('a key is told once, opens what its role may, and nothing once it is revoked', long, async () => {
       const { page, server } = site;
-      await page.goto(at('access/keys'));
+      await page.goto(getUrl('access/keys'));
       await text('No API keys yet').waitFor();
       await expectAccessible(page, 'no keys');
       await button('New API key').first().click();
@@ -177,13 +177,13 @@ describe.skipIf(chromium === null)('from a role to what its people and programs 
       await page.getByRole('combobox', { name: 'Role' }).click();
       await page.getByRole('option', { name: 'viewer' }).click();
       await button('Create').click();
-      const told = page.getByRole('textbox', { name: 'API key' });
-      token = await told.inputValue();
+      const tokenField = page.getByRole('textbox', { name: 'API key' });
+      token = await tokenField.inputValue();
       expect(token).toMatch(/^tbk_/);
       await expectAccessible(page, 'token');
-      const asked = (): Promise<Response> =>
+      const requestWithKey = (): Promise<Response> =>
         fetch(`${server.running.url}/api/posts:list`, { headers: { authorization: `Bearer ${token}` } });
-      expect((await asked()).status).toBe(200);
+      expect((await requestWithKey()).status).toBe(200);
       await button('I have copied it').click();
       await page.getByRole('link', { name: 'Report' }).click();
       await text('posts:list').waitFor();
@@ -193,13 +193,13 @@ describe.skipIf(chromium === null)('from a role to what its people and programs 
       await button('Revoke').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
       await text('Report is revoked.').waitFor();
-      expect((await asked()).status).toBe(401);
+      expect((await requestWithKey()).status).toBe(401);
     });
 
     test('a key that is rotated works on for the overlap, beside its successor', long, async () => {
       const { page, server } = site;
       const old = await server.data('POST /api/apiKeys:create', { body: { name: 'Import', role: { name: 'viewer' } } });
-      await page.goto(at(`access/keys/${old.id}`));
+      await page.goto(getUrl(`access/keys/${old.id}`));
       await button('Rotate').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
       const next = await page.getByRole('textbox', { name: 'API key' }).inputValue();
@@ -213,7 +213,7 @@ describe.skipIf(chromium === null)('from a role to what its people and programs 
 
     test('who is suspended is out, and may be let in again', long, async () => {
       const { page, server } = site;
-      await page.goto(at('access/users?q=sam'));
+      await page.goto(getUrl('access/users?q=sam'));
       await page.getByRole('link', { name: samEmail }).click();
       await button('Suspend').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
@@ -221,17 +221,17 @@ describe.skipIf(chromium === null)('from a role to what its people and programs 
       await expectAccessible(page, 'suspended user');
       const body = JSON.stringify({ account: samEmail, password: samPassword });
       const headers = { 'content-type': 'application/json' };
-      const signsIn = async (): Promise<number> =>
+      const trySignIn = async (): Promise<number> =>
         (await fetch(`${server.running.url}/api/auth:signIn`, { method: 'POST', headers, body })).status;
-      expect(await signsIn()).toBe(401);
+      expect(await trySignIn()).toBe(401);
       await button('Let in again').click();
       await button('Suspend').waitFor();
-      expect(await signsIn()).toBe(200);
+      expect(await trySignIn()).toBe(200);
     });
 
     test('the journal tells of all of it, by person, action and outcome', long, async () => {
       const { page } = site;
-      await page.goto(at('access/audit?action=apiKeys:destroy'));
+      await page.goto(getUrl('access/audit?action=apiKeys:destroy'));
       await text('1 found').waitFor();
       await expectAccessible(page, 'journal');
       await page.getByRole('button', { name: /^Open entry/ }).click();
@@ -251,12 +251,12 @@ describe.skipIf(chromium === null)('from a role to what its people and programs 
 describe.skipIf(chromium === null)('webhooks, applications, the account', () => {
   let site: Site;
   let receiver: Receiver;
-  const at = (path: string): string => `${site.server.running.url}/a/main/${path}`;
-  const text = (words: string | RegExp) => site.page.getByText(words).first();
+  const getUrl = (path: string): string => `${site.server.running.url}/a/main/${path}`;
+  const text = (pattern: string | RegExp) => site.page.getByText(pattern).first();
   const button = (name: string | RegExp) => site.page.getByRole('button', { name, exact: typeof name === 'string' });
 
   beforeAll(async () => {
-    site = await opened(sqlite);
+    site = await openSite(sqlite);
     receiver = await Receiver.start();
   }, 60_000);
   afterAll(async () => {
@@ -267,7 +267,7 @@ describe.skipIf(chromium === null)('webhooks, applications, the account', () => 
 
   test('a webhook is made, tested, and shows what it sent', long, async () => {
     const { page, server } = site;
-    await page.goto(at('access/webhooks'));
+    await page.goto(getUrl('access/webhooks'));
     await text('No webhooks yet').waitFor();
     await page.getByRole('link', { name: 'New webhook' }).first().click();
     await page.getByLabel('Address').fill(receiver.url());
@@ -293,7 +293,7 @@ describe.skipIf(chromium === null)('webhooks, applications, the account', () => 
 
   test('an application is made, entered, stopped, and deleted by its name alone', long, async () => {
     const { page } = site;
-    await page.goto(at('access/applications'));
+    await page.goto(getUrl('access/applications'));
     await button('New application').click();
     await page.getByLabel('Name').fill('shop');
     await page.getByLabel('Title').fill('The shop');
@@ -304,7 +304,7 @@ describe.skipIf(chromium === null)('webhooks, applications, the account', () => 
     await text('No collections yet').waitFor();
     expect(page.url()).toContain('/a/shop/data');
     await button('Switch application: The shop').waitFor();
-    await page.goto(at('access/applications/shop'));
+    await page.goto(getUrl('access/applications/shop'));
     await button('Stop').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
     await button('Start').waitFor();
@@ -319,7 +319,7 @@ describe.skipIf(chromium === null)('webhooks, applications, the account', () => 
 
   test('other sessions end from the account, and the password changes', long, async () => {
     const { page, server } = site;
-    await page.goto(at('account'));
+    await page.goto(getUrl('account'));
     await button('End all others').click();
     await text('You are signed in here alone.').waitFor();
     await expectAccessible(page, 'account');
@@ -340,9 +340,9 @@ describe.skipIf(chromium === null)('webhooks, applications, the account', () => 
     const { browser, server } = site;
     const options = { viewport: { width: 390, height: 780 }, hasTouch: true, colorScheme: 'dark' } as const;
     const { page } = await openPage(browser, server.running.url, options);
-    await page.goto(at('access/roles'));
+    await page.goto(getUrl('access/roles'));
     await signIn(page, 'root@example.com', 'a longer password');
-    for (const [path, words] of [
+    for (const [path, pattern] of [
       ['access/roles', 'viewer'],
       ['access/roles/viewer', 'All collections'],
       ['access/roles/viewer?resource=posts&action=get', 'Which records'],
@@ -355,8 +355,8 @@ describe.skipIf(chromium === null)('webhooks, applications, the account', () => 
       ['access/audit', 'webhooks:test'],
       ['account', 'this one'],
     ] as const) {
-      await page.goto(at(path));
-      await page.getByText(words).first().waitFor();
+      await page.goto(getUrl(path));
+      await page.getByText(pattern).first().waitFor();
       expect([path, await page.evaluate('document.documentElement.scrollWidth <= innerWidth')]).toEqual([path, true]);
       await expectAccessible(page, `${path} on a phone in the dark`);
     }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser } from '../../server/test/support/browser.ts';
 import { sqlite } from '../../server/test/support/engines.ts';
 import { TestServer } from '../../server/test/support/scenario.ts';
-import { built, expectAccessible, openPage, rootPassword, signIn } from './support/site.ts';
+import { buildOnce, expectAccessible, openPage, rootPassword, signIn } from './support/site.ts';
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
@@ -13,14 +13,14 @@ describe.skipIf(chromium === null)('the connection of a page', () => {
   let server: TestServer;
   let browser: Browser;
   let page: Page;
-  const at = (path: string): string => `${server.running.url}${path}`;
-  const text = (words: string | RegExp) => page.getByText(words).first();
+  const getUrl = (path: string): string => `${server.running.url}${path}`;
+  const text = (pattern: string | RegExp) => page.getByText(pattern).first();
   const cell = (name: string) => page.getByRole('gridcell', { name, exact: true });
   const title = async () => (await server.data('GET /api/posts:get?filterByTk=1')).title;
-  const away = () => page.route('**/api/**', (route) => route.abort('connectionrefused'));
+  const goOffline = () => page.route('**/api/**', (route) => route.abort('connectionrefused'));
 
   beforeAll(async () => {
-    built();
+    buildOnce();
     server = await TestServer.start(sqlite);
     await server.data('POST /api/collections:create', {
       body: { name: 'posts', fields: [{ name: 'title', type: 'string', maxLength: 60 }] },
@@ -28,7 +28,7 @@ describe.skipIf(chromium === null)('the connection of a page', () => {
     await server.data('POST /api/posts:create', { body: [{ title: 'One' }, { title: 'Two' }] });
     browser = await openBrowser(chromium!);
     ({ page } = await openPage(browser, server.running.url));
-    await page.goto(at('/a/main/data/posts'));
+    await page.goto(getUrl('/a/main/data/posts'));
     await signIn(page);
   }, 60_000);
   afterAll(async () => {
@@ -39,7 +39,7 @@ describe.skipIf(chromium === null)('the connection of a page', () => {
   test('while the server is away the page says so and keeps what was typed; then it is saved', long, async () => {
     await cell('One').dblclick();
     await page.getByRole('gridcell').getByRole('textbox').fill('One, typed offline');
-    await away();
+    await goOffline();
     await page.keyboard.press('Enter');
     await text('1 change is not saved').waitFor();
     await text(/this page is not live/).waitFor();
@@ -62,9 +62,9 @@ describe.skipIf(chromium === null)('the connection of a page', () => {
   });
 
   test('a page that failed because the server was away comes back by itself', long, async () => {
-    await page.goto(at('/a/main/data'));
+    await page.goto(getUrl('/a/main/data'));
     await page.getByRole('link', { name: 'Users' }).first().waitFor();
-    await away();
+    await goOffline();
     await page.getByRole('link', { name: 'Users' }).first().click();
     await text('The server cannot be reached').waitFor();
     await page.unroute('**/api/**');
@@ -72,7 +72,7 @@ describe.skipIf(chromium === null)('the connection of a page', () => {
   });
 
   test('a session that ended asks for the sign-in above the page, and the save goes on', long, async () => {
-    await page.goto(at('/a/main/data/posts/1'));
+    await page.goto(getUrl('/a/main/data/posts/1'));
     await page.getByLabel('title').fill('Typed before the session ended');
     await server.data('POST /api/auth:endOtherSessions');
     // The dialog may be there already: the end of the session is also heard by the socket.
@@ -86,7 +86,7 @@ describe.skipIf(chromium === null)('the connection of a page', () => {
     await expect.poll(title).toBe('Typed before the session ended');
     await text('Saved.').waitFor();
     // The list is live again, under the new login.
-    await page.goto(at('/a/main/data/posts'));
+    await page.goto(getUrl('/a/main/data/posts'));
     await cell('Typed before the session ended').waitFor();
   });
 
@@ -98,7 +98,7 @@ describe.skipIf(chromium === null)('the connection of a page', () => {
     await heading.waitFor();
     await page.reload();
     await heading.waitFor();
-    const cookies = async () => (await page.context().cookies(at('/api/auth:resume'))).length;
+    const cookies = async () => (await page.context().cookies(getUrl('/api/auth:resume'))).length;
     expect(await cookies()).toBe(1);
     await page.unroute('**/api/auth:signOut');
     await page.reload();

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser } from '../../server/test/support/browser.ts';
 import { sqlite } from '../../server/test/support/engines.ts';
 import { TestServer } from '../../server/test/support/scenario.ts';
-import { built, expectAccessible, openPage, signIn } from './support/site.ts';
+import { buildOnce, expectAccessible, openPage, signIn } from './support/site.ts';
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
@@ -13,13 +13,13 @@ describe.skipIf(chromium === null)('details of the interface', () => {
   let server: TestServer;
   let browser: Browser;
   let page: Page;
-  const at = (path: string): string => `${server.running.url}${path}`;
-  const text = (words: string | RegExp) => page.getByText(words).first();
+  const getUrl = (path: string): string => `${server.running.url}${path}`;
+  const text = (pattern: string | RegExp) => page.getByText(pattern).first();
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   const things = (query = '') => server.data(`GET /api/things:list?sort=-id${query}`);
 
   beforeAll(async () => {
-    built();
+    buildOnce();
     server = await TestServer.start(sqlite);
     await server.data('POST /api/collections:create', {
       body: {
@@ -68,7 +68,7 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     });
     browser = await openBrowser(chromium!);
     ({ page } = await openPage(browser, server.running.url));
-    await page.goto(at('/a/main/data/things'));
+    await page.goto(getUrl('/a/main/data/things'));
     await signIn(page);
   }, 60_000);
   afterAll(async () => {
@@ -77,7 +77,7 @@ describe.skipIf(chromium === null)('details of the interface', () => {
   });
 
   test('values are refused at their fields, once, and a corrected field is no longer marked', long, async () => {
-    await page.goto(at('/a/main/data/things/new'));
+    await page.goto(getUrl('/a/main/data/things/new'));
     await page.getByLabel('shade').fill('red');
     await page.getByLabel('size', { exact: true }).fill('99');
     await page.getByLabel('phone').fill('+44 20 7946 0000');
@@ -109,7 +109,7 @@ describe.skipIf(chromium === null)('details of the interface', () => {
       body: { extra: { a: JSON.rawJSON('9007199254740993'), b: JSON.rawJSON('0.12345678901234567890123') } },
     });
     expect(await raw()).toContain(exact);
-    await page.goto(at('/a/main/data/things/2'));
+    await page.goto(getUrl('/a/main/data/things/2'));
     const extra = page.getByLabel('extra');
     await expect.poll(() => extra.inputValue()).toBe(exact);
     await extra.fill(exact.replace('}', ',"c":12345678901234567890}'));
@@ -119,7 +119,7 @@ describe.skipIf(chromium === null)('details of the interface', () => {
   });
 
   test('the way back from a record leads to the same list at the same place', long, async () => {
-    await page.goto(at('/a/main/data/things?sort=-name'));
+    await page.goto(getUrl('/a/main/data/things?sort=-name'));
     await page.getByRole('gridcell', { name: 'Thing 90', exact: true }).waitFor();
     const top = () => page.evaluate("document.querySelector('[role=grid]').scrollTop");
     await page.evaluate("document.querySelector('[role=grid]').scrollTop = 900");
@@ -137,7 +137,7 @@ describe.skipIf(chromium === null)('details of the interface', () => {
   });
 
   test('Back closes the rule or the entry that was opened, and stays on its page', long, async () => {
-    await page.goto(at('/a/main/access/roles'));
+    await page.goto(getUrl('/a/main/access/roles'));
     await page.getByRole('link', { name: 'Reader' }).first().click();
     await page
       .getByRole('button', { name: /things/ })
@@ -147,7 +147,7 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     await page.goBack();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByRole('heading', { name: 'Reader' }).waitFor();
-    await page.goto(at('/a/main/access/audit?action=users'));
+    await page.goto(getUrl('/a/main/access/audit?action=users'));
     await page
       .getByRole('button', { name: /^Open entry/ })
       .first()
@@ -166,7 +166,7 @@ describe.skipIf(chromium === null)('details of the interface', () => {
   });
 
   test('Escape closes the list of choices, not the filter; a refused filter can be cleared', long, async () => {
-    await page.goto(at('/a/main/data/things'));
+    await page.goto(getUrl('/a/main/data/things'));
     await button('Filter').click();
     await button('Add a condition').click();
     await page.getByRole('textbox', { name: 'Value' }).fill('unfinished');
@@ -187,14 +187,14 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     await text('Enter a period such as 2026').waitFor();
     expect(page.url()).not.toContain('filter=');
     await expectAccessible(page, 'refused filter');
-    await page.goto(at(`/a/main/data/things?filter=${encodeURIComponent('{"made":{"$dateOn":"1970s"}}')}`));
+    await page.goto(getUrl(`/a/main/data/things?filter=${encodeURIComponent('{"made":{"$dateOn":"1970s"}}')}`));
     await button('Clear filter and search').click();
     await page.getByRole('gridcell', { name: 'Thing 1', exact: true }).waitFor();
   });
 
   test('history and journal name people, and show no empty tables; a swatch has its size', long, async () => {
     await server.data('POST /api/things:destroy?filterByTk=1');
-    await page.goto(at('/a/main/data/things/1'));
+    await page.goto(getUrl('/a/main/data/things/1'));
     const swatch = page.locator('main span[style*="background-color"]');
     expect((await swatch.boundingBox())!.width).toBeGreaterThan(10);
     await page.getByRole('tab', { name: 'History' }).click();
@@ -202,7 +202,7 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     await entry.getByText('Deleted').waitFor();
     await entry.getByRole('link', { name: /root|admin/i }).waitFor();
     expect(await entry.getByRole('table').count()).toBe(0);
-    await page.goto(at('/a/main/access/audit'));
+    await page.goto(getUrl('/a/main/access/audit'));
     await page
       .getByRole('cell', { name: /root|admin/i })
       .first()
@@ -212,27 +212,27 @@ describe.skipIf(chromium === null)('details of the interface', () => {
 
   test('roles are shown by title wherever somebody reads or chooses one', long, async () => {
     const rita = await openPage(browser, server.running.url);
-    await rita.page.goto(at('/a/main/data'));
+    await rita.page.goto(getUrl('/a/main/data'));
     await signIn(rita.page, 'rita@example.com', 'a quiet password');
     await rita.page.getByRole('button', { name: 'rita@example.com Reader' }).click();
     await rita.page.getByRole('menuitem', { name: 'Act as Shop window', exact: true }).click();
-    await rita.page.goto(at('/a/main/access/roles'));
+    await rita.page.goto(getUrl('/a/main/access/roles'));
     await rita.page.getByText('You act as Shop window.').waitFor();
-    await rita.page.goto(at('/a/main/account'));
+    await rita.page.goto(getUrl('/a/main/account'));
     await rita.page.locator('main').getByText('Shop window', { exact: true }).first().waitFor();
     await rita.page.getByRole('button', { name: 'Switch application: Main' }).waitFor();
     expect(await rita.page.getByText('shopWindow').count()).toBe(0);
     await rita.page.context().close();
     const key = await server.data('POST /api/apiKeys:create', { body: { name: 'Till', role: { name: 'shopWindow' } } });
     for (const path of ['users', 'users/new', 'keys', `keys/${key.id}`, 'webhooks/new']) {
-      await page.goto(at(`/a/main/access/${path}`));
+      await page.goto(getUrl(`/a/main/access/${path}`));
       const list = { 'users/new': 'Roles', 'webhooks/new': 'Acts as' }[path];
       if (list) await page.getByRole('combobox', { name: list }).click();
       else await page.locator('main').getByText('Shop window', { exact: true }).first().waitFor();
       if (list) await page.getByRole('option', { name: 'Shop window', exact: true }).waitFor();
       expect([path, await page.getByText('shopWindow', { exact: true }).count()]).toEqual([path, 0]);
     }
-    await page.goto(at('/a/main/access/roles'));
+    await page.goto(getUrl('/a/main/access/roles'));
     await page.getByRole('link', { name: 'Shop window', exact: true }).click();
     await page.locator('main').getByText('shopWindow', { exact: true }).waitFor(); // what programs give
   });
@@ -241,17 +241,17 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     'a role sees the server’s collections apart, and is offered nothing that it could not see again',
     long,
     async () => {
-      await page.goto(at('/a/main/data/users'));
+      await page.goto(getUrl('/a/main/data/users'));
       await page.getByRole('grid').waitFor();
       expect(await page.getByRole('link', { name: 'New record' }).count()).toBe(0);
       const rita = await openPage(browser, server.running.url);
-      await rita.page.goto(at('/a/main/data'));
+      await rita.page.goto(getUrl('/a/main/data'));
       await signIn(rita.page, 'rita@example.com', 'a quiet password');
       const navigation = rita.page.getByRole('navigation', { name: 'Main' });
       await navigation.getByRole('link', { name: 'things' }).waitFor();
       expect(await navigation.getByRole('link', { name: /E-mails|API keys|Inbox/ }).count()).toBe(0);
       await rita.page.locator('main').getByRole('heading', { name: 'Kept by the server' }).waitFor();
-      await rita.page.goto(at('/a/main/access/keys'));
+      await rita.page.goto(getUrl('/a/main/access/keys'));
       await rita.page.getByText('Your role does not allow this').waitFor();
       expect(await rita.page.getByRole('button', { name: /new/i }).count()).toBe(0);
       await rita.page.getByRole('button', { name: 'rita@example.com Reader' }).click();

@@ -5,7 +5,7 @@ import { openMailWorld, upload as uploadMail } from '../../server/test/support/m
 import { rawMail } from '../../server/test/support/raw-mail.ts';
 import type { TestServer } from '../../server/test/support/scenario.ts';
 import { importMail } from '../src/inbox/accounts/mail-upload.ts';
-import { type Beginning, DraftSession } from '../src/inbox/compose/draft-session.ts';
+import { type DraftOrigin, DraftSession } from '../src/inbox/compose/draft-session.ts';
 import { readAccounts } from '../src/inbox/read-accounts.ts';
 import { describeSites } from './support/site.ts';
 
@@ -16,8 +16,11 @@ describe('what is written and brought in', () => {
     const mails = (query: string) => server.data(`GET /api/emails?${query}`, { as: 'bob' });
     beforeAll(async () => {
       server = await openMailWorld(engine);
-      const made = await server.data('POST /api/accounts:create', { as: 'bob', body: { address: 'bob@shop.example' } });
-      account = made.id;
+      const createdAccount = await server.data('POST /api/accounts:create', {
+        as: 'bob',
+        body: { address: 'bob@shop.example' },
+      });
+      account = createdAccount.id;
       const mail = {
         subject: 'Gatefold sleeves',
         from: 'Eve <eve@example.net>',
@@ -37,14 +40,14 @@ describe('what is written and brought in', () => {
         retries,
         fetch: (input, init) => harm(String(input), () => fetch(input, init)),
       });
-    const draftOf = (client: Client, beginning: Beginning) => new DraftSession(client, beginning, new Map());
+    const createSession = (client: Client, beginning: DraftOrigin) => new DraftSession(client, beginning, new Map());
 
     test('a file that does not arrive holds its message back; one that a star stood in the way of arrives', async () => {
       let large = true;
       const client = harmed((path, go) =>
         large && path.includes('emails:attach') ? Promise.resolve(new Response('large', { status: 413 })) : go(),
       );
-      const session = draftOf(client, { kind: 'new', accountId: account });
+      const session = createSession(client, { kind: 'new', accountId: account });
       await session.begin();
       session.write({ to: ['eve@example.net'], subject: 'With a file', text: 'See below.' });
       const file = new File(['12.50'], 'invoice.txt');
@@ -64,10 +67,10 @@ describe('what is written and brought in', () => {
     });
 
     test('a sending that something between answers is one sending; what is typed meanwhile goes along', async () => {
-      const session: DraftSession = draftOf(
+      const session: DraftSession = createSession(
         harmed(async (path, go) => {
           const reply = await go();
-          if (path.includes('saveDraft') && !session.snapshot().written!.text.includes('more'))
+          if (path.includes('saveDraft') && !session.snapshot().content!.text.includes('more'))
             session.write({ text: 'One, and more.' });
           return sendings === 0 && path.includes('emails:send') ? new Response('<p>', { status: 502 }) : reply;
         }, 0),
@@ -87,7 +90,7 @@ describe('what is written and brought in', () => {
     test('an answer that is left while it begins leaves nothing; an account that is chosen during a save stays', async () => {
       const [{ id, conversationId }] = await mails('search=subject:Gatefold&folder=inbox');
       let begun = false;
-      const left = draftOf(
+      const left = createSession(
         harmed(async (_, go) => go().finally(() => (begun = true))),
         { kind: 'reply', email: id, conversation: conversationId },
       );
@@ -98,7 +101,7 @@ describe('what is written and brought in', () => {
       const body = { address: 'second@shop.example' };
       const second = await server.data('POST /api/accounts:create', { as: 'bob', body });
       const saving = Promise.withResolvers<void>();
-      const session = draftOf(
+      const session = createSession(
         harmed(async (path, go) => {
           const reply = await go();
           if (path.includes('saveDraft')) await saving.promise;
@@ -122,25 +125,25 @@ describe('what is written and brought in', () => {
       const client = harmed((_, go) => go());
       const latest = async () => (await mails('sort=-id&pageSize=1'))[0].id;
       const before = await latest();
-      const reply = draftOf(client, { kind: 'reply', email: id, conversation: conversationId });
+      const reply = createSession(client, { kind: 'reply', email: id, conversation: conversationId });
       await reply.begin();
-      expect(reply.snapshot()).toMatchObject({ accountId: account, written: { subject: 'Re: Gatefold sleeves' } });
-      expect(reply.snapshot().written!.text).toContain('> Two');
-      expect([reply.holdsWork, await latest(), await mails('folder=drafts')]).toEqual([false, before, []]);
+      expect(reply.snapshot()).toMatchObject({ accountId: account, content: { subject: 'Re: Gatefold sleeves' } });
+      expect(reply.snapshot().content!.text).toContain('> Two');
+      expect([reply.hasWork, await latest(), await mails('folder=drafts')]).toEqual([false, before, []]);
       expect([await reply.close(), await latest()]).toEqual([true, before]);
       const draft = { account, to: ['eve@example.net'], subject: 'With files', text: 'See.' };
       const attachments = ['a.txt', 'b.txt', 'c.txt'].map((filename) => ({ filename, content: btoa(filename) }));
       const sent = await server.data('POST /api/emails:saveDraft', { as: 'bob', body: { ...draft, attachments } });
-      const forward = draftOf(client, { kind: 'forward', email: sent.id, conversation: sent.conversationId });
+      const forward = createSession(client, { kind: 'forward', email: sent.id, conversation: sent.conversationId });
       await forward.begin();
       const names = () => forward.snapshot().attachments.map(({ filename }) => filename);
-      expect([names(), forward.holdsWork]).toEqual([['a.txt', 'b.txt', 'c.txt'], false]);
+      expect([names(), forward.hasWork]).toEqual([['a.txt', 'b.txt', 'c.txt'], false]);
       expect(await mails('folder=drafts')).toMatchObject([{ id: sent.id }]);
       const [first, second] = forward.snapshot().attachments;
       await Promise.all([forward.detach(first!), forward.detach(second!)]);
-      expect([names(), forward.holdsWork]).toEqual([['c.txt'], true]);
-      const [made] = await mails('folder=drafts&search=subject:Fwd');
-      const stored = await server.data(`GET /api/emails/${made.id}`, { as: 'bob' });
+      expect([names(), forward.hasWork]).toEqual([['c.txt'], true]);
+      const [createdAccount] = await mails('folder=drafts&search=subject:Fwd');
+      const stored = await server.data(`GET /api/emails/${createdAccount.id}`, { as: 'bob' });
       expect(stored).toMatchObject({ subject: 'Fwd: With files', attachments: [{ filename: 'c.txt' }] });
       await forward.discard();
       await server.data('POST /api/emails:destroy?force=true', { as: 'bob', body: { ids: [sent.id] } });
@@ -148,23 +151,23 @@ describe('what is written and brought in', () => {
     });
 
     test('a piece of a file that got lost is sent again; accounts are read beyond the first page', async () => {
-      let lost = false;
+      let isCut = false;
       const client = harmed((path, go) => {
-        if (lost || !path.includes('emails:import')) return go();
-        lost = true;
+        if (isCut || !path.includes('emails:import')) return go();
+        isCut = true;
         return go().then(() => Promise.reject(new TypeError('cut')));
       });
-      const told: number[] = [];
+      const progress: number[] = [];
       const file = new Blob([rawMail({ subject: 'Lost on the way', id: 'lost@x', to: 'bob@shop.example', text: 'x' })]);
-      const upload = { account, mailbox: 'INBOX', file, told: (bytes: number) => told.push(bytes) };
+      const upload = { account, mailbox: 'INBOX', file, onProgress: (bytes: number) => progress.push(bytes) };
       const report = await importMail(client, { ...upload, signal: new AbortController().signal });
-      expect([report.stored, report.duplicates, told]).toEqual([0, 1, [file.size]]);
-      const many = Array.from({ length: 210 }, (_, n) => ({ address: `ann${n}@shop.example` }));
-      for (const body of many) await server.data('POST /api/accounts:create', { as: 'ann', body });
+      expect([report.stored, report.duplicates, progress]).toEqual([0, 1, [file.size]]);
+      const accountBodies = Array.from({ length: 210 }, (_, n) => ({ address: `ann${n}@shop.example` }));
+      for (const body of accountBodies) await server.data('POST /api/accounts:create', { as: 'ann', body });
       const last = await server.data('POST /api/accounts:create', { body: { address: 'root@shop.example' } });
       const root = new Client({ url: server.running.url, token: server.tokens.get('admin')! });
-      const { mine, others } = await readAccounts(root, { id: last.ownerId, currentRole: 'admin' });
-      expect([mine.map(({ id }) => id), others.length]).toEqual([[last.id], 212]);
+      const { ownAccounts, otherAccounts } = await readAccounts(root, { id: last.ownerId, currentRole: 'admin' });
+      expect([ownAccounts.map(({ id }) => id), otherAccounts.length]).toEqual([[last.id], 212]);
     });
   });
 });

@@ -3,22 +3,22 @@ import type { Collection, Filter } from '@tablinum/client';
 import { expect, test } from 'vitest';
 import { normaliseFilter } from '../../server/src/protocol/filter-normaliser.ts';
 import { limits } from '../../server/src/protocol/limits.ts';
-import { rangeOf } from '../../server/src/query/period.ts';
-import { filterFields } from '../src/admin/filter/filter-fields.ts';
+import { toRange } from '../../server/src/query/period.ts';
+import { buildFilterFields } from '../src/admin/filter/filter-fields.ts';
 import {
-  conditionsIn,
-  deepestFilter,
-  depthOfGroup,
+  countConditions,
   type FilterGroup,
-  filterOf,
-  isFinished,
-  isReadable,
-  modelOf,
+  hasValidOperands,
+  isComplete,
+  maxFilterDepth,
+  measureGroupDepth,
   newCondition,
   newGroup,
+  toFilter,
+  toFilterModel,
 } from '../src/admin/filter/filter-model.ts';
 import { operandProblem } from '../src/admin/filter/operand.ts';
-import { isPeriod, periodOf } from '../src/admin/filter/period.ts';
+import { isPeriod, parsePeriod } from '../src/admin/filter/period.ts';
 
 const collection = (name: string, fields: Collection['fields']): Collection => ({
   name,
@@ -47,12 +47,12 @@ const collections = [
     { name: 'seconds', type: 'integer' },
   ]),
 ];
-const byName = new Map(collections.map((each) => [each.name, each]));
-const fields = filterFields(collections[0]!, byName);
+const collectionsByName = new Map(collections.map((each) => [each.name, each]));
+const fields = buildFilterFields(collections[0]!, collectionsByName);
 /** The filter after it was shown as conditions and read again. */
-const through = (filter: Filter): Filter | null => {
-  const model = modelOf(filter, fields);
-  return model && filterOf(model, fields);
+const roundTrip = (filter: Filter): Filter | null => {
+  const model = toFilterModel(filter, fields);
+  return model && toFilter(model, fields);
 };
 
 test.each<[string, Filter, Filter]>([
@@ -114,8 +114,8 @@ test.each<[string, Filter, Filter]>([
   ],
   ['an exact number as a number', { price: { $gt: 10 } }, { $and: [{ price: { $gt: '10' } }] }],
 ])('%s', (_, given, shown) => {
-  expect(through(given)).toEqual(shown);
-  expect(through(shown)).toEqual(shown); // what was saved by the page is shown by it again
+  expect(roundTrip(given)).toEqual(shown);
+  expect(roundTrip(shown)).toEqual(shown); // what was saved by the page is shown by it again
   expect(() => normaliseFilter(shown)).not.toThrow();
 });
 
@@ -128,29 +128,29 @@ test.each<[string, Filter]>([
   ['an unknown operator', { n: { $near: 1 } }],
   ['what is no filter', { $and: [1] }],
 ])('%s stays JSON', (_, given) => {
-  expect(modelOf(given, fields)).toBeNull();
+  expect(toFilterModel(given, fields)).toBeNull();
 });
 
 test('a condition that is not finished, and a group without any, make a filter unfinished', () => {
   const done = { ...newCondition('n', '$eq'), texts: ['1'] };
-  expect(isFinished(newGroup({ parts: [done] }), fields)).toBe(true);
+  expect(isComplete(newGroup({ parts: [done] }), fields)).toBe(true);
   for (const part of [newCondition('n', '$eq'), { ...newCondition('n', '$between'), texts: ['1'] }, newGroup()]) {
     const group = newGroup({ parts: [done, part] });
-    expect(isFinished(group, fields)).toBe(false);
-    expect(filterOf(group, fields)).toEqual({ $and: [{ n: { $eq: 1 } }] });
+    expect(isComplete(group, fields)).toBe(false);
+    expect(toFilter(group, fields)).toEqual({ $and: [{ n: { $eq: 1 } }] });
   }
-  expect(conditionsIn(newGroup({ parts: [done, newGroup({ parts: [done, done] })] }))).toBe(3);
+  expect(countConditions(newGroup({ parts: [done, newGroup({ parts: [done, done] })] }))).toBe(3);
 });
 
 test('groups nest as deep as the server takes them, and no deeper', () => {
-  expect(deepestFilter).toBe(limits.filterDepth);
+  expect(maxFilterDepth).toBe(limits.filterDepth);
   const nested = (room: number): FilterGroup => {
-    const left = room - depthOfGroup({ not: true, under: null });
+    const left = room - measureGroupDepth({ not: true, under: null });
     const condition = { ...newCondition('n', '$eq'), texts: ['1'] };
     return newGroup({ not: true, parts: [left >= 3 ? nested(left) : condition] });
   };
-  expect(() => normaliseFilter(filterOf(nested(deepestFilter), fields))).not.toThrow();
-  expect(() => normaliseFilter(filterOf(nested(deepestFilter + 2), fields))).toThrow(/nests/);
+  expect(() => normaliseFilter(toFilter(nested(maxFilterDepth), fields))).not.toThrow();
+  expect(() => normaliseFilter(toFilter(nested(maxFilterDepth + 2), fields))).toThrow(/nests/);
 });
 
 test('periods are checked as the server checks them', () => {
@@ -170,7 +170,7 @@ test('periods are checked as the server checks them', () => {
   ];
   const taken = (text: string): boolean => {
     try {
-      return rangeOf(periodOf(text), false, calendar).length === 2;
+      return toRange(parsePeriod(text), false, calendar).length === 2;
     } catch {
       return false;
     }
@@ -191,8 +191,9 @@ test('a value that the server would refuse is named, and a rule with it is not f
     condition('n', '$in', '1', 'two'),
     condition('price', '$lt', '9,50'),
   ];
-  for (const each of bad) expect([isReadable(of(each), fields), isFinished(of(each), fields)]).toEqual([false, false]);
+  for (const each of bad)
+    expect([hasValidOperands(of(each), fields), isComplete(of(each), fields)]).toEqual([false, false]);
   const good = [condition('at', '$dateOn', '2026Q4'), condition('n', '$gt', ''), condition('price', '$lt', '9.50')];
-  expect(isReadable(of(...good), fields)).toBe(true);
+  expect(hasValidOperands(of(...good), fields)).toBe(true);
   expect(operandProblem(collections[0]!.fields[3]!, '$dateOn', '{{$now}}')).toBeNull();
 });

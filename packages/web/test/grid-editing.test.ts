@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { findChromium, openBrowser } from '../../server/test/support/browser.ts';
 import { sqlite } from '../../server/test/support/engines.ts';
 import { TestServer } from '../../server/test/support/scenario.ts';
-import { built, expectAccessible, openPage, signIn } from './support/site.ts';
+import { buildOnce, expectAccessible, openPage, signIn } from './support/site.ts';
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
@@ -13,8 +13,8 @@ describe.skipIf(chromium === null)('editing records', () => {
   let server: TestServer;
   let browser: Browser;
   let page: Page;
-  const at = (path: string): string => `${server.running.url}${path}`;
-  const text = (words: string | RegExp) => page.getByText(words).first();
+  const getUrl = (path: string): string => `${server.running.url}${path}`;
+  const text = (pattern: string | RegExp) => page.getByText(pattern).first();
   const album = (id: number) => server.data(`GET /api/albums:get?filterByTk=${id}`);
   /** A cell by the record's key and the field, whatever it holds. */
   const cell = (id: number, field: string): Locator => {
@@ -24,12 +24,12 @@ describe.skipIf(chromium === null)('editing records', () => {
   };
   const write = (id: number, body: object) => server.data(`POST /api/albums:update?filterByTk=${id}`, { body });
   const openGrid = async (search = ''): Promise<void> => {
-    await page.goto(at(`/a/main/data/albums${search}`));
+    await page.goto(getUrl(`/a/main/data/albums${search}`));
     await page.getByRole('gridcell', { name: 'Album 1', exact: true }).waitFor();
   };
 
   beforeAll(async () => {
-    built();
+    buildOnce();
     server = await TestServer.start(sqlite);
     await server.data('POST /api/collections:apply', {
       body: [
@@ -61,10 +61,10 @@ describe.skipIf(chromium === null)('editing records', () => {
     });
     browser = await openBrowser(chromium!);
     ({ page } = await openPage(browser, server.running.url));
-    await page.goto(at('/a/main/data'));
+    await page.goto(getUrl('/a/main/data'));
     await signIn(page);
-    const shown = { shown: ['id', 'title', 'price', 'artist', 'notes', 'live', 'genre'], widths: {} };
-    await page.evaluate(`localStorage.setItem('tablinum.columns.main.albums', '${JSON.stringify(shown)}')`);
+    const storedChoice = { shown: ['id', 'title', 'price', 'artist', 'notes', 'live', 'genre'], widths: {} };
+    await page.evaluate(`localStorage.setItem('tablinum.columns.main.albums', '${JSON.stringify(storedChoice)}')`);
   }, 60_000);
   beforeEach(async () => openGrid());
   afterAll(async () => {
@@ -113,7 +113,7 @@ describe.skipIf(chromium === null)('editing records', () => {
     await page.keyboard.press('Enter');
     await expect.poll(async () => (await album(2)).artistId).toBe(1);
     // The same in a form, also for a list of choices.
-    await page.goto(at('/a/main/data/albums/2'));
+    await page.goto(getUrl('/a/main/data/albums/2'));
     for (const [name, chosen] of [
       ['artist', 'Queen'],
       ['genre', 'Rock'],
@@ -127,7 +127,7 @@ describe.skipIf(chromium === null)('editing records', () => {
   });
 
   test('a form that is stale shows both values, and each field is chosen', long, async () => {
-    await page.goto(at('/a/main/data/albums/3'));
+    await page.goto(getUrl('/a/main/data/albums/3'));
     await page.getByLabel('title').fill('Mine');
     await page.getByLabel('price').fill('99.00');
     await page.getByLabel('notes').fill('My note');
@@ -205,7 +205,7 @@ describe.skipIf(chromium === null)('editing records', () => {
     await page.getByRole('button', { name: 'Update 162 records' }).click();
     await expect.poll(async () => (await album(162)).price).toBe('8.00');
     // A search is no filter: its records are found first, then written.
-    await page.goto(at('/a/main/data/albums?q=Album 1'));
+    await page.goto(getUrl('/a/main/data/albums?q=Album 1'));
     await text('74 found').waitFor();
     await page.getByRole('checkbox', { name: /^Select the/ }).check();
     await page.getByRole('toolbar').getByRole('button', { name: 'Delete' }).click();
@@ -231,7 +231,7 @@ describe.skipIf(chromium === null)('editing records', () => {
       body: { name: 'sizes', fields: [{ name: 'width', type: 'integer' }] },
     });
     await server.data('POST /api/sizes:create', { body: [{ width: 1 }, { width: 2 }, { width: 3 }] });
-    await page.goto(at('/a/main/data/sizes'));
+    await page.goto(getUrl('/a/main/data/sizes'));
     await page.getByRole('gridcell', { name: '1', exact: true }).last().dblclick();
     await page.getByRole('gridcell').getByRole('textbox').fill('abc');
     await page.keyboard.press('Enter');

@@ -1,22 +1,22 @@
 /** Where the cells of a grid stand, and where its keys lead. */
 import { expect, test } from 'vitest';
 import { Client } from '../../client/src/client.ts';
-import { columnsBetween, edgesOf, leadWidth, tracksOf } from '../src/admin/records/column-tracks.ts';
-import { destination } from '../src/admin/records/grid-keys.ts';
+import { buildTracks, computeEdges, findColumnsBetween, rowHeaderWidth } from '../src/admin/records/column-tracks.ts';
+import { findDestination } from '../src/admin/records/grid-navigation.ts';
 import { RowWindow } from '../src/data/records/row-window.ts';
 
 const fields = Array.from({ length: 200 }, (_, n) => ({ name: `f${n}`, type: 'string' }));
-const edges = edgesOf(fields.map(() => 100));
+const edges = computeEdges(fields.map(() => 100));
 
 test('of two hundred columns those in view are drawn, and a few beside them', () => {
-  expect(columnsBetween(edges, 0, 1000)).toEqual({ first: 0, last: 11 });
-  expect(columnsBetween(edges, 5076, 5176)).toEqual({ first: 48, last: 52 });
-  expect(columnsBetween(edges, 19_000, 20_076)).toEqual({ first: 187, last: 199 });
-  expect(columnsBetween(edgesOf([]), 0, 1000)).toEqual({ first: 0, last: -1 });
+  expect(findColumnsBetween(edges, 0, 1000)).toEqual({ first: 0, last: 11 });
+  expect(findColumnsBetween(edges, 5076, 5176)).toEqual({ first: 48, last: 52 });
+  expect(findColumnsBetween(edges, 19_000, 20_076)).toEqual({ first: 187, last: 199 });
+  expect(findColumnsBetween(computeEdges([]), 0, 1000)).toEqual({ first: 0, last: -1 });
 });
 
 test('what is left out between drawn columns is one track, and all tracks are as wide as all columns', () => {
-  const { drawn, template } = tracksOf([0, 50, 51, 120], fields, edges);
+  const { drawn, template } = buildTracks([0, 50, 51, 120], fields, edges);
   expect(drawn.map(({ column, track }) => [column, track])).toEqual([
     [0, 2],
     [50, 4],
@@ -24,7 +24,7 @@ test('what is left out between drawn columns is one track, and all tracks are as
     [120, 7],
   ]);
   const tracks = template.split(' ').map(Number.parseFloat);
-  expect(tracks).toEqual([leadWidth, 100, 4900, 100, 100, 6800, 100, 7900]);
+  expect(tracks).toEqual([rowHeaderWidth, 100, 4900, 100, 100, 6800, 100, 7900]);
   expect(tracks.reduce((sum, each) => sum + each, 0)).toBe(edges.at(-1));
 });
 
@@ -38,20 +38,20 @@ test.each([
   ['a', false, null],
 ] as const)('%s, with Ctrl: %s', (key, ctrlKey, expected) => {
   const bounds = { count: 100, columns: 10, page: 20 };
-  expect(destination({ key, ctrlKey, metaKey: false }, { row: 5, column: 3 }, bounds)).toEqual(expected);
+  expect(findDestination({ key, ctrlKey, metaKey: false }, { row: 5, column: 3 }, bounds)).toEqual(expected);
 });
 
 test('rows that others change are read again, however many at once', async () => {
   let title = 'before';
   const records = Array.from({ length: 500 }, (_, n) => n + 1);
-  const answer = (url: URL): object => {
-    const asked = JSON.parse(url.searchParams.get('filterByTk') ?? 'null') as number[] | null;
+  const respond = (url: URL): object => {
+    const requestedKeys = JSON.parse(url.searchParams.get('filterByTk') ?? 'null') as number[] | null;
     const from = (Number(url.searchParams.get('page') ?? 1) - 1) * 100;
-    const keys = asked ?? records.slice(from, from + 100);
+    const keys = requestedKeys ?? records.slice(from, from + 100);
     return { data: keys.map((id) => ({ id, title })), meta: { count: 500, hasNext: from < 400, nextCursor: null } };
   };
   const reply = (input: unknown): Promise<Response> =>
-    Promise.resolve(new Response(JSON.stringify(answer(new URL(String(input))))));
+    Promise.resolve(new Response(JSON.stringify(respond(new URL(String(input))))));
   const rows = new RowWindow(new Client({ url: 'http://x', fetch: reply }), 'notes', 'id', {});
   rows.ensure(0, 499);
   await expect.poll(() => rows.rowsBetween(0, 499).length).toBe(500);

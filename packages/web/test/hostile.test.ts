@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, type Misdeeds, openBrowser } from '../../server/test/support/browser.ts';
 import { sqlite } from '../../server/test/support/engines.ts';
 import { TestServer } from '../../server/test/support/scenario.ts';
-import { built, openPage, signIn } from './support/site.ts';
+import { buildOnce, openPage, signIn } from './support/site.ts';
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
@@ -18,7 +18,7 @@ describe.skipIf(chromium === null)('pages under attack', () => {
   let browser: Browser;
   let page: Page;
   let misdeeds: Misdeeds;
-  const at = (path: string): string => `${server.running.url}/a/main/${path}`;
+  const getUrl = (path: string): string => `${server.running.url}/a/main/${path}`;
   const cell = (name: string) => page.getByRole('gridcell', { name, exact: true });
   const actAs = async (role: string): Promise<void> => {
     await page.getByRole('button', { name: /^Admin/ }).click();
@@ -26,7 +26,7 @@ describe.skipIf(chromium === null)('pages under attack', () => {
   };
 
   beforeAll(async () => {
-    built();
+    buildOnce();
     server = await TestServer.start(sqlite);
     await server.data('POST /api/collections:apply', {
       body: [
@@ -75,7 +75,7 @@ describe.skipIf(chromium === null)('pages under attack', () => {
       if (dialog.type() !== 'beforeunload') misdeeds.errors.push(`a dialog: ${dialog.message()}`);
       void dialog.accept(); // what was written and not saved is left
     });
-    await page.goto(at('data'));
+    await page.goto(getUrl('data'));
     await signIn(page);
   }, 60_000);
   afterAll(async () => {
@@ -86,7 +86,7 @@ describe.skipIf(chromium === null)('pages under attack', () => {
   test('titles, labels, choices, values and refusals are text on every page', long, async () => {
     const rule = 'access/roles/keeper?resource=evils&action=list';
     for (const path of ['data', 'data/evils', 'data/evils/1', 'collections/evils', 'diagram', rule]) {
-      await page.goto(at(path));
+      await page.goto(getUrl(path));
       await page
         .locator('main')
         .getByText(path === 'diagram' ? '<img src=x onerror=a' : evil)
@@ -94,7 +94,7 @@ describe.skipIf(chromium === null)('pages under attack', () => {
         .waitFor({ state: 'attached' });
       expect([path, await page.locator('img[src="x"]').count()]).toEqual([path, 0]);
     }
-    await page.goto(at('data/evils/new'));
+    await page.goto(getUrl('data/evils/new'));
     await page.getByLabel('link').fill(evil);
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('alert').first().waitFor();
@@ -108,7 +108,7 @@ describe.skipIf(chromium === null)('pages under attack', () => {
     });
     // As on a page that came over HTTP from another machine.
     await page.addInitScript('Crypto.prototype.randomUUID = undefined');
-    await page.goto(at('data/posts/new'));
+    await page.goto(getUrl('data/posts/new'));
     await page.getByLabel('title').fill('Once');
     await page.getByRole('button', { name: 'Create' }).dblclick();
     await page.getByRole('heading', { name: 'Once' }).waitFor();
@@ -130,7 +130,7 @@ describe.skipIf(chromium === null)('pages under attack', () => {
       };
       return route.fulfill({ status: 422, contentType: 'application/json', body: JSON.stringify(body) });
     });
-    await page.goto(at('data/posts'));
+    await page.goto(getUrl('data/posts'));
     await cell('Two').click();
     await page.keyboard.type('Refused');
     await page.keyboard.press('Tab');
@@ -149,9 +149,9 @@ describe.skipIf(chromium === null)('pages under attack', () => {
   });
 
   test('conditions in a group, about a linked record, none of which holds', long, async () => {
-    await page.goto(at('data/evils'));
+    await page.goto(getUrl('data/evils'));
     await cell(evil).first().waitFor();
-    const asked = page.waitForRequest(
+    const listRequest = page.waitForRequest(
       (request) => request.url().includes('evils:list') && request.url().includes('filter'),
     );
     await page.getByRole('button', { name: 'Filter' }).click();
@@ -162,13 +162,13 @@ describe.skipIf(chromium === null)('pages under attack', () => {
     await page.getByRole('option', { name: 'There is none' }).click();
     await group.getByRole('textbox', { name: 'Value' }).fill('Two');
     await page.getByRole('button', { name: 'Apply' }).click();
-    const filter = new URL((await asked).url()).searchParams.get('filter');
+    const filter = new URL((await listRequest).url()).searchParams.get('filter');
     expect(JSON.parse(filter!)).toEqual({ $and: [{ $not: { post: { $and: [{ title: { $includes: 'Two' } }] } } }] });
     await page.getByText('1 found').waitFor();
   });
 
   test('a role that configures and reads little is offered what it may, field by field', long, async () => {
-    await page.goto(at('data/posts'));
+    await page.goto(getUrl('data/posts'));
     await cell('Two').waitFor();
     await actAs(evilRole);
     await cell('Two').waitFor();
@@ -176,12 +176,12 @@ describe.skipIf(chromium === null)('pages under attack', () => {
     expect(await page.getByRole('link', { name: 'New record' }).count()).toBe(0);
     await page.getByRole('checkbox', { name: 'Select Two' }).check();
     expect(await page.getByRole('toolbar').getByRole('button').allTextContents()).toEqual(['Edit…', 'Clear selection']);
-    await page.goto(at('data/posts/new'));
+    await page.goto(getUrl('data/posts/new'));
     await page.getByText('Your role does not allow this').waitFor();
-    await page.goto(at('data/posts/2'));
+    await page.goto(getUrl('data/posts/2'));
     await page.getByLabel('title').waitFor();
     expect(await page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
-    await page.goto(at('collections/posts'));
+    await page.goto(getUrl('collections/posts'));
     await page.getByText('hidden', { exact: true }).waitFor(); // a definition shows its fields
     await page.getByRole('button', { name: 'Add a field' }).waitFor();
     await actAs('admin');
@@ -193,7 +193,7 @@ describe.skipIf(chromium === null)('pages under attack', () => {
     await page.route('**/api/posts:update*', (route) =>
       route.fulfill({ status: 422, contentType: 'application/json', body: JSON.stringify(refused) }),
     );
-    await page.goto(at('data/posts'));
+    await page.goto(getUrl('data/posts'));
     await cell('Two').click();
     await page.keyboard.type('Never');
     await page.keyboard.press('Enter');
@@ -207,21 +207,21 @@ describe.skipIf(chromium === null)('pages under attack', () => {
   });
 
   test('who signs in after another is shown nothing of the other, however slow the server is', long, async () => {
-    await page.goto(at('data'));
+    await page.goto(getUrl('data'));
     await page.getByRole('link', { name: evil }).first().waitFor();
     await page.getByRole('button', { name: /^Admin/ }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    const held: (() => void)[] = [];
+    const heldReplies: (() => void)[] = [];
     await page.route('**/api/{docs:openapi,collections:list}*', async (route) => {
-      await new Promise<void>((resolve) => held.push(resolve));
+      await new Promise<void>((resolve) => heldReplies.push(resolve));
       await route.continue().catch(() => {});
     });
     await signIn(page, 'rita@example.com', ritaPassword);
     await page.getByText(evilRole).first().waitFor();
     expect(await page.getByText(evil).count()).toBe(0);
     await page.unroute('**/api/{docs:openapi,collections:list}*');
-    for (const release of held) release();
+    for (const release of heldReplies) release();
     await page.getByRole('link', { name: 'Posts' }).first().waitFor();
   });
 

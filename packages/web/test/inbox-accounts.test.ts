@@ -4,14 +4,14 @@ import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Client } from '../../client/src/client.ts';
-import { demoMail } from '../../server/src/mail/demo/demo-mail.ts';
+import { generateDemoMail } from '../../server/src/mail/demo/demo-mail.ts';
 import { writeMbox } from '../../server/src/mail/files/mbox-writer.ts';
 import { findChromium, type Misdeeds, openBrowser } from '../../server/test/support/browser.ts';
 import { openMailWorld, upload } from '../../server/test/support/mail-world.ts';
 import { rawMail } from '../../server/test/support/raw-mail.ts';
 import type { TestServer } from '../../server/test/support/scenario.ts';
-import { readPlaces, writePlaces } from '../src/inbox/actions/email-places.ts';
-import { built, describeSites, expectAccessible, openPage, signIn } from './support/site.ts';
+import { readPlacements, writeInBatches } from '../src/inbox/actions/email-placements.ts';
+import { buildOnce, describeSites, expectAccessible, openPage, signIn } from './support/site.ts';
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
@@ -21,7 +21,7 @@ const png = Buffer.from(
 );
 
 /** A message with an image inside, and one of another server. */
-function pictured(remote: string): string {
+function buildImageMail(remote: string): string {
   return [
     'From: "<b onclick=alert(1)>Eve</b>" <eve@example.net>',
     'To: bob@shop.example',
@@ -53,20 +53,20 @@ describe.skipIf(chromium === null)('mail accounts', () => {
     let page: Page;
     let misdeeds: Misdeeds;
     let images: Server;
-    let imagesAsked = 0;
-    const at = (path = ''): string => `${server.running.url}/a/main/inbox${path}`;
-    const text = (words: string | RegExp) => page.getByText(words).first();
-    const row = (words: string | RegExp) => page.locator('[data-conversation]').filter({ hasText: words });
+    let imageRequests = 0;
+    const getUrl = (path = ''): string => `${server.running.url}/a/main/inbox${path}`;
+    const text = (pattern: string | RegExp) => page.getByText(pattern).first();
+    const row = (pattern: string | RegExp) => page.locator('[data-conversation]').filter({ hasText: pattern });
     const button = (name: string | RegExp) => page.getByRole('button', { name, exact: typeof name === 'string' });
     const mails = (query: string) => server.data(`GET /api/emails?${query}`, { as: 'bob' });
     const body = () => page.getByRole('textbox', { name: 'Text' });
     let account: number;
 
     beforeAll(async () => {
-      built();
+      buildOnce();
       server = await openMailWorld(engine, { OUTBOUND_ALLOW: '127.0.0.1' });
       images = createServer(({ url }, response) => {
-        imagesAsked += 1;
+        imageRequests += 1;
         if (url === '/cover.png') response.writeHead(200, { 'content-type': 'image/png' }).end(png);
         else response.writeHead(404).end();
       });
@@ -84,7 +84,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       });
       browser = await openBrowser(chromium!);
       ({ page, misdeeds } = await openPage(browser, server.running.url, { acceptDownloads: true }));
-      await page.goto(at());
+      await page.goto(getUrl());
       await signIn(page, 'bob@example.com', 'correct horse');
     }, 90_000);
     afterAll(async () => {
@@ -115,7 +115,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       expect(made).toMatchObject({ imap: { host: 'imap.example.com', port: 993 }, signature: 'Bob of the shop' });
       expect(made.members.map(({ id }: { id: number }) => id)).toEqual([3, 4]);
       expect(await page.content()).not.toContain('a secret of the shop');
-      const demo = demoMail({
+      const demo = generateDemoMail({
         seed: 11,
         count: 60,
         until: new Date('2026-11-01T12:00:00Z'),
@@ -132,21 +132,26 @@ describe.skipIf(chromium === null)('mail accounts', () => {
     });
 
     test('images of other servers come when the reader asks, through the server alone', long, async () => {
-      await upload(server, 'bob', account, pictured(`http://127.0.0.1:${(images.address() as AddressInfo).port}`));
+      await upload(
+        server,
+        'bob',
+        account,
+        buildImageMail(`http://127.0.0.1:${(images.address() as AddressInfo).port}`),
+      );
       await row('Gatefold sleeves').click();
       const image = (name: string) => page.frameLocator('iframe').locator(`img[alt=${name}][src^="blob:"]`);
       await image('inside').waitFor();
       expect(await button(/inside.png/).count()).toBe(0);
-      expect(imagesAsked).toBe(0);
+      expect(imageRequests).toBe(0);
       await button('Show images').click();
       await image('outside').waitFor();
       await text('One image could not be had.').waitFor();
-      expect(imagesAsked).toBe(2);
+      expect(imageRequests).toBe(2);
       expect(misdeeds.foreign).toEqual([]);
       expect(await page.locator('b[onclick], img[onerror], i').count()).toBe(0);
       await page.reload();
       await button('Show images').waitFor();
-      expect(imagesAsked).toBe(2);
+      expect(imageRequests).toBe(2);
     });
 
     test(
@@ -229,9 +234,11 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       await expect
         .poll(async () => (await mails('folder=drafts'))[0]?.snippet, { timeout: 8000 })
         .toBe('Not saved yet.');
-      const gone = { status: 401, contentType: 'application/json' };
+      const unauthorised = { status: 401, contentType: 'application/json' };
       const over = { error: 'Unauthorized', code: 'TOKEN_INVALID', message: 'The login has ended.' };
-      await page.route('**/api/emails:saveDraft*', (route) => route.fulfill({ ...gone, body: JSON.stringify(over) }));
+      await page.route('**/api/emails:saveDraft*', (route) =>
+        route.fulfill({ ...unauthorised, body: JSON.stringify(over) }),
+      );
       await body().fill('Typed while the login ended.');
       await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
       await page.unroute('**/api/emails:saveDraft*');
@@ -249,7 +256,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
         await page.getByRole('menuitem', { name: 'Sign out' }).click();
         await page.getByRole('heading', { name: 'Sign in' }).waitFor();
       };
-      await page.goto(at());
+      await page.goto(getUrl());
       await row('Gatefold sleeves').waitFor();
       await page.route('**/api/emails:saveDraft*', (route) => route.abort());
       await page.keyboard.press('c');
@@ -258,15 +265,15 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       await page.getByRole('heading', { name: 'Data' }).first().waitFor();
       await leave(/bob@example\.com/);
       await page.unroute('**/api/emails:saveDraft*');
-      const asked: string[] = [];
+      const requestedUrls: string[] = [];
       page.on('request', (request) => {
         const signed = request.headers()['authorization'];
-        if (signed && request.url().includes('saveDraft')) asked.push(signed);
+        if (signed && request.url().includes('saveDraft')) requestedUrls.push(signed);
       });
       await signIn(page, 'vera@example.com', 'correct horse');
       await page.evaluate("dispatchEvent(new Event('online'))");
       await page.waitForTimeout(1000);
-      expect(asked).toEqual([]);
+      expect(requestedUrls).toEqual([]);
       await leave(/Vera/);
       await signIn(page, 'bob@example.com', 'correct horse');
       await page.getByRole('link', { name: 'Inbox', exact: true }).click();
@@ -276,7 +283,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
     });
 
     test('an account that was changed stands in its form as it is', long, async () => {
-      await page.goto(at(`/accounts/${account}`));
+      await page.goto(getUrl(`/accounts/${account}`));
       const name = page.getByRole('textbox', { name: 'Name', exact: true });
       await name.fill('Records');
       await button('Save').click();
@@ -303,11 +310,11 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       await upload(server, 'bob', account, mbox, 'application/mbox');
       const client = new Client({ url: server.running.url, token: server.tokens.get('bob')! });
       const [{ conversationId }] = await mails('search=subject:Many&pageSize=1');
-      const places = await readPlaces(client, [conversationId]);
-      expect(places).toHaveLength(1100);
+      const placements = await readPlacements(client, [conversationId]);
+      expect(placements).toHaveLength(1100);
       const sizes: number[] = [];
-      await writePlaces(
-        places.map(({ id }) => id),
+      await writeInBatches(
+        placements.map(({ id }) => id),
         (ids) => {
           sizes.push(ids.length);
           return client.post('emails:batchUpdate', { ids, read: true });
@@ -315,14 +322,14 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       );
       expect(sizes).toEqual([1000, 100]);
       expect(await mails('search=subject:Many&unread=true')).toEqual([]);
-      const stopping = writePlaces([...places.map(({ id }) => id)], (ids) =>
+      const stopping = writeInBatches([...placements.map(({ id }) => id)], (ids) =>
         ids.length === 1000 ? Promise.resolve() : Promise.reject(new Error('Enough.')),
       );
       await expect(stopping).rejects.toMatchObject({ done: 1000, all: 1100, message: 'Enough.' });
     });
 
     test('folders are made, renamed and destroyed; the mail is taken out; the account goes', long, async () => {
-      await page.goto(at('/accounts'));
+      await page.goto(getUrl('/accounts'));
       await page.getByRole('link', { name: 'bob@shop.example' }).click();
       await button('New folder').click();
       await page.getByRole('dialog').getByLabel('Name').fill('Clients');
@@ -346,7 +353,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
     test('a role that only reads is offered nothing else, and told so by keys', long, async () => {
       const other = await openPage(browser, server.running.url, { viewport: { width: 390, height: 780 } });
       const reader = other.page;
-      await reader.goto(at());
+      await reader.goto(getUrl());
       await signIn(reader, 'vera@example.com', 'correct horse');
       await reader.locator('[data-conversation]').filter({ hasText: 'Gatefold sleeves' }).click();
       await reader.locator('article').first().waitFor();
@@ -355,7 +362,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       await reader.keyboard.press('s');
       await reader.getByText('Your role does not allow this.').waitFor();
       await expectAccessible(reader, 'inbox of a reader');
-      await reader.goto(at('/accounts'));
+      await reader.goto(getUrl('/accounts'));
       await reader.getByRole('link', { name: 'bob@shop.example' }).click();
       await reader.getByRole('heading', { name: 'Folders' }).waitFor();
       expect(await reader.getByRole('button', { name: /Save|Delete|Choose a file/ }).count()).toBe(0);
@@ -365,7 +372,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
     test('the account goes with its mail, when its address is typed', long, async () => {
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
       await text('Account deleted.').waitFor();
-      await page.goto(at());
+      await page.goto(getUrl());
       await text('No mail account yet').waitFor();
       expect(await server.data('GET /api/accounts', { as: 'bob' })).toEqual([]);
     });

@@ -1,6 +1,6 @@
 import type { Participant } from '@tablinum/client';
 import { expect, test } from 'vitest';
-import { nameOf, peopleLine, shortNameOf } from '../src/inbox/people.ts';
+import { formatPeople, getName, getShortName } from '../src/inbox/people.ts';
 import { inbox } from '../src/ui/i18n/en/inbox.ts';
 
 test.each([
@@ -19,7 +19,7 @@ test.each([
   ['', 'ada@example.net', 'ada'],
 ])('%j is called %j, and %j among others', (name, whole, short) => {
   const person = { name, address: 'ada@example.net' };
-  expect([nameOf(person), shortNameOf(person)]).toEqual([whole, short]);
+  expect([getName(person), getShortName(person)]).toEqual([whole, short]);
 });
 
 const own = new Set(['shop@example.com', 'support@example.com']);
@@ -43,5 +43,5 @@ test.each([
   ['all, before it is known who wrote', [person('Tim Bray'), person('Ada Bell')], 'Tim, Ada'],
   ['nobody', null, ''],
 ])('a row names %s', (_, participants, line) => {
-  expect(peopleLine({ participants }, own, inbox)).toBe(line);
+  expect(formatPeople({ participants }, own, inbox)).toBe(line);
 });

@@ -5,7 +5,7 @@ import { findChromium, openBrowser } from '../../server/test/support/browser.ts'
 import { sqlite } from '../../server/test/support/engines.ts';
 import type { TestServer } from '../../server/test/support/scenario.ts';
 import { arriveIn, openShopInbox } from './support/shop-inbox.ts';
-import { built, expectAccessible, openPage, signIn } from './support/site.ts';
+import { buildOnce, expectAccessible, openPage, signIn } from './support/site.ts';
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
@@ -15,17 +15,17 @@ describe.skipIf(chromium === null)('an inbox', () => {
   let server: TestServer;
   let browser: Browser;
   let page: Page;
-  const at = (): string => `${server.running.url}/a/main/inbox`;
-  const text = (words: string | RegExp) => page.getByText(words).first();
-  const row = (words: string | RegExp) => page.locator('[data-conversation]').filter({ hasText: words });
+  const getUrl = (): string => `${server.running.url}/a/main/inbox`;
+  const text = (pattern: string | RegExp) => page.getByText(pattern).first();
+  const row = (pattern: string | RegExp) => page.locator('[data-conversation]').filter({ hasText: pattern });
   const arrive = (mail: Parameters<typeof arriveIn>[1]) => arriveIn(server, mail);
 
   beforeAll(async () => {
-    built();
+    buildOnce();
     server = await openShopInbox(sqlite);
     browser = await openBrowser(chromium!);
     ({ page } = await openPage(browser, server.running.url));
-    await page.goto(at());
+    await page.goto(getUrl());
     await signIn(page, 'ann@example.com', 'correct horse');
   }, 90_000);
   afterAll(async () => {
@@ -36,7 +36,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
   test('on a phone: list, thread, folders; in the dark', long, async () => {
     const size = { viewport: { width: 390, height: 780 }, colorScheme: 'dark' } as const;
     const phone = await openPage(browser, server.running.url, size);
-    await phone.page.goto(at());
+    await phone.page.goto(getUrl());
     await signIn(phone.page, 'ann@example.com', 'correct horse');
     await phone.page.locator('[data-conversation]').first().waitFor();
     await expectAccessible(phone.page, 'phone list');
@@ -62,7 +62,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
       text: 'See',
       attachments,
     });
-    await page.goto(at());
+    await page.goto(getUrl());
     await row('A picture').click();
     await page.getByRole('button', { name: 'Look at tonearm.png' }).click();
     await page.getByRole('dialog').getByRole('img', { name: 'tonearm.png' }).waitFor();
@@ -84,7 +84,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
 
   test('who has no account is told how to come by one', long, async () => {
     const other = await openPage(browser, server.running.url);
-    await other.page.goto(at());
+    await other.page.goto(getUrl());
     await signIn(other.page, 'bob@example.com', 'correct horse');
     await other.page.getByText('No mail account yet').waitFor();
     await expectAccessible(other.page, 'no account');

@@ -7,7 +7,7 @@ import { findChromium, type Misdeeds, openBrowser } from '../../server/test/supp
 import { sqlite } from '../../server/test/support/engines.ts';
 import type { TestServer } from '../../server/test/support/scenario.ts';
 import { arriveIn, openShopInbox } from './support/shop-inbox.ts';
-import { built, describeSites, expectAccessible, openPage, signIn } from './support/site.ts';
+import { buildOnce, describeSites, expectAccessible, openPage, signIn } from './support/site.ts';
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
@@ -19,12 +19,12 @@ describe.skipIf(chromium === null)('an inbox', () => {
     let page: Page;
     let misdeeds: Misdeeds;
     /** What a browser does is the same above each engine. */
-    const once = test.skipIf(engine !== sqlite);
-    const at = (search = ''): string => `${server.running.url}/a/main/inbox${search}`;
-    const text = (words: string | RegExp) => page.getByText(words).first();
-    const row = (words: string | RegExp) => page.locator('[data-conversation]').filter({ hasText: words });
+    const testOnce = test.skipIf(engine !== sqlite);
+    const getUrl = (search = ''): string => `${server.running.url}/a/main/inbox${search}`;
+    const text = (pattern: string | RegExp) => page.getByText(pattern).first();
+    const row = (pattern: string | RegExp) => page.locator('[data-conversation]').filter({ hasText: pattern });
     const rows = () => page.locator('[data-conversation]');
-    const emailOf = async (subject: string) =>
+    const findEmail = async (subject: string) =>
       (await server.data(`GET /api/emails?search=subject:"${subject}"&folder=inbox`, { as: 'ann' }))[0];
     const scrollTo = (top: number) => page.evaluate(`document.querySelector('[data-list]').scrollTop = ${top}`);
     /** Something about the frame of the mail that is shown. */
@@ -33,7 +33,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
     const arrive = (mail: Parameters<typeof arriveIn>[1]) => arriveIn(server, mail);
 
     beforeAll(async () => {
-      built();
+      buildOnce();
       server = await openShopInbox(engine);
       browser = await openBrowser(chromium!);
       ({ page, misdeeds } = await openPage(browser, server.running.url));
@@ -44,7 +44,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
     });
 
     test('the list has the newest first, and goes on as somebody scrolls', long, async () => {
-      await page.goto(at());
+      await page.goto(getUrl());
       await signIn(page, 'ann@example.com', 'correct horse');
       await rows().first().waitFor();
       await expectAccessible(page, 'inbox');
@@ -56,8 +56,8 @@ describe.skipIf(chromium === null)('an inbox', () => {
         await scrollTo(100_000);
         await page.waitForTimeout(60);
       }
-      const asked = 'GET /api/conversations?folder=inbox&pageSize=1&count=exact';
-      const { count } = (await server.call(asked, { as: 'ann' })).body.meta;
+      const countPath = 'GET /api/conversations?folder=inbox&pageSize=1&count=exact';
+      const { count } = (await server.call(countPath, { as: 'ann' })).body.meta;
       await page.locator(`li[aria-posinset="${count}"]`).waitFor();
       await scrollTo(0);
     });
@@ -68,7 +68,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
       expect(await page.getByText('Enjoy the record.').count()).toBe(0);
       await page.getByRole('button', { name: 'Quoted text' }).click();
       await text('Enjoy the record.').waitFor();
-      await expect.poll(async () => (await emailOf('Broken turntable')).read).toBe(true);
+      await expect.poll(async () => (await findEmail('Broken turntable')).read).toBe(true);
       await expectAccessible(page, 'thread');
     });
 
@@ -103,7 +103,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
 
     test('stars, and the filters of what is unread or starred', long, async () => {
       await row('Broken turntable').getByRole('button', { name: 'Star' }).click();
-      await expect.poll(async () => (await emailOf('Broken turntable')).starred).toBe(true);
+      await expect.poll(async () => (await findEmail('Broken turntable')).starred).toBe(true);
       await page.getByRole('button', { name: 'Starred' }).last().click();
       await row('Broken turntable').waitFor();
       expect(page.url()).toContain('starred=true');
@@ -115,7 +115,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await row('Broken turntable').waitFor();
     });
 
-    once('a star that is refused is put right, and said', long, async () => {
+    testOnce('a star that is refused is put right, and said', long, async () => {
       await page.route('**/api/emails:batchUpdate*', (route) =>
         route.fulfill({
           status: 403,
@@ -136,7 +136,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await page.getByRole('dialog').waitFor({ state: 'detached' });
     });
 
-    once('search takes operators, and says what it cannot read', long, async () => {
+    testOnce('search takes operators, and says what it cannot read', long, async () => {
       await page.keyboard.press('/');
       await page.keyboard.type('from:cora tonearm');
       await expectAccessible(page, 'search');
@@ -152,14 +152,14 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await row('Spring sale').waitFor();
     });
 
-    once('a search looks in all folders and says so; one folder is a choice', long, async () => {
+    testOnce('a search looks in all folders and says so; one folder is a choice', long, async () => {
       await arrive({ subject: 'Zebra crossing', from: 'Zoe <zoe@example.net>', id: 'z1@example.net', text: 'Stripes' });
-      const { id } = await emailOf('Zebra crossing');
+      const { id } = await findEmail('Zebra crossing');
       await server.data('POST /api/emails:move', { as: 'ann', body: { ids: [id], mailbox: 'sent' } });
-      const search = async (words: string): Promise<void> => {
+      const search = async (query: string): Promise<void> => {
         await page.keyboard.press('/');
         await page.keyboard.press('ControlOrMeta+A');
-        await page.keyboard.type(words);
+        await page.keyboard.type(query);
         await page.keyboard.press('Enter');
       };
       await search('zebra');
@@ -183,10 +183,10 @@ describe.skipIf(chromium === null)('an inbox', () => {
         await server.data('POST /api/emails:destroy', { as: 'ann', body: { ids: [id] } });
       await page.getByRole('button', { name: 'Starred', exact: true, pressed: false }).last().click();
       await page.getByRole('navigation', { name: 'Folders' }).locator('[aria-current]', { hasText: 'Inbox' }).waitFor();
-      await page.goto(at());
+      await page.goto(getUrl());
     });
 
-    once(
+    testOnce(
       'between a phone and a wide screen the text keeps its width: the folders go first, then the list',
       long,
       async () => {
@@ -214,7 +214,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
         await page.getByRole('dialog').getByRole('button', { name: /Sent/ }).click();
         await page.getByRole('heading', { name: 'Sent' }).waitFor();
         await page.setViewportSize({ width: 1280, height: 800 });
-        await page.goto(at());
+        await page.goto(getUrl());
       },
     );
 
@@ -244,7 +244,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
     });
 
     test('what is archived or deleted is gone at once, and comes back', long, async () => {
-      await page.goto(at());
+      await page.goto(getUrl());
       await row('Spring sale').click();
       await page.keyboard.press('e');
       await text('Conversation archived.').waitFor();
@@ -255,7 +255,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await page.keyboard.press('z');
       await row('Spring sale').waitFor();
       expect(await page.getByText('Conversation archived.').count()).toBe(0); // nothing is left to be undone
-      await expect.poll(async () => (await emailOf('Spring sale'))?.folder).toBe('inbox');
+      await expect.poll(async () => (await findEmail('Spring sale'))?.folder).toBe('inbox');
       await row('Spring sale').getByRole('checkbox').check();
       await row('Broken turntable').getByRole('checkbox').check();
       await text('2 selected').waitFor();
@@ -284,7 +284,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
         const [newest, oldest] = await server.data('GET /api/emails?search=subject:Thrown', { as: 'ann' });
         const destroy = (id: number) => server.data('POST /api/emails:destroy', { as: 'ann', body: { ids: [id] } });
         await destroy(oldest.id);
-        await page.goto(at('?folder=any'));
+        await page.goto(getUrl('?folder=any'));
         await row('Thrown away').click();
         await page.getByRole('region', { name: 'Conversation', exact: true }).locator('article').first().waitFor();
         await page.keyboard.press('#');
@@ -293,7 +293,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
         await page.keyboard.press('z');
         await expect.poll(inTrash).toBe(1);
         await destroy(newest.id);
-        await page.goto(at('?q=in:trash'));
+        await page.goto(getUrl('?q=in:trash'));
         await row('Thrown away').click();
         await page.getByRole('region', { name: 'Conversation', exact: true }).locator('article').first().waitFor();
         await page.keyboard.press('#');
@@ -305,11 +305,11 @@ describe.skipIf(chromium === null)('an inbox', () => {
       },
     );
 
-    once('folders to move to are walked through by arrows, however many there are', long, async () => {
+    testOnce('folders to move to are walked through by arrows, however many there are', long, async () => {
       const paths = Array.from({ length: 40 }, (_, n) => `Folder ${n}`);
       for (const path of paths)
         await server.data('POST /api/mailboxes:create', { as: 'ann', body: { accountId: 1, path } });
-      await page.goto(at());
+      await page.goto(getUrl());
       await row('Broken turntable').click();
       await page.keyboard.press('m');
       const chosen = page.getByRole('dialog').locator('[role=option][aria-selected=true]');
@@ -345,8 +345,8 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await page.keyboard.press('Escape');
     });
 
-    once('what another tab does shows, and takes its conversation out of the selection', long, async () => {
-      const { id } = await emailOf('At the top');
+    testOnce('what another tab does shows, and takes its conversation out of the selection', long, async () => {
+      const { id } = await findEmail('At the top');
       const elsewhere = (action: string, body: object) =>
         server.data(`POST /api/emails:${action}`, { as: 'ann', body });
       await row('At the top').getByRole('checkbox').check();
@@ -360,26 +360,26 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await row('At the top').waitFor();
       await page.keyboard.press('Escape');
       // What was asked for stays, whatever is heard meanwhile.
-      const held = '**/api/emails:batchUpdate*';
+      const heldReplies = '**/api/emails:batchUpdate*';
       let go = (): void => {};
       const waits = new Promise<void>((resolve) => {
         go = resolve;
       });
-      await page.route(held, async (route) => {
+      await page.route(heldReplies, async (route) => {
         await waits;
         await route.continue();
       });
       await row('Further down').getByRole('button', { name: 'Star' }).click();
-      const other = await emailOf('Further down');
+      const other = await findEmail('Further down');
       await elsewhere('batchUpdate', { ids: [other.id], read: true });
       await row('Further down').and(page.locator(':not([data-unread])')).waitFor();
       expect(await row('Further down').locator('button[aria-pressed=true]').count()).toBe(1);
       go();
-      await expect.poll(async () => (await emailOf('Further down')).starred).toBe(true);
-      await page.unroute(held);
+      await expect.poll(async () => (await findEmail('Further down')).starred).toBe(true);
+      await page.unroute(heldReplies);
     });
 
-    once(
+    testOnce(
       'a connection that slept goes on from where it stood; where that is lost, all is read again',
       long,
       async () => {
@@ -405,9 +405,9 @@ describe.skipIf(chromium === null)('an inbox', () => {
             if (!dead) socket.send(message);
           });
         });
-        await sleeper.page.goto(at());
+        await sleeper.page.goto(getUrl());
         await signIn(sleeper.page, 'ann@example.com', 'correct horse');
-        const line = (words: string) => sleeper.page.locator('[data-conversation]').filter({ hasText: words });
+        const line = (pattern: string) => sleeper.page.locator('[data-conversation]').filter({ hasText: pattern });
         await line('Further down').waitFor();
         await expect.poll(() => listening).toBe(4); // conversations, mailboxes, accounts, campaigns
         asleep = true;
@@ -445,7 +445,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await expect.poll(() => star.count(), { timeout: 10_000 }).toBe(1);
     });
 
-    once('by keyboard alone: go there, open, mark unread, look at the keys', long, async () => {
+    testOnce('by keyboard alone: go there, open, mark unread, look at the keys', long, async () => {
       await page.goto(`${server.running.url}/a/main/data`);
       await page.getByRole('navigation', { name: 'Main' }).waitFor();
       await page.keyboard.press('g');

@@ -4,10 +4,10 @@ import type { FieldDefinition } from '../../server/src/protocol/definition.ts';
 import { operators } from '../../server/src/protocol/operators.ts';
 import { checkField } from '../../server/src/schema/field-definition-check.ts';
 import { fieldTypes } from '../../server/src/schema/field-types.ts';
-import { changesOf, draftOf } from '../src/admin/collections/field-draft.ts';
-import { keyOptionsOf, optionKinds, optionsOf, typeGroups } from '../src/admin/collections/field-types.ts';
-import { filterOperators, operatorsFor, oppositeOf } from '../src/admin/filter/operators.ts';
-import { readText, textOf } from '../src/admin/records/value-text.ts';
+import { createFieldDraft, diffField } from '../src/admin/collections/field-draft.ts';
+import { keyOptionsByType, optionKinds, optionsByType, typeGroups } from '../src/admin/collections/field-types.ts';
+import { filterOperators, findOpposite, listOperators } from '../src/admin/filter/operators.ts';
+import { parseInputText, toInputText } from '../src/admin/records/value-text.ts';
 import { en } from '../src/ui/i18n/en.ts';
 
 const shapes = { one: 'one', list: 'list', pair: 'pair', none: 'flag', period: 'period', periods: 'periods' } as const;
@@ -24,8 +24,8 @@ test('the filter offers every operator of the protocol, with its operand, and ha
 
 test('a flag that is asked the other way round is the operator that the protocol calls its complement', () => {
   for (const [name, { operand, complementOf }] of Object.entries(operators)) {
-    if (operand === 'flag') expect(oppositeOf(oppositeOf(name)!), name).toBe(name);
-    if (operand === 'flag' && complementOf) expect(oppositeOf(name)).toBe(complementOf);
+    if (operand === 'flag') expect(findOpposite(findOpposite(name)!), name).toBe(name);
+    if (operand === 'flag' && complementOf) expect(findOpposite(name)).toBe(complementOf);
   }
 });
 
@@ -38,7 +38,7 @@ test('each type of field is offered, with the operators that the server takes fo
       name === 'password'
         ? []
         : Object.entries(operators).filter(([each, { family }]) => each !== '$endWith' && type.operators.has(family));
-    const own = operatorsFor({ name: 'x', type: name, ...(type.relation && { target: 'y' }) });
+    const own = listOperators({ name: 'x', type: name, ...(type.relation && { target: 'y' }) });
     expect([name, own.sort()]).toEqual([name, expected.map(([each]) => each).sort()]);
   }
 });
@@ -49,7 +49,7 @@ const known: Exclude<keyof FieldDefinition, keyof Field> extends never ? true : 
 test('the form of a field asks for every option that its type has, and for no other', () => {
   expect(known).toBe(true);
   for (const name of fieldTypes.keys()) {
-    const own = new Set<string>([...optionsOf[name]!, ...(keyOptionsOf[name] ?? [])]);
+    const own = new Set<string>([...optionsByType[name]!, ...(keyOptionsByType[name] ?? [])]);
     expect(own.has('uiSchema'), name).toBe(true);
     for (const option of Object.keys(optionKinds) as (keyof typeof optionKinds)[]) {
       expect(en.data.types.options[option], option).toBeTruthy();
@@ -97,9 +97,9 @@ function takes(field: Record<string, unknown>, option: string): boolean | null {
 
 test('a changed field is sent with what differs, and without what its new type has no place for', () => {
   const field = { name: 's', type: 'string', maxLength: 5, defaultValue: '5' };
-  expect(changesOf(field, { ...draftOf(field), title: 'S' })).toEqual({ title: 'S' });
+  expect(diffField(field, { ...createFieldDraft(field), title: 'S' })).toEqual({ title: 'S' });
   const whole = { name: 'n', type: 'integer', scale: 0, min: 1, defaultValue: 5 };
-  expect(changesOf(whole, { ...draftOf(whole), type: 'boolean', options: {} })).toEqual({
+  expect(diffField(whole, { ...createFieldDraft(whole), type: 'boolean', options: {} })).toEqual({
     type: 'boolean',
     scale: null,
     min: null,
@@ -110,19 +110,19 @@ test('a changed field is sent with what differs, and without what its new type h
 test('texts of inputs stand for the values of the wire', () => {
   const at = { name: 'at', type: 'datetime' };
   const moment = '2026-11-21T15:04:05.000Z';
-  expect(readText(at, textOf(at, moment))).toEqual({ value: moment });
-  expect(readText({ name: 'n', type: 'integer' }, 'x')).toEqual({ problem: 'number' });
-  expect(readText({ name: 'b', type: 'bigInt' }, '9007199254740993')).toEqual({ value: '9007199254740993' });
-  expect(readText({ name: 'd', type: 'decimal' }, '1.10')).toEqual({ value: '1.10' });
-  expect(readText({ name: 's', type: 'string' }, '')).toEqual({ value: null });
+  expect(parseInputText(at, toInputText(at, moment))).toEqual({ value: moment });
+  expect(parseInputText({ name: 'n', type: 'integer' }, 'x')).toEqual({ problem: 'number' });
+  expect(parseInputText({ name: 'b', type: 'bigInt' }, '9007199254740993')).toEqual({ value: '9007199254740993' });
+  expect(parseInputText({ name: 'd', type: 'decimal' }, '1.10')).toEqual({ value: '1.10' });
+  expect(parseInputText({ name: 's', type: 'string' }, '')).toEqual({ value: null });
 });
 
 test('json values keep all digits, and are plain numbers where these hold them', () => {
   const exact = '{"a":9007199254740993,"b":[0.10000000000000000001,-1e999,{"c":12345678901234567890123}],"d":"1e999"}';
   const field = { name: 'extra', type: 'json' };
-  const read = readText(field, exact) as { value: Record<string, unknown> };
-  expect(textOf(field, read.value)).toBe(exact);
+  const read = parseInputText(field, exact) as { value: Record<string, unknown> };
+  expect(toInputText(field, read.value)).toBe(exact);
   const plain = '[1e5,1.50,0.30000000000000004,9007199254740992,-0.0,1E-7,1000000000000000000000,0e9]';
-  expect(readText(field, plain)).toEqual({ value: JSON.parse(plain) });
-  expect(readText(field, '{"a":9007199254740993')).toEqual({ problem: 'json' });
+  expect(parseInputText(field, plain)).toEqual({ value: JSON.parse(plain) });
+  expect(parseInputText(field, '{"a":9007199254740993')).toEqual({ problem: 'json' });
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser } from '../../server/test/support/browser.ts';
 import { sqlite } from '../../server/test/support/engines.ts';
 import { TestServer } from '../../server/test/support/scenario.ts';
-import { built, expectAccessible, openPage, signIn } from './support/site.ts';
+import { buildOnce, expectAccessible, openPage, signIn } from './support/site.ts';
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
@@ -13,13 +13,13 @@ describe.skipIf(chromium === null)('defining relations', () => {
   let server: TestServer;
   let browser: Browser;
   let page: Page;
-  const at = (path: string): string => `${server.running.url}${path}`;
+  const getUrl = (path: string): string => `${server.running.url}${path}`;
   const dialog = () => page.getByRole('dialog');
   const fields = async (name: string): Promise<{ name: string; [option: string]: unknown }[]> =>
     (await server.data('GET /api/collections:list')).find((each: { name: string }) => each.name === name).fields;
 
   beforeAll(async () => {
-    built();
+    buildOnce();
     server = await TestServer.start(sqlite);
     await server.data('POST /api/collections:apply', {
       body: [
@@ -40,7 +40,7 @@ describe.skipIf(chromium === null)('defining relations', () => {
     await server.data('POST /api/albums:create', { body: { title: 'Jazz', artistId: 1, genres: [1] } });
     browser = await openBrowser(chromium!);
     ({ page } = await openPage(browser, server.running.url));
-    await page.goto(at('/a/main/collections/artists'));
+    await page.goto(getUrl('/a/main/collections/artists'));
     await signIn(page);
   }, 60_000);
   afterAll(async () => {
@@ -69,13 +69,13 @@ describe.skipIf(chromium === null)('defining relations', () => {
     await add();
     const albums = await fields('albums');
     expect(albums.map(({ name }) => name)).not.toContain('artistsId');
-    await page.goto(at('/a/main/data/artists/1'));
+    await page.goto(getUrl('/a/main/data/artists/1'));
     await page.getByRole('tab', { name: 'albums' }).click();
     await page.getByRole('cell', { name: 'Jazz', exact: true }).waitFor();
   });
 
   test('another key is made when it is chosen, and what a delete does is said of the right side', long, async () => {
-    await page.goto(at('/a/main/collections/artists'));
+    await page.goto(getUrl('/a/main/collections/artists'));
     await begin('producedAlbums', 'Has many', 'albums');
     await dialog().getByRole('radio', { name: 'Create another, separate link' }).check();
     await dialog().getByRole('combobox', { name: 'When a record of artists is deleted' }).click();
@@ -91,13 +91,13 @@ describe.skipIf(chromium === null)('defining relations', () => {
   });
 
   test('a many-to-many asks for its name and its target, and can be the other side of one', long, async () => {
-    await page.goto(at('/a/main/collections/genres'));
+    await page.goto(getUrl('/a/main/collections/genres'));
     await begin('albums', 'Many to many', 'albums');
     expect(await dialog().getByRole('textbox').count()).toBeLessThanOrEqual(3); // name, and the two boxes to choose from
     expect(await dialog().getByRole('radio', { name: 'Use the link of albums.genres' }).isChecked()).toBe(true);
     await expectAccessible(page, 'many to many');
     await add();
-    await page.goto(at('/a/main/data/genres/1'));
+    await page.goto(getUrl('/a/main/data/genres/1'));
     await page.getByRole('tab', { name: 'albums' }).click();
     await page.getByRole('cell', { name: 'Jazz', exact: true }).waitFor();
   });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sqlite } from '../../server/test/support/engines.ts';
 import { TestServer } from '../../server/test/support/scenario.ts';
-import { type DocumentPart, readDocument } from '../src/data/schema-of-document.ts';
+import { type DocumentPart, parseRoleDocument } from '../src/data/role-document.ts';
 
 const types = [
   'string',
@@ -57,7 +57,7 @@ afterAll(() => server.stop());
 
 test('names, types, choices and links are as they are defined; rights are those that would be granted', async () => {
   const reply = await server.call('GET /api/docs:openapi', { headers: { 'x-role': 'clerk' } });
-  const { collections, forms, rights } = readDocument(reply.body as unknown as DocumentPart);
+  const { collections, forms, rights } = parseRoleDocument(reply.body as unknown as DocumentPart);
   const things = collections.find(({ name }) => name === 'things')!;
   const field = (name: string) => things.fields.find((each) => each.name === name);
   expect(things.title).toBe('Things');

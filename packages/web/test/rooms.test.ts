@@ -14,9 +14,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   app: ['ui', 'data', 'admin', 'inbox', 'app'],
 };
 
-const filesOf = (folder: string): string[] =>
+const listFiles = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.tsx?$/.test(name));
-const importsOf = (path: string): [path: string, typeOnly: boolean][] =>
+const listImports = (path: string): [path: string, typeOnly: boolean][] =>
   [
     ...readFileSync(path, 'utf8').matchAll(
       /(import|export) (type )?[^'";]*?from '([^']+)'|import\('([^']+)'\)|^import '([^']+)'/gm,
@@ -25,10 +25,10 @@ const importsOf = (path: string): [path: string, typeOnly: boolean][] =>
 
 test('rooms of the web interface import one way', () => {
   const wrong: string[] = [];
-  for (const file of filesOf(web)) {
+  for (const file of listFiles(web)) {
     const room = file.split('/')[0]!;
     expect(Object.keys(mayImport), file).toContain(room);
-    for (const [path] of importsOf(join(web, file)).filter(([each]) => each.startsWith('.'))) {
+    for (const [path] of listImports(join(web, file)).filter(([each]) => each.startsWith('.'))) {
       const target = relative(web, join(web, dirname(file), path));
       if (!mayImport[room]!.includes(target.split('/')[0]!)) wrong.push(`${file} -> ${target}`);
     }
@@ -37,8 +37,8 @@ test('rooms of the web interface import one way', () => {
 });
 
 test('the interface knows the server by its client alone, and ui not even that', () => {
-  const wrong = filesOf(web).flatMap((file) =>
-    importsOf(join(web, file))
+  const wrong = listFiles(web).flatMap((file) =>
+    listImports(join(web, file))
       .filter(
         ([path]) =>
           path.startsWith('@tablinum/server') ||
@@ -51,8 +51,8 @@ test('the interface knows the server by its client alone, and ui not even that',
 });
 
 test('the client takes types of the protocol from the server, and nothing else', () => {
-  const wrong = filesOf(client).flatMap((file) =>
-    importsOf(join(client, file))
+  const wrong = listFiles(client).flatMap((file) =>
+    listImports(join(client, file))
       .filter(([path, typeOnly]) => !path.startsWith('.') && !(path === '@tablinum/server/protocol' && typeOnly))
       .map(([path]) => `${file} -> ${path}`),
   );
@@ -60,7 +60,7 @@ test('the client takes types of the protocol from the server, and nothing else',
 });
 
 test('pages hold no words and no markup of their own', () => {
-  const wrong = filesOf(web)
+  const wrong = listFiles(web)
     .filter((file) => !file.startsWith('ui/i18n/'))
     .flatMap((file) => {
       const text = readFileSync(join(web, file), 'utf8');
@@ -79,7 +79,7 @@ test('the styles of every component in use are sent', () => {
   const sent = readFileSync(join(web, 'ui/theme/mantine.css'), 'utf8');
   const styles = fileURLToPath(new URL('../../../node_modules/@mantine/core/styles', import.meta.url));
   const styled = readdirSync(styles).flatMap((name) => /^(\w+)\.layer\.css$/.exec(name)?.[1] ?? []);
-  const used = filesOf(web).flatMap((file) =>
+  const used = listFiles(web).flatMap((file) =>
     [...readFileSync(join(web, file), 'utf8').matchAll(/import \{([^}]*)\} from '@mantine\/core'/g)].flatMap((match) =>
       match[1]!.split(',').map((name) => name.trim()),
     ),

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser } from '../../server/test/support/browser.ts';
 import { sqlite } from '../../server/test/support/engines.ts';
 import { TestServer } from '../../server/test/support/scenario.ts';
-import { built, expectAccessible, openPage, rootEmail, signIn } from './support/site.ts';
+import { buildOnce, expectAccessible, openPage, rootEmail, signIn } from './support/site.ts';
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
@@ -13,11 +13,11 @@ describe.skipIf(chromium === null)('pages in every state', () => {
   let server: TestServer;
   let browser: Browser;
   let page: Page;
-  const at = (path: string): string => `${server.running.url}${path}`;
-  const text = (words: string | RegExp) => page.getByText(words).first();
+  const getUrl = (path: string): string => `${server.running.url}${path}`;
+  const text = (pattern: string | RegExp) => page.getByText(pattern).first();
 
   beforeAll(async () => {
-    built();
+    buildOnce();
     server = await TestServer.start(sqlite);
     await server.data('POST /api/collections:apply', {
       body: [
@@ -50,9 +50,9 @@ describe.skipIf(chromium === null)('pages in every state', () => {
   });
 
   test('a deep link asks for the sign-in and then shows what it names; a wrong password says so', long, async () => {
-    await page.goto(at('/a/nosuchapp'));
+    await page.goto(getUrl('/a/nosuchapp'));
     await text('There is no such application').waitFor();
-    await page.goto(at('/a/main/data/posts?sort=-title'));
+    await page.goto(getUrl('/a/main/data/posts?sort=-title'));
     await text('this server cannot send e-mail').waitFor();
     await page.getByLabel('E-mail or user name').fill(rootEmail);
     await page.getByRole('textbox', { name: 'Password' }).fill('wrong');
@@ -72,33 +72,33 @@ describe.skipIf(chromium === null)('pages in every state', () => {
   test('one sign-in holds in all tabs of the browser, and no script can read it', long, async () => {
     const readable = 'JSON.stringify({...localStorage, ...sessionStorage}) + document.cookie';
     expect(await page.evaluate(readable)).not.toContain('tbs_');
-    const [cookie] = await page.context().cookies(at('/api/auth:resume'));
+    const [cookie] = await page.context().cookies(getUrl('/api/auth:resume'));
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/api/auth:resume' });
     expect(cookie!.expires).toBeGreaterThan(Date.now() / 1000 + 6 * 24 * 3600);
     await page.reload();
     await page.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
     const second = await page.context().newPage();
-    await second.goto(at('/a/main/data/posts'));
+    await second.goto(getUrl('/a/main/data/posts'));
     await second.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
     await second.close();
     // Another browser has to sign in; without the tick the session ends with it.
     const other = await openPage(browser, server.running.url);
-    await other.page.goto(at('/a/main/data'));
+    await other.page.goto(getUrl('/a/main/data'));
     await other.page.getByRole('heading', { name: 'Sign in' }).waitFor();
     const waiting = await other.page.context().newPage();
-    await waiting.goto(at('/a/main/data'));
+    await waiting.goto(getUrl('/a/main/data'));
     await waiting.getByRole('heading', { name: 'Sign in' }).waitFor();
     await other.page.getByRole('checkbox', { name: 'Keep me signed in' }).uncheck();
     await signIn(other.page);
     await waiting.getByRole('navigation', { name: 'Main' }).waitFor(); // the tab beside it goes on too
-    const [brief] = await other.page.context().cookies(at('/api/auth:resume'));
+    const [brief] = await other.page.context().cookies(getUrl('/api/auth:resume'));
     expect(brief).toMatchObject({ httpOnly: true, expires: -1 });
     // The end of the session is the end of the cookie.
     await other.page.getByRole('button', { name: /^Admin/ }).click();
     await other.page.getByRole('menuitem', { name: 'Sign out' }).click();
     await other.page.getByRole('heading', { name: 'Sign in' }).waitFor();
     await waiting.getByRole('heading', { name: 'Sign in' }).waitFor();
-    await expect.poll(async () => (await other.page.context().cookies(at('/api/auth:resume'))).length).toBe(0);
+    await expect.poll(async () => (await other.page.context().cookies(getUrl('/api/auth:resume'))).length).toBe(0);
     await other.page.context().close();
   });
 
@@ -139,7 +139,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
           })
         : route.continue(),
     );
-    await page.goto(at('/a/main/data'));
+    await page.goto(getUrl('/a/main/data'));
     await text(/Trying again in \d s/).waitFor();
     await expectAccessible(page, 'too many requests');
     await page.getByRole('link', { name: 'Posts' }).first().waitFor();
@@ -151,14 +151,14 @@ describe.skipIf(chromium === null)('pages in every state', () => {
       await new Promise((resolve) => setTimeout(resolve, 5000));
       await route.continue().catch(() => {});
     });
-    await page.goto(at('/a/main/data'));
+    await page.goto(getUrl('/a/main/data'));
     await page.getByRole('status', { name: 'Loading…' }).waitFor();
     await text('This takes longer than usual…').waitFor();
     await page.unroute('**/api/collections:list*');
   });
 
   test('offline says so, and comes back', long, async () => {
-    await page.goto(at('/a/main/data/posts'));
+    await page.goto(getUrl('/a/main/data/posts'));
     await page.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
     await page.context().setOffline(true);
     await text('Offline. What you see may be old.').waitFor();
@@ -171,23 +171,23 @@ describe.skipIf(chromium === null)('pages in every state', () => {
   });
 
   test('an address of nothing, a collection and a record that are not there', long, async () => {
-    await page.goto(at('/a/main/nowhere'));
+    await page.goto(getUrl('/a/main/nowhere'));
     await text('There is no such page').waitFor();
     await page.getByRole('navigation', { name: 'Main' }).waitFor();
-    await page.goto(at('/a/main/data/nothing'));
+    await page.goto(getUrl('/a/main/data/nothing'));
     await text('There is nothing here').waitFor();
-    await page.goto(at('/a/main/data/posts/99'));
+    await page.goto(getUrl('/a/main/data/posts/99'));
     await text('There is nothing here').waitFor();
   });
 
   test('an empty collection names the next step', long, async () => {
-    await page.goto(at('/a/main/data/vaults'));
+    await page.goto(getUrl('/a/main/data/vaults'));
     await text('No records yet').waitFor();
     await page.locator('main').getByRole('link', { name: 'New record' }).last().waitFor();
   });
 
   test('a session that was ended elsewhere leads to the sign-in, and back', long, async () => {
-    await page.goto(at('/a/main/data/posts'));
+    await page.goto(getUrl('/a/main/data/posts'));
     await page.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
     await server.data('POST /api/auth:endOtherSessions');
     await page.reload();
@@ -197,7 +197,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
   });
 
   test('the reference of the API stands in the shell, for who is signed in', long, async () => {
-    await page.goto(at('/a/main/docs'));
+    await page.goto(getUrl('/a/main/docs'));
     const reference = page.frameLocator('iframe[title="The reference of the API"]');
     await reference.locator('#state', { hasText: /operations$/ }).waitFor();
     await reference.getByText('vaults').first().waitFor();
@@ -205,7 +205,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
   });
 
   test('by keyboard alone: from the palette to a changed value', long, async () => {
-    await page.goto(at('/a/main/data'));
+    await page.goto(getUrl('/a/main/data'));
     await page.getByRole('link', { name: 'Posts' }).first().waitFor();
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'Type a page, collection or command' }).waitFor();
@@ -241,7 +241,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
       await server.data('POST /api/wide:create', { body: [values, { ...values, f189: 'tab\t"quoted"' }] });
       const shown = JSON.stringify({ shown: names, widths: {} });
       await page.evaluate(`localStorage.setItem('tablinum.columns.main.wide', ${JSON.stringify(shown)})`);
-      await page.goto(at('/a/main/data/wide'));
+      await page.goto(getUrl('/a/main/data/wide'));
       await page.getByRole('gridcell', { name: 'value f0', exact: true }).first().click();
       expect(await page.locator('[aria-rowindex="2"] [role=gridcell]').count()).toBeLessThan(20);
       await page.keyboard.press('Control+ArrowRight');
@@ -269,7 +269,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
       viewport: { width: 390, height: 780 },
       hasTouch: true,
     });
-    await phone.page.goto(at('/a/main/data'));
+    await phone.page.goto(getUrl('/a/main/data'));
     await signIn(phone.page);
     await phone.page.getByRole('button', { name: 'Menu' }).click();
     await expectAccessible(phone.page, 'menu on a phone');
@@ -285,7 +285,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
       '/a/main/collections/new',
       '/a/main/diagram',
     ]) {
-      await phone.page.goto(at(path));
+      await phone.page.goto(getUrl(path));
       await phone.page.getByRole('heading').first().waitFor();
       expect([path, await phone.page.evaluate('document.documentElement.scrollWidth <= innerWidth')]).toEqual([
         path,
@@ -298,10 +298,10 @@ describe.skipIf(chromium === null)('pages in every state', () => {
 
   test('in the dark every page holds its contrast', long, async () => {
     const night = await openPage(browser, server.running.url, { colorScheme: 'dark' });
-    await night.page.goto(at('/a/main/data'));
+    await night.page.goto(getUrl('/a/main/data'));
     await expectAccessible(night.page, 'sign-in in the dark');
     await signIn(night.page);
-    for (const [path, words] of [
+    for (const [path, pattern] of [
       ['/a/main/data', 'Kept by the server'],
       ['/a/main/data/posts', 'Two'],
       ['/a/main/data/posts/1', 'updatedAt'],
@@ -309,8 +309,8 @@ describe.skipIf(chromium === null)('pages in every state', () => {
       ['/a/main/collections/new', 'What it keeps'],
       ['/a/main/diagram', 'Posts'],
     ] as const) {
-      await night.page.goto(at(path));
-      await night.page.locator('main').getByText(words).first().waitFor();
+      await night.page.goto(getUrl(path));
+      await night.page.locator('main').getByText(pattern).first().waitFor();
       await expectAccessible(night.page, `${path} in the dark`);
     }
     await night.page.context().close();

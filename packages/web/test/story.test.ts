@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, type Misdeeds, openBrowser } from '../../server/test/support/browser.ts';
 import { TestServer } from '../../server/test/support/scenario.ts';
-import { built, describeSites, expectAccessible, openPage, rootEmail, rootPassword } from './support/site.ts';
+import { buildOnce, describeSites, expectAccessible, openPage, rootEmail, rootPassword } from './support/site.ts';
 
 const chromium = findChromium();
 const long = { timeout: 60_000 };
@@ -14,13 +14,13 @@ describe.skipIf(chromium === null)('from an empty server to work', () => {
     let page: Page;
     let misdeeds: Misdeeds;
     const base = (): string => server.running.url;
-    const text = (words: string | RegExp) => page.getByText(words).first();
-    const cell = (words: string | RegExp) => page.getByRole('gridcell', { name: words, exact: true });
+    const text = (pattern: string | RegExp) => page.getByText(pattern).first();
+    const cell = (pattern: string | RegExp) => page.getByRole('gridcell', { name: pattern, exact: true });
 
     const accessible = (what: string): Promise<void> => expectAccessible(page, what);
 
     beforeAll(async () => {
-      built();
+      buildOnce();
       server = await TestServer.start(engine, { signIn: false, env: { INIT_ROOT_EMAIL: '', INIT_ROOT_PASSWORD: '' } });
       browser = await openBrowser(chromium!);
       ({ page, misdeeds } = await openPage(browser, base()));

@@ -1,4 +1,4 @@
-import type { AskedFilter } from '../protocol/record-request.ts';
+import type { ParsedFilter } from '../protocol/record-request.ts';
 
 /** A permission row as access decides with it: checked on save, so nothing here is untyped. */
 export interface Permission {
@@ -6,7 +6,7 @@ export interface Permission {
   readonly role: string;
   readonly resource: string;
   readonly actions: readonly string[];
-  readonly filter: { readonly filter: AskedFilter | null; readonly values: readonly unknown[] } | null;
+  readonly filter: { readonly filter: ParsedFilter | null; readonly values: readonly unknown[] } | null;
   readonly fields: ReadonlySet<string> | null;
   readonly exceptFields: ReadonlySet<string> | null;
 }

@@ -1,11 +1,11 @@
 import { LruMap } from '../base/lru-map.ts';
 import { isReadAction } from '../protocol/actions.ts';
-import type { Grant, GrantOf } from '../query/grant.ts';
+import type { Grant, GrantLookup } from '../query/grant.ts';
 import { contentCollection } from '../schema/mail-collections.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
 import { type AccessTable, adminRole, type Permission, publicRole, type Role } from './access-table.ts';
-import { bothRows, mailSight } from './mail-sight.ts';
-import { rowFilterOf } from './row-filter.ts';
+import { combineRowFilters, mailVisibilityFilter } from './mail-visibility.ts';
+import { buildRowFilter } from './row-filter.ts';
 
 /**
  * Cached decisions of one role. Resource and action may be a caller's invention, of any length: names of collections have
@@ -19,7 +19,7 @@ const decisions = { entries: 50_000, bytes: 8 * 1024 * 1024, keyLength: 130, siz
  * One permission row decides for (role, resource, action): the named resource before `*`, then the named action before
  * `*`. Where a role has no deciding row, what `public` may do it may do too.
  */
-export function grantsOf(roleName: string, table: AccessTable, registry: Registry): GrantOf {
+export function buildGrants(roleName: string, table: AccessTable, registry: Registry): GrantLookup {
   const cache = new LruMap<Grant | null>(decisions);
   return (resource, action) => {
     const key = `${resource}:${action}`;
@@ -36,7 +36,7 @@ export type Decision =
   | { readonly by: 'admin' | 'configure' | 'nothing'; readonly row: null }
   | { readonly by: 'role' | 'public'; readonly row: Permission };
 
-/** What decides; {@link grantsOf} makes the grant from it, so the two cannot differ. */
+/** What decides; {@link buildGrants} makes the grant from it, so the two cannot differ. */
 export function decide(
   roleName: string,
   resource: string,
@@ -46,34 +46,34 @@ export function decide(
 ): Decision {
   const collection = registry.find(resource);
   const role = table.roles.get(roleName);
-  if (!role) return nothing;
+  if (!role) return noDecision;
   if (role.name === adminRole) return { by: 'admin', row: null };
   if (role.allowConfigure && (!collection || collection.system)) return { by: 'configure', row: null };
   const userDefined = collection !== null && !collection.system;
-  const own = decidingPermission(role, resource, action, userDefined);
-  if (own) return { by: 'role', row: own };
-  const open = decidingPermission(table.roles.get(publicRole), resource, action, userDefined);
-  return open ? { by: 'public', row: open } : nothing;
+  const roleRow = findDecidingPermission(role, resource, action, userDefined);
+  if (roleRow) return { by: 'role', row: roleRow };
+  const publicRow = findDecidingPermission(table.roles.get(publicRole), resource, action, userDefined);
+  return publicRow ? { by: 'public', row: publicRow } : noDecision;
 }
 
-const nothing: Decision = { by: 'nothing', row: null };
+const noDecision: Decision = { by: 'nothing', row: null };
 
 /** The row that decides, or null. */
-function decidingPermission(
+function findDecidingPermission(
   role: Role | undefined,
   resource: string,
   action: string,
   userDefined: boolean,
 ): Permission | null {
   if (!role) return null;
-  const at = (name: string): Permission | null =>
-    named(role, name, action) ??
+  const findFor = (name: string): Permission | null =>
+    findByAction(role, name, action) ??
     role.permissions.find((row) => row.resource === name && row.actions.includes('*')) ??
     null;
-  return at(resource) ?? (userDefined ? at('*') : null);
+  return findFor(resource) ?? (userDefined ? findFor('*') : null);
 }
 
-function named(role: Role, resource: string, action: string): Permission | null {
+function findByAction(role: Role, resource: string, action: string): Permission | null {
   return role.permissions.find((row) => row.resource === resource && row.actions.includes(action)) ?? null;
 }
 
@@ -84,35 +84,37 @@ function makeGrant(
   table: AccessTable,
   registry: Registry,
 ): Grant | null {
-  if (resource === contentCollection) return contentGrant(roleName, action, table, registry);
+  if (resource === contentCollection) return makeContentGrant(roleName, action, table, registry);
   const { by, row } = decide(roleName, resource, action, table, registry);
   if (by === 'nothing') return null;
-  if (row === null) return { identity: by, rows: mailSight(resource, true), may: (field) => !field.hidden };
+  if (row === null) return { identity: by, rows: mailVisibilityFilter(resource, true), may: (field) => !field.hidden };
   const collection = registry.find(resource);
-  return collection ? grantOfRow(row, collection, action) : { identity: `row ${row.id}`, rows: null, may: () => true };
+  return collection
+    ? makeRowGrant(row, collection, action)
+    : { identity: `row ${row.id}`, rows: null, may: () => true };
 }
 
 /** The content of an e-mail is reached through the e-mail alone: whoever may follow it from there may read it. */
-function contentGrant(roleName: string, action: string, table: AccessTable, registry: Registry): Grant | null {
+function makeContentGrant(roleName: string, action: string, table: AccessTable, registry: Registry): Grant | null {
   const readable = action === 'get' && decide(roleName, 'emails', 'get', table, registry).by !== 'nothing';
   return readable ? { identity: 'content', rows: null, may: (field) => !field.hidden } : null;
 }
 
-function grantOfRow(row: Permission, collection: Collection, action: string): Grant {
-  const allowed = allowedFields(row, collection, action);
+function makeRowGrant(row: Permission, collection: Collection, action: string): Grant {
+  const allowedIds = findAllowedFieldIds(row, collection, action);
   return {
     identity: `row ${row.id}`,
-    rows: bothRows(rowFilterOf(row.filter), mailSight(collection.name, false)),
-    may: (field) => !field.hidden && (allowed === null || allowed.has(field.id)),
+    rows: combineRowFilters(buildRowFilter(row.filter), mailVisibilityFilter(collection.name, false)),
+    may: (field) => !field.hidden && (allowedIds === null || allowedIds.has(field.id)),
   };
 }
 
 /** Null: all fields. A relation and its foreign key are allowed or denied together; a reader may always see the key. */
-function allowedFields(row: Permission, collection: Collection, action: string): ReadonlySet<number> | null {
+function findAllowedFieldIds(row: Permission, collection: Collection, action: string): ReadonlySet<number> | null {
   if (row.fields === null && row.exceptFields === null) return null;
   const allowed = new Set<number>();
   for (const field of collection.fields) {
-    const names = toldTogether(field, collection).map((each) => each.name);
+    const names = findLinkedFields(field, collection).map((each) => each.name);
     const listed = row.fields === null || names.some((name) => row.fields!.has(name));
     const excepted = names.some((name) => row.exceptFields?.has(name));
     if ((listed && !excepted) || (field.primaryKey && isReadAction(action))) allowed.add(field.id);
@@ -121,7 +123,7 @@ function allowedFields(row: Permission, collection: Collection, action: string):
 }
 
 /** A field with what tells the same: a foreign key and all relations that it carries, in the same collection. */
-function toldTogether(field: Field, collection: Collection): Field[] {
+function findLinkedFields(field: Field, collection: Collection): Field[] {
   const { relation } = field;
   const foreignKey = relation?.kind === 'belongsTo' ? relation.sourceField : field.name;
   const carried = collection.fields.filter(

@@ -7,7 +7,7 @@ export function makeAccessTable(
   roles: readonly { readonly name: string; readonly allowConfigure: boolean; readonly builtIn: boolean }[],
   permissions: readonly StoredPermission[],
 ): AccessTable {
-  const byRole = Map.groupBy(permissions.map(permissionOf), (permission) => permission.role);
+  const byRole = Map.groupBy(permissions.map(parsePermission), (permission) => permission.role);
   const entries = roles.map((role): [string, Role] => [
     role.name,
     { ...role, permissions: byRole.get(role.name) ?? [] },
@@ -15,7 +15,7 @@ export function makeAccessTable(
   return { roles: new Map(entries) };
 }
 
-function permissionOf(row: StoredPermission): Permission {
+function parsePermission(row: StoredPermission): Permission {
   const filter = row.filter === null ? null : normaliseFilter(row.filter);
   return {
     id: row.id,

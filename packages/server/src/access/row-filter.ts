@@ -1,16 +1,16 @@
-import type { AskedFilter } from '../protocol/record-request.ts';
+import type { ParsedFilter } from '../protocol/record-request.ts';
 import type { RowFilter } from '../query/grant.ts';
-import { variableOf } from '../query/variables.ts';
+import { parseVariable } from '../query/variables.ts';
 
 /** A permission's filter with its variables found; null where it has no condition. */
-export function rowFilterOf(
-  asked: { readonly filter: AskedFilter | null; readonly values: readonly unknown[] } | null,
+export function buildRowFilter(
+  permissionFilter: { readonly filter: ParsedFilter | null; readonly values: readonly unknown[] } | null,
 ): RowFilter | null {
-  if (!asked?.filter) return null;
+  if (!permissionFilter?.filter) return null;
   const variables = new Map<number, string>();
-  asked.values.forEach((value, slot) => {
-    const variable = variableOf(value);
+  permissionFilter.values.forEach((value, slot) => {
+    const variable = parseVariable(value);
     if (variable !== null) variables.set(slot, variable);
   });
-  return { filter: asked.filter, values: asked.values, variables };
+  return { filter: permissionFilter.filter, values: permissionFilter.values, variables };
 }

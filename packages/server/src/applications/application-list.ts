@@ -5,16 +5,16 @@ import {
   addApplicationError,
   deleteApplication,
   findApplication,
-  setStatus,
+  setApplicationStatus,
 } from '../database/application-rows.ts';
-import { actorOf, type Caller } from '../identity/caller.ts';
+import { type Caller, formatActor } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import { type Application, mainName } from './application.ts';
+import { type Application, mainApplicationName } from './application.ts';
 
-const errorsKept = 20;
+const maxStoredErrors = 20;
 
 /** Who wants a change of state, for the event that tells of it; null: the server itself. */
-export interface Asker {
+export interface Requester {
   readonly caller: Caller;
   readonly requestId: string | null;
 }
@@ -28,15 +28,15 @@ export class ApplicationList {
   }
 
   /** @throws ApiError 404. */
-  async row(name: string): Promise<ApplicationRow> {
+  async findRow(name: string): Promise<ApplicationRow> {
     const row = await findApplication(this.#main.database, name);
-    if (!row || row.status === 'destroying') throw unknown(name);
+    if (!row || row.status === 'destroying') throw unknownApplication(name);
     return row;
   }
 
   /** An application that answers requests now. @throws ApiError 404, or 503 when it is stopped. */
-  async served(name: string): Promise<ApplicationRow> {
-    const row = await this.row(name);
+  async findServed(name: string): Promise<ApplicationRow> {
+    const row = await this.findRow(name);
     if (row.status === 'stopped')
       throw new ApiError('APPLICATION_STOPPED', `The application "${name}" is stopped; applications:start starts it.`, {
         retryAfter: 30,
@@ -45,30 +45,30 @@ export class ApplicationList {
   }
 
   /** Notes a state and tells of it, where it is another one. */
-  async setStatus(name: string, status: ApplicationStatus, asker: Asker | null): Promise<void> {
+  async setStatus(name: string, status: ApplicationStatus, requester: Requester | null): Promise<void> {
     const { database, clock, changes } = this.#main;
-    const at = isoTime(clock.now());
+    const time = isoTime(clock.now());
     await database.write(async (transaction) => {
-      if (!(await setStatus(database, transaction, name, status, at))) return;
+      if (!(await setApplicationStatus(database, transaction, name, status, time))) return;
       const verb = status === 'destroying' ? 'destroyed' : 'updated';
       const events = {
         name: `applications.${verb}`,
         resource: 'applications',
-        tks: [name],
-        actor: asker && actorOf(asker.caller),
-        requestId: asker?.requestId ?? null,
+        keys: [name],
+        actor: requester && formatActor(requester.caller),
+        requestId: requester?.requestId ?? null,
         changed: verb === 'updated' ? ['status'] : [],
-        by: asker?.caller ?? null,
+        by: requester?.caller ?? null,
       };
-      await changes.append(transaction, events, at);
+      await changes.append(transaction, events, time);
     });
   }
 
   /** Writes to an application's error log that it failed. */
-  async noteFailure(name: string, stage: string, message: string): Promise<void> {
+  async recordFailure(name: string, stage: string, message: string): Promise<void> {
     const { database, clock } = this.#main;
     const entry = { application: name, at: isoTime(clock.now()), stage, message };
-    await database.write((transaction) => addApplicationError(database, transaction, entry, errorsKept));
+    await database.write((transaction) => addApplicationError(database, transaction, entry, maxStoredErrors));
     await this.setStatus(name, 'failed', null);
   }
 
@@ -79,11 +79,14 @@ export class ApplicationList {
 }
 
 /** @throws ApiError 403 for `main`. */
-export function refuseMain(name: string, what: string): void {
-  if (name === mainName)
-    throw new ApiError('SYSTEM_PROTECTED', `"${mainName}" keeps the list of the others and cannot be ${what}.`);
+export function rejectMain(name: string, operation: string): void {
+  if (name === mainApplicationName)
+    throw new ApiError(
+      'SYSTEM_PROTECTED',
+      `"${mainApplicationName}" keeps the list of the others and cannot be ${operation}.`,
+    );
 }
 
-function unknown(name: string): ApiError {
+function unknownApplication(name: string): ApiError {
   return new ApiError('APPLICATION_UNKNOWN', `There is no application "${name.slice(0, 60)}".`);
 }

@@ -3,8 +3,8 @@ import type { Database } from '../database/database.ts';
 
 /** Where applications lie: a file each, or a schema each. */
 export interface ApplicationStores {
-  /** @param mayMake false where a store that is not there must not come up empty. @throws Error when it cannot be opened. */
-  open(store: string, mayMake: boolean): Promise<Database>;
+  /** @param mayCreate false where a store that is not there must not come up empty. @throws Error when it cannot be opened. */
+  open(store: string, mayCreate: boolean): Promise<Database>;
   /** The store of an application's audit journal; null where its tables lie in the application's own store. */
   openJournal(store: string): Promise<Database | null>;
   /** Where the bytes of a store's mail lie. */

@@ -3,40 +3,40 @@
  * verified caller; leaves a {@link RecordContext} for the operations.
  */
 import type { AccessTable } from '../access/access-table.ts';
-import { grantsOf } from '../access/grants.ts';
+import { buildGrants } from '../access/grants.ts';
 import { makeAccessTable } from '../access/load-access.ts';
 import type { BlobStore } from '../base/blob-store.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
-import { Sealer } from '../base/seal.ts';
+import { SecretCipher } from '../base/secret-cipher.ts';
 import { TokenHasher } from '../base/token.ts';
 import { ChangeLog } from '../changes/change-log.ts';
 import { type EventLimits, EventRetention } from '../changes/retention.ts';
-import type { DefinitionContext, Trial } from '../collections/definition-context.ts';
+import type { DefinitionContext, DefinitionDryRun } from '../collections/definition-context.ts';
 import { readDefinitions, readVersions, type Versions } from '../database/catalogue.ts';
 import { type Database, DatabaseFault, StaleVersion } from '../database/database.ts';
 import { readPermissions, readRoles } from '../database/identity-store.ts';
 import { EventManager } from '../extensions/event-manager.ts';
 import type { Extension } from '../extensions/extension.ts';
 import { Authenticator, anonymous } from '../identity/authenticator.ts';
-import { actorOf, type Caller } from '../identity/caller.ts';
+import { type Caller, formatActor } from '../identity/caller.ts';
 import type { SignInContext } from '../identity/sign-in.ts';
 import { auditRegistry } from '../journal/audit-collection.ts';
 import { AuditJournal } from '../journal/audit-journal.ts';
-import { Seals } from '../journal/hash-chain.ts';
-import { type MailMeans, MailStore } from '../mail/mail-store.ts';
+import { ChainSigner } from '../journal/hash-chain.ts';
+import { type MailServices, MailStore } from '../mail/mail-store.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import type { GrantOf } from '../query/grant.ts';
+import type { GrantLookup } from '../query/grant.ts';
 import { variableValues } from '../query/variables.ts';
-import { type PlanCache, planCache } from '../records/plan-cache.ts';
+import { createPlanCache, type PlanCache } from '../records/plan-cache.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { type GrantsKey, roleGrantsKey } from '../records/with-grants.ts';
-import { changedRegistry } from '../schema/load-registry.ts';
+import { buildNextRegistry } from '../schema/load-registry.ts';
 import { Registry } from '../schema/registry.ts';
 import { type Outbound, Webhooks } from '../webhooks/webhooks.ts';
 
 /** The application that every server has; it keeps the list of the others. */
-export const mainName = 'main';
+export const mainApplicationName = 'main';
 
 export interface ApplicationParts {
   readonly name: string;
@@ -45,12 +45,12 @@ export interface ApplicationParts {
   readonly logger: Logger;
   readonly appKey: string;
   readonly appKeyPrevious: string | null;
-  readonly maximumFields: number;
-  readonly maximumCollections: number;
+  readonly maxFields: number;
+  readonly maxCollections: number;
   /** How long entries of the audit journal are kept, and how many. */
   readonly audit: { readonly days: number; readonly entries: number };
   readonly extensions: readonly Extension[];
-  readonly mailMeans: MailMeans;
+  readonly mailServices: MailServices;
   /** Where the bytes of mail lie. */
   readonly blobs: BlobStore;
   /** What webhooks are sent through. */
@@ -65,7 +65,7 @@ export interface ApplicationParts {
 
 /** The grants of a role, and their part of the keys of cached plans. */
 interface RoleGrants {
-  readonly grantOf: GrantOf;
+  readonly findGrant: GrantLookup;
   readonly key: GrantsKey;
 }
 
@@ -77,10 +77,10 @@ interface Snapshot {
   readonly cache: PlanCache;
 }
 
-const attempts = 10;
+const maxAttempts = 10;
 /** The longest wait before another attempt: writers that change who may do what step aside for each other. */
-const longestWaitMilliseconds = 100;
-const useFlushMilliseconds = 30_000;
+const maxBackoffMilliseconds = 100;
+const keyUsageFlushMilliseconds = 30_000;
 
 export class Application {
   readonly name: string;
@@ -95,7 +95,7 @@ export class Application {
   readonly #hashers: readonly TokenHasher[];
   readonly #hooks: EventManager | null;
   readonly #retention: EventRetention;
-  readonly #leaving = new AbortController();
+  readonly #closing = new AbortController();
   #snapshot: Snapshot;
   #loading: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -105,29 +105,29 @@ export class Application {
     this.name = parts.name;
     this.database = parts.database;
     this.clock = parts.clock;
-    this.journal = journalOf(parts);
+    this.journal = createJournal(parts);
     const hooks = EventManager.of(parts.extensions, parts.name, parts.logger);
     this.#hooks = hooks;
     this.changes = new ChangeLog(
       parts.database,
       () => this.journal.wake(),
-      hooks && ((events, at) => hooks.told(events, at)),
+      hooks && ((events, time) => hooks.emitEvents(events, time)),
     );
     this.#retention = new EventRetention(this.changes, parts.events, parts.clock, parts.logger);
-    const former = parts.appKeyPrevious === null ? [] : [new TokenHasher(parts.appKeyPrevious)];
-    this.#hashers = [new TokenHasher(parts.appKey), ...former];
+    const previousHashers = parts.appKeyPrevious === null ? [] : [new TokenHasher(parts.appKeyPrevious)];
+    this.#hashers = [new TokenHasher(parts.appKey), ...previousHashers];
     this.authenticator = new Authenticator(parts.database, this.#hashers, parts.clock, () =>
       this.registry.get('users'),
     );
-    this.webhooks = this.#webhooksOf(parts);
+    this.webhooks = this.#createWebhooks(parts);
     this.mail = new MailStore({
       ...parts,
       application: parts.name,
-      means: parts.mailMeans,
+      services: parts.mailServices,
       changes: this.changes,
-      asServer: (work) => this.current(() => work(this.recordContext(anonymous, null))),
+      asServer: (work) => this.withCurrentSnapshot(() => work(this.recordContext(anonymous, null))),
     });
-    this.#snapshot = snapshot({ version: 0, schema: -1 }, new Registry(0, new Map()), { roles: new Map() });
+    this.#snapshot = createSnapshot({ version: 0, schema: -1 }, new Registry(0, new Map()), { roles: new Map() });
   }
 
   get extensions(): readonly Extension[] {
@@ -148,13 +148,13 @@ export class Application {
   }
 
   /** Aborted when it is about to be closed: who holds it open for long lets go. */
-  get leaving(): AbortSignal {
-    return this.#leaving.signal;
+  get closingSignal(): AbortSignal {
+    return this.#closing.signal;
   }
 
   /** Asks those who hold it open for long to let go. */
-  withdraw(): void {
-    this.#leaving.abort();
+  signalClosing(): void {
+    this.#closing.abort();
   }
 
   /** Forgets events that are over their time, as the clock would have it done. */
@@ -168,7 +168,7 @@ export class Application {
     await this.changes.open();
     this.journal.begin();
     this.#retention.begin();
-    this.#timer = setInterval(() => void this.#flushUse(), useFlushMilliseconds);
+    this.#timer = setInterval(() => void this.#flushLastUsed(), keyUsageFlushMilliseconds);
     this.#timer.unref();
   }
 
@@ -178,31 +178,31 @@ export class Application {
     await this.#hooks?.close();
     await this.webhooks.close();
     await this.mail.close();
-    this.withdraw();
+    this.signalClosing();
     await this.#retention.end();
-    await this.#flushUse();
+    await this.#flushLastUsed();
     await this.journal.close();
     await this.database.close();
   }
 
   /** Takes up the current versions. Changes that come while it reads are taken up by the next statement that notices. */
   refresh(): Promise<void> {
-    const after = (this.#loading ?? Promise.resolve()).then(() => this.#load());
-    const settled = after.catch(() => {});
+    const reloading = (this.#loading ?? Promise.resolve()).then(() => this.#load());
+    const settled = reloading.catch(() => {});
     this.#loading = settled;
     void settled.then(() => {
       if (this.#loading === settled) this.#loading = null;
     });
-    return after;
+    return reloading;
   }
 
   /** Before work that carries no version in its statements: other nodes may have changed who may do what. */
   async ensureCurrent(): Promise<void> {
-    if (await this.#movedOn(this.#snapshot.versions.version)) await this.refresh();
+    if (await this.#isOutdated(this.#snapshot.versions.version)) await this.refresh();
   }
 
   /** Whether a credential holds here now. */
-  async accepts(token: string): Promise<boolean> {
+  async acceptsToken(token: string): Promise<boolean> {
     try {
       await this.authenticator.authenticate(token);
       return true;
@@ -213,7 +213,7 @@ export class Application {
   }
 
   /** A token as it may be stored: under the current APP_KEY first. */
-  hashesOf(token: string): string[] {
+  hashTokenWithAllKeys(token: string): string[] {
     return this.#hashers.map((hasher) => hasher.hash(token));
   }
 
@@ -222,38 +222,38 @@ export class Application {
    * come from what this one has not heard of yet: it holds only if the snapshot is still the current one, or if the work
    * has written something already ({@link ApiError.isFinal}).
    */
-  async current<T>(work: () => Promise<T>): Promise<T> {
+  async withCurrentSnapshot<T>(work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       const { version } = this.#snapshot.versions;
       try {
         return await work();
       } catch (error) {
         const refused = error instanceof ApiError && error.code !== 'RATE_LIMITED' && !error.isFinal;
-        if (!(isStale(error) || (refused && (await this.#movedOn(version))))) throw error;
-        if (attempt === attempts)
+        if (!(isStale(error) || (refused && (await this.#isOutdated(version))))) throw error;
+        if (attempt === maxAttempts)
           throw new ApiError('BUSY', 'The definitions change faster than the request can follow; try again.', {
             retryAfter: 1,
           });
-        if (attempt > 1) await aside(attempt);
+        if (attempt > 1) await backOff(attempt);
         await this.refresh();
       }
     }
   }
 
-  async #movedOn(version: number): Promise<boolean> {
+  async #isOutdated(version: number): Promise<boolean> {
     return this.database.dialect.shared && (await readVersions(this.database)).version !== version;
   }
 
   recordContext(caller: Caller, requestId: string | null, zone = 'UTC'): RecordContext {
     const { registry, access, versions, cache } = this.#snapshot;
-    const { grantOf, key } = this.#grantsOf(caller.role);
+    const { findGrant, key } = this.#roleGrants(caller.role);
     let values: Readonly<Record<string, unknown>> | undefined;
     return {
       database: this.database,
       registry,
       access,
-      at: { version: versions.version },
-      grantOf,
+      snapshotVersion: { version: versions.version },
+      findGrant,
       caller,
       variables: () => (values ??= variableValues(caller.role, caller.user, isoTime(this.clock.now()))),
       cache,
@@ -264,7 +264,7 @@ export class Application {
       hooks: this.#hooks,
       requestId,
       grants: key,
-      inside: null,
+      tx: null,
       secrets: null,
       zone,
       requireCurrent: () => {
@@ -277,7 +277,7 @@ export class Application {
 
   /** A context in which the audit journal is read like a collection. */
   async auditContext(caller: Caller, requestId: string | null, zone: string): Promise<RecordContext> {
-    const database = await this.journal.settled();
+    const database = await this.journal.openFlushedStore();
     return { ...this.recordContext(caller, requestId, zone), database, registry: auditRegistry };
   }
 
@@ -287,7 +287,11 @@ export class Application {
     return { database, clock, users: this.registry.get('users'), hashToken: (token) => this.#hashers[0]!.hash(token) };
   }
 
-  definitionContext(caller: Caller | null, requestId: string | null, trial: Trial | null = null): DefinitionContext {
+  definitionContext(
+    caller: Caller | null,
+    requestId: string | null,
+    dryRun: DefinitionDryRun | null = null,
+  ): DefinitionContext {
     const { registry, versions } = this.#snapshot;
     return {
       database: this.database,
@@ -295,95 +299,96 @@ export class Application {
       version: versions.version,
       changes: this.changes,
       clock: this.clock,
-      actor: caller && actorOf(caller),
-      by: caller,
+      actor: caller && formatActor(caller),
+      caller: caller,
       requestId,
       hooks: this.#hooks,
       mayList: (name) => {
-        const grant = caller && this.#grantsOf(caller.role).grantOf(name, 'list');
+        const grant = caller && this.#roleGrants(caller.role).findGrant(name, 'list');
         return caller === null || (grant !== null && grant.rows === null);
       },
-      maximumFields: this.#parts.maximumFields,
-      maximumCollections: this.#parts.maximumCollections,
-      trial,
-      noted: null,
-      inside: null,
+      maxFields: this.#parts.maxFields,
+      maxCollections: this.#parts.maxCollections,
+      dryRun,
+      collectedEvents: null,
+      tx: null,
       recordContext: (transaction) => ({
         ...this.recordContext(caller ?? anonymous, requestId),
         registry,
-        at: { version: versions.version + 1 },
-        inside: transaction,
+        snapshotVersion: { version: versions.version + 1 },
+        tx: transaction,
         refresh: async () => {}, // the change itself is taken up when it is committed
       }),
       refresh: () => this.refresh(),
     };
   }
 
-  #grantsOf(role: string): RoleGrants {
+  #roleGrants(role: string): RoleGrants {
     const { grants, access, registry } = this.#snapshot;
-    let ofRole = grants.get(role);
-    if (!ofRole) {
-      ofRole = { grantOf: grantsOf(role, access, registry), key: roleGrantsKey(role) };
-      grants.set(role, ofRole);
+    let roleGrants = grants.get(role);
+    if (!roleGrants) {
+      roleGrants = { findGrant: buildGrants(role, access, registry), key: roleGrantsKey(role) };
+      grants.set(role, roleGrants);
     }
-    return ofRole;
+    return roleGrants;
   }
 
   /** The versions are read first: what changes after that makes the next guarded statement notice. */
   async #load(): Promise<void> {
     if (this.database.dialect.shared) await this.#parts.requireServed?.();
     const versions = await readVersions(this.database);
-    const former = this.#snapshot;
-    let { registry } = former;
-    if (versions.schema !== former.versions.schema) {
-      registry = changedRegistry(
+    const previous = this.#snapshot;
+    let { registry } = previous;
+    if (versions.schema !== previous.versions.schema) {
+      registry = buildNextRegistry(
         registry,
         versions.schema,
-        await readDefinitions(this.database, former.versions.schema),
+        await readDefinitions(this.database, previous.versions.schema),
       );
     }
     // While an application is born its roles and permissions are not there yet.
-    const born = registry.find('permissions') !== null;
+    const hasSystemCollections = registry.find('permissions') !== null;
     const access = makeAccessTable(
-      born ? await readRoles(this.database) : [],
-      born ? await readPermissions(this.database) : [],
+      hasSystemCollections ? await readRoles(this.database) : [],
+      hasSystemCollections ? await readPermissions(this.database) : [],
     );
-    this.#snapshot = snapshot(versions, registry, access);
-    this.authenticator.forget();
+    this.#snapshot = createSnapshot(versions, registry, access);
+    this.authenticator.invalidate();
     this.webhooks.reload();
   }
 
-  #webhooksOf({ name, database, clock, logger, outbound, appKey, appKeyPrevious }: ApplicationParts): Webhooks {
-    const sealer = new Sealer(appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious]);
+  #createWebhooks({ name, database, clock, logger, outbound, appKey, appKeyPrevious }: ApplicationParts): Webhooks {
+    const sealer = new SecretCipher(appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious]);
     return new Webhooks({
       application: name,
       database,
       changes: this.changes,
       clock,
       logger,
-      sealer,
+      secretCipher: sealer,
       outbound,
-      as: (role, work) => this.current(() => work(this.recordContext({ ...anonymous, role, roles: [role] }, null))),
+      runAs: (role, work) =>
+        this.withCurrentSnapshot(() => work(this.recordContext({ ...anonymous, role, roles: [role] }, null))),
     });
   }
 
-  async #flushUse(): Promise<void> {
+  async #flushLastUsed(): Promise<void> {
     try {
-      await this.authenticator.flushUse();
+      await this.authenticator.flushLastUsed();
     } catch (error) {
       this.#parts.logger.warn({ err: error }, 'the last use of API keys could not be noted');
     }
   }
 }
 
-function journalOf(parts: ApplicationParts): AuditJournal {
+function createJournal(parts: ApplicationParts): AuditJournal {
   const { name, database, openJournal, clock, logger, appKey, appKeyPrevious, audit } = parts;
-  const seals = new Seals(name, appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious]);
-  return new AuditJournal({ database, openStore: openJournal, seals, clock, logger, ...audit });
+  const seals = new ChainSigner(name, appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious]);
+  return new AuditJournal({ database, openStore: openJournal, signer: seals, clock, logger, ...audit });
 }
 
-function aside(attempt: number): Promise<void> {
-  const wait = Math.random() * Math.min(longestWaitMilliseconds, 5 * 2 ** attempt);
+function backOff(attempt: number): Promise<void> {
+  const wait = Math.random() * Math.min(maxBackoffMilliseconds, 5 * 2 ** attempt);
   return new Promise((resolve) => setTimeout(resolve, wait));
 }
 
@@ -391,12 +396,12 @@ function isStale(error: unknown): boolean {
   return error instanceof StaleVersion || (error instanceof DatabaseFault && error.kind === 'stale');
 }
 
-function snapshot(versions: Versions, registry: Registry, access: AccessTable): Snapshot {
+function createSnapshot(versions: Versions, registry: Registry, access: AccessTable): Snapshot {
   return {
     versions,
     registry,
     access,
     grants: new Map(),
-    cache: planCache(),
+    cache: createPlanCache(),
   };
 }

@@ -3,28 +3,33 @@ import { adminRole } from '../access/access-table.ts';
 import { isoTime } from '../base/clock.ts';
 import { makeToken, tokenKind } from '../base/token.ts';
 import { bumpVersion } from '../database/catalogue.ts';
-import { insertUser, setUserRoles, userCount } from '../database/identity-store.ts';
+import { countUsers, insertUser, setUserRoles } from '../database/identity-store.ts';
 import {
+  consumeOneTimeToken,
   deleteSetupTokens,
   findOneTimeToken,
   insertOneTimeToken,
-  takeOneTimeToken,
 } from '../database/one-time-tokens.ts';
 import { anonymous } from '../identity/authenticator.ts';
 import { hashPassword } from '../identity/password.ts';
-import { emailForm, isEmail, type SignedIn, startLogin } from '../identity/sign-in.ts';
+import { isEmail, normaliseEmail, type SignInResult, startLogin } from '../identity/sign-in.ts';
 import { invalidValues } from '../protocol/api-error.ts';
-import { checkNewPassword, linkInvalid, textsOf } from '../records/system/own-account.ts';
+import { checkNewPassword, linkInvalidError, parseTexts } from '../records/system/own-account.ts';
 import type { Application } from './application.ts';
 
-export const setupHours = 24;
+export const setupTokenHours = 24;
 
 /** A token for the first admin of an application that has no users. Links of earlier starts work until they end. */
 export async function makeSetupToken(application: Application): Promise<string> {
   const { database, clock } = application;
   const token = makeToken('tbi');
-  const expiresAt = isoTime(clock.now() + setupHours * 3_600_000);
-  const row = { purpose: 'setup', userId: null, tokenHash: application.hashesOf(token)[0]!, expiresAt } as const;
+  const expiresAt = isoTime(clock.now() + setupTokenHours * 3_600_000);
+  const row = {
+    purpose: 'setup',
+    userId: null,
+    tokenHash: application.hashTokenWithAllKeys(token)[0]!,
+    expiresAt,
+  } as const;
   await database.write((transaction) => insertOneTimeToken(database, transaction, row));
   return token;
 }
@@ -34,33 +39,33 @@ export async function makeSetupToken(application: Application): Promise<string> 
  *
  * @throws ApiError `LINK_INVALID` where the token does not work, or somebody is there already; 422 for bad values.
  */
-export async function makeFirstAdmin(application: Application, body: unknown): Promise<SignedIn> {
+export async function makeFirstAdmin(application: Application, body: unknown): Promise<SignInResult> {
   const { database, clock } = application;
-  const { token, email, password, nickname } = textsOf(body, ['token', 'email', 'password'], ['nickname']);
-  const hashes = application.hashesOf(token);
+  const { token, email, password, nickname } = parseTexts(body, ['token', 'email', 'password'], ['nickname']);
+  const hashes = application.hashTokenWithAllKeys(token);
   const now = isoTime(clock.now());
-  if (tokenKind(token) !== 'tbi' || !(await findOneTimeToken(database, 'setup', hashes, now))) throw linkInvalid();
-  if (!isEmail(emailForm(email)) || email.length > 320) throw invalidValues({ email: 'Give an e-mail address.' });
+  if (tokenKind(token) !== 'tbi' || !(await findOneTimeToken(database, 'setup', hashes, now))) throw linkInvalidError();
+  if (!isEmail(normaliseEmail(email)) || email.length > 320) throw invalidValues({ email: 'Give an e-mail address.' });
   if (nickname && nickname.length > 255) throw invalidValues({ nickname: 'Give at most 255 characters.' });
   checkNewPassword(password, { email }, 'password');
   const passwordHash = await hashPassword(password);
-  const admin = { email: emailForm(email), username: null, nickname: nickname ?? 'Admin', passwordHash };
+  const admin = { email: normaliseEmail(email), username: null, nickname: nickname ?? 'Admin', passwordHash };
   const id = await database.write(async (transaction) => {
     // First of all, so that two nodes do not both find nobody.
     await bumpVersion(transaction);
-    const works = await takeOneTimeToken(database, transaction, 'setup', hashes, now);
-    if (!works || (await userCount(database, transaction)) > 0) throw linkInvalid();
+    const isTokenValid = await consumeOneTimeToken(database, transaction, 'setup', hashes, now);
+    if (!isTokenValid || (await countUsers(database, transaction)) > 0) throw linkInvalidError();
     transaction.touch('users');
-    const made = await insertUser(database, transaction, { ...admin, at: now });
-    await setUserRoles(database, transaction, made, [adminRole]);
+    const userId = await insertUser(database, transaction, { ...admin, at: now });
+    await setUserRoles(database, transaction, userId, [adminRole]);
     await deleteSetupTokens(database, transaction);
-    const event = { name: 'users.created', resource: 'users', tks: [String(made)], actor: null, requestId: null };
+    const event = { name: 'users.created', resource: 'users', keys: [String(userId)], actor: null, requestId: null };
     await application.changes.append(
       transaction,
       { ...event, changed: ['email', 'nickname', 'roles'], by: anonymous },
       now,
     );
-    return made;
+    return userId;
   });
   await application.refresh();
   return startLogin(application.signInContext, id);

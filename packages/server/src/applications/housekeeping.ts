@@ -4,16 +4,16 @@ import { deleteExpiredTokens } from '../database/one-time-tokens.ts';
 import type { Application } from './application.ts';
 
 /** Work is gathered: an application is not opened for every single login that ends. */
-const leastMilliseconds = 3_600_000;
+const minIntervalMilliseconds = 3_600_000;
 /** How often one that has webhooks notes that it is to be opened again. */
-const watchMilliseconds = 300_000;
+const webhookCheckMilliseconds = 300_000;
 
 /** When an application is looked after next, in milliseconds since the epoch; null: never. */
-export interface Due {
+export interface HousekeepingSchedule {
   /** While it is open. */
-  readonly again: number | null;
+  readonly dueWhileOpen: number | null;
   /** Once it is not open any more, however it came to be closed. */
-  readonly wake: number | null;
+  readonly dueWhenClosed: number | null;
 }
 
 /**
@@ -24,27 +24,27 @@ export interface Due {
  * One that has webhooks notes ahead that it is to be opened: should its process be killed, what waits to be sent is
  * sent by the next one.
  */
-export async function housekeep({ database, clock, webhooks, mail }: Application): Promise<Due> {
+export async function runHousekeeping({ database, clock, webhooks, mail }: Application): Promise<HousekeepingSchedule> {
   const now = clock.now();
   await deleteExpiredTokens(database, isoTime(now));
   const next = await deleteExpiredLogins(database, isoTime(now));
   await webhooks.prune();
   await mail.sweep(now);
-  const logins = next === null ? null : Math.max(Date.parse(next), now + leastMilliseconds);
-  if (!webhooks.listening && !mail.busy) return { again: logins, wake: logins };
-  const again = earlier(logins, now + watchMilliseconds);
-  return { again, wake: earlier(logins, now + 2 * watchMilliseconds) };
+  const nextLoginSweep = next === null ? null : Math.max(Date.parse(next), now + minIntervalMilliseconds);
+  if (!webhooks.listening && !mail.isBusy) return { dueWhileOpen: nextLoginSweep, dueWhenClosed: nextLoginSweep };
+  const dueWhileOpen = minNullable(nextLoginSweep, now + webhookCheckMilliseconds);
+  return { dueWhileOpen, dueWhenClosed: minNullable(nextLoginSweep, now + 2 * webhookCheckMilliseconds) };
 }
 
 /** When an application that is about to be closed is to be opened again without being asked for; null: not at all. */
-export async function reopening({ database, clock, webhooks, mail }: Application): Promise<number | null> {
+export async function findReopeningTime({ database, clock, webhooks, mail }: Application): Promise<number | null> {
   const now = clock.now();
   const next = await deleteExpiredLogins(database, isoTime(now));
-  const logins = next === null ? null : Math.max(Date.parse(next), now + leastMilliseconds);
-  return earlier(earlier(logins, await webhooks.nextDue()), mail.busy ? now : null);
+  const nextLoginSweep = next === null ? null : Math.max(Date.parse(next), now + minIntervalMilliseconds);
+  return minNullable(minNullable(nextLoginSweep, await webhooks.nextDue()), mail.isBusy ? now : null);
 }
 
-function earlier(one: number | null, other: number | null): number | null {
-  if (one === null || other === null) return one ?? other;
-  return Math.min(one, other);
+function minNullable(first: number | null, second: number | null): number | null {
+  if (first === null || second === null) return first ?? second;
+  return Math.min(first, second);
 }

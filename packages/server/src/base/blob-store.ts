@@ -20,7 +20,7 @@ export interface BlobStore {
   /** Without reading it; null where there is none. */
   open(account: number, sha256: string): Promise<OpenBlob | null>;
   /** The SHA-256 of what was kept before a moment (milliseconds since the epoch): what nothing refers to may go. */
-  keptBefore(account: number, moment: number): Promise<string[]>;
+  findStoredBefore(account: number, time: number): Promise<string[]>;
   /** Removes what has not been kept again since that moment: somebody may be about to refer to it. */
   remove(account: number, sha256s: readonly string[], before: number): Promise<void>;
   /** The accounts that have blobs. */

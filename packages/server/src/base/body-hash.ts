@@ -3,9 +3,9 @@ import xxhash from 'xxhash-wasm';
 
 const { h64ToString } = await xxhash();
 /** WebAssembly memory grows to the longest text and stays so. */
-const longest = 1_000_000;
+const maxWasmLength = 1_000_000;
 
 /** A short text that differs, but for one case in 2^64, where the body of a reply differs. Not for secrets. */
-export function bodyHash(body: string): string {
-  return body.length > longest ? hash('sha1', body, 'base64url') : h64ToString(body);
+export function hashBody(body: string): string {
+  return body.length > maxWasmLength ? hash('sha1', body, 'base64url') : h64ToString(body);
 }

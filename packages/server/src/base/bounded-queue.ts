@@ -6,10 +6,10 @@ export class BoundedQueue {
   #running: Promise<void> | null = null;
   #closed = false;
 
-  /** @param failed told of work that threw; the next goes on. */
-  constructor(most: number, failed: (error: unknown) => void) {
-    this.#most = most;
-    this.#failed = failed;
+  /** @param onError told of work that threw; the next goes on. */
+  constructor(maxWaiting: number, onError: (error: unknown) => void) {
+    this.#most = maxWaiting;
+    this.#failed = onError;
   }
 
   /** Takes work up in a later turn of the event loop; returns whether there was room. */

@@ -29,8 +29,8 @@ export interface Config {
   /** `required`: refuse a PostgreSQL that may lose acknowledged writes in a crash. */
   readonly databaseDurability: 'required' | 'unchecked';
   readonly poolSize: number;
-  readonly maximumFields: number;
-  readonly maximumCollections: number;
+  readonly maxFields: number;
+  readonly maxCollections: number;
   readonly applicationIdleSeconds: number;
   readonly applicationsOpen: number;
   readonly databaseConnections: number;
@@ -68,7 +68,7 @@ export interface Setting {
   readonly meaning: string;
 }
 
-const setting = (name: string, fallback: string, meaning: string, secret = false): Setting => ({
+const defineSetting = (name: string, fallback: string, meaning: string, secret = false): Setting => ({
   name,
   fallback,
   secret,
@@ -77,77 +77,81 @@ const setting = (name: string, fallback: string, meaning: string, secret = false
 
 /** Every environment variable that the server reads. */
 export const settings: readonly Setting[] = [
-  setting('HOST', '127.0.0.1', 'Address to listen on.'),
-  setting('PORT', '4180', 'Port to listen on; 0 takes a free one.'),
-  setting('DATA_DIR', './data', 'Folder of the SQLite files.'),
-  setting('DATABASE_URL', '', 'A postgres:// address; empty means SQLite.', true),
-  setting(
+  defineSetting('HOST', '127.0.0.1', 'Address to listen on.'),
+  defineSetting('PORT', '4180', 'Port to listen on; 0 takes a free one.'),
+  defineSetting('DATA_DIR', './data', 'Folder of the SQLite files.'),
+  defineSetting('DATABASE_URL', '', 'A postgres:// address; empty means SQLite.', true),
+  defineSetting(
     'DATABASE_DURABILITY',
     'required',
     'required: do not start if PostgreSQL can lose acknowledged writes in a crash; unchecked: skip this check.',
   ),
-  setting('DATABASE_POOL', '10', 'Connections to PostgreSQL for `main`; other applications take four at most.'),
-  setting('APP_KEY', '', 'Secret under which keys and logins are hashed; unset: random for this run.', true),
-  setting('APP_KEY_PREVIOUS', '', 'The former APP_KEY, accepted while credentials are rotated.', true),
-  setting('INIT_ROOT_EMAIL', '', 'E-mail of the first admin, made at the first start.'),
-  setting('INIT_ROOT_PASSWORD', '', 'Password of the first admin.', true),
-  setting('LOG_LEVEL', 'info', 'fatal, error, warn, info, debug, trace or silent.'),
-  setting('RATE_LIMIT_CREDENTIAL', '6000/10s', 'Requests per credential, or off.'),
-  setting('RATE_LIMIT_ANONYMOUS', '100/10s', 'Requests per address without a credential, or off.'),
-  setting('RATE_LIMIT_SIGN_IN', '10/60s', 'Failed sign-ins per address and per account, or off.'),
-  setting('TRUSTED_PROXIES', '', 'Comma list of proxy addresses or ranges whose X-Forwarded-For counts.'),
-  setting('READER_THREADS', '1', 'Worker threads for long reads on SQLite (1–16).'),
-  setting('LIMIT_FIELDS', '200', 'Fields a collection may have.'),
-  setting('LIMIT_COLLECTIONS', '5000', 'Collections an application may have.'),
-  setting('APPLICATION_IDLE_SECONDS', '300', 'After so long without a request an application is closed.'),
-  setting('APPLICATIONS_OPEN', '100', 'Applications open at once; past it those longest unused are closed.'),
-  setting(
+  defineSetting('DATABASE_POOL', '10', 'Connections to PostgreSQL for `main`; other applications take four at most.'),
+  defineSetting('APP_KEY', '', 'Secret under which keys and logins are hashed; unset: random for this run.', true),
+  defineSetting('APP_KEY_PREVIOUS', '', 'The former APP_KEY, accepted while credentials are rotated.', true),
+  defineSetting('INIT_ROOT_EMAIL', '', 'E-mail of the first admin, made at the first start.'),
+  defineSetting('INIT_ROOT_PASSWORD', '', 'Password of the first admin.', true),
+  defineSetting('LOG_LEVEL', 'info', 'fatal, error, warn, info, debug, trace or silent.'),
+  defineSetting('RATE_LIMIT_CREDENTIAL', '6000/10s', 'Requests per credential, or off.'),
+  defineSetting('RATE_LIMIT_ANONYMOUS', '100/10s', 'Requests per address without a credential, or off.'),
+  defineSetting('RATE_LIMIT_SIGN_IN', '10/60s', 'Failed sign-ins per address and per account, or off.'),
+  defineSetting('TRUSTED_PROXIES', '', 'Comma list of proxy addresses or ranges whose X-Forwarded-For counts.'),
+  defineSetting('READER_THREADS', '1', 'Worker threads for long reads on SQLite (1–16).'),
+  defineSetting('LIMIT_FIELDS', '200', 'Fields a collection may have.'),
+  defineSetting('LIMIT_COLLECTIONS', '5000', 'Collections an application may have.'),
+  defineSetting('APPLICATION_IDLE_SECONDS', '300', 'After so long without a request an application is closed.'),
+  defineSetting('APPLICATIONS_OPEN', '100', 'Applications open at once; past it those longest unused are closed.'),
+  defineSetting(
     'DATABASE_CONNECTIONS',
     '40',
     'Maximum of PostgreSQL connections of this server, for all applications together.',
   ),
-  setting(
+  defineSetting(
     'DATABASE_WAIT_SECONDS',
     '30',
     'How long the server waits at its start for PostgreSQL to accept connections.',
   ),
-  setting('AUDIT_DAYS', '365', 'Days that an entry of the audit journal is kept.'),
-  setting(
+  defineSetting('AUDIT_DAYS', '365', 'Days that an entry of the audit journal is kept.'),
+  defineSetting(
     'AUDIT_ENTRIES',
     '1000000',
     'Administrative acts that the audit journal of an application keeps; of refusals a quarter.',
   ),
-  setting('EVENTS_DAYS', '30', 'Days that an event is kept; who comes back later reads again.'),
-  setting('EVENTS_ENTRIES', '1000000', 'Events that an application keeps.'),
-  setting('REALTIME_SOCKETS', '10000', 'Open realtime connections of this server; one credential has a tenth at most.'),
-  setting('ALLOW_SIGN_UP', '', 'Applications in which anyone may sign up, with commas, or `*`; empty: none.'),
-  setting('SMTP_URL', '', 'Mail server for password resets, smtp:// or smtps://; empty: none are sent.', true),
-  setting('SMTP_FROM', '', 'Sender of these mails.'),
-  setting('PUBLIC_URL', '', 'Where people reach the server, for links in mails.'),
-  setting('CORS_ORIGINS', '', 'Origins whose pages may call the server, with commas, or `*`; empty: none.'),
-  setting(
+  defineSetting('EVENTS_DAYS', '30', 'Days that an event is kept; who comes back later reads again.'),
+  defineSetting('EVENTS_ENTRIES', '1000000', 'Events that an application keeps.'),
+  defineSetting(
+    'REALTIME_SOCKETS',
+    '10000',
+    'Open realtime connections of this server; one credential has a tenth at most.',
+  ),
+  defineSetting('ALLOW_SIGN_UP', '', 'Applications in which anyone may sign up, with commas, or `*`; empty: none.'),
+  defineSetting('SMTP_URL', '', 'Mail server for password resets, smtp:// or smtps://; empty: none are sent.', true),
+  defineSetting('SMTP_FROM', '', 'Sender of these mails.'),
+  defineSetting('PUBLIC_URL', '', 'Where people reach the server, for links in mails.'),
+  defineSetting('CORS_ORIGINS', '', 'Origins whose pages may call the server, with commas, or `*`; empty: none.'),
+  defineSetting(
     'OUTBOUND_ALLOW',
     '',
     'Hosts, addresses or ranges inside the network that webhooks may be sent to, with commas; empty: public ones alone.',
   ),
-  setting(
+  defineSetting(
     'WEBHOOKS',
     'on',
     'on or off. Use off for a server on a copy of the data, so that it does not send messages again.',
   ),
-  setting(
+  defineSetting(
     'MAIL_SECRET_KEY',
     '',
     'Secret under which passwords of mail accounts are encrypted; empty: a key file in `DATA_DIR`.',
     true,
   ),
-  setting('MAIL_SECRET_KEY_PREVIOUS', '', 'The former MAIL_SECRET_KEY, accepted while it is rotated.', true),
-  setting(
+  defineSetting('MAIL_SECRET_KEY_PREVIOUS', '', 'The former MAIL_SECRET_KEY, accepted while it is rotated.', true),
+  defineSetting(
     'MAIL_ALLOWED_PRIVATE_HOSTS',
     '',
     'Mail servers inside the network that accounts may name: hosts, addresses or ranges, with commas.',
   ),
-  setting('EXTENSIONS_DIR', '', 'Folder of TypeScript modules that extend the server; empty: none.'),
+  defineSetting('EXTENSIONS_DIR', '', 'Folder of TypeScript modules that extend the server; empty: none.'),
 ];
 
 export class ConfigError extends Error {}
@@ -162,14 +166,14 @@ const exampleKeys =
  * @throws ConfigError naming the variable and the cure.
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const read = (name: string): string => settingOf(env, settings.find((each) => each.name === name)!);
+  const read = (name: string): string => readSetting(env, settings.find((each) => each.name === name)!);
   const optional = (name: string): string | null => read(name) || null;
   const appKey = read('APP_KEY');
   if (exampleKeys.test(appKey))
     throw new ConfigError('APP_KEY holds a well-known example value; set a long random one.');
   return {
     host: read('HOST'),
-    port: whole('PORT', read('PORT'), 0, 65_535),
+    port: parseInteger('PORT', read('PORT'), 0, 65_535),
     dataDir: read('DATA_DIR'),
     databaseUrl: databaseUrl(optional('DATABASE_URL')),
     appKey: appKey || randomBytes(48).toString('base64url'),
@@ -182,26 +186,26 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     rateLimitAnonymous: rateLimit('RATE_LIMIT_ANONYMOUS', read('RATE_LIMIT_ANONYMOUS')),
     rateLimitSignIn: rateLimit('RATE_LIMIT_SIGN_IN', read('RATE_LIMIT_SIGN_IN')),
     trustedProxies: trustedProxies(optional('TRUSTED_PROXIES')),
-    databaseDurability: oneOf('DATABASE_DURABILITY', read('DATABASE_DURABILITY'), ['required', 'unchecked']),
-    readerThreads: whole('READER_THREADS', read('READER_THREADS'), 1, 16),
-    poolSize: whole('DATABASE_POOL', read('DATABASE_POOL'), 2, 500),
-    maximumFields: whole('LIMIT_FIELDS', read('LIMIT_FIELDS'), 1, 900),
-    maximumCollections: whole('LIMIT_COLLECTIONS', read('LIMIT_COLLECTIONS'), 1, 100_000),
-    applicationIdleSeconds: whole('APPLICATION_IDLE_SECONDS', read('APPLICATION_IDLE_SECONDS'), 1, 86_400),
-    applicationsOpen: whole('APPLICATIONS_OPEN', read('APPLICATIONS_OPEN'), 1, 10_000),
-    databaseConnections: whole('DATABASE_CONNECTIONS', read('DATABASE_CONNECTIONS'), 2, 10_000),
-    databaseWaitSeconds: whole('DATABASE_WAIT_SECONDS', read('DATABASE_WAIT_SECONDS'), 0, 3600),
-    auditDays: whole('AUDIT_DAYS', read('AUDIT_DAYS'), 1, 36_500),
-    auditEntries: whole('AUDIT_ENTRIES', read('AUDIT_ENTRIES'), 100, 1_000_000_000),
-    eventsDays: whole('EVENTS_DAYS', read('EVENTS_DAYS'), 1, 36_500),
-    eventsEntries: whole('EVENTS_ENTRIES', read('EVENTS_ENTRIES'), 100, 1_000_000_000),
-    realtimeSockets: whole('REALTIME_SOCKETS', read('REALTIME_SOCKETS'), 10, 1_000_000),
+    databaseDurability: parseChoice('DATABASE_DURABILITY', read('DATABASE_DURABILITY'), ['required', 'unchecked']),
+    readerThreads: parseInteger('READER_THREADS', read('READER_THREADS'), 1, 16),
+    poolSize: parseInteger('DATABASE_POOL', read('DATABASE_POOL'), 2, 500),
+    maxFields: parseInteger('LIMIT_FIELDS', read('LIMIT_FIELDS'), 1, 900),
+    maxCollections: parseInteger('LIMIT_COLLECTIONS', read('LIMIT_COLLECTIONS'), 1, 100_000),
+    applicationIdleSeconds: parseInteger('APPLICATION_IDLE_SECONDS', read('APPLICATION_IDLE_SECONDS'), 1, 86_400),
+    applicationsOpen: parseInteger('APPLICATIONS_OPEN', read('APPLICATIONS_OPEN'), 1, 10_000),
+    databaseConnections: parseInteger('DATABASE_CONNECTIONS', read('DATABASE_CONNECTIONS'), 2, 10_000),
+    databaseWaitSeconds: parseInteger('DATABASE_WAIT_SECONDS', read('DATABASE_WAIT_SECONDS'), 0, 3600),
+    auditDays: parseInteger('AUDIT_DAYS', read('AUDIT_DAYS'), 1, 36_500),
+    auditEntries: parseInteger('AUDIT_ENTRIES', read('AUDIT_ENTRIES'), 100, 1_000_000_000),
+    eventsDays: parseInteger('EVENTS_DAYS', read('EVENTS_DAYS'), 1, 36_500),
+    eventsEntries: parseInteger('EVENTS_ENTRIES', read('EVENTS_ENTRIES'), 100, 1_000_000_000),
+    realtimeSockets: parseInteger('REALTIME_SOCKETS', read('REALTIME_SOCKETS'), 10, 1_000_000),
     signUpApplications: signUpApplications(read('ALLOW_SIGN_UP')),
     smtp: smtp(optional('SMTP_URL'), optional('SMTP_FROM'), optional('PUBLIC_URL')),
     publicUrl: publicUrl(optional('PUBLIC_URL')),
     corsOrigins: corsOrigins(read('CORS_ORIGINS')),
     outboundAllow: outboundAllow('OUTBOUND_ALLOW', read('OUTBOUND_ALLOW')),
-    webhooks: oneOf('WEBHOOKS', read('WEBHOOKS'), ['on', 'off']) === 'on',
+    webhooks: parseChoice('WEBHOOKS', read('WEBHOOKS'), ['on', 'off']) === 'on',
     mailSecretKey: optional('MAIL_SECRET_KEY'),
     mailSecretKeyPrevious: optional('MAIL_SECRET_KEY_PREVIOUS'),
     mailAllowedPrivateHosts: outboundAllow('MAIL_ALLOWED_PRIVATE_HOSTS', read('MAIL_ALLOWED_PRIVATE_HOSTS')),
@@ -209,7 +213,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   };
 }
 
-function settingOf(env: Readonly<Record<string, string | undefined>>, { name, secret, fallback }: Setting): string {
+function readSetting(env: Readonly<Record<string, string | undefined>>, { name, secret, fallback }: Setting): string {
   const file = secret ? env[`${name}_FILE`] : undefined;
   if (file && env[name]) throw new ConfigError(`${name} and ${name}_FILE are both set; keep one.`);
   if (!file) return env[name]?.trim() || fallback;
@@ -220,15 +224,15 @@ function settingOf(env: Readonly<Record<string, string | undefined>>, { name, se
   }
 }
 
-function whole(name: string, text: string, least: number, most: number): number {
+function parseInteger(name: string, text: string, min: number, max: number): number {
   const number = Number(text);
-  if (!/^\d+$/.test(text) || number < least || number > most) {
-    throw new ConfigError(`${name} must be a whole number from ${least} to ${most}.`);
+  if (!/^\d+$/.test(text) || number < min || number > max) {
+    throw new ConfigError(`${name} must be a whole number from ${min} to ${max}.`);
   }
   return number;
 }
 
-function oneOf<T extends string>(name: string, text: string, choices: readonly T[]): T {
+function parseChoice<T extends string>(name: string, text: string, choices: readonly T[]): T {
   const found = choices.find((each) => each === text);
   if (found === undefined) throw new ConfigError(`${name} must be ${choices.join(' or ')}.`);
   return found;
@@ -254,7 +258,7 @@ function rateLimit(name: string, text: string): RateLimit | null {
   return { points: Number(match[1]), seconds: Number(match[2]) };
 }
 
-function listed(text: string): string[] {
+function splitList(text: string): string[] {
   return text
     .split(',')
     .map((each) => each.trim())
@@ -263,7 +267,7 @@ function listed(text: string): string[] {
 
 /** `true` and `false` are taken for all and none: nobody should have to guess. */
 function signUpApplications(text: string): ReadonlySet<string> | null {
-  const names = text === 'false' || text === 'off' ? [] : listed(text);
+  const names = text === 'false' || text === 'off' ? [] : splitList(text);
   return names.some((name) => name === '*' || name === 'true') ? null : new Set(names);
 }
 
@@ -286,7 +290,7 @@ function publicUrl(text: string | null): string | null {
 }
 
 function outboundAllow(name: string, text: string): readonly string[] {
-  const entries = listed(text);
+  const entries = splitList(text);
   try {
     new OutboundAllow(entries);
   } catch (error) {
@@ -296,7 +300,7 @@ function outboundAllow(name: string, text: string): readonly string[] {
 }
 
 function corsOrigins(text: string): ReadonlySet<string> | null {
-  const origins = listed(text);
+  const origins = splitList(text);
   if (origins.includes('*')) return null;
   for (const origin of origins)
     if (!URL.canParse(origin) || new URL(origin).origin !== origin)
@@ -306,7 +310,7 @@ function corsOrigins(text: string): ReadonlySet<string> | null {
 
 /** Addresses and ranges, so that nobody trusts a proxy by a mistyped name. */
 function trustedProxies(text: string | null): string | null {
-  for (const each of text === null ? [] : listed(text)) {
+  for (const each of text === null ? [] : splitList(text)) {
     const [address = '', range, more] = each.split('/');
     const bits = isIP(address) === 6 ? 128 : 32;
     const fits = range === undefined || (/^\d{1,3}$/.test(range) && Number(range) <= bits);

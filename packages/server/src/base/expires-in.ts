@@ -1,9 +1,9 @@
 import { invalidDefinition } from '../protocol/api-error.ts';
 
-const form = /^([1-9]\d{0,3})([hdwmy])$/;
+const durationPattern = /^([1-9]\d{0,3})([hdwmy])$/;
 /** The last millisecond that a key may end at. */
-export const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
-const hour = 3_600_000;
+export const maxExpiryTime = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+const hourMilliseconds = 3_600_000;
 
 /**
  * Turns an `expiresIn` duration into the moment from which a key is refused (`now >= expiresAt`).
@@ -17,32 +17,32 @@ const hour = 3_600_000;
  * @throws ApiError `DEFINITION_INVALID` with `details.expiresIn` for another form, or a moment past the year 9999.
  * Source: specification, "Authentication" item 8.
  */
-export function expiryOf(expiresIn: unknown, now: number, member = 'expiresIn'): number | null {
+export function parseExpiry(expiresIn: unknown, now: number, member = 'expiresIn'): number | null {
   if (expiresIn === 'never') return null;
-  const match = typeof expiresIn === 'string' ? form.exec(expiresIn) : null;
+  const match = typeof expiresIn === 'string' ? durationPattern.exec(expiresIn) : null;
   if (!match) {
     throw invalidDefinition({ [member]: 'Give <n>h, <n>d, <n>w, <n>m, <n>y with n from 1 to 9999, or never.' });
   }
   const count = Number(match[1]);
-  const end = advance(now, count, match[2]!);
-  if (!(end <= lastMoment))
+  const end = addDuration(now, count, match[2]!);
+  if (!(end <= maxExpiryTime))
     throw invalidDefinition({ [member]: 'The key would end after the year 9999; give a shorter time or never.' });
   return end;
 }
 
-function advance(now: number, count: number, unit: string): number {
-  if (unit === 'h') return now + count * hour;
-  if (unit === 'd') return now + count * 24 * hour;
-  if (unit === 'w') return now + count * 7 * 24 * hour;
+function addDuration(now: number, count: number, unit: string): number {
+  if (unit === 'h') return now + count * hourMilliseconds;
+  if (unit === 'd') return now + count * 24 * hourMilliseconds;
+  if (unit === 'w') return now + count * 7 * 24 * hourMilliseconds;
   return addMonths(now, unit === 'm' ? count : count * 12);
 }
 
 function addMonths(now: number, months: number): number {
-  const moment = new Date(now);
-  const day = moment.getUTCDate();
-  moment.setUTCDate(1);
-  moment.setUTCMonth(moment.getUTCMonth() + months);
-  const lastDay = new Date(Date.UTC(moment.getUTCFullYear(), moment.getUTCMonth() + 1, 0)).getUTCDate();
-  moment.setUTCDate(Math.min(day, lastDay));
-  return moment.getTime();
+  const date = new Date(now);
+  const day = date.getUTCDate();
+  date.setUTCDate(1);
+  date.setUTCMonth(date.getUTCMonth() + months);
+  const lastDay = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate();
+  date.setUTCDate(Math.min(day, lastDay));
+  return date.getTime();
 }

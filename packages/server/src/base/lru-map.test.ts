@@ -42,7 +42,7 @@ describe('an LRU map', () => {
     const dropped = (value: string): void => {
       expect(stored.delete(value)).toBe(true);
     };
-    const map = new LruMap<string>({ ...many, entries: 10, dropped });
+    const map = new LruMap<string>({ ...many, entries: 10, onEvict: dropped });
     const put = (key: string, value: string): void => {
       stored.add(value);
       map.set(key, value);

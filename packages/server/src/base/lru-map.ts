@@ -8,11 +8,11 @@ export interface LruBounds<V> {
   /** Estimated bytes of a value; a constant where all values are of one size. */
   readonly sizeOf: number | ((value: V) => number);
   /** Called once with each value that is no longer stored, and with one that is not stored at all. */
-  readonly dropped?: (value: V) => void;
+  readonly onEvict?: (value: V) => void;
 }
 
 /** Of one entry, besides key and value. */
-const overhead = 100;
+const entryOverhead = 100;
 
 /**
  * A map bounded in entries and in bytes that keeps what is used: entries live in a young generation, which becomes the
@@ -50,7 +50,7 @@ export class LruMap<V> {
     const size = this.#sizeOf(key, value);
     if (key.length > keyLength || size > bytes / 2) {
       this.delete(key);
-      this.#bounds.dropped?.(value);
+      this.#bounds.onEvict?.(value);
       return;
     }
     const replaced = this.#young.get(key);
@@ -58,14 +58,14 @@ export class LruMap<V> {
     this.#young.set(key, value);
     this.#youngBytes += size;
     if (replaced !== undefined && replaced !== value && replaced !== this.#old.get(key))
-      this.#bounds.dropped?.(replaced);
+      this.#bounds.onEvict?.(replaced);
     if (this.#young.size < Math.max(1, entries >> 1) && this.#youngBytes < bytes / 2) return;
-    const former = this.#old;
+    const evicted = this.#old;
     this.#old = this.#young;
     this.#oldBytes = this.#youngBytes;
     this.#young = new Map();
     this.#youngBytes = 0;
-    this.#drop(former, this.#old);
+    this.#drop(evicted, this.#old);
   }
 
   delete(key: string): void {
@@ -75,8 +75,8 @@ export class LruMap<V> {
     if (old !== undefined) this.#oldBytes -= this.#sizeOf(key, old);
     this.#young.delete(key);
     this.#old.delete(key);
-    if (young !== undefined) this.#bounds.dropped?.(young);
-    if (old !== undefined && old !== young) this.#bounds.dropped?.(old);
+    if (young !== undefined) this.#bounds.onEvict?.(young);
+    if (old !== undefined && old !== young) this.#bounds.onEvict?.(old);
   }
 
   clear(): void {
@@ -90,15 +90,15 @@ export class LruMap<V> {
   }
 
   /** @param stored where an entry that has been read since stands too. */
-  #drop(former: ReadonlyMap<string, V>, stored: ReadonlyMap<string, V>): void {
-    const { dropped } = this.#bounds;
-    if (!dropped) return;
-    for (const [key, value] of former) if (stored.get(key) !== value) dropped(value);
+  #drop(evicted: ReadonlyMap<string, V>, stored: ReadonlyMap<string, V>): void {
+    const { onEvict } = this.#bounds;
+    if (!onEvict) return;
+    for (const [key, value] of evicted) if (stored.get(key) !== value) onEvict(value);
   }
 
   /** Must not change while an entry is stored. Keys are counted at one byte a character and then doubled. */
   #sizeOf(key: string, value: V): number {
     const { sizeOf } = this.#bounds;
-    return overhead + 2 * key.length + (typeof sizeOf === 'number' ? sizeOf : sizeOf(value));
+    return entryOverhead + 2 * key.length + (typeof sizeOf === 'number' ? sizeOf : sizeOf(value));
   }
 }

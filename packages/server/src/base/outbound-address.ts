@@ -20,7 +20,7 @@ export class OutboundAllow {
     const hosts = new Set<string>();
     const ranges: Range[] = [];
     for (const entry of entries) {
-      const range = rangeOf(entry);
+      const range = parseRange(entry);
       if (range) ranges.push(range);
       else if (/^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/i.test(entry) && !/^[\d.]+$/.test(entry))
         hosts.add(entry.toLowerCase());
@@ -30,7 +30,7 @@ export class OutboundAllow {
     this.#ranges = ranges;
   }
 
-  /** @param host as {@link hostOf} gives it. */
+  /** @param host as {@link normalizeHost} gives it. */
   allowsHost(host: string): boolean {
     return this.#hosts.has(host);
   }
@@ -38,24 +38,25 @@ export class OutboundAllow {
   /** Whether an address may be connected to. @param text as a resolver or a URL gives it. */
   allowsAddress(text: string): boolean {
     if (!ipaddr.isValid(text)) return false;
-    const address = plain(ipaddr.parse(text));
-    return isPublic(address) || this.#ranges.some((range) => within(address, range));
+    const address = unmapIpv4(ipaddr.parse(text));
+    return isPublic(address) || this.#ranges.some((range) => isInRange(address, range));
   }
 }
 
 /** What is wrong with a host that people name, before it is resolved; null: nothing. @param setting what may allow it. */
-export function hostProblem(host: string, allow: OutboundAllow, setting: string): string | null {
+export function findHostProblem(host: string, allow: OutboundAllow, setting: string): string | null {
   const name = host.toLowerCase().replace(/\.$/, '');
   if (!/^(?:[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[?[0-9a-f:.]+\]?)$/.test(name) || name.length > 253)
     return 'Give the name of a host, such as imap.example.com.';
   if (allow.allowsHost(name)) return null;
   const address = name.replace(/^\[|\]$/g, '');
-  const inside = isLoopbackName(name) || (isAddress(address) ? !allow.allowsAddress(address) : /^[\d.x]+$/.test(name));
-  return inside ? `The host is none of the public internet; ${setting} may allow it.` : null;
+  const isPrivate =
+    isLoopbackName(name) || (isAddress(address) ? !allow.allowsAddress(address) : /^[\d.x]+$/.test(name));
+  return isPrivate ? `The host is none of the public internet; ${setting} may allow it.` : null;
 }
 
 /** The host of a URL in the one spelling that is compared: no brackets, no dot at the end. */
-export function hostOf(url: URL): string {
+export function normalizeHost(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 }
 
@@ -69,7 +70,7 @@ export function isLoopbackName(host: string): boolean {
 }
 
 /** An IPv4 address that is written as an IPv6 one is meant. */
-function plain(address: Address): Address {
+function unmapIpv4(address: Address): Address {
   return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 }
 
@@ -79,15 +80,15 @@ function isPublic(address: Address): boolean {
   return address.range() === 'unicast';
 }
 
-function within(address: Address, [network, bits]: Range): boolean {
+function isInRange(address: Address, [network, bits]: Range): boolean {
   return address.kind() === network.kind() && address.match(network as ipaddr.IPv4 & ipaddr.IPv6, bits);
 }
 
-function rangeOf(entry: string): Range | null {
+function parseRange(entry: string): Range | null {
   const text = entry.replace(/^\[|\]$/g, '');
   if (text.includes('/')) return ipaddr.isValidCIDR(text) ? ipaddr.parseCIDR(text) : null;
   // The short forms of IPv4 are taken for names nowhere: `127.1` is refused rather than guessed at.
   if (!ipaddr.IPv4.isValidFourPartDecimal(text) && !ipaddr.IPv6.isValid(text)) return null;
-  const address = plain(ipaddr.parse(text));
+  const address = unmapIpv4(ipaddr.parse(text));
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 }

@@ -22,7 +22,7 @@ async function listening(server: Server | ReturnType<typeof createTcpServer>): P
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const inside = 'inside the network';
+const networkRefusal = 'inside the network';
 const refusedLiterals = [
   'http://127.0.0.1/',
   'http://127.0.0.1./',
@@ -106,11 +106,11 @@ describe('addresses', () => {
   const client = new OutboundClient();
 
   test.each(refusedLiterals)('%s lies inside', (url) => {
-    expect(client.problemOf(url)).toContain(inside);
+    expect(client.findUrlProblem(url)).toContain(networkRefusal);
   });
 
   test.each(refusedForms)('%s is no address', (url) => {
-    expect(client.problemOf(url)).toBeTypeOf('string');
+    expect(client.findUrlProblem(url)).toBeTypeOf('string');
   });
 
   test.each([
@@ -120,7 +120,7 @@ describe('addresses', () => {
     'http://8.8.8.8/',
     'http://[2606:4700:4700::1111]/',
   ])('%s is one', (url) => {
-    expect(client.problemOf(url)).toBeNull();
+    expect(client.findUrlProblem(url)).toBeNull();
   });
 
   test('what the operator names is allowed, and nothing beside it', () => {
@@ -128,9 +128,9 @@ describe('addresses', () => {
       allow: ['127.0.0.1', '10.1.0.0/16', 'fd00::/8', 'Hooks.internal', 'localhost'],
     });
     for (const url of ['http://127.0.0.1/', 'http://2130706433/', 'http://[::ffff:127.0.0.1]/', 'http://10.1.255.1/'])
-      expect(allowing.problemOf(url), url).toBeNull();
+      expect(allowing.findUrlProblem(url), url).toBeNull();
     for (const url of ['http://[fd00::5]/', 'http://hooks.internal/', 'http://localhost./'])
-      expect(allowing.problemOf(url), url).toBeNull();
+      expect(allowing.findUrlProblem(url), url).toBeNull();
     for (const url of [
       'http://127.0.0.2/',
       'http://10.2.0.1/',
@@ -138,7 +138,7 @@ describe('addresses', () => {
       'http://a.localhost/',
       'http://[::1]/',
     ])
-      expect(allowing.problemOf(url), url).toContain(inside);
+      expect(allowing.findUrlProblem(url), url).toContain(networkRefusal);
   });
 
   test.each(['127.1', '10.0.0.0/33', 'a b', 'http://x', '*', '1.2.3'])('"%s" is nothing to allow', (entry) => {
@@ -148,9 +148,9 @@ describe('addresses', () => {
 
 describe('names', () => {
   test('one that leads inside is refused, and nobody is called', async () => {
-    let calls = 0;
+    let requests = 0;
     const url = await receiver((_request, response) => {
-      calls += 1;
+      requests += 1;
       response.end();
     });
     const { port } = new URL(url);
@@ -165,10 +165,10 @@ describe('names', () => {
       const client = new OutboundClient({ resolve: async () => addresses });
       await expect(client.post(`http://hooks.example:${port}/`, {}, '{}'), String(addresses)).rejects.toMatchObject({
         refused: true,
-        message: expect.stringContaining(inside),
+        message: expect.stringContaining(networkRefusal),
       });
     }
-    expect(calls).toBe(0);
+    expect(requests).toBe(0);
   });
 
   test('the address that was checked is the one that is called, and the name is looked up once', async () => {
@@ -178,10 +178,10 @@ describe('names', () => {
       response.end('ok');
     });
     const { port } = new URL(url);
-    let asked = 0;
+    let lookups = 0;
     const resolve = async (): Promise<string[]> => {
-      asked += 1;
-      return [asked === 1 ? '127.0.0.1' : '127.0.0.9'];
+      lookups += 1;
+      return [lookups === 1 ? '127.0.0.1' : '127.0.0.9'];
     };
     const client = new OutboundClient({ allow: ['127.0.0.1'], resolve });
     expect(await client.post(`http://hooks.example:${port}/`, {}, '{}')).toEqual({
@@ -189,7 +189,7 @@ describe('names', () => {
       text: 'ok',
       retryAfter: null,
     });
-    expect({ asked, hosts }).toEqual({ asked: 1, hosts: [`hooks.example:${port}`] });
+    expect({ asked: lookups, hosts }).toEqual({ asked: 1, hosts: [`hooks.example:${port}`] });
     await expect(client.post(`http://hooks.example:${port}/`, {}, '{}')).rejects.toMatchObject({ refused: true });
   });
 

@@ -10,7 +10,7 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { hostOf, isAddress, isLoopbackName, OutboundAllow } from './outbound-address.ts';
+import { isAddress, isLoopbackName, normalizeHost, OutboundAllow } from './outbound-address.ts';
 
 /** What became of a request that was answered. */
 export interface OutboundReply {
@@ -71,7 +71,7 @@ export class OutboundClient {
   }
 
   /** What is wrong with an address before any name is looked up, with the cure; null: nothing. */
-  problemOf(text: unknown): string | null {
+  findUrlProblem(text: unknown): string | null {
     if (typeof text !== 'string' || text.length > outboundLimits.urlLength)
       return `Give an address such as https://example.com/hook, at most ${outboundLimits.urlLength} characters.`;
     if (!/^https?:\/\/[^\s\\/][^\s\\]*$/i.test(text) || !URL.canParse(text))
@@ -79,7 +79,7 @@ export class OutboundClient {
     const url = new URL(text);
     if (url.username !== '' || url.password !== '') return 'Leave user and password out of the address.';
     if (url.port === '0') return 'The address names no port that can be reached.';
-    const host = hostOf(url);
+    const host = normalizeHost(url);
     if (host === '') return 'The address names no host.';
     if (this.#allow.allowsHost(host)) return null;
     if (isLoopbackName(host) || (isAddress(host) && !this.#allow.allowsAddress(host)))
@@ -100,39 +100,44 @@ export class OutboundClient {
     signal?: AbortSignal,
   ): Promise<OutboundReply> {
     const length = String(Buffer.byteLength(body));
-    const sent = { method: 'POST', headers: { ...headers, 'content-length': length }, body } as const;
-    const { bytes, ...reply } = await this.#request(text, sent, outboundLimits.replyBytes, signal);
+    const request = { method: 'POST', headers: { ...headers, 'content-length': length }, body } as const;
+    const { bytes, ...reply } = await this.#request(text, request, outboundLimits.replyBytes, signal);
     return { ...reply, text: bytes.toString('latin1') }; // a byte is a character: what is kept of a binary reply is bounded too
   }
 
   /**
    * Gets what lies at an address; nothing of whoever asks goes along but the headers that are given.
    *
-   * @param most bytes that are read; whether there are more is seen by one more than that.
+   * @param maxBytes bytes that are read; whether there are more is seen by one more than that.
    * @throws OutboundFailure as {@link post}.
    */
   get(
     text: string,
     headers: Readonly<Record<string, string>>,
-    most: number,
+    maxBytes: number,
     signal?: AbortSignal,
   ): Promise<OutboundBytes> {
-    return this.#request(text, { method: 'GET', headers, body: null }, most + 1, signal);
+    return this.#request(text, { method: 'GET', headers, body: null }, maxBytes + 1, signal);
   }
 
-  async #request(text: string, sent: Sent, most: number, signal: AbortSignal | undefined): Promise<OutboundBytes> {
-    const problem = this.problemOf(text);
+  async #request(
+    text: string,
+    request: OutboundRequest,
+    maxBytes: number,
+    signal: AbortSignal | undefined,
+  ): Promise<OutboundBytes> {
+    const problem = this.findUrlProblem(text);
     if (problem) throw new OutboundFailure(problem, true);
     const url = new URL(text);
     const timeout = AbortSignal.timeout(this.#total);
-    const ended = signal ? AbortSignal.any([signal, timeout]) : timeout;
+    const abortSignal = signal ? AbortSignal.any([signal, timeout]) : timeout;
     try {
-      const addresses = await untilEnded(this.#checked(hostOf(url), ended), ended);
-      return await send(url, addresses, sent, most, ended);
+      const addresses = await raceAbort(this.#checked(normalizeHost(url), abortSignal), abortSignal);
+      return await send(url, addresses, request, maxBytes, abortSignal);
     } catch (error) {
       if (timeout.aborted && !(error instanceof OutboundFailure && error.refused))
         throw new OutboundFailure(`No answer within ${this.#total / 1000} seconds.`);
-      throw error instanceof OutboundFailure ? error : new OutboundFailure(reasonOf(error));
+      throw error instanceof OutboundFailure ? error : new OutboundFailure(describeError(error));
     }
   }
 
@@ -162,7 +167,7 @@ export class OutboundClient {
   }
 }
 
-interface Sent {
+interface OutboundRequest {
   readonly method: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
@@ -171,8 +176,8 @@ interface Sent {
 function send(
   url: URL,
   addresses: readonly string[],
-  { method, headers, body }: Sent,
-  most: number,
+  { method, headers, body }: OutboundRequest,
+  maxBytes: number,
   signal: AbortSignal,
 ): Promise<OutboundBytes> {
   const { promise, resolve, reject } = Promise.withResolvers<OutboundBytes>();
@@ -180,7 +185,7 @@ function send(
     method,
     headers,
     agent: false, // a kept connection would outlive what was checked of it
-    lookup: only(addresses),
+    lookup: createFixedLookup(addresses),
     maxHeaderSize: outboundLimits.headerBytes,
     signal,
   });
@@ -196,17 +201,17 @@ function send(
   });
   request.on('response', (response) => {
     const status = response.statusCode ?? 0;
-    const pieces: Buffer[] = [];
+    const chunks: Buffer[] = [];
     let length = 0;
     const done = (): void => {
       const retryAfter = response.headers['retry-after'] ?? null;
-      resolve({ status, retryAfter, bytes: Buffer.concat(pieces).subarray(0, most) });
+      resolve({ status, retryAfter, bytes: Buffer.concat(chunks).subarray(0, maxBytes) });
       request.destroy();
     };
-    response.on('data', (piece: Buffer) => {
-      pieces.push(piece);
-      length += piece.length;
-      if (length >= most) done();
+    response.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length >= maxBytes) done();
     });
     response.on('end', done);
     response.on('error', reject);
@@ -216,7 +221,7 @@ function send(
 }
 
 /** Answers every look-up with what was checked. */
-function only(addresses: readonly string[]): LookupFunction {
+function createFixedLookup(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
   return (_host, options, callback) => {
     if (options.all) callback(null, found);
@@ -224,7 +229,7 @@ function only(addresses: readonly string[]): LookupFunction {
   };
 }
 
-function untilEnded<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const end = (): void => reject(signal.reason);
   signal.addEventListener('abort', end, { once: true });
@@ -242,7 +247,7 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /** An engine's code in plain words; nothing else of the error, which may name addresses. */
-function reasonOf(error: unknown): string {
+function describeError(error: unknown): string {
   const { code, name } = (error ?? {}) as { code?: string; name?: string };
   if (name === 'AbortError') return 'The request was ended.';
   if (code !== undefined && reasons[code]) return reasons[code];

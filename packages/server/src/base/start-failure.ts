@@ -29,7 +29,7 @@ const fileCauses: Readonly<Record<string, string>> = {
 
 /** Names the setting and the cause where a folder of data cannot be used. */
 export function folderFailure(setting: string, folder: string, error: unknown): StartFailure {
-  const cause = causeOfPath(folder) ?? causeOfFile(error);
+  const cause = findPathProblem(folder) ?? describeFileError(error);
   return new StartFailure(
     `${setting} "${resolve(folder)}" cannot be used: ${cause}. Set ${setting} to a folder that this user may write, or give this user access.`,
     { cause: error },
@@ -37,7 +37,7 @@ export function folderFailure(setting: string, folder: string, error: unknown): 
 }
 
 /** What keeps this process from writing into a folder, or from making it; null: nothing that shows. */
-export function causeOfPath(folder: string): string | null {
+export function findPathProblem(folder: string): string | null {
   let existing = resolve(folder);
   while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
   try {
@@ -45,20 +45,20 @@ export function causeOfPath(folder: string): string | null {
     accessSync(existing, constants.W_OK | constants.X_OK);
     return null;
   } catch (error) {
-    return `"${existing}" cannot be written, because ${causeOfFile(error)}`;
+    return `"${existing}" cannot be written, because ${describeFileError(error)}`;
   }
 }
 
 /** Whether the system refused a file or a folder, rather than an engine what is in it. */
 export function isFileFault(error: unknown): boolean {
-  const { code, errcode } = deepest(error);
+  const { code, errcode } = findRootCause(error);
   return errcode === undefined && code !== undefined && code in fileCauses;
 }
 
-function causeOfFile(error: unknown): string {
+function describeFileError(error: unknown): string {
   const { code, message, errcode, errstr } = (error ?? {}) as Coded;
   if (errcode !== undefined) return `its file server.lock cannot be locked; SQLite says "${errstr}" (${errcode})`;
-  return fileCauses[code ?? ''] ?? oneLine(message ?? String(error));
+  return fileCauses[code ?? ''] ?? toOneLine(message ?? String(error));
 }
 
 const sqliteCures: Readonly<Record<number, string>> = {
@@ -74,12 +74,12 @@ const sqliteCures: Readonly<Record<number, string>> = {
 /** Explains why the SQLite file of `main` cannot be opened; errors of other origin are returned unchanged. */
 export function sqliteFailure(path: string, error: unknown): unknown {
   if (error instanceof StartFailure) return error;
-  const { errcode, errstr } = deepest(error);
+  const { errcode, errstr } = findRootCause(error);
   if (errcode === undefined) return error;
   const cure = sqliteCures[errcode % 256];
-  const shown = `SQLite says "${errstr}" (${errcode})`;
+  const detail = `SQLite says "${errstr}" (${errcode})`;
   return new StartFailure(
-    `The database file "${resolve(path)}" (in DATA_DIR) cannot be used: ${cure === undefined ? shown : `${cure}. ${shown}`}.`,
+    `The database file "${resolve(path)}" (in DATA_DIR) cannot be used: ${cure === undefined ? detail : `${cure}. ${detail}`}.`,
     { cause: error },
   );
 }
@@ -103,16 +103,16 @@ const postgresCures: Readonly<Record<string, string>> = {
 /** Names address and cause where PostgreSQL cannot be used, without user and password. */
 export function postgresFailure(url: string, error: unknown): unknown {
   if (error instanceof StartFailure) return error;
-  const { code, message } = deepest(error);
+  const { code, message } = findRootCause(error);
   if (code === 'ERR_INVALID_URL')
     return new StartFailure(
       'DATABASE_URL is not a valid address. Write postgres://user:password@host:5432/database, with special characters of the password percent-encoded.',
     );
   const { host, pathname } = URL.canParse(url) ? new URL(url) : { host: 'the default host', pathname: '' };
   const cure = postgresCures[code ?? ''];
-  const shown = [oneLine(message ?? '').replace(/\.$/, ''), code].filter(Boolean).join(', ');
+  const detail = [toOneLine(message ?? '').replace(/\.$/, ''), code].filter(Boolean).join(', ');
   return new StartFailure(
-    `PostgreSQL at ${host}${pathname} (DATABASE_URL) cannot be used: ${cure === undefined ? shown : `${cure} (${shown})`}.`,
+    `PostgreSQL at ${host}${pathname} (DATABASE_URL) cannot be used: ${cure === undefined ? detail : `${cure} (${detail})`}.`,
     { cause: error },
   );
 }
@@ -132,14 +132,14 @@ export function listenFailure(host: string, port: number, error: unknown): unkno
 }
 
 /** One line to print for whatever ended the start. */
-export function startFailureText(error: unknown): string {
+export function describeStartFailure(error: unknown): string {
   if (error instanceof StartFailure) return error.message;
-  const message = (error as Error | null)?.message || deepest(error).message || String(error);
-  return `The server could not start: ${oneLine(message)}`;
+  const message = (error as Error | null)?.message || findRootCause(error).message || String(error);
+  return `The server could not start: ${toOneLine(message)}`;
 }
 
 /** The innermost `cause` has the error code. Of an AggregateError (several connection attempts), the first one is used. */
-function deepest(error: unknown): Coded {
+function findRootCause(error: unknown): Coded {
   let found = (error ?? {}) as Coded;
   for (let depth = 0; depth < 5; depth += 1) {
     const inner = found.errors?.[0] ?? found.cause;
@@ -149,6 +149,6 @@ function deepest(error: unknown): Coded {
   return found;
 }
 
-function oneLine(text: string): string {
+function toOneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim();
 }

@@ -2,17 +2,17 @@
  * The event log of an application. Rows enter in the transaction of the change they tell of, and are read only as far
  * as they are durable: nothing is told to anyone that a crash could take back.
  */
-import { type Database, fixed, type Transaction } from '../database/database.ts';
-import type { Published } from '../database/delivery-rows.ts';
-import { isLookedThrough, movedPositions } from '../database/outbox-position.ts';
+import { bindFixed, type Database, type Transaction } from '../database/database.ts';
+import type { PublishedPayload } from '../database/delivery-rows.ts';
+import { buildPositionUpdates, isPassedByOutbox } from '../database/outbox-position.ts';
 import { type BindEnvironment, listValue, literal, type Param, type Sql, sql, value } from '../database/sql.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { EventHead } from '../protocol/event.ts';
 import { parseExactJson } from '../protocol/exact-json.ts';
 import { limits } from '../protocol/limits.ts';
 import type { Storage } from '../schema/field-type.ts';
-import { actOf, noteAct } from './acts.ts';
-import { beginning, decodeCursor, encodeCursor, markOf } from './cursor.ts';
+import { recordAdminAction, toAdminAction } from './admin-actions.ts';
+import { decodeEventCursor, encodeEventCursor, hashEvent, startPosition } from './cursor.ts';
 
 /** What happened to records or definitions, about to be logged. */
 export interface NewEvents {
@@ -20,11 +20,11 @@ export interface NewEvents {
   readonly name: string;
   readonly resource: string;
   /** Null where the event is about no record. */
-  readonly tks: readonly (string | null)[];
+  readonly keys: readonly (string | null)[];
   readonly actor: string | null;
   readonly requestId: string | null;
   /** Names of fields; or what was published along with a made name. */
-  readonly changed: readonly string[] | Published;
+  readonly changed: readonly string[] | PublishedPayload;
   /** Who did it, where it is an administrative act: then it enters the audit journal too. Null for records of users. */
   readonly by: Caller | null;
 }
@@ -39,26 +39,30 @@ export interface LoggedEvent extends EventHead {
 
 export class ChangeLog {
   readonly #database: Database;
-  readonly #acted: () => void;
+  readonly #onAdminAction: () => void;
   readonly #listeners = new Set<() => void>();
-  readonly #tell: ((events: NewEvents, at: string) => void) | null;
+  readonly #onEvents: ((events: NewEvents, time: string) => void) | null;
   /** Number of the last durable event of this process; only where one process writes. */
   #durable = 0;
   #epoch = '';
 
   /**
-   * @param acted is called when administrative acts are durable and wait for the audit journal.
-   * @param tell is called with events that this process has made durable; null where nobody asks.
+   * @param onAdminAction is called when administrative acts are durable and wait for the audit journal.
+   * @param onEvents is called with events that this process has made durable; null where nobody asks.
    */
-  constructor(database: Database, acted: () => void, tell: ((events: NewEvents, at: string) => void) | null = null) {
-    this.#tell = tell;
+  constructor(
+    database: Database,
+    onAdminAction: () => void,
+    onEvents: ((events: NewEvents, time: string) => void) | null = null,
+  ) {
+    this.#onEvents = onEvents;
     this.#database = database;
-    this.#acted = acted;
+    this.#onAdminAction = onAdminAction;
   }
 
   /** Everything that an earlier run left is durable once the database is open. */
   async open(): Promise<void> {
-    await this.#adopt();
+    await this.#adoptMovedStore();
     const [rows] = await this.#database.read([{ text: 'SELECT epoch FROM _meta', values: [] }]);
     this.#epoch = rows![0]![0] as string;
     const head = await this.#edge('DESC', null);
@@ -66,19 +70,19 @@ export class ChangeLog {
   }
 
   /** Logs inside the transaction; readers see it when the transaction is durable. */
-  async append(transaction: Transaction, events: NewEvents, at: string): Promise<void> {
-    if (events.tks.length === 0) return;
+  async append(transaction: Transaction, events: NewEvents, time: string): Promise<void> {
+    if (events.keys.length === 0) return;
     const { dialect } = this.#database;
     const rows = await transaction.run(
-      fixed(dialect, insertEvents(events, at, dialect.rowsOf(listValue('text', events.tks)))),
+      bindFixed(dialect, insertEvents(events, time, dialect.listAsRows(listValue('text', events.keys)))),
     );
     const position = rows.at(-1)![0] as number;
     transaction.afterDurable(() => this.advance(position));
-    if (this.#tell) transaction.afterDurable(() => this.#tell!(events, at));
+    if (this.#onEvents) transaction.afterDurable(() => this.#onEvents!(events, time));
     if (events.by === null) return;
-    const tks = events.tks.filter((tk) => tk !== null);
-    await noteAct(this.#database, transaction, actOf({ ...events, tks }, events.by, at));
-    transaction.afterDurable(this.#acted);
+    const keys = events.keys.filter((key) => key !== null);
+    await recordAdminAction(this.#database, transaction, toAdminAction({ ...events, keys }, events.by, time));
+    transaction.afterDurable(this.#onAdminAction);
   }
 
   /** Tells listeners that there is more to read. @param position number of the last durable event, where it is known. */
@@ -99,11 +103,11 @@ export class ChangeLog {
    * @param since null for the oldest kept event.
    */
   async read(since: string | null, limit: number): Promise<LoggedEvent[]> {
-    const [first = '0', second = '0'] = (since ?? beginning).split('.');
+    const [first = '0', second = '0'] = (since ?? startPosition).split('.');
     const after = this.#database.dialect.shared
       ? sql`(xid, id) > (${value('text', first)}::xid8, ${value('bigint', second)})`
       : sql`id > ${value('bigint', second)}`;
-    return this.#select(sql`${after} AND ${this.#told()}`, 'ASC', limit);
+    return this.#select(sql`${after} AND ${this.#readableCondition()}`, 'ASC', limit);
   }
 
   /** Whether the newest events hold one of the resource. How far back it looks is bounded: no index serves this. */
@@ -112,28 +116,28 @@ export class ChangeLog {
     const order = dialect.shared ? 'xid DESC, id DESC' : 'id DESC';
     const newest = sql`SELECT resource FROM _events ORDER BY ${order} LIMIT ${limits.eventsScanned}`;
     const statement = sql`SELECT 1 FROM (${newest}) newest WHERE resource = ${value('text', resource)} LIMIT 1`;
-    const [rows] = await this.#database.read([fixed(dialect, statement)]);
+    const [rows] = await this.#database.read([bindFixed(dialect, statement)]);
     return rows!.length > 0;
   }
 
   /** The position of the last event that may be told; before every event where there is none. */
   async head(): Promise<string> {
-    return (await this.#edge('DESC', this.#told()))?.position ?? beginning;
+    return (await this.#edge('DESC', this.#readableCondition()))?.position ?? startPosition;
   }
 
   /** A cursor from which everything comes that is not told yet. */
   async headCursor(): Promise<string> {
-    return encodeCursor(this.#epoch, await this.#edge('DESC', this.#told()));
+    return encodeEventCursor(this.#epoch, await this.#edge('DESC', this.#readableCondition()));
   }
 
   /** The cursor of an event. */
-  cursorOf(event: LoggedEvent): string {
-    return encodeCursor(this.#epoch, event);
+  encodeEventPosition(event: LoggedEvent): string {
+    return encodeEventCursor(this.#epoch, event);
   }
 
   /** The cursor of a log in which nothing has been read. */
   get firstCursor(): string {
-    return encodeCursor(this.#epoch, null);
+    return encodeEventCursor(this.#epoch, null);
   }
 
   /**
@@ -143,16 +147,16 @@ export class ChangeLog {
    * @throws ApiError `CURSOR_INVALID`.
    */
   async resume(cursor: string): Promise<string | null> {
-    const { epoch, position, mark } = decodeCursor(cursor);
+    const { epoch, position, eventHash } = decodeEventCursor(cursor);
     if (epoch !== this.#epoch.slice(0, 8)) return null;
-    if (position === beginning) return position;
+    if (position === startPosition) return position;
     const [first, second] = position.split('.') as [string, string];
     if (second.length > 18 || first.length > 19) return null;
-    const at = this.#database.dialect.shared
+    const condition = this.#database.dialect.shared
       ? sql`xid = ${value('text', first)}::xid8 AND id = ${value('bigint', second)}`
       : sql`id = ${value('bigint', second)}`;
-    const [event] = await this.#select(at, 'ASC', 1);
-    return event && markOf(event) === mark ? position : null;
+    const [event] = await this.#select(condition, 'ASC', 1);
+    return event && hashEvent(event) === eventHash ? position : null;
   }
 
   /**
@@ -161,22 +165,22 @@ export class ChangeLog {
    *
    * @returns whether there may be more.
    */
-  async prune(before: string, most: number, slice: number): Promise<boolean> {
+  async prune(before: string, maxEvents: number, batchSize: number): Promise<boolean> {
     const { dialect } = this.#database;
-    const head = await this.#edge('DESC', this.#told());
+    const head = await this.#edge('DESC', this.#readableCondition());
     if (head === null) return false;
     const newest = Number(head.position.split('.')[1]);
     const [key, order] = dialect.shared ? ['(xid,id)', '_events.xid,id'] : ['id', 'id'];
     const columns = dialect.shared ? 'xid,id' : 'id';
-    const oldest = sql`SELECT ${columns} FROM _events ORDER BY ${order} LIMIT ${slice}`;
-    const over = sql`(at < ${value('datetime', before)} OR id <= ${value('bigint', newest - most)})`;
-    const statement = sql`DELETE FROM _events WHERE ${key} IN (${oldest}) AND id < ${value('bigint', newest)} AND ${over} AND ${isLookedThrough(this.#database)} RETURNING id`;
-    const rows = await this.#database.writeOne(fixed(dialect, statement), []);
-    return rows.length === slice;
+    const oldest = sql`SELECT ${columns} FROM _events ORDER BY ${order} LIMIT ${batchSize}`;
+    const over = sql`(at < ${value('datetime', before)} OR id <= ${value('bigint', newest - maxEvents)})`;
+    const statement = sql`DELETE FROM _events WHERE ${key} IN (${oldest}) AND id < ${value('bigint', newest)} AND ${over} AND ${isPassedByOutbox(this.#database)} RETURNING id`;
+    const rows = await this.#database.writeOne(bindFixed(dialect, statement), []);
+    return rows.length === batchSize;
   }
 
   /** What is visible to readers and durable. */
-  #told(): Sql {
+  #readableCondition(): Sql {
     return this.#database.dialect.shared
       ? sql`xid < pg_snapshot_xmin(pg_current_snapshot())`
       : sql`id <= ${value('bigint', this.#durable)}`;
@@ -192,34 +196,35 @@ export class ChangeLog {
       ? sql`SELECT xid::text, id, to_char(at AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), name, resource, tk, actor, request_id, changed
 FROM _events WHERE ${condition} ORDER BY _events.xid ${order}, id ${order} LIMIT ${limit}`
       : sql`SELECT 0, id, at, name, resource, tk, actor, request_id, changed FROM _events WHERE ${condition} ORDER BY id ${order} LIMIT ${limit}`;
-    const [rows] = await this.#database.read([fixed(dialect, statement)]);
-    return rows!.map(eventOf);
+    const [rows] = await this.#database.read([bindFixed(dialect, statement)]);
+    return rows!.map(toLoggedEvent);
   }
 
   /**
    * A store that was moved to another PostgreSQL cluster holds transaction numbers that are yet to come there: its events
    * become the oldest ones, and cursors of the former place hold no longer.
    */
-  async #adopt(): Promise<void> {
+  async #adoptMovedStore(): Promise<void> {
     if (!this.#database.dialect.shared) return;
     const ahead = 'SELECT 1 FROM _events WHERE xid >= pg_snapshot_xmax(pg_current_snapshot()) LIMIT 1';
     const [rows] = await this.#database.read([{ text: ahead, values: [] }]);
     if (rows!.length === 0) return;
     await this.#database.write(async (transaction) => {
-      for (const each of movedPositions(firstXid)) await transaction.run(fixed(this.#database.dialect, each));
-      await transaction.run({ text: `UPDATE _events SET xid='${firstXid}'`, values: [] });
+      for (const each of buildPositionUpdates(lowestXid))
+        await transaction.run(bindFixed(this.#database.dialect, each));
+      await transaction.run({ text: `UPDATE _events SET xid='${lowestXid}'`, values: [] });
       await transaction.run({ text: 'UPDATE _meta SET epoch=gen_random_uuid()::text', values: [] });
     });
   }
 }
 
 /** PostgreSQL gives it to no transaction of its own: lower than all of them. */
-const firstXid = 3;
+const lowestXid = 3;
 
 /** The INSERT of events whose keys come from `source`, rows with a column `v`. */
-function insertEvents(events: NewEvents, at: string, source: Sql): Sql {
+function insertEvents(events: NewEvents, time: string, source: Sql): Sql {
   return eventInsert(events.name, events.resource, source, {
-    at: value('datetime', at),
+    at: value('datetime', time),
     actor: value('text', events.actor),
     requestId: value('text', events.requestId),
     changed: value('json', events.changed),
@@ -228,15 +233,15 @@ function insertEvents(events: NewEvents, at: string, source: Sql): Sql {
 
 /** The same INSERT with values of the environment, for a statement that writes a record and its event in one. */
 export function fusedEventInsert(name: string, resource: string, source: Sql): Sql {
-  const of = (member: keyof BindEnvironment['event'], storage: Storage): Param => ({
+  const eventParam = (member: keyof BindEnvironment['event'], storage: Storage): Param => ({
     storage,
     read: ({ event }) => event[member],
   });
   return eventInsert(name, resource, source, {
-    at: of('at', 'datetime'),
-    actor: of('actor', 'text'),
-    requestId: of('requestId', 'text'),
-    changed: of('changed', 'json'),
+    at: eventParam('at', 'datetime'),
+    actor: eventParam('actor', 'text'),
+    requestId: eventParam('requestId', 'text'),
+    changed: eventParam('changed', 'json'),
   });
 }
 
@@ -250,18 +255,18 @@ function eventInsert(
 SELECT ${at},${literal(name)},${literal(resource)},v,${actor},${requestId},${changed} FROM ${source} RETURNING id`;
 }
 
-function eventOf(row: readonly unknown[]): LoggedEvent {
-  const [first, second, at, name, resource, tk, actor, requestId, changed] = row as readonly (string | null)[];
-  const told = parseExactJson(changed!) as readonly string[] | Published;
+function toLoggedEvent(row: readonly unknown[]): LoggedEvent {
+  const [first, second, time, name, resource, key, actor, requestId, changed] = row as readonly (string | null)[];
+  const storedChange = parseExactJson(changed!) as readonly string[] | PublishedPayload;
   return {
     position: `${first}.${second}`,
-    at: at!,
+    at: time!,
     name: name!,
     resource: resource!,
-    tk: tk!,
+    tk: key!,
     actor: actor!,
     requestId: requestId!,
-    changed: 'payload' in told ? [] : told,
-    payload: 'payload' in told ? told.payload : undefined,
+    changed: 'payload' in storedChange ? [] : storedChange,
+    payload: 'payload' in storedChange ? storedChange.payload : undefined,
   };
 }

@@ -9,17 +9,17 @@ import { hash } from 'node:crypto';
 import { ApiError } from '../protocol/api-error.ts';
 
 /** Before every event. */
-export const beginning = '0.0';
+export const startPosition = '0.0';
 
 /** What a cursor says. */
-export interface Cursor {
+export interface EventCursor {
   readonly epoch: string;
   readonly position: string;
-  readonly mark: string;
+  readonly eventHash: string;
 }
 
 /** What an event is told apart by: 32 bits are plenty beside the position. */
-export interface Marked {
+export interface CursorEvent {
   readonly position: string;
   readonly at: string;
   readonly name: string;
@@ -27,38 +27,38 @@ export interface Marked {
   readonly requestId: string | null;
 }
 
-const form = /^([0-9a-f]{8})\.(\d{1,20}\.\d{1,20})\.([0-9a-f]{8}|-)$/;
+const cursorPattern = /^([0-9a-f]{8})\.(\d{1,20}\.\d{1,20})\.([0-9a-f]{8}|-)$/;
 /** No event stands at the beginning. */
-const noMark = '-';
+const noEventHash = '-';
 
-export function markOf({ at, name, tk, requestId }: Marked): string {
-  return hash('sha256', `${at} ${name} ${tk} ${requestId}`).slice(0, 8);
+export function hashEvent({ at: time, name, tk: key, requestId }: CursorEvent): string {
+  return hash('sha256', `${time} ${name} ${key} ${requestId}`).slice(0, 8);
 }
 
 /** @param epoch of the log: a UUID, of which the first part is told. */
-export function encodeCursor(epoch: string, event: Marked | null): string {
-  const place = event ? `${event.position}.${markOf(event)}` : `${beginning}.${noMark}`;
-  return Buffer.from(`${epoch.slice(0, 8)}.${place}`).toString('base64url');
+export function encodeEventCursor(epoch: string, event: CursorEvent | null): string {
+  const positionAndHash = event ? `${event.position}.${hashEvent(event)}` : `${startPosition}.${noEventHash}`;
+  return Buffer.from(`${epoch.slice(0, 8)}.${positionAndHash}`).toString('base64url');
 }
 
 /** @throws ApiError `CURSOR_INVALID` for what no log ever gave. */
-export function decodeCursor(text: string): Cursor {
-  const match = text.length <= 120 ? form.exec(Buffer.from(text, 'base64url').toString('latin1')) : null;
+export function decodeEventCursor(text: string): EventCursor {
+  const match = text.length <= 120 ? cursorPattern.exec(Buffer.from(text, 'base64url').toString('latin1')) : null;
   if (!match)
     throw new ApiError('CURSOR_INVALID', 'since is no cursor; take meta.nextCursor, or the cursor of an event.');
-  const [, epoch, position, mark] = match;
-  return { epoch: epoch!, position: position!, mark: mark! };
+  const [, epoch, position, eventHash] = match;
+  return { epoch: epoch!, position: position!, eventHash: eventHash! };
 }
 
 /** Whether one position comes after another. */
 export function isAfter(one: string, other: string): boolean {
   if (one === other) return false;
-  const [first, second] = numbers(one);
-  const [otherFirst, otherSecond] = numbers(other);
+  const [first, second] = parsePosition(one);
+  const [otherFirst, otherSecond] = parsePosition(other);
   return first === otherFirst ? second > otherSecond : first > otherFirst;
 }
 
-function numbers(position: string): [bigint, bigint] {
+function parsePosition(position: string): [bigint, bigint] {
   const point = position.indexOf('.');
   return [BigInt(position.slice(0, point)), BigInt(position.slice(point + 1))];
 }

@@ -3,8 +3,8 @@
 /** What happens to records and definitions. */
 export const eventVerbs = ['created', 'updated', 'destroyed', 'restored'] as const;
 
-const word = /^[A-Za-z][A-Za-z0-9_]{0,59}$/;
-const definitions = new Set(['collections', 'fields']);
+const namePattern = /^[A-Za-z][A-Za-z0-9_]{0,59}$/;
+const definitionResources = new Set(['collections', 'fields']);
 
 /** Whether an event of that name is meant. */
 export function matchesEvent(patterns: readonly string[], name: string): boolean {
@@ -14,7 +14,7 @@ export function matchesEvent(patterns: readonly string[], name: string): boolean
 }
 
 /** The resource whose events a pattern names; null for `*`. */
-export function resourceOf(pattern: string): string | null {
+export function parsePatternResource(pattern: string): string | null {
   return pattern === '*' ? null : pattern.slice(0, pattern.indexOf('.'));
 }
 
@@ -27,10 +27,10 @@ export function resourceOf(pattern: string): string | null {
 export function patternProblem(pattern: unknown, isCollection: (name: string) => boolean): string | null {
   if (pattern === '*') return null;
   const [resource = '', verb = '', more] = typeof pattern === 'string' ? pattern.split('.') : [];
-  if (more !== undefined || !word.test(resource) || !(verb === '*' || word.test(verb)))
+  if (more !== undefined || !namePattern.test(resource) || !(verb === '*' || namePattern.test(verb)))
     return 'Give names such as "orders.created", patterns such as "orders.*", or "*" for all events.';
   const isVerb = (eventVerbs as readonly string[]).includes(verb);
-  if (isCollection(resource) || definitions.has(resource))
+  if (isCollection(resource) || definitionResources.has(resource))
     return isVerb || verb === '*' ? null : `Records are ${eventVerbs.join(', ')}; "${verb}" is none of it.`;
   return isVerb || verb === '*' ? `There is no collection "${resource}".` : null;
 }

@@ -9,10 +9,10 @@ export interface EventLimits {
   readonly entries: number;
 }
 
-const everyMilliseconds = 30_000;
-const sliceEvents = 200;
+const pruneIntervalMilliseconds = 30_000;
+const eventsPerBatch = 200;
 /** Between two slices others write: at most 20,000 events a second go. */
-const pauseMilliseconds = 10;
+const batchPauseMilliseconds = 10;
 const dayMilliseconds = 86_400_000;
 
 export class EventRetention {
@@ -32,7 +32,7 @@ export class EventRetention {
   }
 
   begin(): void {
-    this.#timer = setInterval(() => void this.prune(), everyMilliseconds).unref();
+    this.#timer = setInterval(() => void this.prune(), pruneIntervalMilliseconds).unref();
   }
 
   /** Forgets all that is to be forgotten now. */
@@ -53,8 +53,8 @@ export class EventRetention {
   async #slices(): Promise<void> {
     try {
       const before = isoTime(this.#clock.now() - this.#limits.days * dayMilliseconds);
-      while (!this.#ended && (await this.#log.prune(before, this.#limits.entries, sliceEvents)))
-        await pause(pauseMilliseconds);
+      while (!this.#ended && (await this.#log.prune(before, this.#limits.entries, eventsPerBatch)))
+        await pause(batchPauseMilliseconds);
     } catch (error) {
       this.#logger.warn({ err: error }, 'old events could not be forgotten');
     }

@@ -9,16 +9,16 @@ import type {
   FieldDefinition,
   IndexDefinition,
 } from '../protocol/definition.ts';
-import { keptNames, type Switches, switchNames } from '../schema/collection-options-check.ts';
-import { type CollectionChange, isAddedKey, type WantedCollection } from '../schema/definition-check.ts';
+import { listServerManagedFields, type Switches, switchNames } from '../schema/collection-options-check.ts';
+import { type CollectionChange, isDefaultKey, type RequestedCollection } from '../schema/definition-check.ts';
 import { fieldTypes } from '../schema/field-types.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
 import { changeCollection } from './change-collection.ts';
 import { changeField } from './change-field.ts';
 import { addField, defineCollection } from './define-collection.ts';
-import { changingTogether } from './definition-change.ts';
+import { type ChangeScope, runDefinitionSteps } from './definition-change.ts';
 import type { DefinitionContext, DefinitionEvent } from './definition-context.ts';
-import { fieldInForce, sameProperty } from './field-differences.ts';
+import { getEffectiveDefinition, isSameProperty } from './field-differences.ts';
 
 interface FieldChange {
   readonly collection: string;
@@ -31,7 +31,7 @@ interface Plan {
   /** Fields to be added after all collections are there; relations last. */
   readonly added: readonly { readonly collection: string; readonly field: FieldDefinition }[];
   readonly changed: readonly FieldChange[];
-  readonly worded: readonly { readonly collection: string; readonly change: CollectionChange }[];
+  readonly metadataChanges: readonly { readonly collection: string; readonly change: CollectionChange }[];
   /** Options that are switched before fields are added, which may need what they bring or the names that they leave. */
   readonly switched: readonly { readonly collection: string; readonly change: CollectionChange }[];
 }
@@ -42,69 +42,80 @@ interface Plan {
  */
 export async function applyDefinitions(
   context: DefinitionContext,
-  wanted: readonly WantedCollection[],
+  wanted: readonly RequestedCollection[],
 ): Promise<readonly DefinitionEvent[]> {
-  const plan = planOf(context.registry, wanted);
+  const plan = buildPlan(context.registry, wanted);
   if (isEmpty(plan)) return [];
-  const changes: DefinitionEvent[] = [];
-  const scope = { subject: 'the set', tables: tablesOf(context.registry, plan), rebuild: mayRebuild(plan) };
-  await changingTogether({ ...context, noted: changes }, scope, async (step) => {
-    changes.length = 0;
-    const places = new Places(wanted);
+  const events: DefinitionEvent[] = [];
+  const scope: ChangeScope = {
+    subject: 'the set',
+    tables: findAffectedTables(context.registry, plan),
+    needsRebuild: mayRebuild(plan),
+  };
+  await runDefinitionSteps({ ...context, collectedEvents: events }, scope, async (step) => {
+    events.length = 0;
+    const errorPaths = new ErrorPaths(wanted);
     for (const { collection, change } of plan.switched)
-      await step((inside) => changeCollection(inside, collection, change).catch(places.inCollection(null, collection)));
+      await step((tx) => changeCollection(tx, collection, change).catch(errorPaths.inCollection(null, collection)));
     for (const definition of plan.created)
-      await step((inside) => defineCollection(inside, definition).catch(places.inCollection(definition)));
+      await step((tx) => defineCollection(tx, definition).catch(errorPaths.inCollection(definition)));
     for (const { collection, field } of plan.added)
-      await step((inside) => addField(inside, collection, field).catch(places.inField(collection, field.name)));
+      await step((tx) => addField(tx, collection, field).catch(errorPaths.inField(collection, field.name)));
     for (const { collection, name, changes: changed } of plan.changed)
-      await step((inside) => changeField(inside, collection, name, changed).catch(places.inField(collection, name)));
-    for (const { collection, change } of plan.worded)
-      await step((inside) => changeCollection(inside, collection, change).catch(places.inCollection(null, collection)));
+      await step((tx) => changeField(tx, collection, name, changed).catch(errorPaths.inField(collection, name)));
+    for (const { collection, change } of plan.metadataChanges)
+      await step((tx) => changeCollection(tx, collection, change).catch(errorPaths.inCollection(null, collection)));
   });
-  return changes;
+  return events;
 }
 
-function isEmpty({ created, added, changed, worded, switched }: Plan): boolean {
-  return created.length + added.length + changed.length + worded.length + switched.length === 0;
+function isEmpty({ created, added, changed, metadataChanges, switched }: Plan): boolean {
+  return created.length + added.length + changed.length + metadataChanges.length + switched.length === 0;
 }
 
-function planOf(registry: Registry, wanted: readonly WantedCollection[]): Plan {
-  const fresh = wanted.filter(({ definition }) => !registry.find(definition.name)).map(({ definition }) => definition);
-  const created = inOrder(fresh);
+function buildPlan(registry: Registry, wanted: readonly RequestedCollection[]): Plan {
+  const newDefinitions = wanted
+    .filter(({ definition }) => !registry.find(definition.name))
+    .map(({ definition }) => definition);
+  const created = sortByDependency(newDefinitions);
   const added = created.flatMap(({ definition, later }) =>
     later.map((field) => ({ collection: definition.name, field })),
   );
   const changed: FieldChange[] = [];
-  const worded: { collection: string; change: CollectionChange }[] = [];
+  const metadataChanges: { collection: string; change: CollectionChange }[] = [];
   for (const { definition, later, indexes } of created) {
-    if (later.length > 0 && indexes) worded.push({ collection: definition.name, change: { ...noChange, indexes } });
+    if (later.length > 0 && indexes)
+      metadataChanges.push({ collection: definition.name, change: { ...unchanged, indexes } });
   }
   const switched: { collection: string; change: CollectionChange }[] = [];
   for (const { definition, options } of wanted) {
     const { name } = definition;
-    const there = registry.find(name);
-    if (!there) continue;
-    const removed = new Set(keptNames(there.options).filter((each) => !keptNames(definition.options).includes(each)));
+    const existing = registry.find(name);
+    if (!existing) continue;
+    const removed = new Set(
+      listServerManagedFields(existing.options).filter(
+        (each) => !listServerManagedFields(definition.options).includes(each),
+      ),
+    );
     for (const field of definition.fields) {
-      const present = removed.has(field.name) ? undefined : there.byName.get(field.name);
+      const present = removed.has(field.name) ? undefined : existing.byName.get(field.name);
       if (!present) added.push({ collection: name, field });
       else {
-        const changes = differences(present, field, there, registry);
+        const changes = findDifferences(present, field, existing, registry);
         if (Object.keys(changes).length > 0) changed.push({ collection: name, name: field.name, changes });
       }
     }
-    const switches = switchesTo(definition.options, there);
-    if (Object.keys(switches).length > 0) switched.push({ collection: name, change: { ...noChange, switches } });
-    const change = wordChange(there, definition, options);
-    if (change) worded.push({ collection: name, change });
+    const switches = findSwitches(definition.options, existing);
+    if (Object.keys(switches).length > 0) switched.push({ collection: name, change: { ...unchanged, switches } });
+    const change = findMetadataChange(existing, definition, options);
+    if (change) metadataChanges.push({ collection: name, change });
   }
   return {
     switched,
     created: created.map((each) => each.definition),
     added: added.sort((one, other) => rank(one.field) - rank(other.field)),
     changed,
-    worded,
+    metadataChanges,
   };
 }
 
@@ -120,27 +131,27 @@ interface Creation {
 }
 
 /** New collections, each after those that its belongsTo fields name; what cannot wait for its target is added later. */
-function inOrder(fresh: readonly CollectionDefinition[]): Creation[] {
+function sortByDependency(newDefinitions: readonly CollectionDefinition[]): Creation[] {
   const result: Creation[] = [];
-  const made = new Set<string>();
-  const waiting = [...fresh];
+  const createdNames = new Set<string>();
+  const waiting = [...newDefinitions];
   const targets = (definition: CollectionDefinition): string[] =>
     definition.fields.filter((field) => field.type === 'belongsTo').map((field) => field.target!);
-  const isMade = (name: string, self: string): boolean =>
-    name === self || made.has(name) || !fresh.some((each) => each.name === name);
+  const isAvailable = (name: string, self: string): boolean =>
+    name === self || createdNames.has(name) || !newDefinitions.some((each) => each.name === name);
   while (waiting.length > 0) {
-    const ready = waiting.findIndex((each) => targets(each).every((target) => isMade(target, each.name)));
+    const ready = waiting.findIndex((each) => targets(each).every((target) => isAvailable(target, each.name)));
     const [definition] = waiting.splice(Math.max(0, ready), 1) as [CollectionDefinition];
-    const now = (field: FieldDefinition): boolean =>
-      !isRelation(field) || (field.type === 'belongsTo' && isMade(field.target!, definition.name));
-    const later = definition.fields.filter((field) => !now(field));
-    result.push(creation(definition, definition.fields.filter(now), later));
-    made.add(definition.name);
+    const canCreateNow = (field: FieldDefinition): boolean =>
+      !isRelation(field) || (field.type === 'belongsTo' && isAvailable(field.target!, definition.name));
+    const later = definition.fields.filter((field) => !canCreateNow(field));
+    result.push(makeCreation(definition, definition.fields.filter(canCreateNow), later));
+    createdNames.add(definition.name);
   }
   return result;
 }
 
-function creation(
+function makeCreation(
   definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
   later: readonly FieldDefinition[],
@@ -155,46 +166,50 @@ function isRelation({ type }: FieldDefinition): boolean {
 }
 
 /** Properties that a definition gives and the field does not have so. */
-function differences(
+function findDifferences(
   field: Field,
   wanted: FieldDefinition,
   collection: Collection,
   registry: Registry,
 ): Record<string, unknown> {
-  const present = fieldInForce(field, collection, registry);
+  const current = getEffectiveDefinition(field, collection, registry);
   return Object.fromEntries(
-    Object.entries(wanted).filter(([key, value]) => key !== 'name' && !sameProperty(key, value, present[key])),
+    Object.entries(wanted).filter(([key, value]) => key !== 'name' && !isSameProperty(key, value, current[key])),
   );
 }
 
-const noChange: CollectionChange = { title: undefined, description: undefined, indexes: undefined, switches: {} };
+const unchanged: CollectionChange = { title: undefined, description: undefined, indexes: undefined, switches: {} };
 
 /** The options that a definition has otherwise. A system collection has its own. */
-function switchesTo(options: CollectionOptions, there: Collection): Switches {
-  const moved = switchNames.filter((name) => options[name] !== there.options[name]);
-  return Object.fromEntries(moved.map((name) => [name, options[name]]));
+function findSwitches(options: CollectionOptions, existing: Collection): Switches {
+  const changedNames = switchNames.filter((name) => options[name] !== existing.options[name]);
+  return Object.fromEntries(changedNames.map((name) => [name, options[name]]));
 }
 
-function wordChange(
-  there: Collection,
+function findMetadataChange(
+  existing: Collection,
   { title, description, options }: CollectionDefinition,
   given: ReadonlySet<string>,
 ): CollectionChange | null {
-  const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+  const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
   const change = {
-    title: title === there.title ? undefined : title,
-    description: description === there.description ? undefined : description,
-    indexes: given.has('indexes') && !same(options.indexes, there.options.indexes ?? []) ? options.indexes : undefined,
+    title: title === existing.title ? undefined : title,
+    description: description === existing.description ? undefined : description,
+    indexes:
+      given.has('indexes') && !isSame(options.indexes, existing.options.indexes ?? []) ? options.indexes : undefined,
   };
-  const changes = Object.values(change).some((value) => value !== undefined);
-  return changes ? { ...change, switches: {} } : null;
+  const hasChanges = Object.values(change).some((value) => value !== undefined);
+  return hasChanges ? { ...change, switches: {} } : null;
 }
 
 /** Tables of today that the plan touches, also at the far ends of relations. */
-function tablesOf(registry: Registry, { created, added, changed, worded, switched }: Plan): string[] {
+function findAffectedTables(
+  registry: Registry,
+  { created, added, changed, metadataChanges, switched }: Plan,
+): string[] {
   const relations = [...created.flatMap((each) => each.fields), ...added.map((each) => each.field)];
   const names = [
-    ...[...added, ...changed, ...worded, ...switched].map((each) => each.collection),
+    ...[...added, ...changed, ...metadataChanges, ...switched].map((each) => each.collection),
     ...relations.flatMap(({ target, through }) => [target, through]),
   ];
   const tables = names.flatMap((name) => (name === undefined ? [] : (registry.find(name)?.table ?? [])));
@@ -208,21 +223,21 @@ function mayRebuild({ created, added, changed, switched }: Plan): boolean {
 }
 
 /** Tells an error of one definition at its place in the set, such as `[3].fields[1].target`. */
-class Places {
-  readonly #wanted: readonly WantedCollection[];
+class ErrorPaths {
+  readonly #definitions: readonly RequestedCollection[];
 
-  constructor(wanted: readonly WantedCollection[]) {
-    this.#wanted = wanted;
+  constructor(wanted: readonly RequestedCollection[]) {
+    this.#definitions = wanted;
   }
 
-  /** @param made the definition as far as it was made: its fields have other numbers than those of the set. */
-  inCollection(made: CollectionDefinition | null, name = made!.name): (error: unknown) => never {
-    const renumbered = (path: string): string =>
+  /** @param created the definition as far as it was made: its fields have other numbers than those of the set. */
+  inCollection(created: CollectionDefinition | null, name = created!.name): (error: unknown) => never {
+    const renumber = (path: string): string =>
       path.replace(/^fields\[(\d+)\]/, (_, index) => {
-        const field = made?.fields.filter((each) => !isAddedKey(each))[Number(index)];
+        const field = created?.fields.filter((each) => !isDefaultKey(each))[Number(index)];
         return field ? this.#field(name, field.name) : path;
       });
-    return this.#rethrow((path) => `${this.#collection(name)}.${renumbered(path)}`);
+    return this.#rethrow((path) => `${this.#collection(name)}.${renumber(path)}`);
   }
 
   inField(collection: string, name: string): (error: unknown) => never {
@@ -230,19 +245,19 @@ class Places {
   }
 
   #collection(name: string): string {
-    return `[${this.#wanted.findIndex(({ definition }) => definition.name === name)}]`;
+    return `[${this.#definitions.findIndex(({ definition }) => definition.name === name)}]`;
   }
 
   #field(collection: string, name: string): string {
-    const { definition } = this.#wanted.find((each) => each.definition.name === collection)!;
-    const given = definition.fields.filter((each) => !isAddedKey(each));
+    const { definition } = this.#definitions.find((each) => each.definition.name === collection)!;
+    const given = definition.fields.filter((each) => !isDefaultKey(each));
     return `fields[${given.findIndex((each) => each.name === name)}]`;
   }
 
-  #rethrow(place: (path: string) => string): (error: unknown) => never {
+  #rethrow(toErrorPath: (path: string) => string): (error: unknown) => never {
     return (error) => {
       if (!(error instanceof ApiError) || error.code !== 'DEFINITION_INVALID') throw error;
-      const details = Object.entries(error.details ?? {}).map(([path, text]) => [place(path), text]);
+      const details = Object.entries(error.details ?? {}).map(([path, text]) => [toErrorPath(path), text]);
       throw invalidDefinition(Object.fromEntries(details) as Record<string, string>);
     };
   }

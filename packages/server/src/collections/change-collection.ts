@@ -1,14 +1,14 @@
 import { updateCollection } from '../database/catalogue.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import type { CollectionOptions } from '../protocol/definition.ts';
-import { keptColumns, switchNames } from '../schema/collection-options-check.ts';
+import { listIndexableManagedFields, switchNames } from '../schema/collection-options-check.ts';
 import type { CollectionChange } from '../schema/definition-check.ts';
 import { type Collection, makeCollection } from '../schema/registry.ts';
-import { changing, logged } from './definition-change.ts';
+import { appendDefinitionEvent, type ChangeScope, runDefinitionChange } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
-import { indexChanges, replaceIndexes } from './replace-indexes.ts';
-import { optionsWithout } from './storage.ts';
-import { type OptionSwitch, planSwitch, switchOptions } from './switch-options.ts';
+import { diffIndexes, replaceIndexes } from './replace-indexes.ts';
+import { omitIndexesOver } from './storage.ts';
+import { type OptionSwitch, planOptionSwitch, switchOptions } from './switch-options.ts';
 
 /**
  * Changes title, description, indexes, and the options that are on or off.
@@ -27,50 +27,56 @@ export async function changeCollection(
   if (collection.system)
     throw new ApiError('SYSTEM_PROTECTED', `${name} is a system collection; its fields may be added to, no more.`);
   const { title = collection.title, description = collection.description } = change;
-  const plan = switchOf(context, collection, change);
-  const options = changedOptions(collection, change, plan);
+  const plan = findSwitch(context, collection, change);
+  const options = mergeOptions(collection, change, plan);
   const after = plan ? null : makeCollection({ ...collection, options });
-  const builds = after === null || indexChanges(collection, after).created.length > 0;
-  const scope = { subject: name, tables: builds ? [collection.table] : [], rebuild: plan?.rebuilds ?? false };
-  await changing(context, scope, async (transaction) => {
+  const hasIndexBuild = after === null || diffIndexes(collection, after).created.length > 0;
+  const scope: ChangeScope = {
+    subject: name,
+    tables: hasIndexBuild ? [collection.table] : [],
+    needsRebuild: plan?.needsRebuild ?? false,
+  };
+  await runDefinitionChange(context, scope, async (transaction) => {
     if (plan) await switchOptions(context, transaction, { ...plan, options }, force);
     if (after) await replaceIndexes(context, transaction, collection, after);
     await updateCollection(context.database, transaction, { id: collection.id, title, description, options });
-    await logged(context, transaction, 'collections.updated', name);
+    await appendDefinitionEvent(context, transaction, 'collections.updated', name);
   });
 }
 
 /** The options that a change switches; null if none. */
-function switchOf(
+function findSwitch(
   context: DefinitionContext,
   collection: Collection,
   { switches }: CollectionChange,
 ): OptionSwitch | null {
-  const moved = switchNames.filter(
+  const changedNames = switchNames.filter(
     (each) => switches[each] !== undefined && switches[each] !== collection.options[each],
   );
-  return moved.length === 0 ? null : planSwitch(context, collection, { ...collection.options, ...switches });
+  return changedNames.length === 0
+    ? null
+    : planOptionSwitch(context, collection, { ...collection.options, ...switches });
 }
 
 /** The options with their indexes as they will be. @throws ApiError 422 for an index over a field that cannot have one. */
-function changedOptions(
+function mergeOptions(
   collection: Collection,
   { indexes, switches }: CollectionChange,
   plan: OptionSwitch | null,
 ): CollectionOptions {
   const removed = plan?.removed ?? [];
   const options = { ...collection.options, ...switches };
-  if (indexes === undefined) return { ...options, ...pickIndexes(optionsWithout(collection, removed)) };
-  const kept = new Set(keptColumns(options));
-  const known = (name: string): boolean => {
+  if (indexes === undefined) return { ...options, ...pickIndexes(omitIndexesOver(collection, removed)) };
+  const serverManaged = new Set(listIndexableManagedFields(options));
+  const isKnown = (name: string): boolean => {
     const field = collection.byName.get(name);
     if (field) return field.type.sortable && !field.hidden && !removed.includes(field);
-    return kept.has(name);
+    return serverManaged.has(name);
   };
-  const bad = indexes.flatMap(({ fields }) => fields).find((name) => !known(name));
-  if (bad !== undefined)
+  const unknownName = indexes.flatMap(({ fields }) => fields).find((name) => !isKnown(name));
+  if (unknownName !== undefined)
     throw invalidDefinition({
-      'options.indexes': `"${bad.slice(0, 60)}" cannot be indexed: name a field of the collection whose type can have an index.`,
+      'options.indexes': `"${unknownName.slice(0, 60)}" cannot be indexed: name a field of the collection whose type can have an index.`,
     });
   return { ...options, indexes };
 }

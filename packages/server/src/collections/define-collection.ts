@@ -2,30 +2,30 @@
  * Makes collections and fields: catalogue rows and storage in one transaction, so that a definition is wholly there or
  * wholly absent. Enters a checked definition; refuses names that exist and relations that do not hold.
  */
-import { insertCollection, insertFields, markChanged, nameTable } from '../database/catalogue.ts';
+import { insertCollection, insertFields, markChanged, setTableName } from '../database/catalogue.ts';
 import type { Transaction } from '../database/database.ts';
-import { renumber } from '../database/positions.ts';
+import { renumberSortPositions } from '../database/sort-positions.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import type { CollectionDefinition, FieldDefinition } from '../protocol/definition.ts';
-import { placeOf } from '../records/places.ts';
-import { isAddedKey } from '../schema/definition-check.ts';
-import { collectionOf, type FieldRow } from '../schema/load-registry.ts';
+import { getSortColumn } from '../records/sort-columns.ts';
+import { isDefaultKey } from '../schema/definition-check.ts';
+import { type FieldRow, toCollection } from '../schema/load-registry.ts';
 import { tableName } from '../schema/names.ts';
-import { type Collection, columnsOf, type Field, type Registry } from '../schema/registry.ts';
-import { adoptKey } from './adopt-key.ts';
-import { anchorKey } from './anchor-key.ts';
-import { changing, logged, runAll } from './definition-change.ts';
+import { type Collection, type Field, listColumnFields, type Registry } from '../schema/registry.ts';
+import { appendDefinitionEvent, runDefinitionChange, runStatements } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
+import { useExistingForeignKey } from './existing-foreign-key.ts';
 import { fillNewColumn } from './fill-column.ts';
-import { keptFields } from './kept-fields.ts';
 import type { NewField } from './new-field.ts';
+import { markReferencedKey } from './referenced-key.ts';
 import { resolveFields } from './resolve-fields.ts';
-import { columnDefinition, indexesOf, indexOfField } from './storage.ts';
-import { storedFacts } from './stored-facts.ts';
-import { refuseUngiven, requireFreeName } from './system-fields.ts';
+import { buildServerManagedFields } from './server-managed-fields.ts';
+import { planFieldIndex, planIndexes, toColumnDefinition } from './storage.ts';
+import { toStoredFacts } from './stored-facts.ts';
+import { rejectRequiredField, requireFreeName } from './system-fields.ts';
 
 /** How a collection is born: people define plain ones; the system's own have fixed table names and core fields. */
-export interface Birth {
+export interface CollectionOrigin {
   readonly system: boolean;
   readonly internal: boolean;
   readonly hidden: (definition: FieldDefinition) => boolean;
@@ -33,68 +33,89 @@ export interface Birth {
   readonly notNull?: (definition: FieldDefinition) => boolean;
 }
 
-const plainBirth: Birth = { system: false, internal: false, hidden: () => false };
+const userDefinedOrigin: CollectionOrigin = { system: false, internal: false, hidden: () => false };
 
 /** @throws ApiError 409 when the name is taken, 422 where relations do not hold. */
 export async function defineCollection(
   context: DefinitionContext,
   definition: CollectionDefinition,
-  birth = plainBirth,
+  origin = userDefinedOrigin,
 ): Promise<void> {
   const { registry } = context;
   if (registry.all().some((each) => each.name === definition.name))
     // internal ones too
     throw new ApiError('COLLECTION_EXISTS', `A collection "${definition.name}" exists already.`);
-  if (!birth.system && registry.all().filter((each) => !each.system).length >= context.maximumCollections) {
-    throw new ApiError('LIMIT_EXCEEDED', `An application has at most ${context.maximumCollections} collections.`);
+  if (!origin.system && registry.all().filter((each) => !each.system).length >= context.maxCollections) {
+    throw new ApiError('LIMIT_EXCEEDED', `An application has at most ${context.maxCollections} collections.`);
   }
   const resolution = resolveFields({
     collection: definition.name,
     fields: definition.fields,
     existing: [],
     registry,
-    core: birth.system,
-    hidden: birth.hidden,
-    ...(birth.notNull && { notNull: birth.notNull }),
-    at: (index) => `fields[${indexInRequest(definition, index)}].`,
+    core: origin.system,
+    hidden: origin.hidden,
+    ...(origin.notNull && { notNull: origin.notNull }),
+    errorPath: (index) => `fields[${toRequestIndex(definition, index)}].`,
   });
-  const fields = [...resolution.own, ...keptFields(definition.options, birth.system)];
-  const abroad = [...resolution.foreign, ...resolution.adopted, ...resolution.anchored];
-  const tables = [...new Set(abroad.map((each) => registry.get(each.collection).table))];
-  const rebuild = resolution.adopted.length > 0;
-  await changing(context, { subject: definition.name, tables, rebuild }, async (transaction) => {
-    let grown = registry;
-    for (const { collection: other, name } of resolution.anchored)
-      grown = await anchorKey(context, transaction, grown.get(other), name, grown);
-    grown = await make(context, transaction, definition, fields, birth, grown);
-    await logged(context, transaction, 'collections.created', definition.name);
-    for (const join of resolution.joins) {
-      grown = await make(context, transaction, join.definition, join.fields, plainBirth, grown);
-      await logged(context, transaction, 'collections.created', join.definition.name);
-    }
-    for (const { collection: other, field } of resolution.adopted)
-      grown = await adoptKey(context, transaction, grown.get(other), field, grown);
-    for (const { collection: other, field } of resolution.foreign)
-      await growAbroad(context, transaction, grown.get(other), field, grown);
-  });
+  const fields = [...resolution.fields, ...buildServerManagedFields(definition.options, origin.system)];
+  const foreignChanges = [...resolution.foreignFields, ...resolution.existingForeignKeys, ...resolution.referencedKeys];
+  const tables = [...new Set(foreignChanges.map((each) => registry.get(each.collection).table))];
+  const rebuild = resolution.existingForeignKeys.length > 0;
+  await runDefinitionChange(
+    context,
+    { subject: definition.name, tables, needsRebuild: rebuild },
+    async (transaction) => {
+      let nextRegistry = registry;
+      for (const { collection: foreignName, name } of resolution.referencedKeys)
+        nextRegistry = await markReferencedKey(context, transaction, nextRegistry.get(foreignName), name, nextRegistry);
+      nextRegistry = await createCollection(context, transaction, definition, fields, origin, nextRegistry);
+      await appendDefinitionEvent(context, transaction, 'collections.created', definition.name);
+      for (const join of resolution.joins) {
+        nextRegistry = await createCollection(
+          context,
+          transaction,
+          join.definition,
+          join.fields,
+          userDefinedOrigin,
+          nextRegistry,
+        );
+        await appendDefinitionEvent(context, transaction, 'collections.created', join.definition.name);
+      }
+      for (const { collection: foreignName, field } of resolution.existingForeignKeys)
+        nextRegistry = await useExistingForeignKey(
+          context,
+          transaction,
+          nextRegistry.get(foreignName),
+          field,
+          nextRegistry,
+        );
+      for (const { collection: foreignName, field } of resolution.foreignFields)
+        await addForeignField(context, transaction, nextRegistry.get(foreignName), field, nextRegistry);
+    },
+  );
 }
 
 /** A collection's catalogue rows, table and indexes; returns the registry with it. */
-async function make(
+async function createCollection(
   context: DefinitionContext,
   transaction: Transaction,
   definition: CollectionDefinition,
   fields: readonly NewField[],
-  birth: Birth,
+  origin: CollectionOrigin,
   registry: Registry,
 ): Promise<Registry> {
   const { dialect } = context.database;
-  const collection = await store(context, transaction, definition, fields, birth);
-  const grown = registry.with([collection], [], registry.version);
-  const columns = columnsOf(collection).map((field) => columnDefinition(field, grown));
-  const seldom = collection.trash?.deletedAt.column ?? null;
-  await runAll(context, transaction, dialect.createTable(collection.table, columns, indexesOf(collection), seldom));
-  return grown;
+  const collection = await storeCollection(context, transaction, definition, fields, origin);
+  const nextRegistry = registry.with([collection], [], registry.version);
+  const columns = listColumnFields(collection).map((field) => toColumnDefinition(field, nextRegistry));
+  const mostlyNullColumn = collection.trash?.deletedAt.column ?? null;
+  await runStatements(
+    context,
+    transaction,
+    dialect.createTable(collection.table, columns, planIndexes(collection), mostlyNullColumn),
+  );
+  return nextRegistry;
 }
 
 /** @throws ApiError 404, 409 when the name is taken, 422. */
@@ -107,11 +128,11 @@ export async function addField(
   const collection = registry.find(collectionName);
   if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${collectionName.slice(0, 60)}".`);
   requireFreeName(collection, definition.name);
-  refuseUngiven(collection, definition);
+  rejectRequiredField(collection, definition);
   const { scopeKey } = definition;
   if (scopeKey !== undefined && !collection.byName.get(scopeKey)?.type.sortable)
     throw invalidDefinition({ scopeKey: `"${scopeKey}" is no field by which places are told apart.` });
-  const existing = collection.fields.map((field) => ({ definition: field.definition, facts: storedFacts(field) }));
+  const existing = collection.fields.map((field) => ({ definition: field.definition, facts: toStoredFacts(field) }));
   const resolution = resolveFields({
     collection: collectionName,
     fields: [definition],
@@ -119,32 +140,50 @@ export async function addField(
     registry,
     core: false,
     hidden: () => false,
-    at: () => '',
+    errorPath: () => '',
   });
-  if (collection.fields.length + resolution.own.length > context.maximumFields) {
-    throw new ApiError('LIMIT_EXCEEDED', `A collection has at most ${context.maximumFields} fields.`);
+  if (collection.fields.length + resolution.fields.length > context.maxFields) {
+    throw new ApiError('LIMIT_EXCEEDED', `A collection has at most ${context.maxFields} fields.`);
   }
-  const abroad = [...resolution.foreign, ...resolution.adopted, ...resolution.anchored].map((each) =>
-    registry.get(each.collection),
+  const foreignCollections = [
+    ...resolution.foreignFields,
+    ...resolution.existingForeignKeys,
+    ...resolution.referencedKeys,
+  ].map((each) => registry.get(each.collection));
+  const tables = [...new Set([collection, ...foreignCollections].map((each) => each.table))];
+  const rebuild = resolution.existingForeignKeys.length > 0;
+  await runDefinitionChange(
+    context,
+    { subject: collectionName, tables, needsRebuild: rebuild },
+    async (transaction) => {
+      let nextRegistry = registry;
+      for (const { collection: foreignName, name } of resolution.referencedKeys)
+        nextRegistry = await markReferencedKey(context, transaction, nextRegistry.get(foreignName), name, nextRegistry);
+      await addFieldsToCollection(
+        context,
+        transaction,
+        nextRegistry.get(collectionName),
+        resolution.fields,
+        nextRegistry,
+      );
+      for (const join of resolution.joins) {
+        await createCollection(context, transaction, join.definition, join.fields, userDefinedOrigin, nextRegistry);
+        await appendDefinitionEvent(context, transaction, 'collections.created', join.definition.name);
+      }
+      // First what exists: a table that is rebuilt takes only the columns that it had.
+      for (const { collection: foreignName, field } of resolution.existingForeignKeys)
+        nextRegistry = await useExistingForeignKey(
+          context,
+          transaction,
+          nextRegistry.get(foreignName),
+          field,
+          nextRegistry,
+        );
+      for (const { collection: foreignName, field } of resolution.foreignFields)
+        await addForeignField(context, transaction, nextRegistry.get(foreignName), field, nextRegistry);
+      await appendDefinitionEvent(context, transaction, 'fields.created', `${collectionName}.${definition.name}`);
+    },
   );
-  const tables = [...new Set([collection, ...abroad].map((each) => each.table))];
-  const rebuild = resolution.adopted.length > 0;
-  await changing(context, { subject: collectionName, tables, rebuild }, async (transaction) => {
-    let grown = registry;
-    for (const { collection: other, name } of resolution.anchored)
-      grown = await anchorKey(context, transaction, grown.get(other), name, grown);
-    await growCollection(context, transaction, grown.get(collectionName), resolution.own, grown);
-    for (const join of resolution.joins) {
-      await make(context, transaction, join.definition, join.fields, plainBirth, grown);
-      await logged(context, transaction, 'collections.created', join.definition.name);
-    }
-    // First what exists: a table that is rebuilt takes only the columns that it had.
-    for (const { collection: other, field } of resolution.adopted)
-      grown = await adoptKey(context, transaction, grown.get(other), field, grown);
-    for (const { collection: other, field } of resolution.foreign)
-      await growAbroad(context, transaction, grown.get(other), field, grown);
-    await logged(context, transaction, 'fields.created', `${collectionName}.${definition.name}`);
-  });
 }
 
 /** Adds a field to a system collection while an application is born, or after the server has learned of it. */
@@ -156,17 +195,17 @@ export async function addSystemField(
   const { registry } = context;
   const collection = registry.get(collectionName);
   const tables = field.facts.relation ? [] : [collection.table];
-  await changing(context, { subject: collectionName, tables }, (transaction) =>
-    growCollection(context, transaction, collection, [field], registry),
+  await runDefinitionChange(context, { subject: collectionName, tables }, (transaction) =>
+    addFieldsToCollection(context, transaction, collection, [field], registry),
   );
 }
 
-async function store(
+async function storeCollection(
   context: DefinitionContext,
   transaction: Transaction,
   definition: CollectionDefinition,
   fields: readonly NewField[],
-  birth: Birth,
+  origin: CollectionOrigin,
 ): Promise<Collection> {
   const { database } = context;
   const parts = {
@@ -174,14 +213,14 @@ async function store(
     title: definition.title ?? null,
     description: definition.description ?? null,
     options: definition.options,
-    system: birth.system,
-    internal: birth.internal,
+    system: origin.system,
+    internal: origin.internal,
   };
   const id = await insertCollection(database, transaction, { ...parts, table: null });
-  const table = birth.system ? definition.name : tableName(definition.name, id);
-  await nameTable(database, transaction, id, table);
+  const table = origin.system ? definition.name : tableName(definition.name, id);
+  await setTableName(database, transaction, id, table);
   const rows = await storeFields(context, transaction, id, fields);
-  return collectionOf({ ...parts, id, table }, rows);
+  return toCollection({ ...parts, id, table }, rows);
 }
 
 async function storeFields(
@@ -196,19 +235,24 @@ async function storeFields(
 }
 
 /** Adds the foreign key that a relation needs in another collection. */
-async function growAbroad(
+async function addForeignField(
   context: DefinitionContext,
   transaction: Transaction,
-  other: Collection,
+  foreignCollection: Collection,
   field: NewField,
   registry: Registry,
 ): Promise<void> {
-  await growCollection(context, transaction, other, [field], registry);
-  await logged(context, transaction, 'fields.created', `${other.name}.${field.definition.name}`);
+  await addFieldsToCollection(context, transaction, foreignCollection, [field], registry);
+  await appendDefinitionEvent(
+    context,
+    transaction,
+    'fields.created',
+    `${foreignCollection.name}.${field.definition.name}`,
+  );
 }
 
 /** Adds fields to a collection that exists: columns, values for the records that are there, indexes. */
-async function growCollection(
+async function addFieldsToCollection(
   context: DefinitionContext,
   transaction: Transaction,
   collection: Collection,
@@ -219,30 +263,30 @@ async function growCollection(
   for (const { definition } of fields) requireFreeName(collection, definition.name);
   const rows = await storeFields(context, transaction, collection.id, fields);
   await markChanged(context.database, transaction, collection.id);
-  const { fields: made } = collectionOf({ ...collection }, [...keyRow(collection), ...rows]);
-  for (const field of made.slice(1)) {
+  const { fields: newFields } = toCollection({ ...collection }, [...toKeyRow(collection), ...rows]);
+  for (const field of newFields.slice(1)) {
     if (field.column === null) continue;
-    await runAll(context, transaction, dialect.addColumn(collection.table, columnDefinition(field, registry)));
+    await runStatements(context, transaction, dialect.addColumn(collection.table, toColumnDefinition(field, registry)));
     await fillNewColumn(context, transaction, collection, field);
-    if (field.type.name === 'sort') await numberRecords(context, transaction, collection, field);
-    const index = indexOfField(collection, field);
-    if (index) await runAll(context, transaction, [dialect.createIndex(collection.table, index)]);
+    if (field.type.name === 'sort') await assignSortPositions(context, transaction, collection, field);
+    const index = planFieldIndex(collection, field);
+    if (index) await runStatements(context, transaction, [dialect.createIndex(collection.table, index)]);
   }
   transaction.touch(collection.table);
 }
 
 /** Records that are there get places in the order of their keys. */
-async function numberRecords(
+async function assignSortPositions(
   { database }: DefinitionContext,
   transaction: Transaction,
   collection: Collection,
   field: Field,
 ): Promise<void> {
-  await renumber(database, transaction, placeOf(collection, field));
+  await renumberSortPositions(database, transaction, getSortColumn(collection, field));
 }
 
 /** A collection needs its key; only the rows after it are new. */
-function keyRow(collection: Collection): FieldRow[] {
+function toKeyRow(collection: Collection): FieldRow[] {
   const { primaryKey } = collection;
   return [
     {
@@ -250,12 +294,12 @@ function keyRow(collection: Collection): FieldRow[] {
       collectionId: collection.id,
       name: primaryKey.name,
       definition: primaryKey.definition,
-      facts: storedFacts(primaryKey),
+      facts: toStoredFacts(primaryKey),
     },
   ];
 }
 
 /** The index of a field in the request: a primary key that was added stands before the others. */
-function indexInRequest(definition: CollectionDefinition, index: number): number {
-  return definition.fields[0] && isAddedKey(definition.fields[0]) ? Math.max(0, index - 1) : index;
+function toRequestIndex(definition: CollectionDefinition, index: number): number {
+  return definition.fields[0] && isDefaultKey(definition.fields[0]) ? Math.max(0, index - 1) : index;
 }

@@ -1,12 +1,17 @@
 import { isoTime } from '../base/clock.ts';
-import { bumpVersion, followTable, readUncommitted } from '../database/catalogue.ts';
+import { bumpVersion, readDefinitionsInTx, replaceTableName } from '../database/catalogue.ts';
 import { countRows } from '../database/column-data.ts';
-import { DatabaseFault, fixed, StaleVersion, type Transaction } from '../database/database.ts';
+import { bindFixed, DatabaseFault, StaleVersion, type Transaction } from '../database/database.ts';
 import type { Sql } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import { changedRegistry } from '../schema/load-registry.ts';
+import { buildNextRegistry } from '../schema/load-registry.ts';
 import { tableName } from '../schema/names.ts';
-import { type DefinitionContext, type OpenChange, type Trial, TrialEnd } from './definition-context.ts';
+import {
+  type DefinitionContext,
+  type DefinitionDryRun,
+  type DefinitionTransaction,
+  DryRunRollback,
+} from './definition-context.ts';
 
 export interface ChangeScope {
   /** The collection that an error names. */
@@ -14,107 +19,120 @@ export interface ChangeScope {
   /** Tables whose rows or shape change; writers on them wait, and the change sees all that they wrote. */
   readonly tables: readonly string[];
   /** Tables are built anew that others may refer to. */
-  readonly rebuild?: boolean;
+  readonly needsRebuild?: boolean;
   /** Readers go on until the tables change their shape, which is done last. */
-  readonly readable?: boolean;
+  readonly isReadable?: boolean;
 }
 
 /** Runs a change of definitions: guarded by the version it was planned for, refused as a conflict, taken up at the end. */
-export async function changing(
+export async function runDefinitionChange(
   context: DefinitionContext,
   scope: ChangeScope,
   work: (transaction: Transaction) => Promise<void>,
 ): Promise<void> {
   try {
-    if (context.inside) await changeInside(context, context.inside, work);
-    else await changeAlone(context, scope, work);
+    if (context.tx) await changeInTransaction(context, context.tx, work);
+    else await changeInOwnTransaction(context, scope, work);
   } catch (error) {
-    throw definitionFault(error, scope.subject);
+    throw toDefinitionError(error, scope.subject);
   }
 }
 
 /** One step of several changes that come and go together. */
-export type Step = (change: (context: DefinitionContext) => Promise<unknown>) => Promise<void>;
+export type DefinitionStep = (change: (context: DefinitionContext) => Promise<unknown>) => Promise<void>;
 
 /** Runs several changes in one transaction. `scope` names the tables of all of them that are there before. */
-export async function changingTogether(
+export async function runDefinitionSteps(
   context: DefinitionContext,
   scope: ChangeScope,
-  work: (step: Step) => Promise<void>,
+  work: (step: DefinitionStep) => Promise<void>,
 ): Promise<void> {
   const { registry, version } = context;
-  await changing(context, scope, async (transaction) => {
+  await runDefinitionChange(context, scope, async (transaction) => {
     // The change as a whole has moved both versions on by one.
-    const moved = registry.with([], [], registry.version + 1);
-    const inside: OpenChange = { transaction, registry: moved, version: version + 1 };
+    const nextRegistry = registry.with([], [], registry.version + 1);
+    const tx: DefinitionTransaction = { transaction, registry: nextRegistry, version: version + 1 };
     await work(async (change) => {
-      await change({ ...context, registry: inside.registry, version: inside.version, inside });
+      await change({ ...context, registry: tx.registry, version: tx.version, tx });
     });
   });
 }
 
-async function changeInside(
+async function changeInTransaction(
   { database, registry, version }: DefinitionContext,
-  inside: OpenChange,
+  tx: DefinitionTransaction,
   work: (transaction: Transaction) => Promise<void>,
 ): Promise<void> {
-  const { transaction } = inside;
+  const { transaction } = tx;
   await bumpVersion(transaction, 'schema');
   await work(transaction);
-  const changed = await readUncommitted(database, transaction, registry.version);
-  inside.registry = changedRegistry(registry, registry.version + 1, changed);
-  inside.version = version + 1;
+  const changed = await readDefinitionsInTx(database, transaction, registry.version);
+  tx.registry = buildNextRegistry(registry, registry.version + 1, changed);
+  tx.version = version + 1;
 }
 
-async function changeAlone(
+async function changeInOwnTransaction(
   context: DefinitionContext,
-  { tables, rebuild = false, readable = false }: ChangeScope,
+  { tables, needsRebuild = false, isReadable = false }: ChangeScope,
   work: (transaction: Transaction) => Promise<void>,
 ): Promise<void> {
   const { database, registry } = context;
   await database.write(
     async (transaction) => {
       // Before anything is read: what a transaction sees is settled by its first look.
-      const lock = tables.length > 0 ? database.dialect.lockTables([...tables].sort(), readable) : null;
-      if (lock) await runAll(context, transaction, [lock]);
+      const lock = tables.length > 0 ? database.dialect.lockTables([...tables].sort(), isReadable) : null;
+      if (lock) await runStatements(context, transaction, [lock]);
       // Also the lock by which definition changes of several nodes follow each other.
       if ((await bumpVersion(transaction, 'schema')) !== context.version + 1) throw new StaleVersion();
-      if (context.trial) await beginTrial(context, context.trial, transaction, tables);
+      if (context.dryRun) await beginDryRun(context, context.dryRun, transaction, tables);
       await work(transaction);
-      if (context.trial) throw new TrialEnd(context.trial);
-      for (const table of tables) await moveOn(context, transaction, table);
+      if (context.dryRun) throw new DryRunRollback(context.dryRun);
+      for (const table of tables) await renameTableForVersion(context, transaction, table);
       // What does not load must never be committed: nothing would be reachable any more.
-      changedRegistry(registry, registry.version + 1, await readUncommitted(database, transaction, registry.version));
+      buildNextRegistry(
+        registry,
+        registry.version + 1,
+        await readDefinitionsInTx(database, transaction, registry.version),
+      );
     },
     // Nobody writes between the change and its being known here.
-    { heavy: tables.length > 0, patient: tables.length > 0, rebuild, committed: () => context.refresh() },
+    {
+      heavy: tables.length > 0,
+      longRunning: tables.length > 0,
+      rebuild: needsRebuild,
+      afterCommit: () => context.refresh(),
+    },
   );
 }
 
 /** A transaction that is tried again notes everything anew. */
-async function beginTrial(
+async function beginDryRun(
   { database, registry }: DefinitionContext,
-  trial: Trial,
+  dryRun: DefinitionDryRun,
   transaction: Transaction,
   tables: readonly string[],
 ): Promise<void> {
-  trial.changes.length = 0;
+  dryRun.changes.length = 0;
   for (const { name, table } of registry.all())
-    if (tables.includes(table)) trial.records[name] = await countRows(database, transaction, table);
+    if (tables.includes(table)) dryRun.records[name] = await countRows(database, transaction, table);
 }
 
 /** Makes statements that were written for the former definition fail, also those that wait for this change to end. */
-async function moveOn(context: DefinitionContext, transaction: Transaction, table: string): Promise<void> {
+async function renameTableForVersion(
+  context: DefinitionContext,
+  transaction: Transaction,
+  table: string,
+): Promise<void> {
   const { database, registry, version } = context;
   const collection = registry.all().find((each) => each.table === table && !each.system);
   const name = collection && `${tableName(collection.name, collection.id)}_v${version + 1}`;
   const rename = name && database.dialect.renameTable(table, name);
   if (!rename) return;
-  await runAll(context, transaction, [rename]);
-  await followTable(database, transaction, table, name);
+  await runStatements(context, transaction, [rename]);
+  await replaceTableName(database, transaction, table, name);
 }
 
-function definitionFault(error: unknown, subject: string): unknown {
+function toDefinitionError(error: unknown, subject: string): unknown {
   if (!(error instanceof DatabaseFault)) return error;
   if (error.kind === 'unique')
     return new ApiError(
@@ -126,24 +144,24 @@ function definitionFault(error: unknown, subject: string): unknown {
   return error;
 }
 
-export async function logged(
+export async function appendDefinitionEvent(
   context: DefinitionContext,
   transaction: Transaction,
   name: string,
-  tk: string,
+  key: string,
 ): Promise<void> {
-  context.trial?.changes.push({ name, tk });
-  context.noted?.push({ name, tk });
-  const { actor, requestId, by } = context;
-  if (by) await context.hooks?.beforeDefinition(name, tk, by, requestId); // the server asks nobody about its own
-  const events = { name, resource: name.split('.')[0]!, tks: [tk], actor, requestId, changed: [], by };
+  context.dryRun?.changes.push({ name, tk: key });
+  context.collectedEvents?.push({ name, tk: key });
+  const { actor, requestId, caller } = context;
+  if (caller) await context.hooks?.beforeDefinition(name, key, caller, requestId); // the server asks nobody about its own
+  const events = { name, resource: name.split('.')[0]!, keys: [key], actor, requestId, changed: [], by: caller };
   await context.changes.append(transaction, events, isoTime(context.clock.now()));
 }
 
-export async function runAll(
+export async function runStatements(
   context: DefinitionContext,
   transaction: Transaction,
   statements: readonly Sql[],
 ): Promise<void> {
-  for (const statement of statements) await transaction.run(fixed(context.database.dialect, statement));
+  for (const statement of statements) await transaction.run(bindFixed(context.database.dialect, statement));
 }

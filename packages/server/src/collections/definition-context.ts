@@ -13,7 +13,7 @@ export interface DefinitionEvent {
 }
 
 /** What a change would do. */
-export interface Trial {
+export interface DefinitionDryRun {
   /** Events that it would cause, in their order. */
   readonly changes: DefinitionEvent[];
   /** Records that the changed tables hold, by collection. */
@@ -21,17 +21,17 @@ export interface Trial {
 }
 
 /** Ends the transaction of a trial. */
-export class TrialEnd extends Error {
-  readonly trial: Trial;
+export class DryRunRollback extends Error {
+  readonly dryRun: DefinitionDryRun;
 
-  constructor(trial: Trial) {
+  constructor(dryRun: DefinitionDryRun) {
     super('the trial ends here');
-    this.trial = trial;
+    this.dryRun = dryRun;
   }
 }
 
 /** A transaction under way that several changes share; each finds the definitions that the former ones left. */
-export interface OpenChange {
+export interface DefinitionTransaction {
   readonly transaction: Transaction;
   registry: Registry;
   version: number;
@@ -46,20 +46,20 @@ export interface DefinitionContext {
   readonly clock: Clock;
   readonly actor: string | null;
   /** Who changes the definitions; null: the server. */
-  readonly by: Caller | null;
+  readonly caller: Caller | null;
   readonly requestId: string | null;
   /** What extensions have to say to changes; null where none has a hook. */
   readonly hooks: EventManager | null;
   /** Whether errors may name records of a collection: whoever changes its definition need not be one who reads it. */
   readonly mayList: (collection: string) => boolean;
-  readonly maximumFields: number;
-  readonly maximumCollections: number;
+  readonly maxFields: number;
+  readonly maxCollections: number;
   /** Where a change is only tried: what it would do is noted here, then all of it is taken back. */
-  readonly trial: Trial | null;
+  readonly dryRun: DefinitionDryRun | null;
   /** Where the events of a change are asked for: they are noted here too. */
-  readonly noted: DefinitionEvent[] | null;
+  readonly collectedEvents: DefinitionEvent[] | null;
   /** Where a change is one step of several that come and go together. */
-  readonly inside: OpenChange | null;
+  readonly tx: DefinitionTransaction | null;
   /** The caller's way to records within the transaction of a change that has moved the version on. */
   readonly recordContext: (transaction: Transaction) => RecordContext;
   /** Takes up the committed change; afterwards the registry of the application is the new one. */

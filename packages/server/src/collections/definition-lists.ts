@@ -8,13 +8,13 @@ import type { RowSource } from '../database/dialect.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
 import { limits } from '../protocol/limits.ts';
-import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import type { RecordRequest } from '../protocol/record-request.ts';
 import { planSelection } from '../query/selection.ts';
-import { type ListMeta, listRecords, requireGrant, requireTrashAsked } from '../records/read-records.ts';
+import { type ListMeta, listRecords, requireGrant, requireTrashSupport } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import { fixedCollection } from '../schema/fixed-collection.ts';
+import { createFixedCollection } from '../schema/fixed-collection.ts';
 import { type Collection, type Field, Registry } from '../schema/registry.ts';
-import { definitionCounter, showCollection, showField, shownFields } from './show-definition.ts';
+import { hashDefinition, listVisibleFields, serialiseCollection, serialiseField } from './serialise-definition.ts';
 
 type Definition = Readonly<Record<string, unknown>>;
 
@@ -23,51 +23,65 @@ export interface DefinitionList {
   readonly collection: Collection;
   readonly definitions: readonly Definition[];
   /** The values of a definition that its members do not give: by name, from its place in the list. */
-  derived(definition: Definition, place: number): Definition;
+  deriveValues(definition: Definition, index: number): Definition;
 }
 
-export interface ShownDefinitions {
+export interface ListedDefinitions {
   readonly data: readonly Definition[];
   /** Null for a list without pages. */
   readonly meta: ListMeta | null;
 }
 
-const text = (...names: readonly string[]): FieldDefinition[] => names.map((name) => ({ name, type: 'text' }));
-const of = (type: string, ...names: readonly string[]): FieldDefinition[] => names.map((name) => ({ name, type }));
-const key: FieldDefinition = { name: 'name', type: 'string', primaryKey: true, required: true };
+const textFields = (...names: readonly string[]): FieldDefinition[] => names.map((name) => ({ name, type: 'text' }));
+const fieldsOfType = (type: string, ...names: readonly string[]): FieldDefinition[] =>
+  names.map((name) => ({ name, type }));
+const nameField: FieldDefinition = { name: 'name', type: 'string', primaryKey: true, required: true };
 /** The place in the order of definition, which is the default order. It can be sorted and filtered by, and is not shown. */
-const place: FieldDefinition = { name: 'sort', type: 'integer', required: true };
+const sortField: FieldDefinition = { name: 'sort', type: 'integer', required: true };
 
-const collections = fixedCollection({ name: 'collections', title: 'Collections', table: '_shown_collections' }, [
-  key,
-  ...text('title', 'description'),
-  // The names of the fields.
-  ...of('array', 'fields'),
-  ...of('json', 'options'),
-  ...of('boolean', 'system'),
-  place,
-]);
+const collectionsCollection = createFixedCollection(
+  { name: 'collections', title: 'Collections', table: '_shown_collections' },
+  [
+    nameField,
+    ...textFields('title', 'description'),
+    // The names of the fields.
+    ...fieldsOfType('array', 'fields'),
+    ...fieldsOfType('json', 'options'),
+    ...fieldsOfType('boolean', 'system'),
+    sortField,
+  ],
+);
 
-const fields = fixedCollection({ name: 'fields', title: 'Fields', table: '_shown_fields' }, [
-  key,
-  ...text('type', 'title', 'description', 'collectionName'),
-  ...of('json', 'uiSchema', 'defaultValue'),
-  ...of('boolean', 'required', 'unique', 'index', 'allowNull', 'primaryKey', 'autoIncrement', 'readOnly'),
-  ...of('boolean', 'multiple', 'dateOnly', 'autoNow', 'autoNowAdd'),
-  ...of('integer', 'maxLength', 'precision', 'scale'),
-  ...of('double', 'min', 'max'),
-  ...of('array', 'enum'),
-  ...text('pattern', 'target', 'foreignKey', 'otherKey', 'sourceKey', 'targetKey', 'through', 'scopeKey', 'onDelete'),
-  place,
+const fieldsCollection = createFixedCollection({ name: 'fields', title: 'Fields', table: '_shown_fields' }, [
+  nameField,
+  ...textFields('type', 'title', 'description', 'collectionName'),
+  ...fieldsOfType('json', 'uiSchema', 'defaultValue'),
+  ...fieldsOfType('boolean', 'required', 'unique', 'index', 'allowNull', 'primaryKey', 'autoIncrement', 'readOnly'),
+  ...fieldsOfType('boolean', 'multiple', 'dateOnly', 'autoNow', 'autoNowAdd'),
+  ...fieldsOfType('integer', 'maxLength', 'precision', 'scale'),
+  ...fieldsOfType('double', 'min', 'max'),
+  ...fieldsOfType('array', 'enum'),
+  ...textFields(
+    'pattern',
+    'target',
+    'foreignKey',
+    'otherKey',
+    'sourceKey',
+    'targetKey',
+    'through',
+    'scopeKey',
+    'onDelete',
+  ),
+  sortField,
 ]);
 
 /** All collections that have endpoints, with their fields. */
-export function listedCollections(registry: Registry): DefinitionList {
-  const shown = registry.all().filter((each) => !each.internal);
+export function buildCollectionList(registry: Registry): DefinitionList {
+  const visible = registry.all().filter((each) => !each.internal);
   return {
-    collection: collections,
-    definitions: shown.map((each) => showCollection(each, true)),
-    derived: ({ fields: members, system = false }, index) => ({
+    collection: collectionsCollection,
+    definitions: visible.map((each) => serialiseCollection(each, true)),
+    deriveValues: ({ fields: members, system = false }, index) => ({
       system,
       fields: (members as readonly Definition[]).map(({ name }) => name),
       sort: index + 1,
@@ -76,12 +90,12 @@ export function listedCollections(registry: Registry): DefinitionList {
 }
 
 /** The fields of a collection, secrets excluded. */
-export function listedFields(collection: Collection): DefinitionList {
-  const shown: readonly Field[] = shownFields(collection);
+export function buildFieldList(collection: Collection): DefinitionList {
+  const visible: readonly Field[] = listVisibleFields(collection);
   return {
-    collection: fields,
-    definitions: shown.map(showField),
-    derived: (_, index) => ({ collectionName: collection.name, sort: index + 1 }),
+    collection: fieldsCollection,
+    definitions: visible.map(serialiseField),
+    deriveValues: (_, index) => ({ collectionName: collection.name, sort: index + 1 }),
   };
 }
 
@@ -93,33 +107,33 @@ export function listedFields(collection: Collection): DefinitionList {
 export async function listDefinitions(
   context: RecordContext,
   list: DefinitionList,
-  request: AskedRecordRequest,
-): Promise<ShownDefinitions> {
-  const show = shownBy(context, list.collection, 'list', request);
-  requireTrashAsked(request, list.collection);
+  request: RecordRequest,
+): Promise<ListedDefinitions> {
+  const selectProperties = buildPropertySelector(context, list.collection, 'list', request);
+  requireTrashSupport(request, list.collection);
   const isWhole = request.pageSize === null && request.page === 1 && request.after === null;
-  if (isWhole && isPlain(request)) {
-    const meta = request.paginate ? wholeMeta(list.definitions.length, request) : null;
-    return { data: list.definitions.map(show), meta };
+  if (isWhole && hasNoConditions(request)) {
+    const meta = request.paginate ? buildWholeListMeta(list.definitions.length, request) : null;
+    return { data: list.definitions.map(selectProperties), meta };
   }
   const size = request.paginate && !isWhole ? request.pageSize : limits.wholeList;
-  const { data, meta } = await listRecords(overDefinitions(context, list), list.collection, {
-    ...keysAlone(request, list.collection),
+  const { data, meta } = await listRecords(withDefinitionSource(context, list), list.collection, {
+    ...selectKeysOnly(request, list.collection),
     ...(request.paginate ? {} : { page: 1, after: null }),
     pageSize: size,
   });
-  return { data: definitionsOf(data, list).map(show), meta: request.paginate ? meta : null };
+  return { data: findListedDefinitions(data, list).map(selectProperties), meta: request.paginate ? meta : null };
 }
 
 /** The definition of a name, or the first one that matches a filter, with the counter of its ETag; null where there is none. */
 export async function getDefinition(
   context: RecordContext,
   list: DefinitionList,
-  request: AskedRecordRequest,
-): Promise<{ readonly shown: Definition; readonly counter: number } | null> {
+  request: RecordRequest,
+): Promise<{ readonly definition: Definition; readonly counter: number } | null> {
   const { filterByTk, filter } = request;
-  const show = shownBy(context, list.collection, 'get', request);
-  requireTrashAsked(request, list.collection);
+  const selectProperties = buildPropertySelector(context, list.collection, 'get', request);
+  requireTrashSupport(request, list.collection);
   if (filterByTk === undefined && filter === null)
     throw new ApiError(
       'TARGET_MISSING',
@@ -129,54 +143,57 @@ export async function getDefinition(
     throw new ApiError('PARAMETER_INVALID', `"filterByTk" must be one name of the ${list.collection.name}.`);
   if (filter === null) {
     const found = list.definitions.find(({ name }) => name === filterByTk);
-    return found ? tagged(found, show) : null;
+    return found ? withCounter(found, selectProperties) : null;
   }
-  const asked = { ...keysAlone(request, list.collection), page: 1, pageSize: 1, count: 'none' as const };
-  const granted = { ...overDefinitions(context, list), grantOf: () => requireGrant(context, list.collection, 'get') };
-  const { data } = await listRecords(granted, list.collection, asked);
-  const [found] = definitionsOf(data, list);
-  return found ? tagged(found, show) : null;
+  const keyRequest = { ...selectKeysOnly(request, list.collection), page: 1, pageSize: 1, count: 'none' as const };
+  const granted = {
+    ...withDefinitionSource(context, list),
+    findGrant: () => requireGrant(context, list.collection, 'get'),
+  };
+  const { data } = await listRecords(granted, list.collection, keyRequest);
+  const [found] = findListedDefinitions(data, list);
+  return found ? withCounter(found, selectProperties) : null;
 }
 
-function tagged(
+function withCounter(
   definition: Definition,
-  show: (definition: Definition) => Definition,
-): { readonly shown: Definition; readonly counter: number } {
-  return { shown: show(definition), counter: definitionCounter(definition) };
+  selectProperties: (definition: Definition) => Definition,
+): { readonly definition: Definition; readonly counter: number } {
+  return { definition: selectProperties(definition), counter: hashDefinition(definition) };
 }
 
 /** What of a definition the request asks for. `appends=fields` shows the fields of a collection, which its list shows anyway. */
-function shownBy(
+function buildPropertySelector(
   context: RecordContext,
   collection: Collection,
   action: 'list' | 'get',
-  { fields: named, except, appends, versions }: AskedRecordRequest,
+  { fields: fieldNames, except, appends, versions }: RecordRequest,
 ): (definition: Definition) => Definition {
   if (versions)
     throw new ApiError('PARAMETER_INVALID', `"versions" is not supported for collections and fields; leave it out.`);
-  const nested = collection === collections ? 'fields' : null;
-  const rest = appends.filter((each) => each !== nested);
-  const own = { registry: registryOf(collection), grantOf: context.grantOf };
+  const nestedName = collection === collectionsCollection ? 'fields' : null;
+  const rest = appends.filter((each) => each !== nestedName);
+  const source = { registry: findRegistry(collection), findGrant: context.findGrant };
   const grant = requireGrant(context, collection, action);
   const selection = planSelection(
-    { fields: named, except, appends: rest },
+    { fields: fieldNames, except, appends: rest },
     collection,
     grant,
-    own.registry,
-    own.grantOf,
+    source.registry,
+    source.findGrant,
   );
   const names = new Set(selection.fields.map(({ name }) => name));
-  const isAppended = nested !== null && rest.length < appends.length && !except?.includes(nested);
-  if (isAppended) names.add(nested);
-  else if (nested !== null && action === 'get' && named === null) names.delete(nested);
+  const isAppended = nestedName !== null && rest.length < appends.length && !except?.includes(nestedName);
+  if (isAppended) names.add(nestedName);
+  else if (nestedName !== null && action === 'get' && fieldNames === null) names.delete(nestedName);
   return (definition) => Object.fromEntries(Object.entries(definition).filter(([name]) => names.has(name)));
 }
 
-function isPlain({ filterByTk, filter, search, sort }: AskedRecordRequest): boolean {
+function hasNoConditions({ filterByTk, filter, search, sort }: RecordRequest): boolean {
   return filterByTk === undefined && filter === null && search === null && sort.length === 0;
 }
 
-function wholeMeta(count: number, request: AskedRecordRequest): ListMeta {
+function buildWholeListMeta(count: number, request: RecordRequest): ListMeta {
   const isCounted = request.count !== 'none';
   return {
     count: isCounted ? count : undefined,
@@ -190,42 +207,47 @@ function wholeMeta(count: number, request: AskedRecordRequest): ListMeta {
   };
 }
 
-function keysAlone(request: AskedRecordRequest, { primaryKey }: Collection): AskedRecordRequest {
+function selectKeysOnly(request: RecordRequest, { primaryKey }: Collection): RecordRequest {
   return {
     ...request,
     fields: [primaryKey.name],
     except: null,
     appends: [],
     paginate: true,
-    sort: request.sort.length > 0 ? request.sort : [{ path: place.name, descending: false }],
+    sort: request.sort.length > 0 ? request.sort : [{ path: sortField.name, descending: false }],
     count: request.count === 'estimated' ? 'exact' : request.count,
   };
 }
 
-function definitionsOf(data: string, { definitions }: DefinitionList): Definition[] {
+function findListedDefinitions(data: string, { definitions }: DefinitionList): Definition[] {
   const byName = new Map(definitions.map((each) => [each['name'], each]));
   return (JSON.parse(data) as readonly Definition[]).map(({ name }) => byName.get(name)!);
 }
 
-const registries = new Map([collections, fields].map((each) => [each, new Registry(0, new Map([[each.name, each]]))]));
+const registries = new Map(
+  [collectionsCollection, fieldsCollection].map((each) => [each, new Registry(0, new Map([[each.name, each]]))]),
+);
 
-function registryOf(collection: Collection): Registry {
+function findRegistry(collection: Collection): Registry {
   return registries.get(collection)!;
 }
 
 /** A context whose statements read the definitions in the place of a table. */
-function overDefinitions(context: RecordContext, { collection, definitions, derived }: DefinitionList): RecordContext {
+function withDefinitionSource(
+  context: RecordContext,
+  { collection, definitions, deriveValues }: DefinitionList,
+): RecordContext {
   const columns = collection.fields.map(({ name, type }) => ({ name, storage: type.storage! }));
   const rows = definitions.map((definition, index) => {
-    const values: Definition = { ...definition, ...derived(definition, index) };
+    const values: Definition = { ...definition, ...deriveValues(definition, index) };
     return columns.map(({ name }) => values[name] ?? null);
   });
   const source: RowSource = { table: collection.table, columns, json: JSON.stringify(rows) };
   const { database } = context;
-  const inside: Transaction = {
+  const tx: Transaction = {
     run: async (statement) => (await database.read([database.dialect.overRows(statement, source)]))[0]!,
     touch: () => undefined,
     afterDurable: () => undefined,
   };
-  return { ...context, registry: registryOf(collection), inside };
+  return { ...context, registry: findRegistry(collection), tx };
 }

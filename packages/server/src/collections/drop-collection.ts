@@ -6,14 +6,14 @@ import { deleteCollection, deleteFields, updateOptions } from '../database/catal
 import type { Transaction } from '../database/database.ts';
 import { deletePermissionsOn } from '../database/identity-store.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import { type Collection, columnsOf, type Field, makeCollection } from '../schema/registry.ts';
-import { changing, logged, runAll } from './definition-change.ts';
+import { type Collection, type Field, listColumnFields, makeCollection } from '../schema/registry.ts';
+import { appendDefinitionEvent, runDefinitionChange, runStatements } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { isOnlyJoin } from './join-collection.ts';
-import { forgetField } from './permission-names.ts';
-import { columnDefinition, indexesOf, optionsWithout } from './storage.ts';
+import { removeFieldFromPermissions } from './permission-names.ts';
+import { omitIndexesOver, planIndexes, toColumnDefinition } from './storage.ts';
 
-interface Dependant {
+interface DependentFields {
   readonly collection: Collection;
   readonly fields: readonly Field[];
 }
@@ -24,79 +24,84 @@ export async function dropCollection(context: DefinitionContext, name: string, c
   if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${name.slice(0, 60)}".`);
   if (collection.system)
     throw new ApiError('SYSTEM_PROTECTED', `${name} is a system collection and cannot be destroyed.`);
-  const joins = joinsOf(collection, cascade, context);
-  const dependants = dependantsOf([collection, ...joins], context);
-  if (dependants.length > 0 && !cascade) {
-    const names = dependants.flatMap((each) => each.fields.map((field) => `${each.collection.name}.${field.name}`));
+  const joins = findJoins(collection, cascade, context);
+  const dependents = findDependents([collection, ...joins], context);
+  if (dependents.length > 0 && !cascade) {
+    const names = dependents.flatMap((each) => each.fields.map((field) => `${each.collection.name}.${field.name}`));
     throw new ApiError(
       'DEPENDANTS_EXIST',
       `${name} is used by ${names.join(', ')}; destroy those first, or send cascade=true.`,
     );
   }
   const drop = async (transaction: Transaction): Promise<void> => {
-    for (const dependant of dependants) await shrink(context, transaction, dependant);
+    for (const dependent of dependents) await dropDependentFields(context, transaction, dependent);
     for (const each of [...joins, collection]) {
-      await runAll(context, transaction, [context.database.dialect.dropTable(each.table)]);
+      await runStatements(context, transaction, [context.database.dialect.dropTable(each.table)]);
       await deleteCollection(context.database, transaction, each.id);
       await deletePermissionsOn(context.database, transaction, each.name);
-      await logged(context, transaction, 'collections.destroyed', each.name);
+      await appendDefinitionEvent(context, transaction, 'collections.destroyed', each.name);
     }
     transaction.touch('*');
   };
-  const tables = [collection, ...joins, ...dependants.map((each) => each.collection)].map((each) => each.table);
-  await changing(context, { subject: name, tables, rebuild: true }, drop);
+  const tables = [collection, ...joins, ...dependents.map((each) => each.collection)].map((each) => each.table);
+  await runDefinitionChange(context, { subject: name, tables, needsRebuild: true }, drop);
 }
 
 /** Collections that are only joins of this one and fall with it: its own; under cascade those of others too. */
-function joinsOf(collection: Collection, cascade: boolean, { registry }: DefinitionContext): Collection[] {
-  const own = new Set(collection.fields.map((field) => field.relation?.through?.collection));
+function findJoins(collection: Collection, cascade: boolean, { registry }: DefinitionContext): Collection[] {
+  const ownJoins = new Set(collection.fields.map((field) => field.relation?.through?.collection));
   return registry
     .all()
     .filter((other) => !other.system && other !== collection && isOnlyJoin(other))
     .filter((other) => other.fields.some((field) => field.references?.collection === collection.name))
-    .filter((other) => cascade || own.has(other.name));
+    .filter((other) => cascade || ownJoins.has(other.name));
 }
 
 /** Fields of other collections that name one of these: relations to it or through it, and the foreign keys behind. */
-function dependantsOf(gone: readonly Collection[], context: DefinitionContext): Dependant[] {
-  const names = new Set(gone.map((each) => each.name));
+function findDependents(dropped: readonly Collection[], context: DefinitionContext): DependentFields[] {
+  const names = new Set(dropped.map((each) => each.name));
   return context.registry
     .all()
     .filter((other) => !names.has(other.name))
-    .map((other) => ({ collection: other, fields: other.fields.filter((field) => pointsTo(field, names)) }))
-    .filter((dependant) => dependant.fields.length > 0);
+    .map((other) => ({ collection: other, fields: other.fields.filter((field) => isPointingTo(field, names)) }))
+    .filter((dependent) => dependent.fields.length > 0);
 }
 
-function pointsTo({ relation, references }: Field, names: ReadonlySet<string>): boolean {
+function isPointingTo({ relation, references }: Field, names: ReadonlySet<string>): boolean {
   return [relation?.target, relation?.through?.collection, references?.collection].some(
     (name) => name !== undefined && names.has(name),
   );
 }
 
-async function shrink(
+async function dropDependentFields(
   context: DefinitionContext,
   transaction: Transaction,
-  { collection, fields }: Dependant,
+  { collection, fields }: DependentFields,
 ): Promise<void> {
   const { dialect } = context.database;
-  const kept = makeCollection({
+  const nextCollection = makeCollection({
     ...collection,
-    options: optionsWithout(collection, fields),
+    options: omitIndexesOver(collection, fields),
     fields: collection.fields.filter((field) => !fields.includes(field)),
   });
   const dropped = fields.flatMap((field) => field.column ?? []);
   if (dropped.length > 0) {
-    const columns = columnsOf(kept).map((field) => columnDefinition(field, context.registry));
-    await runAll(context, transaction, dialect.dropColumns(collection.table, dropped, columns, indexesOf(kept)));
+    const columns = listColumnFields(nextCollection).map((field) => toColumnDefinition(field, context.registry));
+    await runStatements(
+      context,
+      transaction,
+      dialect.dropColumns(collection.table, dropped, columns, planIndexes(nextCollection)),
+    );
   }
-  if (collection.options.indexes) await updateOptions(context.database, transaction, collection.id, kept.options);
+  if (collection.options.indexes)
+    await updateOptions(context.database, transaction, collection.id, nextCollection.options);
   await deleteFields(
     context.database,
     transaction,
     fields.map((field) => field.id),
   );
   for (const field of fields) {
-    await forgetField(context, transaction, collection, field.name);
-    await logged(context, transaction, 'fields.destroyed', `${collection.name}.${field.name}`);
+    await removeFieldFromPermissions(context, transaction, collection, field.name);
+    await appendDefinitionEvent(context, transaction, 'fields.destroyed', `${collection.name}.${field.name}`);
   }
 }

@@ -1,11 +1,11 @@
 import { deleteFields, updateOptions } from '../database/catalogue.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
-import { type Collection, columnsOf, type Field, makeCollection } from '../schema/registry.ts';
-import { changing, logged, runAll } from './definition-change.ts';
+import { type Collection, type Field, listColumnFields, makeCollection } from '../schema/registry.ts';
+import { appendDefinitionEvent, runDefinitionChange, runStatements } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
-import { forgetField } from './permission-names.ts';
-import { relationsOn } from './relation-needs.ts';
-import { columnDefinition, indexesOf, optionsWithout } from './storage.ts';
+import { findDependentRelations } from './dependent-relations.ts';
+import { removeFieldFromPermissions } from './permission-names.ts';
+import { omitIndexesOver, planIndexes, toColumnDefinition } from './storage.ts';
 
 /**
  * Destroys a field with its column, data and indexes. A relation goes without its foreign key, which is a field of its
@@ -14,41 +14,45 @@ import { columnDefinition, indexesOf, optionsWithout } from './storage.ts';
  * @throws ApiError 404, 403 for core fields, 409 for one that a relation needs, 422 for the primary key.
  */
 export async function dropField(context: DefinitionContext, collectionName: string, name: string): Promise<void> {
-  const { collection, field } = changeable(context, collectionName, name);
+  const { collection, field } = requireChangeableField(context, collectionName, name);
   if (field.primaryKey) throw invalidDefinition({ name: 'A primary key cannot be destroyed.' });
-  const users = relationsOn(collection, field, context.registry);
+  const users = findDependentRelations(collection, field, context.registry);
   if (users.length > 0)
     throw new ApiError(
       'DEPENDANTS_EXIST',
       `${collectionName}.${name} is used by ${users.join(', ')}; destroy those first.`,
     );
   const tables = field.column === null ? [] : [collection.table];
-  await changing(context, { subject: collectionName, tables, rebuild: tables.length > 0 }, async (transaction) => {
-    const { dialect } = context.database;
-    const options = optionsWithout(collection, [field]);
-    const kept = makeCollection({
-      ...collection,
-      options,
-      fields: collection.fields.filter((each) => each !== field),
-    });
-    if (field.column !== null) {
-      const columns = columnsOf(kept).map((each) => columnDefinition(each, context.registry));
-      await runAll(
-        context,
-        transaction,
-        dialect.dropColumns(collection.table, [field.column], columns, indexesOf(kept)),
-      );
-    }
-    if (options !== collection.options) await updateOptions(context.database, transaction, collection.id, options);
-    await deleteFields(context.database, transaction, [field.id]);
-    await forgetField(context, transaction, collection, name);
-    transaction.touch(collection.table);
-    await logged(context, transaction, 'fields.destroyed', `${collectionName}.${name}`);
-  });
+  await runDefinitionChange(
+    context,
+    { subject: collectionName, tables, needsRebuild: tables.length > 0 },
+    async (transaction) => {
+      const { dialect } = context.database;
+      const options = omitIndexesOver(collection, [field]);
+      const nextCollection = makeCollection({
+        ...collection,
+        options,
+        fields: collection.fields.filter((each) => each !== field),
+      });
+      if (field.column !== null) {
+        const columns = listColumnFields(nextCollection).map((each) => toColumnDefinition(each, context.registry));
+        await runStatements(
+          context,
+          transaction,
+          dialect.dropColumns(collection.table, [field.column], columns, planIndexes(nextCollection)),
+        );
+      }
+      if (options !== collection.options) await updateOptions(context.database, transaction, collection.id, options);
+      await deleteFields(context.database, transaction, [field.id]);
+      await removeFieldFromPermissions(context, transaction, collection, name);
+      transaction.touch(collection.table);
+      await appendDefinitionEvent(context, transaction, 'fields.destroyed', `${collectionName}.${name}`);
+    },
+  );
 }
 
 /** A field that may be changed: it exists, and is not the system's own. */
-export function changeable(
+export function requireChangeableField(
   { registry }: DefinitionContext,
   collectionName: string,
   name: string,
@@ -58,7 +62,7 @@ export function changeable(
   const field = collection.byName.get(name);
   if (!field || field.hidden)
     throw new ApiError('RECORD_UNKNOWN', `${collectionName} has no field "${name.slice(0, 60)}".`);
-  if (field.core || field.kept || (collection.system && field.primaryKey))
+  if (field.core || field.serverManaged || (collection.system && field.primaryKey))
     throw new ApiError('SYSTEM_PROTECTED', `${collectionName}.${name} is kept by the server and cannot be changed.`);
   return { collection, field };
 }

@@ -1,27 +1,31 @@
-import { type Collection, type Field, fieldOf, type Registry } from '../schema/registry.ts';
-import { showField } from './show-definition.ts';
+import { type Collection, type Field, getField, type Registry } from '../schema/registry.ts';
+import { serialiseField } from './serialise-definition.ts';
 
 /** A field as clients see it, with the effective `onDelete` if its definition does not specify one. */
-export function fieldInForce(field: Field, collection: Collection, registry: Registry): Record<string, unknown> {
-  const onDelete = onDeleteInForce(field, collection, registry);
-  return { ...showField(field), ...(onDelete && { onDelete }) };
+export function getEffectiveDefinition(
+  field: Field,
+  collection: Collection,
+  registry: Registry,
+): Record<string, unknown> {
+  const onDelete = getEffectiveOnDelete(field, collection, registry);
+  return { ...serialiseField(field), ...(onDelete && { onDelete }) };
 }
 
-function onDeleteInForce({ relation }: Field, collection: Collection, registry: Registry): string | undefined {
+function getEffectiveOnDelete({ relation }: Field, collection: Collection, registry: Registry): string | undefined {
   if (!relation || relation.kind === 'belongsToMany') return undefined;
   const key =
     relation.kind === 'belongsTo'
-      ? fieldOf(collection, relation.sourceField)
-      : fieldOf(registry.get(relation.target), relation.targetField);
+      ? getField(collection, relation.sourceField)
+      : getField(registry.get(relation.target), relation.targetField);
   return key.references?.onDelete;
 }
 
 /** Whether two values of a property mean the same: absent, null and false are one, and nulls are allowed by default. */
-export function sameProperty(name: string, one: unknown, other: unknown): boolean {
-  return JSON.stringify(meaning(name, one)) === JSON.stringify(meaning(name, other));
+export function isSameProperty(name: string, left: unknown, right: unknown): boolean {
+  return JSON.stringify(normaliseProperty(name, left)) === JSON.stringify(normaliseProperty(name, right));
 }
 
-function meaning(name: string, value: unknown): unknown {
+function normaliseProperty(name: string, value: unknown): unknown {
   if (name === 'allowNull') return value ?? true;
   return value === undefined || (value === false && name !== 'defaultValue') ? null : value;
 }

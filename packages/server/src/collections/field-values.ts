@@ -3,12 +3,12 @@ import type { Transaction } from '../database/database.ts';
 import { type ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
 import { exactNumber, parseExactJson } from '../protocol/exact-json.ts';
-import { exactValue, type FieldType, misfit } from '../schema/field-type.ts';
+import { type FieldType, invalidOperand, toExactValue } from '../schema/field-type.ts';
 import type { Collection, Field } from '../schema/registry.ts';
-import { problemOfValue, valueCheck } from '../schema/value-schema.ts';
+import { compileValueCheck, findValueProblem } from '../schema/value-schema.ts';
 import type { DefinitionContext } from './definition-context.ts';
 
-const shownOffenders = 5;
+const maxReportedErrors = 5;
 
 /**
  * Checks the values of a field, and writes those anew that its type has in another form: a time field has 12:30:00 for the text 12:30.
@@ -21,61 +21,62 @@ export async function checkValues(
   collection: Collection,
   field: Field,
 ): Promise<void> {
-  const check = valueCheck(field);
-  const offenders = new Offenders(collection, context.mayList(collection.name));
-  const place = placeOf(collection, field);
-  for await (const values of readColumn(context.database, transaction, place)) {
+  const check = compileValueCheck(field);
+  const invalidValues = new InvalidValues(collection, context.mayList(collection.name));
+  const column = toKeyedColumn(collection, field);
+  for await (const values of readColumn(context.database, transaction, column)) {
     const written: { key: unknown; value: unknown }[] = [];
     for (const { key, value } of values) {
       const problem = check(value);
-      const canonical = problem === null ? field.type.read(exactValue(field.type, value), field.definition) : misfit;
-      if (canonical === misfit) offenders.add(key, problem ?? 'The value does not convert.');
+      const canonical =
+        problem === null ? field.type.read(toExactValue(field.type, value), field.definition) : invalidOperand;
+      if (canonical === invalidOperand) invalidValues.add(key, problem ?? 'The value does not convert.');
       else if (typeof canonical === 'string' && canonical !== value) written.push({ key, value: canonical });
     }
-    if (!offenders.any) await writeValues(context.database, transaction, place, written);
+    if (!invalidValues.hasAny) await writeValues(context.database, transaction, column, written);
   }
-  offenders.refuse('do not hold');
+  invalidValues.throwIfAny('do not hold');
 }
 
 /** Fills a new column from the old one. @throws ApiError 422 when a value has no equal in the new type. */
-export async function convertValues(
+export async function convertColumn(
   context: DefinitionContext,
   transaction: Transaction,
   collection: Collection,
-  from: Field,
-  to: Field,
+  source: Field,
+  target: Field,
 ): Promise<void> {
-  const check = valueCheck(to);
-  const offenders = new Offenders(collection, context.mayList(collection.name));
-  const place = placeOf(collection, to);
-  for await (const values of readColumn(context.database, transaction, placeOf(collection, from))) {
+  const check = compileValueCheck(target);
+  const invalidValues = new InvalidValues(collection, context.mayList(collection.name));
+  const column = toKeyedColumn(collection, target);
+  for await (const values of readColumn(context.database, transaction, toKeyedColumn(collection, source))) {
     const written: { key: unknown; value: unknown }[] = [];
     for (const { key, value } of values) {
-      const canonical = converted(value, check, to);
-      if (canonical === misfit) offenders.add(key, check(value) ?? 'The value does not convert.');
+      const canonical = convertWithCheck(value, check, target);
+      if (canonical === invalidOperand) invalidValues.add(key, check(value) ?? 'The value does not convert.');
       else written.push({ key, value: canonical });
     }
-    if (!offenders.any) await writeValues(context.database, transaction, place, written);
+    if (!invalidValues.hasAny) await writeValues(context.database, transaction, column, written);
   }
-  offenders.refuse('do not convert');
+  invalidValues.throwIfAny('do not convert');
 }
 
-/** A value in the form of another type, or {@link misfit} where it has no equal there. */
-export function convertedValue(value: unknown, type: FieldType, definition: FieldDefinition): unknown {
-  return converted(value, (each) => problemOfValue(type, definition, each), { type, definition });
+/** A value in the form of another type, or {@link invalidOperand} where it has no equal there. */
+export function convertValue(value: unknown, type: FieldType, definition: FieldDefinition): unknown {
+  return convertWithCheck(value, (each) => findValueProblem(type, definition, each), { type, definition });
 }
 
-function converted(
+function convertWithCheck(
   value: unknown,
   check: (value: unknown) => string | null,
   { type, definition }: Pick<Field, 'type' | 'definition'>,
 ): unknown {
-  const fitting = spellings(value).find((each) => check(each) === null);
-  return fitting === undefined ? misfit : type.read(exactValue(type, fitting), definition);
+  const fitting = listConversions(value).find((each) => check(each) === null);
+  return fitting === undefined ? invalidOperand : type.read(toExactValue(type, fitting), definition);
 }
 
 /** A value as other types spell it: itself, its text, its number, its truth, its day, its JSON. */
-function spellings(value: unknown): unknown[] {
+function listConversions(value: unknown): unknown[] {
   const result: unknown[] = [value];
   if (typeof value === 'number' || typeof value === 'boolean') result.push(String(value));
   if (typeof value === 'boolean') result.push(Number(value));
@@ -85,12 +86,12 @@ function spellings(value: unknown): unknown[] {
     if (/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)) result.push(exactNumber(text));
     if (/^(true|false)$/i.test(text)) result.push(text.toLowerCase() === 'true');
     if (/^\d{4}-\d{2}-\d{2}T00:00:00\.000Z$/.test(text)) result.push(text.slice(0, 10));
-    result.push([value], ...parsed(text));
+    result.push([value], ...tryParseJson(text));
   } else if (typeof value === 'object') result.push(JSON.stringify(value));
   return result;
 }
 
-function parsed(text: string): unknown[] {
+function tryParseJson(text: string): unknown[] {
   try {
     return [parseExactJson(text)];
   } catch {
@@ -98,34 +99,34 @@ function parsed(text: string): unknown[] {
   }
 }
 
-function placeOf({ table, primaryKey }: Collection, field: Field): KeyedColumn {
+function toKeyedColumn({ table, primaryKey }: Collection, field: Field): KeyedColumn {
   const key = { column: primaryKey.column!, storage: primaryKey.type.storage! };
   return { table, key, column: field.column!, storage: field.type.storage! };
 }
 
-class Offenders {
+class InvalidValues {
   readonly #collection: Collection;
-  readonly #shown: number;
+  readonly #maxReported: number;
   readonly #first: string[] = [];
   #count = 0;
 
-  constructor(collection: Collection, mayNameRecords: boolean) {
+  constructor(collection: Collection, mayNameRecord: boolean) {
     this.#collection = collection;
-    this.#shown = mayNameRecords ? shownOffenders : 0;
+    this.#maxReported = mayNameRecord ? maxReportedErrors : 0;
   }
 
   add(key: unknown, problem: string): void {
     this.#count += 1;
-    if (this.#first.length < this.#shown)
+    if (this.#first.length < this.#maxReported)
       this.#first.push(`${this.#collection.primaryKey.name} ${String(key)}: ${problem}`);
   }
 
-  get any(): boolean {
+  get hasAny(): boolean {
     return this.#count > 0;
   }
 
-  refuse(what: string): void {
-    if (this.any) throw this.#error(what);
+  throwIfAny(problem: string): void {
+    if (this.hasAny) throw this.#error(problem);
   }
 
   #error(what: string): ApiError {

@@ -1,7 +1,7 @@
 import { countRows, fillColumn } from '../database/column-data.ts';
 import type { Transaction } from '../database/database.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
-import { exactValue } from '../schema/field-type.ts';
+import { toExactValue } from '../schema/field-type.ts';
 import type { Collection, Field } from '../schema/registry.ts';
 import type { DefinitionContext } from './definition-context.ts';
 
@@ -17,12 +17,12 @@ export async function fillNewColumn(
   field: Field,
 ): Promise<void> {
   const { required, allowNull, defaultValue, unique } = field.definition;
-  const needed = Boolean(required) || allowNull === false;
-  const given = defaultValue !== undefined && defaultValue !== null;
-  if (!needed && !given) return;
+  const isNotNull = Boolean(required) || allowNull === false;
+  const hasDefault = defaultValue !== undefined && defaultValue !== null;
+  if (!isNotNull && !hasDefault) return;
   const rows = await countRows(context.database, transaction, collection.table);
   if (rows === 0) return;
-  if (!given) {
+  if (!hasDefault) {
     throw invalidDefinition({
       defaultValue: `${collection.name} holds ${rows} records; a required field needs a default value for them.`,
     });
@@ -39,6 +39,6 @@ export async function fillNewColumn(
     collection.table,
     field.column!,
     field.type.storage!,
-    field.type.read(exactValue(field.type, defaultValue), field.definition),
+    field.type.read(toExactValue(field.type, defaultValue), field.definition),
   );
 }

@@ -1,23 +1,26 @@
 import type { CollectionDefinition } from '../protocol/definition.ts';
 import type { Collection, JoinFields } from '../schema/registry.ts';
-import { type NewField, plainFacts } from './new-field.ts';
+import { defaultFieldFacts, type NewField } from './new-field.ts';
 
 /** A join collection about to be made. */
-export interface NewJoin {
+export interface NewJoinCollection {
   readonly definition: CollectionDefinition;
   readonly fields: readonly NewField[];
 }
 
 /** The name of a join that the relation does not name: both collections by code point, in camel case. */
-export function joinName(one: string, other: string): string {
-  const [first, second] = [one, other].sort() as [string, string];
+export function joinName(left: string, right: string): string {
+  const [first, second] = [left, right].sort() as [string, string];
   return `${first}${second[0]!.toUpperCase()}${second.slice(1)}`;
 }
 
 /** A join has a key of its own and names each pair once. */
-export function joinFields({ collection, sourceField, targetField }: JoinFields, sides: readonly NewField[]): NewJoin {
+export function buildJoinCollection(
+  { collection, sourceField, targetField }: JoinFields,
+  sides: readonly NewField[],
+): NewJoinCollection {
   const id = { name: 'id', type: 'integer', primaryKey: true, autoIncrement: true } as const;
-  const facts = { ...plainFacts, base: 'id', notNull: true };
+  const facts = { ...defaultFieldFacts, base: 'id', notNull: true };
   const fields = [{ definition: id, facts }, ...sides];
   const options = {
     timestamps: false,
@@ -32,6 +35,6 @@ export function joinFields({ collection, sourceField, targetField }: JoinFields,
 
 /** Whether a collection is nothing but a join: a key and two foreign keys. */
 export function isOnlyJoin({ fields }: Collection): boolean {
-  const others = fields.filter((field) => !field.primaryKey && !field.kept);
-  return others.length === 2 && others.every((field) => field.references !== null);
+  const foreignKeys = fields.filter((field) => !field.primaryKey && !field.serverManaged);
+  return foreignKeys.length === 2 && foreignKeys.every((field) => field.references !== null);
 }

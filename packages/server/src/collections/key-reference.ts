@@ -9,7 +9,7 @@ import { defaultOnDelete } from './resolution-draft.ts';
  *
  * @throws ApiError 422 where a relation states that the key is set to null, which it no longer may be.
  */
-export function changedReference(
+export function resolveChangedReference(
   registry: Registry,
   collection: Collection,
   field: Field,
@@ -19,28 +19,30 @@ export function changedReference(
   const wanted = defaultOnDelete(definition);
   if (!references || references.onDelete === 'cascade' || references.onDelete === wanted) return references;
   if (wanted === defaultOnDelete(field.definition)) return references;
-  const stating = relationsBy(collection, field, registry).find((each) => each.field.definition.onDelete !== undefined);
-  if (!stating) return { ...references, onDelete: wanted };
+  const statingRelation = findRelationsByForeignKey(collection, field, registry).find(
+    (each) => each.field.definition.onDelete !== undefined,
+  );
+  if (!statingRelation) return { ...references, onDelete: wanted };
   if (wanted === 'setNull') return references;
   const property = definition.required ? 'required' : 'allowNull';
   throw invalidDefinition({
-    [property]: `${stating.collection.name}.${stating.field.name} states "onDelete": "setNull", so "${field.name}" must be allowed to be null. Destroy that relation, change the key, and make the relation again without "onDelete".`,
+    [property]: `${statingRelation.collection.name}.${statingRelation.field.name} states "onDelete": "setNull", so "${field.name}" must be allowed to be null. Destroy that relation, change the key, and make the relation again without "onDelete".`,
   });
 }
 
 /** The relations that use a field as their foreign key. */
-export function relationsBy(
+export function findRelationsByForeignKey(
   collection: Collection,
   field: Field,
   registry: Registry,
 ): { collection: Collection; field: Field }[] {
-  return registry.all().flatMap((other) =>
-    other.fields
+  return registry.all().flatMap((child) =>
+    child.fields
       .filter(({ relation }) => {
         if (!relation || relation.through) return false;
-        if (relation.kind === 'belongsTo') return other === collection && relation.sourceField === field.name;
+        if (relation.kind === 'belongsTo') return child === collection && relation.sourceField === field.name;
         return relation.target === collection.name && relation.targetField === field.name;
       })
-      .map((each) => ({ collection: other, field: each })),
+      .map((each) => ({ collection: child, field: each })),
   );
 }

@@ -10,7 +10,7 @@ export interface NewField {
 /** What a foreign key names. */
 export type References = NonNullable<FieldFacts['references']>;
 
-export const plainFacts: FieldFacts = {
+export const defaultFieldFacts: FieldFacts = {
   base: null,
   notNull: false,
   kept: false,

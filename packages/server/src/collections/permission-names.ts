@@ -1,10 +1,10 @@
-import { resourceOf } from '../changes/event-pattern.ts';
+import { parsePatternResource } from '../changes/event-pattern.ts';
 import type { Transaction } from '../database/database.ts';
-import { permissionsIn, type StoredPermission, updatePermissionNames } from '../database/identity-store.ts';
-import { filteringWebhooks } from '../database/webhook-rows.ts';
+import { readPermissionsInTx, type StoredPermission, updatePermissionNames } from '../database/identity-store.ts';
+import { readFilteredWebhooks } from '../database/webhook-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
-import { userVariable, variableOf } from '../query/variables.ts';
+import { parseVariable, userVariable } from '../query/variables.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
 import type { DefinitionContext } from './definition-context.ts';
 
@@ -12,17 +12,21 @@ import type { DefinitionContext } from './definition-context.ts';
  * A destroyed field leaves the lists of what may be seen. Filters that name it deny from then on, also when a field of that
  * name is made again: their name for it becomes one that no field has.
  */
-export async function forgetField(
+export async function removeFieldFromPermissions(
   context: DefinitionContext,
   transaction: Transaction,
   collection: Collection,
   name: string,
 ): Promise<void> {
-  await changePermissions(context, transaction, (permission) => {
+  await rewritePermissions(context, transaction, (permission) => {
     const fields = permission.fields?.filter((each) => each !== name) ?? null;
-    const own = permission.resource === collection.name;
-    const filter = new FieldNames(context.registry, collection.name, name, `${name} (destroyed)`);
-    return { ...permission, ...(own && { fields }), filter: filter.in(permission.filter, permission.resource) };
+    const isSameCollection = permission.resource === collection.name;
+    const filter = new FieldNameReplacer(context.registry, collection.name, name, `${name} (destroyed)`);
+    return {
+      ...permission,
+      ...(isSameCollection && { fields }),
+      filter: filter.replaceIn(permission.filter, permission.resource),
+    };
   });
 }
 
@@ -30,17 +34,17 @@ export async function forgetField(
  * A renamed field keeps its place in lists and filters, also in those that reach it through relations. The old name stays
  * denied where it was: exceptions bind to names.
  */
-export async function renameInPermissions(
+export async function renameFieldInPermissions(
   context: DefinitionContext,
   transaction: Transaction,
   collection: Collection,
   from: string,
   to: string,
 ): Promise<void> {
-  const names = new FieldNames(context.registry, collection.name, from, to);
-  await changePermissions(context, transaction, (permission) => {
+  const names = new FieldNameReplacer(context.registry, collection.name, from, to);
+  await rewritePermissions(context, transaction, (permission) => {
     const { resource, fields, exceptFields } = permission;
-    const filter = names.in(permission.filter, resource);
+    const filter = names.replaceIn(permission.filter, resource);
     if (resource !== collection.name) return { ...permission, filter };
     return {
       ...permission,
@@ -57,7 +61,7 @@ export async function renameInPermissions(
  *
  * @throws ApiError 409 naming those permissions and webhooks.
  */
-export async function refuseNamed(
+export async function rejectNamedFields(
   { database, registry }: DefinitionContext,
   transaction: Transaction,
   collection: Collection,
@@ -66,15 +70,18 @@ export async function refuseNamed(
   if (removed.length === 0) return;
   const isNamed = (filter: unknown, resource: string): boolean =>
     removed.some(({ name }) => {
-      const renamed = new FieldNames(registry, collection.name, name, `${name} (removed)`).in(filter, resource);
+      const renamed = new FieldNameReplacer(registry, collection.name, name, `${name} (removed)`).replaceIn(
+        filter,
+        resource,
+      );
       return JSON.stringify(renamed) !== JSON.stringify(filter);
     });
-  const permissions = (await permissionsIn(database, transaction)).filter(
+  const permissions = (await readPermissionsInTx(database, transaction)).filter(
     ({ resource, fields, filter }) =>
       (resource === collection.name && removed.some(({ name }) => fields?.includes(name))) || isNamed(filter, resource),
   );
-  const webhooks = (await filteringWebhooks(database, transaction)).filter(({ filter, events }) =>
-    isNamed(filter, resourceOf(events[0]!) ?? ''),
+  const webhooks = (await readFilteredWebhooks(database, transaction)).filter(({ filter, events }) =>
+    isNamed(filter, parsePatternResource(events[0]!) ?? ''),
   );
   const users = [
     ...permissions.map(({ id, role, resource }) => `permission ${id} (${role}, ${resource})`),
@@ -87,12 +94,12 @@ export async function refuseNamed(
     );
 }
 
-async function changePermissions(
+async function rewritePermissions(
   { database }: DefinitionContext,
   transaction: Transaction,
   change: (permission: StoredPermission) => StoredPermission,
 ): Promise<void> {
-  for (const permission of await permissionsIn(database, transaction)) {
+  for (const permission of await readPermissionsInTx(database, transaction)) {
     const changed = change(permission);
     if (JSON.stringify(changed) !== JSON.stringify(permission))
       await updatePermissionNames(database, transaction, changed);
@@ -100,7 +107,7 @@ async function changePermissions(
 }
 
 /** Another name for a field, wherever the paths of a filter meet it, and where a variable names a field of the user. */
-class FieldNames {
+class FieldNameReplacer {
   readonly #registry: Registry;
   readonly #collection: string;
   readonly #from: string;
@@ -114,35 +121,35 @@ class FieldNames {
   }
 
   /** @param resource where the paths begin; one that is no collection has no filter to follow. */
-  in(filter: unknown, resource: string): unknown {
+  replaceIn(filter: unknown, resource: string): unknown {
     const start = this.#registry.find(resource);
     return start ? this.#renamed(filter, start) : filter;
   }
 
-  #renamed(filter: unknown, at: Collection): unknown {
-    if (Array.isArray(filter)) return filter.map((each) => this.#renamed(each, at));
+  #renamed(filter: unknown, collection: Collection): unknown {
+    if (Array.isArray(filter)) return filter.map((each) => this.#renamed(each, collection));
     if (!isObject(filter)) return this.#operand(filter);
     const entries = Object.entries(filter).map(([key, value]) => {
-      if (key === '$and' || key === '$or' || key === '$not') return [key, this.#renamed(value, at)];
-      return key.startsWith('$') ? [key, this.#operand(value)] : this.#path(key, value, at);
+      if (key === '$and' || key === '$or' || key === '$not') return [key, this.#renamed(value, collection)];
+      return key.startsWith('$') ? [key, this.#operand(value)] : this.#path(key, value, collection);
     });
     return Object.fromEntries(entries) as unknown;
   }
 
   /** The steps of a path, and what stands under its end. */
   #path(key: string, value: unknown, from: Collection): [string, unknown] {
-    let at: Collection | null = from;
+    let current: Collection | null = from;
     const steps: string[] = [];
     for (const step of key.split('.')) {
       if (step.startsWith('$')) {
         steps.push(step); // an operator at the end of the path: {"author.name.$eq": "x"}
         continue;
       }
-      steps.push(at?.name === this.#collection && step === this.#from ? this.#to : step);
-      const relation: string | undefined = at?.byName.get(step)?.relation?.target;
-      at = relation === undefined ? null : this.#registry.find(relation);
+      steps.push(current?.name === this.#collection && step === this.#from ? this.#to : step);
+      const relation: string | undefined = current?.byName.get(step)?.relation?.target;
+      current = relation === undefined ? null : this.#registry.find(relation);
     }
-    return [steps.join('.'), at ? this.#renamed(value, at) : this.#operands(value)];
+    return [steps.join('.'), current ? this.#renamed(value, current) : this.#operands(value)];
   }
 
   #operands(value: unknown): unknown {
@@ -152,7 +159,7 @@ class FieldNames {
 
   /** A value that stands for a field of the user, such as `{{$user.department}}`. */
   #operand(value: unknown): unknown {
-    const isMeant = this.#collection === 'users' && variableOf(value) === userVariable(this.#from);
-    return isMeant ? `{{${userVariable(this.#to)}}}` : value;
+    const isRenamedVariable = this.#collection === 'users' && parseVariable(value) === userVariable(this.#from);
+    return isRenamedVariable ? `{{${userVariable(this.#to)}}}` : value;
   }
 }

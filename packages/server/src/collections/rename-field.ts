@@ -4,8 +4,8 @@ import type { FieldDefinition } from '../protocol/definition.ts';
 import type { FieldFacts } from '../schema/load-registry.ts';
 import type { Collection, Field } from '../schema/registry.ts';
 import type { DefinitionContext } from './definition-context.ts';
-import { renameInPermissions } from './permission-names.ts';
-import { storedFacts } from './stored-facts.ts';
+import { renameFieldInPermissions } from './permission-names.ts';
+import { toStoredFacts } from './stored-facts.ts';
 
 /** Follows a renamed field wherever definitions and permissions name it; columns keep their names. */
 export async function renameField(
@@ -16,13 +16,13 @@ export async function renameField(
   to: string,
 ): Promise<void> {
   const { database, registry } = context;
-  const names = new Renaming(collection.name, from, to);
+  const renaming = new FieldRenaming(collection.name, from, to);
   for (const other of registry.all())
     for (const field of other.fields) {
       if (other === collection && field.name === from) continue; // stored by the change itself
-      const facts = storedFacts(field);
-      const renamed = names.facts(facts, other);
-      const definition = names.definition(field, other);
+      const facts = toStoredFacts(field);
+      const renamed = renaming.renameInFacts(facts, other);
+      const definition = renaming.renameInDefinition(field, other);
       if (JSON.stringify([facts, field.definition]) !== JSON.stringify([renamed, definition]))
         await updateField(database, transaction, { id: field.id, name: field.name, definition, facts: renamed });
     }
@@ -33,10 +33,10 @@ export async function renameField(
     }));
     await updateOptions(database, transaction, collection.id, { ...collection.options, indexes });
   }
-  await renameInPermissions(context, transaction, collection, from, to);
+  await renameFieldInPermissions(context, transaction, collection, from, to);
 }
 
-class Renaming {
+class FieldRenaming {
   readonly #collection: string;
   readonly #from: string;
   readonly #to: string;
@@ -47,14 +47,14 @@ class Renaming {
     this.#to = to;
   }
 
-  facts(facts: FieldFacts, of: Collection): FieldFacts {
+  renameInFacts(facts: FieldFacts, owner: Collection): FieldFacts {
     const { references, relation } = facts;
     return {
       ...facts,
       references: references && { ...references, field: this.#name(references.field, references.collection) },
       relation: relation && {
         ...relation,
-        sourceField: this.#name(relation.sourceField, of.name),
+        sourceField: this.#name(relation.sourceField, owner.name),
         targetField: this.#name(relation.targetField, relation.target),
         through: relation.through && {
           ...relation.through,
@@ -66,14 +66,21 @@ class Renaming {
   }
 
   /** Keys that a relation's definition spells out. */
-  definition({ definition, relation }: Field, of: Collection): FieldDefinition {
-    if (definition.scopeKey !== undefined) return { ...definition, scopeKey: this.#name(definition.scopeKey, of.name) };
+  renameInDefinition({ definition, relation }: Field, owner: Collection): FieldDefinition {
+    if (definition.scopeKey !== undefined)
+      return { ...definition, scopeKey: this.#name(definition.scopeKey, owner.name) };
     if (!relation) return definition;
-    const near = relation.kind === 'belongsTo' ? of.name : (relation.through?.collection ?? relation.target);
-    const places = { foreignKey: near, otherKey: near, sourceKey: of.name, targetKey: relation.target } as const;
+    const foreignKeyCollection =
+      relation.kind === 'belongsTo' ? owner.name : (relation.through?.collection ?? relation.target);
+    const collectionByProperty = {
+      foreignKey: foreignKeyCollection,
+      otherKey: foreignKeyCollection,
+      sourceKey: owner.name,
+      targetKey: relation.target,
+    } as const;
     const result: Record<string, unknown> = { ...definition };
-    for (const [property, place] of Object.entries(places))
-      if (typeof result[property] === 'string') result[property] = this.#name(result[property], place);
+    for (const [property, keyCollection] of Object.entries(collectionByProperty))
+      if (typeof result[property] === 'string') result[property] = this.#name(result[property], keyCollection);
     return result as unknown as FieldDefinition;
   }
 

@@ -1,11 +1,11 @@
-import { countRepeated } from '../database/column-data.ts';
+import { countDuplicates } from '../database/column-data.ts';
 import type { Transaction } from '../database/database.ts';
 import type { IndexPlan } from '../database/dialect.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { Collection, Field } from '../schema/registry.ts';
-import { runAll } from './definition-change.ts';
+import { runStatements } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
-import { indexesOf, indexOfField } from './storage.ts';
+import { planFieldIndex, planIndexes } from './storage.ts';
 
 /** The indexes that a change of a collection drops and creates; one that changes its shape is in both lists. */
 export interface IndexChanges {
@@ -13,14 +13,14 @@ export interface IndexChanges {
   readonly created: readonly IndexPlan[];
 }
 
-export function indexChanges(before: Collection, after: Collection): IndexChanges {
-  const [old, wanted] = [indexesOf(before), indexesOf(after)];
+export function diffIndexes(before: Collection, after: Collection): IndexChanges {
+  const [old, wanted] = [planIndexes(before), planIndexes(after)];
   const shape = (index: IndexPlan): string => JSON.stringify([index.name, index.columns, index.where]);
-  const missing = (from: readonly IndexPlan[], in_: readonly IndexPlan[]): readonly IndexPlan[] => {
-    const there = new Set(in_.map(shape));
-    return from.filter((index) => !there.has(shape(index)));
+  const findMissing = (from: readonly IndexPlan[], in_: readonly IndexPlan[]): readonly IndexPlan[] => {
+    const existing = new Set(in_.map(shape));
+    return from.filter((index) => !existing.has(shape(index)));
   };
-  return { dropped: missing(old, wanted), created: missing(wanted, old) };
+  return { dropped: findMissing(old, wanted), created: findMissing(wanted, old) };
 }
 
 /** Brings the indexes of a table to what the changed collection needs. Its columns exist already. */
@@ -31,25 +31,25 @@ export async function replaceIndexes(
   after: Collection,
 ): Promise<void> {
   const { dialect } = context.database;
-  const { dropped, created } = indexChanges(before, after);
+  const { dropped, created } = diffIndexes(before, after);
   const drops = dropped.map(({ name }) => dialect.dropIndex(name));
   const creates = created.map((index) => dialect.createIndex(after.table, index));
-  await runAll(context, transaction, [...drops, ...creates]);
+  await runStatements(context, transaction, [...drops, ...creates]);
 }
 
 /** @throws ApiError 409 with how many values of a field that becomes unique stand in more than one record. */
-export async function refuseRepeated(
+export async function rejectDuplicates(
   { database }: DefinitionContext,
   transaction: Transaction,
   collection: Collection,
   field: Field,
   column = field.column!,
 ): Promise<void> {
-  const where = indexOfField(collection, field)?.where ?? null;
-  const repeated = await countRepeated(database, transaction, { table: collection.table, column }, where);
-  if (repeated > 0)
+  const where = planFieldIndex(collection, field)?.where ?? null;
+  const duplicateCount = await countDuplicates(database, transaction, { table: collection.table, column }, where);
+  if (duplicateCount > 0)
     throw new ApiError(
       'UNIQUE_CONFLICT',
-      `"${field.name}" cannot become unique: ${repeated} of its values occur in more than one record. Make them distinct first.`,
+      `"${field.name}" cannot become unique: ${duplicateCount} of its values occur in more than one record. Make them distinct first.`,
     );
 }

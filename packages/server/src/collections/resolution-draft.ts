@@ -1,10 +1,10 @@
 import { type ErrorDetails, invalidDefinition } from '../protocol/api-error.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
-import { typeOf } from '../schema/field-types.ts';
+import { resolveFieldType } from '../schema/field-types.ts';
 import type { JoinFields, Registry } from '../schema/registry.ts';
-import { joinFields, type NewJoin } from './join-collection.ts';
-import { type NewField, plainFacts, type References } from './new-field.ts';
-import { storedFacts } from './stored-facts.ts';
+import { buildJoinCollection, type NewJoinCollection } from './join-collection.ts';
+import { defaultFieldFacts, type NewField, type References } from './new-field.ts';
+import { toStoredFacts } from './stored-facts.ts';
 
 export interface ResolveInput {
   readonly collection: string;
@@ -16,136 +16,137 @@ export interface ResolveInput {
   readonly hidden: (definition: FieldDefinition) => boolean;
   readonly notNull?: (definition: FieldDefinition) => boolean;
   /** How a detail names the field at an index: `fields[2].` in a collection, nothing for a single field. */
-  readonly at: (index: number) => string;
+  readonly errorPath: (index: number) => string;
 }
 
 /** A relation that is being worked out. */
-export interface AskedRelation {
+export interface UnresolvedRelation {
   readonly definition: FieldDefinition;
   /** How a detail names the field: `fields[2].`, or nothing for a single one. */
-  readonly at: string;
+  readonly errorPath: string;
 }
 
 /** A field of another collection. */
-interface Abroad {
+interface ForeignField {
   readonly collection: string;
   readonly field: NewField;
 }
 
 /** The fields of a definition with their relations worked out, and the foreign keys they need in other collections. */
 export interface Resolution {
-  readonly own: readonly NewField[];
-  readonly foreign: readonly Abroad[];
+  readonly fields: readonly NewField[];
+  readonly foreignFields: readonly ForeignField[];
   /** Join collections that many-to-many relations need and nobody has made yet. */
-  readonly joins: readonly NewJoin[];
+  readonly joins: readonly NewJoinCollection[];
   /** Fields that exist and become foreign keys, or unique ones. */
-  readonly adopted: readonly Abroad[];
+  readonly existingForeignKeys: readonly ForeignField[];
   /** Fields that are there already and become the key by which a relation names records. */
-  readonly anchored: readonly { readonly collection: string; readonly name: string }[];
+  readonly referencedKeys: readonly { readonly collection: string; readonly name: string }[];
 }
 
 /** What is found, made and refused while the relations of a definition are worked out one by one. */
 export class ResolutionDraft {
   readonly input: ResolveInput;
   readonly #details: Record<string, string> = {};
-  readonly #own = new Map<string, NewField>();
-  readonly #foreign: Abroad[] = [];
-  readonly #joins = new Map<string, NewJoin>();
-  readonly #adopted = new Map<string, Abroad>();
-  readonly #anchored: { collection: string; name: string }[] = [];
+  readonly #fields = new Map<string, NewField>();
+  readonly #foreignFields: ForeignField[] = [];
+  readonly #joins = new Map<string, NewJoinCollection>();
+  readonly #existingForeignKeys = new Map<string, ForeignField>();
+  readonly #referencedKeys: { collection: string; name: string }[] = [];
 
   constructor(input: ResolveInput) {
     this.input = input;
   }
 
   /** @throws ApiError `DEFINITION_INVALID` with all that was refused. */
-  finished(): Resolution {
+  finish(): Resolution {
     if (Object.keys(this.#details).length > 0) throw invalidDefinition(this.#details as ErrorDetails);
     const known = new Set(this.input.existing.map((each) => each.definition.name));
     return {
-      own: this.#inDefinitionOrder().filter((each) => !known.has(each.definition.name)),
-      foreign: this.#foreign,
+      fields: this.#inDefinitionOrder().filter((each) => !known.has(each.definition.name)),
+      foreignFields: this.#foreignFields,
       joins: [...this.#joins.values()],
-      adopted: [...this.#adopted.values()],
-      anchored: this.#anchored,
+      existingForeignKeys: [...this.#existingForeignKeys.values()],
+      referencedKeys: this.#referencedKeys,
     };
   }
 
-  /** @param at names the property. */
-  refuse(at: string, problem: string): null {
-    this.#details[at] = problem;
+  /** @param errorPath names the property. */
+  reject(errorPath: string, problem: string): null {
+    this.#details[errorPath] = problem;
     return null;
   }
 
   /** Adds a field of the collection, or puts it into the place of what it was before. */
   add(field: NewField): void {
-    this.#own.set(field.definition.name, field);
+    this.#fields.set(field.definition.name, field);
   }
 
-  addAbroad(collection: string, field: NewField): void {
-    this.#foreign.push({ collection, field });
+  addForeignField(collection: string, field: NewField): void {
+    this.#foreignFields.push({ collection, field });
   }
 
   addJoin(join: JoinFields, sides: readonly NewField[]): void {
-    this.#joins.set(join.collection, joinFields(join, sides));
+    this.#joins.set(join.collection, buildJoinCollection(join, sides));
   }
 
   /** Fields of a join, also of one that is about to be made; null where there is none. */
-  joinFields(name: string): readonly NewField[] | null {
-    return this.fieldsOf(name) ?? this.#joins.get(name)?.fields ?? null;
+  findJoinFields(name: string): readonly NewField[] | null {
+    return this.findFields(name) ?? this.#joins.get(name)?.fields ?? null;
   }
 
   /** The fields of a collection, also of the one that is being defined; null where there is none. */
-  fieldsOf(name: string): readonly NewField[] | null {
+  findFields(name: string): readonly NewField[] | null {
     const { collection, existing, registry, core } = this.input;
-    if (name === collection) return [...existing, ...this.#own.values()];
+    if (name === collection) return [...existing, ...this.#fields.values()];
     const found = core ? registry.all().find((each) => each.name === name) : registry.find(name);
-    const fields = found?.fields.map((field) => ({ definition: field.definition, facts: storedFacts(field) }));
+    const fields = found?.fields.map((field) => ({ definition: field.definition, facts: toStoredFacts(field) }));
     return fields ?? null;
   }
 
   /** A field as it is, or as this definition makes it. */
   find(collection: string, name: string): NewField | undefined {
     return (
-      this.#adopted.get(`${collection}.${name}`)?.field ??
-      this.fieldsOf(collection)?.find((each) => each.definition.name === name) ??
-      this.madeAbroad(collection, name)
+      this.#existingForeignKeys.get(`${collection}.${name}`)?.field ??
+      this.findFields(collection)?.find((each) => each.definition.name === name) ??
+      this.findNewForeignField(collection, name)
     );
   }
 
-  madeAbroad(collection: string, name: string): NewField | undefined {
-    return this.#foreign.find((each) => each.collection === collection && each.field.definition.name === name)?.field;
+  findNewForeignField(collection: string, name: string): NewField | undefined {
+    return this.#foreignFields.find((each) => each.collection === collection && each.field.definition.name === name)
+      ?.field;
   }
 
   /** The key by which a relation names records: the primary one, or a unique field. */
-  key(collection: string, name: string | undefined, at: string): NewField | null {
-    const found = this.fieldsOf(collection)!.find((each) =>
+  findReferencedKey(collection: string, name: string | undefined, errorPath: string): NewField | null {
+    const found = this.findFields(collection)!.find((each) =>
       name === undefined ? each.definition.primaryKey : each.definition.name === name,
     );
     if (found?.definition.primaryKey) return found;
-    if (found?.definition.unique) return this.#anchor(collection, found);
-    return this.refuse(
-      at,
+    if (found?.definition.unique) return this.#markReferenced(collection, found);
+    return this.reject(
+      errorPath,
       found
         ? `"${name}" is not unique, so it cannot be the key of a relation.`
         : `There is no field "${String(name).slice(0, 60)}".`,
     );
   }
 
-  #anchor(collection: string, found: NewField): NewField {
+  #markReferenced(collection: string, found: NewField): NewField {
     const { definition, facts } = found;
     if (facts.anchor || facts.core) return found;
-    if (collection === this.input.collection && this.#own.has(definition.name))
+    if (collection === this.input.collection && this.#fields.has(definition.name))
       this.add({ definition, facts: { ...facts, anchor: true } });
-    else this.#anchored.push({ collection, name: definition.name });
+    else this.#referencedKeys.push({ collection, name: definition.name });
     return found;
   }
 
   /** A plain field becomes a foreign key: of one that is about to be made at once, of one that is there by a change. */
-  adopt(collection: string, present: NewField, references: References, at: string): boolean {
+  useAsForeignKey(collection: string, present: NewField, references: References, errorPath: string): boolean {
     const { definition, facts } = present;
     if (facts.core || facts.kept) {
-      this.refuse(`${at}foreignKey`, `"${definition.name}" is kept by the server and cannot be a foreign key.`);
+      this.reject(`${errorPath}foreignKey`, `"${definition.name}" is kept by the server and cannot be a foreign key.`);
       return false;
     }
     const indexed = definition.unique || definition.primaryKey ? definition : { ...definition, index: true };
@@ -154,12 +155,12 @@ export class ResolutionDraft {
   }
 
   /** A foreign key becomes unique, so that each record of its target is named by one record at most. */
-  makeUnique(collection: string, name: string, at: string): boolean {
+  makeUnique(collection: string, name: string, errorPath: string): boolean {
     const { definition, facts } = this.find(collection, name)!;
     if (definition.unique || definition.primaryKey) return true;
     if ((facts.core && !this.input.core) || facts.kept) {
-      this.refuse(
-        `${at}foreignKey`,
+      this.reject(
+        `${errorPath}foreignKey`,
         `"${name}" of ${collection} is managed by the server and cannot become unique. Use another foreign key.`,
       );
       return false;
@@ -172,16 +173,16 @@ export class ResolutionDraft {
   /** Puts a field in the place of what it was: of one that is about to be made, or by a change of one that exists. */
   #replace(collection: string, field: NewField): void {
     const { name } = field.definition;
-    const made = this.#foreign.findIndex(
+    const foreignIndex = this.#foreignFields.findIndex(
       (each) => each.collection === collection && each.field.definition.name === name,
     );
-    if (this.#own.has(name) && collection === this.input.collection) this.add(field);
-    else if (made >= 0) this.#foreign[made] = { collection, field };
-    else this.#adopted.set(`${collection}.${name}`, { collection, field });
+    if (this.#fields.has(name) && collection === this.input.collection) this.add(field);
+    else if (foreignIndex >= 0) this.#foreignFields[foreignIndex] = { collection, field };
+    else this.#existingForeignKeys.set(`${collection}.${name}`, { collection, field });
   }
 
   /** A foreign key of the type of the key that it names. */
-  foreignKey(name: string, key: NewField, relation: FieldDefinition): NewField {
+  makeForeignKey(name: string, key: NewField, relation: FieldDefinition): NewField {
     const { type, maxLength, precision, scale } = key.definition;
     const definition: FieldDefinition = {
       name,
@@ -193,28 +194,28 @@ export class ResolutionDraft {
       ...(relation.type === 'belongsTo' && relation.unique && { unique: true }),
     };
     const hidden = relation.type === 'belongsTo' && this.input.hidden(relation);
-    return { definition, facts: { ...plainFacts, base: name, core: this.input.core, hidden } };
+    return { definition, facts: { ...defaultFieldFacts, base: name, core: this.input.core, hidden } };
   }
 
   /** Whether a field can be the foreign key of this key. */
-  fits(made: NewField, key: NewField, onDelete: References['onDelete'], at: string): boolean {
-    const { name, type } = made.definition;
-    if (typeOf(made.definition).storage !== typeOf(key.definition).storage)
-      this.refuse(`${at}foreignKey`, `"${name}" is ${type}, the key it names is ${key.definition.type}.`);
-    else if (onDelete === 'setNull' && !mayBecomeNull(made.definition))
-      this.refuse(`${at}onDelete`, `"${name}" cannot be null, so "onDelete" must be "cascade" or "restrict".`);
+  canReference(candidate: NewField, key: NewField, onDelete: References['onDelete'], errorPath: string): boolean {
+    const { name, type } = candidate.definition;
+    if (resolveFieldType(candidate.definition).storage !== resolveFieldType(key.definition).storage)
+      this.reject(`${errorPath}foreignKey`, `"${name}" is ${type}, the key it names is ${key.definition.type}.`);
+    else if (onDelete === 'setNull' && !mayBecomeNull(candidate.definition))
+      this.reject(`${errorPath}onDelete`, `"${name}" cannot be null, so "onDelete" must be "cascade" or "restrict".`);
     else return true;
     return false;
   }
 
   /** Whether a foreign key names what the relation names, and falls as it says. */
-  sameReference(present: NewField, wanted: References, { definition, at }: AskedRelation): boolean {
+  hasSameReference(present: NewField, wanted: References, { definition, errorPath }: UnresolvedRelation): boolean {
     const { name } = present.definition;
     const references = present.facts.references!;
     if (references.collection !== wanted.collection || references.field !== wanted.field)
-      this.refuse(`${at}foreignKey`, `"${name}" already names records of ${references.collection}.`);
+      this.reject(`${errorPath}foreignKey`, `"${name}" already names records of ${references.collection}.`);
     else if (definition.onDelete && definition.onDelete !== references.onDelete)
-      this.refuse(`${at}onDelete`, `"${name}" already has ${references.onDelete}.`);
+      this.reject(`${errorPath}onDelete`, `"${name}" already has ${references.onDelete}.`);
     else return true;
     return false;
   }
@@ -222,11 +223,11 @@ export class ResolutionDraft {
   /** A foreign key that was made stands before its relation. */
   #inDefinitionOrder(): NewField[] {
     const names = this.input.fields.flatMap(({ name }) => {
-      const relation = this.#own.get(name)?.facts.relation;
+      const relation = this.#fields.get(name)?.facts.relation;
       if (!relation || relation.kind === 'belongsToMany') return [name];
       return [relation.kind === 'belongsTo' ? relation.sourceField : relation.targetField, name];
     });
-    return [...new Set(names)].flatMap((name) => this.#own.get(name) ?? []);
+    return [...new Set(names)].flatMap((name) => this.#fields.get(name) ?? []);
   }
 }
 

@@ -2,66 +2,66 @@ import type { StoredRelation } from '../schema/load-registry.ts';
 import { collectionNameProblem } from '../schema/names.ts';
 import type { JoinFields } from '../schema/registry.ts';
 import { joinName } from './join-collection.ts';
-import { type NewField, plainFacts } from './new-field.ts';
-import type { AskedRelation, ResolutionDraft } from './resolution-draft.ts';
+import { defaultFieldFacts, type NewField } from './new-field.ts';
+import type { ResolutionDraft, UnresolvedRelation } from './resolution-draft.ts';
 
 /** A foreign key of a join, and the key that it names. */
-interface Side {
+interface JoinSide {
   readonly side: NewField;
   readonly key: NewField;
 }
 
 /** The join is found, or made with both foreign keys. */
-export function resolveBelongsToMany(draft: ResolutionDraft, asked: AskedRelation): StoredRelation | null {
-  const { definition, at } = asked;
+export function resolveBelongsToMany(draft: ResolutionDraft, unresolved: UnresolvedRelation): StoredRelation | null {
+  const { definition, errorPath } = unresolved;
   const { collection } = draft.input;
   const target = definition.target!;
-  const source = draft.key(collection, definition.sourceKey, `${at}sourceKey`);
-  const other = draft.key(target, definition.targetKey, `${at}targetKey`);
-  if (!source || !other) return null;
+  const sourceKey = draft.findReferencedKey(collection, definition.sourceKey, `${errorPath}sourceKey`);
+  const targetKey = draft.findReferencedKey(target, definition.targetKey, `${errorPath}targetKey`);
+  if (!sourceKey || !targetKey) return null;
   const join = {
     collection: definition.through ?? joinName(collection, target),
     sourceField: definition.foreignKey ?? `${collection}Id`,
     targetField: definition.otherKey ?? `${target}Id`,
   };
-  const problem = joinProblem(draft, join, asked);
-  if (problem) return draft.refuse(`${at}${problem[0]}`, problem[1]);
+  const problem = findJoinProblem(draft, join, unresolved);
+  if (problem) return draft.reject(`${errorPath}${problem[0]}`, problem[1]);
   const sides = [
-    { name: join.sourceField, references: collection, key: source },
-    { name: join.targetField, references: target, key: other },
+    { name: join.sourceField, references: collection, key: sourceKey },
+    { name: join.targetField, references: target, key: targetKey },
   ].map(
-    ({ name, references, key }): Side => ({
+    ({ name, references, key }): JoinSide => ({
       key,
       side: {
-        definition: { ...draft.foreignKey(name, key, definition).definition, required: true, index: true },
+        definition: { ...draft.makeForeignKey(name, key, definition).definition, required: true, index: true },
         facts: {
-          ...plainFacts,
+          ...defaultFieldFacts,
           base: name,
           references: { collection: references, field: key.definition.name, onDelete: 'cascade' },
         },
       },
     }),
   );
-  if (!draft.joinFields(join.collection))
+  if (!draft.findJoinFields(join.collection))
     draft.addJoin(
       join,
       sides.map(({ side }) => side),
     );
-  else if (!sides.every((side) => joinKey(draft, side, join.collection, at))) return null;
+  else if (!sides.every((side) => resolveJoinKey(draft, side, join.collection, errorPath))) return null;
   return {
     kind: 'belongsToMany',
     many: true,
     target,
-    sourceField: source.definition.name,
-    targetField: other.definition.name,
+    sourceField: sourceKey.definition.name,
+    targetField: targetKey.definition.name,
     through: join,
   };
 }
 
-function joinProblem(
+function findJoinProblem(
   { input }: ResolutionDraft,
   join: JoinFields,
-  { definition }: AskedRelation,
+  { definition }: UnresolvedRelation,
 ): readonly [property: string, problem: string] | null {
   const { registry, collection } = input;
   if (join.sourceField === join.targetField)
@@ -75,18 +75,22 @@ function joinProblem(
 }
 
 /** A foreign key of a join that is there already: the right one, a plain field that becomes it, or added. */
-function joinKey(draft: ResolutionDraft, { side, key }: Side, join: string, at: string): boolean {
+function resolveJoinKey(draft: ResolutionDraft, { side, key }: JoinSide, join: string, errorPath: string): boolean {
   const { name } = side.definition;
-  const found = draft.find(join, name) ?? draft.joinFields(join)!.find((each) => each.definition.name === name);
+  const found = draft.find(join, name) ?? draft.findJoinFields(join)!.find((each) => each.definition.name === name);
   const wanted = side.facts.references!;
   if (!found) {
     const { required: _, ...optional } = side.definition;
-    draft.addAbroad(join, { ...side, definition: optional });
+    draft.addForeignField(join, { ...side, definition: optional });
     return true;
   }
   const { references } = found.facts;
-  if (!references) return draft.fits(found, key, wanted.onDelete, at) && draft.adopt(join, found, wanted, at);
+  if (!references)
+    return (
+      draft.canReference(found, key, wanted.onDelete, errorPath) &&
+      draft.useAsForeignKey(join, found, wanted, errorPath)
+    );
   if (references.collection === wanted.collection && references.field === wanted.field) return true;
-  draft.refuse(`${at}through`, `"${name}" of ${join} does not name records of ${wanted.collection}.`);
+  draft.reject(`${errorPath}through`, `"${name}" of ${join} does not name records of ${wanted.collection}.`);
   return false;
 }

@@ -2,15 +2,15 @@
 import type { FieldDefinition } from '../protocol/definition.ts';
 import { fieldTypes } from '../schema/field-types.ts';
 import type { StoredRelation } from '../schema/load-registry.ts';
-import { plainFacts } from './new-field.ts';
-import { type AskedRelation, type Resolution, ResolutionDraft, type ResolveInput } from './resolution-draft.ts';
+import { defaultFieldFacts } from './new-field.ts';
+import { type Resolution, ResolutionDraft, type ResolveInput, type UnresolvedRelation } from './resolution-draft.ts';
 import { resolveBelongsTo } from './resolve-belongs-to.ts';
 import { resolveBelongsToMany } from './resolve-belongs-to-many.ts';
 import { resolveHasMany } from './resolve-has-many.ts';
 
-type Resolve = (draft: ResolutionDraft, asked: AskedRelation) => StoredRelation | null;
+type RelationResolver = (draft: ResolutionDraft, unresolved: UnresolvedRelation) => StoredRelation | null;
 
-const resolvers: Readonly<Record<string, Resolve>> = {
+const resolvers: Readonly<Record<string, RelationResolver>> = {
   belongsTo: resolveBelongsTo,
   belongsToMany: resolveBelongsToMany,
   hasMany: resolveHasMany,
@@ -23,30 +23,30 @@ export function resolveFields(input: ResolveInput): Resolution {
   const { fields, core, hidden, notNull } = input;
   for (const definition of fields) {
     if (isRelation(definition)) continue;
-    const refusesNull = Boolean(definition.primaryKey) || notNull?.(definition) === true;
-    const facts = { ...plainFacts, base: definition.name, notNull: refusesNull, core, hidden: hidden(definition) };
+    const isNotNull = Boolean(definition.primaryKey) || notNull?.(definition) === true;
+    const facts = { ...defaultFieldFacts, base: definition.name, notNull: isNotNull, core, hidden: hidden(definition) };
     draft.add({ definition, facts });
   }
   fields.forEach((definition, index) => {
-    if (isRelation(definition)) addRelation(draft, { definition, at: input.at(index) });
+    if (isRelation(definition)) addRelation(draft, { definition, errorPath: input.errorPath(index) });
   });
-  return draft.finished();
+  return draft.finish();
 }
 
-function addRelation(draft: ResolutionDraft, asked: AskedRelation): void {
-  const { definition } = asked;
-  const relation = mayStand(draft, asked) ? resolvers[definition.type]!(draft, asked) : null;
+function addRelation(draft: ResolutionDraft, unresolved: UnresolvedRelation): void {
+  const { definition } = unresolved;
+  const relation = isAllowed(draft, unresolved) ? resolvers[definition.type]!(draft, unresolved) : null;
   if (relation === null) return;
   const { core, hidden } = draft.input;
-  draft.add({ definition, facts: { ...plainFacts, relation, core, hidden: hidden(definition) } });
+  draft.add({ definition, facts: { ...defaultFieldFacts, relation, core, hidden: hidden(definition) } });
 }
 
-function mayStand(draft: ResolutionDraft, { definition, at }: AskedRelation): boolean {
+function isAllowed(draft: ResolutionDraft, { definition, errorPath }: UnresolvedRelation): boolean {
   const target = definition.target!;
-  if (!draft.fieldsOf(target)) draft.refuse(`${at}target`, `There is no collection "${target.slice(0, 60)}".`);
-  else if (takesSystemAlong(draft, definition))
-    draft.refuse(
-      `${at}onDelete`,
+  if (!draft.findFields(target)) draft.reject(`${errorPath}target`, `There is no collection "${target.slice(0, 60)}".`);
+  else if (cascadesToSystemCollection(draft, definition))
+    draft.reject(
+      `${errorPath}onDelete`,
       'Records of the system do not fall with others: their rules would not be asked. Give setNull or restrict.',
     );
   else return true;
@@ -54,7 +54,7 @@ function mayStand(draft: ResolutionDraft, { definition, at }: AskedRelation): bo
 }
 
 /** Else users, down to the last admin, or permissions would go without a look at who may destroy them. */
-function takesSystemAlong({ input }: ResolutionDraft, { type, target, onDelete }: FieldDefinition): boolean {
+function cascadesToSystemCollection({ input }: ResolutionDraft, { type, target, onDelete }: FieldDefinition): boolean {
   const { core, collection, registry } = input;
   if (core || onDelete !== 'cascade' || type === 'belongsToMany') return false;
   const holder = type === 'belongsTo' ? collection : target;

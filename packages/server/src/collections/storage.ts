@@ -1,8 +1,8 @@
 import type { ColumnDefinition, IndexPlan } from '../database/dialect.ts';
-import { type Collection, columnsOf, type Field, fieldOf, type Registry } from '../schema/registry.ts';
+import { type Collection, type Field, getField, listColumnFields, type Registry } from '../schema/registry.ts';
 
 /** A field as the engine's column. */
-export function columnDefinition(field: Field, registry: Registry): ColumnDefinition {
+export function toColumnDefinition(field: Field, registry: Registry): ColumnDefinition {
   const { references } = field;
   const target = references && registry.get(references.collection);
   return {
@@ -14,44 +14,47 @@ export function columnDefinition(field: Field, registry: Registry): ColumnDefini
     unique: Boolean(field.definition.unique),
     references:
       target && references
-        ? { table: target.table, column: fieldOf(target, references.field).column!, onDelete: references.onDelete }
+        ? { table: target.table, column: getField(target, references.field).column!, onDelete: references.onDelete }
         : null,
   };
 }
 
 /** Every index of a collection: of its fields, and of `options.indexes`. */
-export function indexesOf(collection: Collection): IndexPlan[] {
-  const own = columnsOf(collection).flatMap((field) => indexOfField(collection, field) ?? []);
-  const wanted = (collection.options.indexes ?? []).map(({ fields, unique = false }) =>
-    indexPlan(
+export function planIndexes(collection: Collection): IndexPlan[] {
+  const fieldIndexes = listColumnFields(collection).flatMap((field) => planFieldIndex(collection, field) ?? []);
+  const optionIndexes = (collection.options.indexes ?? []).map(({ fields, unique = false }) =>
+    makeIndexPlan(
       collection,
-      fields.map((name) => fieldOf(collection, name)),
+      fields.map((name) => getField(collection, name)),
       unique,
     ),
   );
-  return [...new Map([...own, ...wanted].map((index) => [index.name, index])).values()];
+  return [...new Map([...fieldIndexes, ...optionIndexes].map((index) => [index.name, index])).values()];
 }
 
-export function indexOfField(collection: Collection, field: Field): IndexPlan | null {
+export function planFieldIndex(collection: Collection, field: Field): IndexPlan | null {
   if (field.column === null || field.primaryKey) return null;
-  if (field.definition.unique) return indexPlan(collection, [field], true);
-  return field.definition.index || field.references ? indexPlan(collection, [field], false) : null;
+  if (field.definition.unique) return makeIndexPlan(collection, [field], true);
+  return field.definition.index || field.references ? makeIndexPlan(collection, [field], false) : null;
 }
 
 /** Plain indexes end in the primary key, which gives the order of equal values and lets a keyset seek. */
-function indexPlan(collection: Collection, fields: readonly Field[], unique: boolean): IndexPlan {
+function makeIndexPlan(collection: Collection, fields: readonly Field[], unique: boolean): IndexPlan {
   const columns = fields.map((field) => field.column!);
   const key = collection.primaryKey.column!;
   const name = `${unique ? 'u' : 'i'}_${collection.id}_${fields.map((field) => field.id).join('_')}`;
   // What is in the trash is in nobody's way, unless a foreign key needs the whole column.
-  const live = unique && !fields.some((field) => field.anchor) ? collection.trash : null;
+  const live = unique && !fields.some((field) => field.referencedKey) ? collection.trash : null;
   const where = live?.deletedAt.column ?? null;
   return { name, columns: unique || columns.includes(key) ? columns : [...columns, key], unique, where };
 }
 
 /** A collection's options without the indexes over these fields. */
-export function optionsWithout({ options }: Collection, fields: readonly Field[]): Collection['options'] {
+export function omitIndexesOver({ options }: Collection, fields: readonly Field[]): Collection['options'] {
   if (!options.indexes) return options;
-  const gone = new Set(fields.map((field) => field.name));
-  return { ...options, indexes: options.indexes.filter((index) => !index.fields.some((name) => gone.has(name))) };
+  const removedNames = new Set(fields.map((field) => field.name));
+  return {
+    ...options,
+    indexes: options.indexes.filter((index) => !index.fields.some((name) => removedNames.has(name))),
+  };
 }

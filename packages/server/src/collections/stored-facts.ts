@@ -2,7 +2,16 @@ import type { FieldFacts } from '../schema/load-registry.ts';
 import type { Field } from '../schema/registry.ts';
 
 /** A field's facts as they are stored. */
-export function storedFacts({ base, notNull, kept, hidden, core, references, relation, anchor }: Field): FieldFacts {
+export function toStoredFacts({
+  base,
+  notNull,
+  serverManaged,
+  hidden,
+  core,
+  references,
+  relation,
+  referencedKey,
+}: Field): FieldFacts {
   const through = relation?.through;
   const join = through && {
     collection: through.collection,
@@ -12,11 +21,11 @@ export function storedFacts({ base, notNull, kept, hidden, core, references, rel
   return {
     base,
     notNull,
-    kept,
+    kept: serverManaged,
     hidden,
     core,
     references,
-    ...(anchor && { anchor }),
+    ...(referencedKey && { anchor: referencedKey }),
     relation: relation && { ...relation, through: join ?? null },
   };
 }

@@ -4,28 +4,28 @@
  */
 import { isoTime } from '../base/clock.ts';
 import { deleteFields, insertFields } from '../database/catalogue.ts';
-import { countRows, countValues, keysWithValue, readColumn } from '../database/column-data.ts';
+import { countRows, countValues, readColumn, readKeysWithValue } from '../database/column-data.ts';
 import type { Transaction } from '../database/database.ts';
 import { countHistory, deleteHistory } from '../database/history-rows.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import type { CollectionOptions } from '../protocol/definition.ts';
 import { limits } from '../protocol/limits.ts';
 import { requestByKeys } from '../protocol/request-normaliser.ts';
-import { liveDependants } from '../records/dependants.ts';
+import { findLiveCascade } from '../records/cascade.ts';
 import { withServerGrant } from '../records/with-grants.ts';
 import { destroyRecords } from '../records/write-records.ts';
-import { keptNames, type SwitchName, switchNames } from '../schema/collection-options-check.ts';
-import { collectionOf } from '../schema/load-registry.ts';
-import { type Collection, columnsOf, type Field, makeCollection } from '../schema/registry.ts';
-import { runAll } from './definition-change.ts';
+import { listServerManagedFields, type SwitchName, switchNames } from '../schema/collection-options-check.ts';
+import { toCollection } from '../schema/load-registry.ts';
+import { type Collection, type Field, listColumnFields, makeCollection } from '../schema/registry.ts';
+import { runStatements } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
-import { keptFields } from './kept-fields.ts';
+import { findDependentRelations } from './dependent-relations.ts';
 import type { NewField } from './new-field.ts';
-import { refuseNamed } from './permission-names.ts';
-import { relationsOn } from './relation-needs.ts';
-import { indexChanges } from './replace-indexes.ts';
-import { columnDefinition, indexesOf } from './storage.ts';
-import { storedFacts } from './stored-facts.ts';
+import { rejectNamedFields } from './permission-names.ts';
+import { diffIndexes } from './replace-indexes.ts';
+import { buildServerManagedFields } from './server-managed-fields.ts';
+import { planIndexes, toColumnDefinition } from './storage.ts';
+import { toStoredFacts } from './stored-facts.ts';
 import { requireFreeName } from './system-fields.ts';
 
 /** What is to be switched, planned before the transaction. */
@@ -36,29 +36,31 @@ export interface OptionSwitch {
   readonly removed: readonly Field[];
   readonly added: readonly NewField[];
   /** The table is built anew on engines that cannot drop a foreign key in place. */
-  readonly rebuilds: boolean;
+  readonly needsRebuild: boolean;
 }
 
 /** @throws ApiError 409 where a name is taken, or where a relation needs a field that would be removed. */
-export function planSwitch(
+export function planOptionSwitch(
   { registry }: DefinitionContext,
   collection: Collection,
   options: CollectionOptions,
 ): OptionSwitch {
-  const names = new Set(keptNames(options));
-  const removed = collection.fields.filter((field) => field.kept && !names.has(field.name));
-  const added = keptFields(options, false).filter(({ definition }) => !collection.byName.get(definition.name)?.kept);
+  const names = new Set(listServerManagedFields(options));
+  const removed = collection.fields.filter((field) => field.serverManaged && !names.has(field.name));
+  const added = buildServerManagedFields(options, false).filter(
+    ({ definition }) => !collection.byName.get(definition.name)?.serverManaged,
+  );
   for (const { definition } of added) requireFreeName(collection, definition.name);
   for (const field of removed) {
-    const own = new Set(removed.map(({ name }) => `${collection.name}.${name}`));
-    const users = relationsOn(collection, field, registry).filter((name) => !own.has(name));
+    const removedNames = new Set(removed.map(({ name }) => `${collection.name}.${name}`));
+    const users = findDependentRelations(collection, field, registry).filter((name) => !removedNames.has(name));
     if (users.length > 0)
       throw new ApiError(
         'DEPENDANTS_EXIST',
         `${collection.name}.${field.name} is used by ${users.join(', ')}; destroy those first.`,
       );
   }
-  return { collection, options, removed, added, rebuilds: removed.some(({ references }) => references !== null) };
+  return { collection, options, removed, added, needsRebuild: removed.some(({ references }) => references !== null) };
 }
 
 /**
@@ -74,58 +76,61 @@ export async function switchOptions(
   force: boolean,
 ): Promise<void> {
   const { collection, removed } = plan;
-  await refuseNamed(
+  await rejectNamedFields(
     context,
     transaction,
     collection,
     removed.filter((field) => !field.hidden),
   );
-  if (turnsOff(plan, 'paranoid')) await refuseLiveDependants(context, transaction, plan);
-  if (!force) await refuseLoss(context, transaction, plan);
-  if (turnsOff(plan, 'paranoid')) await emptyTrash(context, transaction, plan);
-  if (turnsOff(plan, 'logging')) await deleteHistory(context.database, transaction, collection.id);
-  await changeStorage(context, transaction, plan);
+  if (isTurnedOff(plan, 'paranoid')) await rejectLiveDependents(context, transaction, plan);
+  if (!force) await rejectDataLoss(context, transaction, plan);
+  if (isTurnedOff(plan, 'paranoid')) await emptyTrash(context, transaction, plan);
+  if (isTurnedOff(plan, 'logging')) await deleteHistory(context.database, transaction, collection.id);
+  await applyStorageChange(context, transaction, plan);
   transaction.touch('*'); // joins of other collections may see links that they did not see, or the reverse
 }
 
-function turnsOff({ collection, options }: OptionSwitch, name: SwitchName): boolean {
+function isTurnedOff({ collection, options }: OptionSwitch, name: SwitchName): boolean {
   return collection.options[name] && !options[name];
 }
 
 /** What switching an option off would lose; null: nothing. */
-async function lossOf(
+async function describeLoss(
   { database }: DefinitionContext,
   transaction: Transaction,
   { collection }: OptionSwitch,
   name: SwitchName,
 ): Promise<string | null> {
   const { table, byName, trash } = collection;
-  const values = (field: string): Promise<number> =>
+  const countIn = (field: string): Promise<number> =>
     countValues(database, transaction, { table, column: byName.get(field)!.column! });
   if (name === 'timestamps')
-    return counted(await countRows(database, transaction, table), [
+    return describeCount(await countRows(database, transaction, table), [
       'record with timestamps',
       'records with timestamps',
     ]);
   if (name === 'logging')
-    return counted(await countHistory(database, transaction, collection.id), ['history entry', 'history entries']);
+    return describeCount(await countHistory(database, transaction, collection.id), [
+      'history entry',
+      'history entries',
+    ]);
   if (name === 'paranoid')
-    return counted(trash ? await values(trash.deletedAt.name) : 0, [
+    return describeCount(trash ? await countIn(trash.deletedAt.name) : 0, [
       'deleted record in the trash',
       'deleted records in the trash',
     ]);
-  const most = Math.max(await values('createdById'), await values('updatedById'));
-  return counted(most, ['record with an author', 'records with authors']);
+  const authoredCount = Math.max(await countIn('createdById'), await countIn('updatedById'));
+  return describeCount(authoredCount, ['record with an author', 'records with authors']);
 }
 
-function counted(count: number, [one, many]: readonly [string, string]): string | null {
-  return count === 0 ? null : `${count} ${count === 1 ? one : many}`;
+function describeCount(count: number, [singular, plural]: readonly [string, string]): string | null {
+  return count === 0 ? null : `${count} ${count === 1 ? singular : plural}`;
 }
 
-async function refuseLoss(context: DefinitionContext, transaction: Transaction, plan: OptionSwitch): Promise<void> {
+async function rejectDataLoss(context: DefinitionContext, transaction: Transaction, plan: OptionSwitch): Promise<void> {
   const details: Record<string, string> = {};
-  for (const name of switchNames.filter((each) => turnsOff(plan, each))) {
-    const loss = await lossOf(context, transaction, plan, name);
+  for (const name of switchNames.filter((each) => isTurnedOff(plan, each))) {
+    const loss = await describeLoss(context, transaction, plan, name);
     if (loss !== null) details[`options.${name}`] = loss;
   }
   if (Object.keys(details).length === 0) return;
@@ -138,7 +143,7 @@ async function refuseLoss(context: DefinitionContext, transaction: Transaction, 
 }
 
 /** Keys of records that a refusal names, of each collection. */
-const namedDependants = 5;
+const maxReportedDependents = 5;
 
 /**
  * Emptying the trash destroys no record that is outside of it: one that was restored alone, or made before its parent's foreign key
@@ -146,7 +151,7 @@ const namedDependants = 5;
  *
  * @throws ApiError 409 naming the collections, how many records each has, and the first of them to callers who may list them.
  */
-async function refuseLiveDependants(
+async function rejectLiveDependents(
   context: DefinitionContext,
   transaction: Transaction,
   { collection }: OptionSwitch,
@@ -154,31 +159,33 @@ async function refuseLiveDependants(
   const { table, primaryKey, trash } = collection;
   const { column, type } = trash!.deletedAt;
   const key = { column: primaryKey.column!, storage: primaryKey.type.storage! };
-  const place = { table, key, column: column!, storage: type.storage! };
-  const records = context.recordContext(transaction);
+  const trashColumn = { table, key, column: column!, storage: type.storage! };
+  const recordContext = context.recordContext(transaction);
   const live = new Map<string, Set<unknown>>();
-  for await (const piece of readColumn(context.database, transaction, place)) {
-    const keys = piece.map((each) => each.key);
-    for (const found of await liveDependants(records, transaction, { collection, keys })) {
-      const those = live.get(found.collection) ?? new Set();
-      live.set(found.collection, those.add(found.key));
+  for await (const batch of readColumn(context.database, transaction, trashColumn)) {
+    const keys = batch.map((each) => each.key);
+    for (const found of await findLiveCascade(recordContext, transaction, { collection, keys })) {
+      const dependentKeys = live.get(found.collection) ?? new Set();
+      live.set(found.collection, dependentKeys.add(found.key));
     }
   }
   if (live.size === 0) return;
-  const details = Object.fromEntries([...live].map(([name, keys]) => [name, named(context, name, [...keys])]));
-  const what = Object.entries(details).map(([name, records]) => `${name}: ${records}`);
+  const details = Object.fromEntries(
+    [...live].map(([name, keys]) => [name, describeRecords(context, name, [...keys])]),
+  );
+  const summaries = Object.entries(details).map(([name, records]) => `${name}: ${records}`);
   throw new ApiError(
     'DEPENDANTS_EXIST',
-    `Records outside the trash would be destroyed with the trash of ${collection.name}, also with force=true: ${what.join('; ')}. Restore the records that they depend on, or let them refer to others.`,
+    `Records outside the trash would be destroyed with the trash of ${collection.name}, also with force=true: ${summaries.join('; ')}. Restore the records that they depend on, or let them refer to others.`,
     { details },
   );
 }
 
-function named({ registry, mayList }: DefinitionContext, name: string, keys: readonly unknown[]): string {
+function describeRecords({ registry, mayList }: DefinitionContext, name: string, keys: readonly unknown[]): string {
   const count = `${keys.length} ${keys.length === 1 ? 'record' : 'records'}`;
   if (!mayList(name)) return count;
-  const first = keys.slice(0, namedDependants).join(', ');
-  const more = keys.length > namedDependants ? ', …' : '';
+  const first = keys.slice(0, maxReportedDependents).join(', ');
+  const more = keys.length > maxReportedDependents ? ', …' : '';
   return `${count} (${registry.get(name).primaryKey.name} ${first}${more})`;
 }
 
@@ -187,51 +194,53 @@ async function emptyTrash(context: DefinitionContext, transaction: Transaction, 
   const { collection } = plan;
   const { table, primaryKey, trash } = collection;
   const key = { column: primaryKey.column!, storage: primaryKey.type.storage! };
-  const records = context.recordContext(transaction);
-  const free = withServerGrant(records, wholeGrant);
+  const recordContext = context.recordContext(transaction);
+  const serverContext = withServerGrant(recordContext, fullGrant);
   for (;;) {
-    const place = { table, key, column: trash!.deletedAt.column! };
-    const keys = await keysWithValue(context.database, transaction, place, limits.bulkRecords);
+    const trashColumn = { table, key, column: trash!.deletedAt.column! };
+    const keys = await readKeysWithValue(context.database, transaction, trashColumn, limits.bulkRecords);
     if (keys.length === 0) return;
-    if (plan.rebuilds)
+    if (plan.needsRebuild)
       throw invalidDefinition({
         'options.authors':
           '"authors" cannot be switched off together with "paranoid" and force. Switch "paranoid" off first, then "authors".',
       });
     const request = { ...requestByKeys('destroy', keys), trash: 'with' as const, force: true };
-    await destroyRecords(free, collection, request, null, null);
-    for (const each of keys) context.trial?.changes.push({ name: `${collection.name}.destroyed`, tk: String(each) });
+    await destroyRecords(serverContext, collection, request, null, null);
+    for (const each of keys) context.dryRun?.changes.push({ name: `${collection.name}.destroyed`, tk: String(each) });
   }
 }
 
-const wholeGrant = { identity: 'emptied trash', rows: null, may: (): boolean => true };
+const fullGrant = { identity: 'emptied trash', rows: null, may: (): boolean => true };
 
-async function changeStorage(
+async function applyStorageChange(
   context: DefinitionContext,
   transaction: Transaction,
-  { collection, options, removed, added, rebuilds }: OptionSwitch,
+  { collection, options, removed, added, needsRebuild }: OptionSwitch,
 ): Promise<void> {
   const { database, registry } = context;
   const { dialect } = database;
   const { table } = collection;
   const ids = removed.map(({ id }) => id);
   await deleteFields(database, transaction, ids);
-  const made = await addFields(context, transaction, collection, added);
-  const fields = [...collection.fields.filter((field) => !removed.includes(field)), ...made];
+  const newFields = await addServerManagedFields(context, transaction, collection, added);
+  const fields = [...collection.fields.filter((field) => !removed.includes(field)), ...newFields];
   const after = makeCollection({ ...collection, options, fields });
-  const { dropped, created } = indexChanges(collection, after);
-  const gone = removed.flatMap(({ column }) => column ?? []);
-  const columns = columnsOf(after).map((field) => columnDefinition(field, registry));
-  await runAll(context, transaction, [
+  const { dropped, created } = diffIndexes(collection, after);
+  const droppedColumns = removed.flatMap(({ column }) => column ?? []);
+  const columns = listColumnFields(after).map((field) => toColumnDefinition(field, registry));
+  await runStatements(context, transaction, [
     ...dropped.map(({ name }) => dialect.dropIndex(name)),
-    ...(rebuilds ? dialect.dropColumns(table, gone, columns, indexesOf(after)) : dialect.dropPlainColumns(table, gone)),
+    ...(needsRebuild
+      ? dialect.dropColumns(table, droppedColumns, columns, planIndexes(after))
+      : dialect.dropPlainColumns(table, droppedColumns)),
     // Where the table was rebuilt it has its indexes already.
-    ...(rebuilds && !dialect.shared ? [] : created.map((index) => dialect.createIndex(table, index))),
+    ...(needsRebuild && !dialect.shared ? [] : created.map((index) => dialect.createIndex(table, index))),
   ]);
 }
 
 /** Columns of fields that the server keeps. Records that exist are created and updated at the time of the switch. */
-async function addFields(
+async function addServerManagedFields(
   context: DefinitionContext,
   transaction: Transaction,
   collection: Collection,
@@ -248,15 +257,20 @@ async function addFields(
   }));
   const ids = rows.length === 0 ? [] : await insertFields(database, transaction, rows);
   const { id, name, definition } = collection.primaryKey;
-  const key = { id, collectionId: collection.id, name, definition, facts: storedFacts(collection.primaryKey) };
+  const key = { id, collectionId: collection.id, name, definition, facts: toStoredFacts(collection.primaryKey) };
   const stored = rows.map((row, index) => ({ ...row, id: ids[index]! }));
-  const made = collectionOf(collection, [key, ...stored]).fields.slice(1);
-  for (const field of made) {
+  const newFields = toCollection(collection, [key, ...stored]).fields.slice(1);
+  for (const field of newFields) {
     if (field.column === null) continue;
-    const column = columnDefinition(field, registry);
-    await runAll(context, transaction, dialect.addColumn(collection.table, column, field.notNull ? now : undefined));
-    const noted = field.name === 'deletedAt' ? dialect.noteMostlyNull(collection.table, field.column) : null;
-    if (noted) await runAll(context, transaction, [noted]);
+    const column = toColumnDefinition(field, registry);
+    await runStatements(
+      context,
+      transaction,
+      dialect.addColumn(collection.table, column, field.notNull ? now : undefined),
+    );
+    const mostlyNullStatement =
+      field.name === 'deletedAt' ? dialect.noteMostlyNull(collection.table, field.column) : null;
+    if (mostlyNullStatement) await runStatements(context, transaction, [mostlyNullStatement]);
   }
-  return made;
+  return newFields;
 }

@@ -1,19 +1,19 @@
 import { updateOptions } from '../database/catalogue.ts';
 import { shortenMessageIds } from '../database/mail/email-rows.ts';
-import { completePlacements } from '../database/mail/placement-rows.ts';
+import { migratePlacements } from '../database/mail/placement-rows.ts';
 import type { IndexDefinition } from '../protocol/definition.ts';
 import { type Collection, makeCollection } from '../schema/registry.ts';
 import type { SystemCollection } from '../schema/system-collections.ts';
-import { changing } from './definition-change.ts';
+import { runDefinitionChange } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { replaceIndexes } from './replace-indexes.ts';
 
 /** Whether a stored system collection has other indexes over several fields than this version of the server gives it. */
 export function needsIndexes({ options }: Collection, { indexes }: SystemCollection): boolean {
-  return shape(options.indexes) !== shape(indexes);
+  return toComparable(options.indexes) !== toComparable(indexes);
 }
 
-function shape(indexes: readonly IndexDefinition[] = []): string {
+function toComparable(indexes: readonly IndexDefinition[] = []): string {
   return JSON.stringify(indexes.map(({ fields, unique = false }) => [fields, unique]).sort());
 }
 
@@ -25,10 +25,10 @@ export async function setSystemIndexes(
   const { registry, database } = context;
   const collection = registry.get(name);
   const after = makeCollection({ ...collection, options: { ...collection.options, indexes } });
-  await changing(context, { subject: name, tables: [collection.table] }, async (transaction) => {
+  await runDefinitionChange(context, { subject: name, tables: [collection.table] }, async (transaction) => {
     if (name === 'emails') await shortenMessageIds(database, transaction);
     await replaceIndexes(context, transaction, collection, after);
-    if (name === 'mailPlacements') await completePlacements(database, transaction);
+    if (name === 'mailPlacements') await migratePlacements(database, transaction);
     await updateOptions(database, transaction, collection.id, after.options);
   });
 }

@@ -1,7 +1,7 @@
 /** Statements of the audit journal: acts that wait beside the data, and the chained entries in the journal's own store. */
 import type { Database, Row, Transaction } from './database.ts';
 import type { ColumnDefinition } from './dialect.ts';
-import { read, run } from './run-statement.ts';
+import { readRows, runInTransaction } from './run-statement.ts';
 import { join, listValue, sql, value } from './sql.ts';
 
 /** The chains have budgets of their own: a flood of refusals never drives out what administrators did. */
@@ -52,14 +52,14 @@ export interface ChainEnds {
 }
 
 /** An act as it waits beside the data, in the transaction of what was done. */
-export interface StoredAct {
+export interface StoredAdminAction {
   readonly id: number;
   readonly act: unknown;
 }
 
 export const auditTable = '_audit';
 
-const column = (name: string, storage: ColumnDefinition['storage'], notNull = false): ColumnDefinition => ({
+const defineColumn = (name: string, storage: ColumnDefinition['storage'], notNull = false): ColumnDefinition => ({
   name,
   storage,
   notNull,
@@ -68,46 +68,46 @@ const column = (name: string, storage: ColumnDefinition['storage'], notNull = fa
   unique: false,
   references: null,
 });
-const key = (name: string, storage: ColumnDefinition['storage']): ColumnDefinition => ({
-  ...column(name, storage),
+const defineKeyColumn = (name: string, storage: ColumnDefinition['storage']): ColumnDefinition => ({
+  ...defineColumn(name, storage),
   primaryKey: true,
 });
 
 const content = ['at', 'actor', 'credential', 'role', 'action', 'target', 'outcome', 'code', 'address', 'requestId'];
-const columnsOfContent = content.map((each) => `"${each}"`).join(',');
+const contentColumns = content.map((each) => `"${each}"`).join(',');
 
 const tables: Readonly<Record<string, readonly ColumnDefinition[]>> = {
   [auditTable]: [
-    key('id', 'integer'),
-    column('chain', 'text', true),
-    column('place', 'bigint', true),
-    column('source', 'text'),
-    column('at', 'datetime', true),
-    ...content.slice(1).map((each) => column(each, each === 'credential' ? 'json' : 'text')),
-    column('count', 'integer', true),
-    column('hash', 'text', true),
+    defineKeyColumn('id', 'integer'),
+    defineColumn('chain', 'text', true),
+    defineColumn('place', 'bigint', true),
+    defineColumn('source', 'text'),
+    defineColumn('at', 'datetime', true),
+    ...content.slice(1).map((each) => defineColumn(each, each === 'credential' ? 'json' : 'text')),
+    defineColumn('count', 'integer', true),
+    defineColumn('hash', 'text', true),
   ],
   _audit_chains: [
-    key('chain', 'text'),
-    column('place', 'bigint', true),
-    column('last_id', 'bigint', true),
-    column('hash', 'text', true),
-    column('seal', 'text', true),
-    column('anchor_place', 'bigint', true),
-    column('anchor_hash', 'text', true),
-    column('anchor_seal', 'text', true),
+    defineKeyColumn('chain', 'text'),
+    defineColumn('place', 'bigint', true),
+    defineColumn('last_id', 'bigint', true),
+    defineColumn('hash', 'text', true),
+    defineColumn('seal', 'text', true),
+    defineColumn('anchor_place', 'bigint', true),
+    defineColumn('anchor_hash', 'text', true),
+    defineColumn('anchor_seal', 'text', true),
   ],
   _key_use: [
-    key('key_id', 'integer'),
-    column('requests', 'bigint', true),
-    column('failed', 'bigint', true),
-    column('first_at', 'datetime'),
-    column('last_at', 'datetime'),
+    defineKeyColumn('key_id', 'integer'),
+    defineColumn('requests', 'bigint', true),
+    defineColumn('failed', 'bigint', true),
+    defineColumn('first_at', 'datetime'),
+    defineColumn('last_at', 'datetime'),
   ],
   _key_endpoints: [
-    column('key_id', 'integer', true),
-    column('endpoint', 'text', true),
-    column('requests', 'bigint', true),
+    defineColumn('key_id', 'integer', true),
+    defineColumn('endpoint', 'text', true),
+    defineColumn('requests', 'bigint', true),
   ],
 };
 const indexes = [
@@ -118,88 +118,101 @@ const indexes = [
 ];
 
 /** Makes the journal's tables where they are not there. */
-export async function makeAuditTables(journal: Database): Promise<void> {
+export async function createAuditTables(journal: Database): Promise<void> {
   const { dialect } = journal;
-  const there = async (run: (text: string) => Promise<Row[]>): Promise<boolean> =>
+  const hasTables = async (run: (text: string) => Promise<Row[]>): Promise<boolean> =>
     (await run(dialect.catalogueProbe)).some(([name]) => name === '_key_endpoints');
-  if (await there(async (text) => (await journal.read([{ text, values: [] }]))[0]!)) return;
+  if (await hasTables(async (text) => (await journal.read([{ text, values: [] }]))[0]!)) return;
   await journal.write(
     async (transaction) => {
-      if (await there((text) => transaction.run({ text, values: [] }))) return;
-      const made = [
+      if (await hasTables((text) => transaction.run({ text, values: [] }))) return;
+      const statements = [
         ...Object.entries(tables).flatMap(([table, columns]) => dialect.createTable(table, columns, [])),
         ...indexes.map(({ table, ...index }) => dialect.createIndex(table, { ...index, where: null })),
       ];
-      for (const statement of made) await run(journal, transaction, statement);
+      for (const statement of statements) await runInTransaction(journal, transaction, statement);
     },
-    { turn: auditTurn },
+    { lockKey: auditLockKey },
   );
 }
 
 /** Whoever extends a chain takes this turn first: on every node entries follow each other. */
-export const auditTurn = 'audit';
+export const auditLockKey = 'audit';
 
-export async function insertAct(database: Database, transaction: Transaction, act: unknown): Promise<void> {
-  await run(database, transaction, sql`INSERT INTO _acts (act) VALUES (${value('json', act)})`);
+export async function insertAdminAction(database: Database, transaction: Transaction, action: unknown): Promise<void> {
+  await runInTransaction(database, transaction, sql`INSERT INTO _acts (act) VALUES (${value('json', action)})`);
 }
 
-export async function hasActs(database: Database): Promise<boolean> {
-  return (await read(database, sql`SELECT 1 FROM _acts LIMIT 1`)).length > 0;
+export async function hasAdminActions(database: Database): Promise<boolean> {
+  return (await readRows(database, sql`SELECT 1 FROM _acts LIMIT 1`)).length > 0;
 }
 
 /** The oldest acts that wait. */
-export async function readActs(database: Database, transaction: Transaction, limit: number): Promise<StoredAct[]> {
-  const rows = await run(database, transaction, sql`SELECT id,act FROM _acts ORDER BY id LIMIT ${limit}`);
-  return rows.map(([id, act]) => ({ id: Number(id), act: JSON.parse(act as string) as unknown }));
+export async function readAdminActions(
+  database: Database,
+  transaction: Transaction,
+  limit: number,
+): Promise<StoredAdminAction[]> {
+  const rows = await runInTransaction(database, transaction, sql`SELECT id,act FROM _acts ORDER BY id LIMIT ${limit}`);
+  return rows.map(([id, action]) => ({ id: Number(id), act: JSON.parse(action as string) as unknown }));
 }
 
-export async function deleteActs(database: Database, transaction: Transaction, ids: readonly number[]): Promise<void> {
-  const these = database.dialect.isIn(sql`id`, listValue('bigint', ids));
-  await run(database, transaction, sql`DELETE FROM _acts WHERE ${these}`);
+export async function deleteAdminActions(
+  database: Database,
+  transaction: Transaction,
+  ids: readonly number[],
+): Promise<void> {
+  const isGiven = database.dialect.isIn(sql`id`, listValue('bigint', ids));
+  await runInTransaction(database, transaction, sql`DELETE FROM _acts WHERE ${isGiven}`);
 }
 
 /** Which of these acts are in the journal already: an earlier run may have died before it could delete them. */
-export async function knownSources(
+export async function findKnownSources(
   journal: Database,
   transaction: Transaction,
   sources: readonly string[],
 ): Promise<Set<string>> {
-  const these = journal.dialect.isIn(sql`source`, listValue('text', sources));
-  const rows = await run(journal, transaction, sql`SELECT DISTINCT source FROM _audit WHERE ${these}`);
+  const isGiven = journal.dialect.isIn(sql`source`, listValue('text', sources));
+  const rows = await runInTransaction(journal, transaction, sql`SELECT DISTINCT source FROM _audit WHERE ${isGiven}`);
   return new Set(rows.map(([source]) => source as string));
 }
 
 /** Beside the data: how far a chain had come, so that a journal that was put back or taken away is noticed. */
-export async function noteWitness(
+export async function writeAuditCheckpoint(
   database: Database,
   transaction: Transaction,
   chain: ChainName,
   { place, hash }: Pick<ChainEnds, 'place' | 'hash'>,
 ): Promise<void> {
-  await run(
+  await runInTransaction(
     database,
     transaction,
     sql`INSERT INTO _audit_witness (chain,place,hash) VALUES (${value('text', chain)},${value('bigint', place)},${value('text', hash)}) ON CONFLICT (chain) DO UPDATE SET place=excluded.place,hash=excluded.hash`,
   );
 }
 
-export async function readWitness(
+export async function readAuditCheckpoint(
   database: Database,
   chain: ChainName,
 ): Promise<{ place: number; hash: string } | null> {
-  const [row] = await read(database, sql`SELECT place,hash FROM _audit_witness WHERE chain=${value('text', chain)}`);
+  const [row] = await readRows(
+    database,
+    sql`SELECT place,hash FROM _audit_witness WHERE chain=${value('text', chain)}`,
+  );
   return row ? { place: Number(row[0]), hash: row[1] as string } : null;
 }
 
-const ends = sql`place,last_id,hash,seal,anchor_place,anchor_hash,anchor_seal`;
+const endColumns = sql`place,last_id,hash,seal,anchor_place,anchor_hash,anchor_seal`;
 
-export async function readEnds(
+export async function readChainEnds(
   journal: Database,
   chain: ChainName,
   transaction: Transaction | null = null,
 ): Promise<ChainEnds | null> {
-  const statement = sql`SELECT ${ends} FROM _audit_chains WHERE chain=${value('text', chain)}`;
-  const [row] = transaction ? await run(journal, transaction, statement) : await read(journal, statement);
+  const statement = sql`SELECT ${endColumns} FROM _audit_chains WHERE chain=${value('text', chain)}`;
+  const [row] = transaction
+    ? await runInTransaction(journal, transaction, statement)
+    : await readRows(journal, statement);
   if (!row) return null;
   const [place, lastId, hash, seal, anchorPlace, anchorHash, anchorSeal] = row;
   return {
@@ -213,7 +226,7 @@ export async function readEnds(
   };
 }
 
-export async function writeEnds(
+export async function writeChainEnds(
   journal: Database,
   transaction: Transaction,
   chain: ChainName,
@@ -229,10 +242,10 @@ export async function writeEnds(
     value('text', anchorHash),
     value('text', anchorSeal),
   ];
-  await run(
+  await runInTransaction(
     journal,
     transaction,
-    sql`INSERT INTO _audit_chains (chain,${ends}) VALUES (${join(
+    sql`INSERT INTO _audit_chains (chain,${endColumns}) VALUES (${join(
       values.map((each) => sql`${each}`),
       ',',
     )}) ON CONFLICT (chain) DO UPDATE SET place=excluded.place,last_id=excluded.last_id,hash=excluded.hash,seal=excluded.seal,anchor_place=excluded.anchor_place,anchor_hash=excluded.anchor_hash,anchor_seal=excluded.anchor_seal`,
@@ -240,12 +253,12 @@ export async function writeEnds(
 }
 
 /** What the rows themselves say of the highest id, and of the highest place in a chain; 0 without rows. */
-export async function highest(
+export async function readHighest(
   journal: Database,
   transaction: Transaction,
   chain: ChainName,
 ): Promise<{ id: number; place: number }> {
-  const [row] = await run(
+  const [row] = await runInTransaction(
     journal,
     transaction,
     sql`SELECT coalesce((SELECT max(id) FROM _audit),0),coalesce((SELECT max(place) FROM _audit WHERE chain=${value('text', chain)}),0),coalesce((SELECT max(last_id) FROM _audit_chains),0)`,
@@ -253,17 +266,17 @@ export async function highest(
   return { id: Math.max(Number(row![0]), Number(row![2])), place: Number(row![1]) };
 }
 
-const rowsAtOnce = 50;
+const insertBatchSize = 50;
 
-export async function insertEntries(
+export async function insertAuditEntries(
   journal: Database,
   transaction: Transaction,
   chain: ChainName,
   entries: readonly NewAuditRow[],
 ): Promise<void> {
   transaction.touch(auditTable);
-  for (let from = 0; from < entries.length; from += rowsAtOnce) {
-    const rows = entries.slice(from, from + rowsAtOnce).map((entry) => {
+  for (let from = 0; from < entries.length; from += insertBatchSize) {
+    const rows = entries.slice(from, from + insertBatchSize).map((entry) => {
       const values = [
         value('integer', entry.id),
         value('text', chain),
@@ -283,28 +296,28 @@ export async function insertEntries(
         ',',
       )})`;
     });
-    const names = sql`id,chain,place,source,${columnsOfContent},"count",hash`;
-    await run(journal, transaction, sql`INSERT INTO _audit (${names}) VALUES ${join(rows, ',')}`);
+    const names = sql`id,chain,place,source,${contentColumns},"count",hash`;
+    await runInTransaction(journal, transaction, sql`INSERT INTO _audit (${names}) VALUES ${join(rows, ',')}`);
   }
 }
 
 /** Entries of a chain after a place, in its order. */
-export async function entriesAfter(
+export async function readEntriesAfter(
   journal: Database,
   chain: ChainName,
-  place: number,
+  afterSequence: number,
   limit: number,
 ): Promise<AuditRow[]> {
   const at = journal.dialect.scalar('datetime', sql`"at"`);
   const rest = content.slice(1).map((each) => `"${each}"`);
-  const rows = await read(
+  const rows = await readRows(
     journal,
-    sql`SELECT id,place,hash,"count",${at},${rest.join(',')} FROM _audit WHERE chain=${value('text', chain)} AND place>${value('bigint', place)} ORDER BY place LIMIT ${limit}`,
+    sql`SELECT id,place,hash,"count",${at},${rest.join(',')} FROM _audit WHERE chain=${value('text', chain)} AND place>${value('bigint', afterSequence)} ORDER BY place LIMIT ${limit}`,
   );
-  return rows.map(entryOf);
+  return rows.map(toAuditRow);
 }
 
-function entryOf(row: Row): AuditRow {
+function toAuditRow(row: Row): AuditRow {
   const [id, place, hash, count, at, actor, credential, role, action, target, outcome, code, address, requestId] = row;
   return {
     id: Number(id),
@@ -329,7 +342,7 @@ function entryOf(row: Row): AuditRow {
  *
  * @param limit entries looked at and removed at once.
  */
-export async function prunable(
+export async function findPrunableEntry(
   journal: Database,
   transaction: Transaction,
   chain: ChainName,
@@ -337,23 +350,23 @@ export async function prunable(
   limit: number,
 ): Promise<{ place: number; hash: string } | null> {
   const oldest = sql`SELECT place,hash,"at" FROM _audit WHERE chain=${value('text', chain)} ORDER BY place LIMIT ${limit}`;
-  const kept = sql`SELECT min(place) FROM (${oldest}) k WHERE "at">=${value('datetime', before)} AND place>${value('bigint', upTo)}`;
-  const [row] = await run(
+  const oldestRetained = sql`SELECT min(place) FROM (${oldest}) k WHERE "at">=${value('datetime', before)} AND place>${value('bigint', upTo)}`;
+  const [row] = await runInTransaction(
     journal,
     transaction,
-    sql`SELECT place,hash FROM (${oldest}) o WHERE place<coalesce((${kept}),9007199254740991) ORDER BY place DESC LIMIT 1`,
+    sql`SELECT place,hash FROM (${oldest}) o WHERE place<coalesce((${oldestRetained}),9007199254740991) ORDER BY place DESC LIMIT 1`,
   );
   return row ? { place: Number(row[0]), hash: row[1] as string } : null;
 }
 
-export async function deleteEntries(
+export async function deleteAuditEntries(
   journal: Database,
   transaction: Transaction,
   chain: ChainName,
   upTo: number,
 ): Promise<number> {
   transaction.touch(auditTable);
-  const rows = await run(
+  const rows = await runInTransaction(
     journal,
     transaction,
     sql`DELETE FROM _audit WHERE chain=${value('text', chain)} AND place<=${value('bigint', upTo)} RETURNING 1`,

@@ -1,9 +1,9 @@
 /** The catalogue's own statements: versions and definitions of an application. */
 import { parseExactJson } from '../protocol/exact-json.ts';
-import { type BoundStatement, type Database, fixed, type Row, type Transaction } from './database.ts';
+import { type BoundStatement, bindFixed, type Database, type Row, type Transaction } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { type Columns, insertRows } from './row-insert.ts';
-import { run } from './run-statement.ts';
+import { runInTransaction } from './run-statement.ts';
 import { type Sql, sql, value } from './sql.ts';
 
 export interface StoredCollection {
@@ -55,57 +55,61 @@ export interface StoredDefinitions {
 
 /** Reads the collections that changed after a schema version, so that a change costs what it touches. */
 export async function readDefinitions(database: Database, since: number): Promise<StoredDefinitions> {
-  const [ids, collections, fields] = await database.read(definitionsSince(database.dialect, since));
-  return storedDefinitions(ids!, collections!, fields!);
+  const [ids, collections, fields] = await database.read(buildDefinitionQueries(database.dialect, since));
+  return toStoredDefinitions(ids!, collections!, fields!);
 }
 
 /** The same as a transaction that is about to commit sees it. */
-export async function readUncommitted(
+export async function readDefinitionsInTx(
   { dialect }: Database,
   transaction: Transaction,
   since: number,
 ): Promise<StoredDefinitions> {
-  const [ids, collections, fields] = definitionsSince(dialect, since);
-  return storedDefinitions(
+  const [ids, collections, fields] = buildDefinitionQueries(dialect, since);
+  return toStoredDefinitions(
     await transaction.run(ids!),
     await transaction.run(collections!),
     await transaction.run(fields!),
   );
 }
 
-function definitionsSince(dialect: Dialect, since: number): BoundStatement[] {
+function buildDefinitionQueries(dialect: Dialect, since: number): BoundStatement[] {
   const newer = sql`changed>${value('bigint', since)}`;
   return [
     { text: 'SELECT id FROM _collections', values: [] },
-    fixed(
+    bindFixed(
       dialect,
       sql`SELECT id,name,title,description,options,table_name,system,internal FROM _collections WHERE ${newer} ORDER BY id`,
     ),
-    fixed(
+    bindFixed(
       dialect,
       sql`SELECT id,collection_id,name,definition,facts FROM _fields WHERE collection_id IN (SELECT id FROM _collections WHERE ${newer}) ORDER BY id`,
     ),
   ];
 }
 
-function storedDefinitions(
+function toStoredDefinitions(
   ids: readonly Row[],
   collections: readonly Row[],
   fields: readonly Row[],
 ): StoredDefinitions {
   return {
     ids: new Set(ids.map((row) => Number(row[0]))),
-    collections: collections.map(storedCollection),
-    fields: fields.map(storedField),
+    collections: collections.map(toStoredCollection),
+    fields: fields.map(toStoredField),
   };
 }
 
 /** What a collection's rows say of when they changed. */
-const now = sql`changed=(SELECT schema_version FROM _meta)`;
+const isChangedNow = sql`changed=(SELECT schema_version FROM _meta)`;
 
 /** Notes that fields of a collection change with this version. */
 export async function markChanged(database: Database, transaction: Transaction, id: number): Promise<void> {
-  await run(database, transaction, sql`UPDATE _collections SET ${now} WHERE id=${value('integer', id)}`);
+  await runInTransaction(
+    database,
+    transaction,
+    sql`UPDATE _collections SET ${isChangedNow} WHERE id=${value('integer', id)}`,
+  );
 }
 
 export async function insertCollection(
@@ -114,17 +118,17 @@ export async function insertCollection(
   parts: Omit<StoredCollection, 'id' | 'table'> & { readonly table: string | null },
 ): Promise<number> {
   const insert = sql`INSERT INTO _collections (changed,name,title,description,options,table_name,system,internal) VALUES ((SELECT schema_version FROM _meta),${value('text', parts.name)},${value('text', parts.title)},${value('text', parts.description)},${value('json', parts.options)},${value('text', parts.table ?? '')},${value('boolean', parts.system)},${value('boolean', parts.internal)}) RETURNING id`;
-  const [row] = await run(database, transaction, insert);
+  const [row] = await runInTransaction(database, transaction, insert);
   return Number(row![0]);
 }
 
-export async function nameTable(
+export async function setTableName(
   database: Database,
   transaction: Transaction,
   id: number,
   table: string,
 ): Promise<void> {
-  await run(
+  await runInTransaction(
     database,
     transaction,
     sql`UPDATE _collections SET table_name=${value('text', table)} WHERE id=${value('integer', id)}`,
@@ -132,16 +136,16 @@ export async function nameTable(
 }
 
 /** Follows a table that was renamed; nothing where its collection has been destroyed meanwhile. */
-export async function followTable(
+export async function replaceTableName(
   database: Database,
   transaction: Transaction,
   from: string,
   to: string,
 ): Promise<void> {
-  await run(
+  await runInTransaction(
     database,
     transaction,
-    sql`UPDATE _collections SET table_name=${value('text', to)},${now} WHERE table_name=${value('text', from)}`,
+    sql`UPDATE _collections SET table_name=${value('text', to)},${isChangedNow} WHERE table_name=${value('text', from)}`,
   );
 }
 
@@ -151,10 +155,10 @@ export async function updateOptions(
   id: number,
   options: unknown,
 ): Promise<void> {
-  await run(
+  await runInTransaction(
     database,
     transaction,
-    sql`UPDATE _collections SET options=${value('json', options)},${now} WHERE id=${value('integer', id)}`,
+    sql`UPDATE _collections SET options=${value('json', options)},${isChangedNow} WHERE id=${value('integer', id)}`,
   );
 }
 
@@ -172,7 +176,7 @@ export async function insertFields(
   fields: readonly Omit<StoredField, 'id'>[],
 ): Promise<number[]> {
   const rows = fields.map(({ collectionId, name, definition, facts }) => [collectionId, name, definition, facts]);
-  const statement = (insert: Sql): Promise<Row[]> => run(database, transaction, insert);
+  const statement = (insert: Sql): Promise<Row[]> => runInTransaction(database, transaction, insert);
   const ids = await insertRows(statement, database.dialect, '_fields', fieldColumns, rows, sql` RETURNING id`);
   return ids.map((row) => Number(row[0]));
 }
@@ -182,7 +186,7 @@ export async function updateField(
   transaction: Transaction,
   { id, name, definition, facts }: Omit<StoredField, 'collectionId'>,
 ): Promise<void> {
-  const [row] = await run(
+  const [row] = await runInTransaction(
     database,
     transaction,
     sql`UPDATE _fields SET name=${value('text', name)},definition=${value('json', definition)},facts=${value('json', facts)} WHERE id=${value('integer', id)} RETURNING collection_id`,
@@ -195,10 +199,10 @@ export async function updateCollection(
   transaction: Transaction,
   { id, title, description, options }: Pick<StoredCollection, 'id' | 'title' | 'description' | 'options'>,
 ): Promise<void> {
-  await run(
+  await runInTransaction(
     database,
     transaction,
-    sql`UPDATE _collections SET title=${value('text', title)},description=${value('text', description)},options=${value('json', options)},${now} WHERE id=${value('integer', id)}`,
+    sql`UPDATE _collections SET title=${value('text', title)},description=${value('text', description)},options=${value('json', options)},${isChangedNow} WHERE id=${value('integer', id)}`,
   );
 }
 
@@ -208,7 +212,7 @@ export async function deleteFields(
   ids: readonly number[],
 ): Promise<void> {
   for (const id of ids) {
-    const [row] = await run(
+    const [row] = await runInTransaction(
       database,
       transaction,
       sql`DELETE FROM _fields WHERE id=${value('integer', id)} RETURNING collection_id`,
@@ -219,11 +223,11 @@ export async function deleteFields(
 
 /** Its fields are named too: where a rebuild runs, foreign keys do not act. */
 export async function deleteCollection(database: Database, transaction: Transaction, id: number): Promise<void> {
-  await run(database, transaction, sql`DELETE FROM _fields WHERE collection_id=${value('integer', id)}`);
-  await run(database, transaction, sql`DELETE FROM _collections WHERE id=${value('integer', id)}`);
+  await runInTransaction(database, transaction, sql`DELETE FROM _fields WHERE collection_id=${value('integer', id)}`);
+  await runInTransaction(database, transaction, sql`DELETE FROM _collections WHERE id=${value('integer', id)}`);
 }
 
-function storedCollection(row: Row): StoredCollection {
+function toStoredCollection(row: Row): StoredCollection {
   const [id, name, title, description, options, table, system, internal] = row;
   return {
     id: Number(id),
@@ -237,7 +241,7 @@ function storedCollection(row: Row): StoredCollection {
   };
 }
 
-function storedField(row: Row): StoredField {
+function toStoredField(row: Row): StoredField {
   const [id, collectionId, name, definition, facts] = row;
   return {
     id: Number(id),
@@ -250,31 +254,31 @@ function storedField(row: Row): StoredField {
 
 /** Whether an application's store has been made. */
 export async function hasCatalogue(database: Database): Promise<boolean> {
-  return (await catalogueTables(database)).has('_meta');
+  return (await readCatalogueTables(database)).has('_meta');
 }
 
 /** Makes the catalogue's tables in one transaction. */
 export async function createCatalogue(database: Database, application: string, epoch: string): Promise<void> {
   await database.write(async (transaction) => {
     for (const statement of Object.values(database.dialect.catalogue).flat())
-      await transaction.run(fixed(database.dialect, statement));
+      await transaction.run(bindFixed(database.dialect, statement));
     const insert = sql`INSERT INTO _meta (version,schema_version,epoch,application) VALUES (1,1,${value('text', epoch)},${value('text', application)})`;
-    await run(database, transaction, insert);
+    await runInTransaction(database, transaction, insert);
   });
 }
 
 /** Makes the tables that a store of an earlier version has not. */
-export async function completeCatalogue(database: Database): Promise<void> {
-  const there = await catalogueTables(database);
-  const missing = Object.entries(database.dialect.catalogue).filter(([table]) => !there.has(table));
+export async function addMissingCatalogueTables(database: Database): Promise<void> {
+  const existing = await readCatalogueTables(database);
+  const missing = Object.entries(database.dialect.catalogue).filter(([table]) => !existing.has(table));
   if (missing.length === 0) return;
   await database.write(async (transaction) => {
     for (const statement of missing.flatMap(([, statements]) => statements))
-      await transaction.run(fixed(database.dialect, statement));
+      await transaction.run(bindFixed(database.dialect, statement));
   });
 }
 
-async function catalogueTables(database: Database): Promise<Set<string>> {
+async function readCatalogueTables(database: Database): Promise<Set<string>> {
   const [rows] = await database.read([{ text: database.dialect.catalogueProbe, values: [] }]);
   return new Set(rows!.map(([name]) => name as string));
 }

@@ -1,11 +1,11 @@
 import type { Storage } from '../schema/field-type.ts';
-import { type Database, fixed, type Transaction } from './database.ts';
-import { parsedRecord } from './json-column.ts';
+import { bindFixed, type Database, type Transaction } from './database.ts';
+import { parseRecordJson } from './json-column.ts';
 import { identifier, join, sql, value } from './sql.ts';
 
 /** Records in a table. */
 export async function countRows(database: Database, transaction: Transaction, table: string): Promise<number> {
-  const [row] = await transaction.run(fixed(database.dialect, sql`SELECT count(*) FROM ${identifier(table)}`));
+  const [row] = await transaction.run(bindFixed(database.dialect, sql`SELECT count(*) FROM ${identifier(table)}`));
   return Number(row![0]);
 }
 
@@ -19,7 +19,10 @@ export async function fillColumn(
   canonical: unknown,
 ): Promise<void> {
   await transaction.run(
-    fixed(database.dialect, sql`UPDATE ${identifier(table)} SET ${identifier(column)}=${value(storage, canonical)}`),
+    bindFixed(
+      database.dialect,
+      sql`UPDATE ${identifier(table)} SET ${identifier(column)}=${value(storage, canonical)}`,
+    ),
   );
 }
 
@@ -38,7 +41,7 @@ export async function countNulls(
   { table, column }: Pick<KeyedColumn, 'table' | 'column'>,
 ): Promise<number> {
   const count = sql`SELECT count(*) FROM ${identifier(table)} WHERE ${identifier(column)} IS NULL`;
-  const [row] = await transaction.run(fixed(database.dialect, count));
+  const [row] = await transaction.run(bindFixed(database.dialect, count));
   return Number(row![0]);
 }
 
@@ -49,26 +52,26 @@ export async function countValues(
   { table, column }: Pick<KeyedColumn, 'table' | 'column'>,
 ): Promise<number> {
   const [row] = await transaction.run(
-    fixed(database.dialect, sql`SELECT count(${identifier(column)}) FROM ${identifier(table)}`),
+    bindFixed(database.dialect, sql`SELECT count(${identifier(column)}) FROM ${identifier(table)}`),
   );
   return Number(row![0]);
 }
 
 /** The keys of the first records, by key, that hold a value in a column. */
-export async function keysWithValue(
+export async function readKeysWithValue(
   { dialect }: Database,
   transaction: Transaction,
   { table, key, column }: Omit<KeyedColumn, 'storage'>,
-  maximum: number,
+  limit: number,
 ): Promise<unknown[]> {
   const name = identifier(key.column);
-  const shown = dialect.scalar(key.storage, sql`${name}`);
-  const select = sql`SELECT ${shown} FROM ${identifier(table)} WHERE ${identifier(column)} IS NOT NULL ORDER BY ${name} LIMIT ${maximum}`;
-  return (await transaction.run(fixed(dialect, select))).map((row) => row[0]);
+  const selectedKey = dialect.scalar(key.storage, sql`${name}`);
+  const select = sql`SELECT ${selectedKey} FROM ${identifier(table)} WHERE ${identifier(column)} IS NOT NULL ORDER BY ${name} LIMIT ${limit}`;
+  return (await transaction.run(bindFixed(dialect, select))).map((row) => row[0]);
 }
 
 /** Values that more than one record holds. @param where column that is null in the records that count; null: all. */
-export async function countRepeated(
+export async function countDuplicates(
   database: Database,
   transaction: Transaction,
   { table, column }: Pick<KeyedColumn, 'table' | 'column'>,
@@ -77,25 +80,25 @@ export async function countRepeated(
   const name = identifier(column);
   const live = where === null ? sql`` : sql` AND ${identifier(where)} IS NULL`;
   const groups = sql`SELECT 1 FROM ${identifier(table)} WHERE ${name} IS NOT NULL${live} GROUP BY ${name} HAVING count(*)>1`;
-  const [row] = await transaction.run(fixed(database.dialect, sql`SELECT count(*) FROM (${groups}) r`));
+  const [row] = await transaction.run(bindFixed(database.dialect, sql`SELECT count(*) FROM (${groups}) r`));
   return Number(row![0]);
 }
 
 /** Records whose value in a column stands in no row of another one. */
-export async function countLost(
+export async function countDangling(
   database: Database,
   transaction: Transaction,
   { table, column }: Pick<KeyedColumn, 'table' | 'column'>,
-  target: Pick<KeyedColumn, 'table' | 'column'>,
+  referenced: Pick<KeyedColumn, 'table' | 'column'>,
 ): Promise<number> {
-  const found = sql`SELECT 1 FROM ${identifier(target.table)} t WHERE t.${identifier(target.column)}=r.${identifier(column)}`;
-  const lost = sql`SELECT count(*) FROM ${identifier(table)} r WHERE r.${identifier(column)} IS NOT NULL AND NOT EXISTS (${found})`;
-  const [row] = await transaction.run(fixed(database.dialect, lost));
+  const found = sql`SELECT 1 FROM ${identifier(referenced.table)} t WHERE t.${identifier(referenced.column)}=r.${identifier(column)}`;
+  const dangling = sql`SELECT count(*) FROM ${identifier(table)} r WHERE r.${identifier(column)} IS NOT NULL AND NOT EXISTS (${found})`;
+  const [row] = await transaction.run(bindFixed(database.dialect, dangling));
   return Number(row![0]);
 }
 
 /** Few enough that looking at them holds nobody up. */
-const valuesAtOnce = 500;
+const readBatchSize = 500;
 
 /** The values of a column that are not null, by key, some hundreds at a time. */
 export async function* readColumn(
@@ -104,16 +107,18 @@ export async function* readColumn(
   { table, key, column, storage }: KeyedColumn,
 ): AsyncGenerator<readonly { readonly key: unknown; readonly value: unknown }[]> {
   const { dialect } = database;
-  const keyed = identifier(key.column);
+  const keyColumn = identifier(key.column);
   const doubles = storage === 'double' ? ['value'] : [];
-  const shown = dialect.object([dialect.member('value', storage, sql`${identifier(column)}`)]);
-  const select = sql`SELECT ${dialect.scalar(key.storage, sql`${keyed}`)},${shown} FROM ${identifier(table)} WHERE ${identifier(column)} IS NOT NULL`;
+  const selectedValue = dialect.object([dialect.member('value', storage, sql`${identifier(column)}`)]);
+  const select = sql`SELECT ${dialect.scalar(key.storage, sql`${keyColumn}`)},${selectedValue} FROM ${identifier(table)} WHERE ${identifier(column)} IS NOT NULL`;
   for (let last: unknown = null; ; ) {
-    const from = last === null ? sql`` : sql` AND ${keyed}>${value(key.storage, last)}`;
-    const rows = await transaction.run(fixed(dialect, sql`${select}${from} ORDER BY ${keyed} LIMIT ${valuesAtOnce}`));
+    const from = last === null ? sql`` : sql` AND ${keyColumn}>${value(key.storage, last)}`;
+    const rows = await transaction.run(
+      bindFixed(dialect, sql`${select}${from} ORDER BY ${keyColumn} LIMIT ${readBatchSize}`),
+    );
     if (rows.length === 0) return;
     last = rows.at(-1)![0];
-    yield rows.map((row) => ({ key: row[0], value: parsedRecord(row[1] as string, doubles)['value'] }));
+    yield rows.map((row) => ({ key: row[0], value: parseRecordJson(row[1] as string, doubles)['value'] }));
   }
 }
 
@@ -127,5 +132,5 @@ export async function writeValues(
   if (written.length === 0) return;
   const rows = written.map((each) => sql`(${value(key.storage, each.key)},${value(storage, each.value)})`);
   const update = sql`WITH w(k,v) AS (VALUES ${join(rows, ',')}) UPDATE ${identifier(table)} SET ${identifier(column)}=w.v FROM w WHERE ${identifier(table)}.${identifier(key.column)}=w.k`;
-  await transaction.run(fixed(database.dialect, update));
+  await transaction.run(bindFixed(database.dialect, update));
 }

@@ -35,33 +35,33 @@ export interface Database {
    * `limits.queryMilliseconds` with the fault `timeout`, unless the work is `patient` (index builds, conversions).
    * `rebuild` work is both, and may replace tables that others refer to; references are checked before the commit.
    */
-  write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<T>;
+  write<T>(work: (transaction: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Like {@link Database.write} for one statement that needs no look at its result before it is committed. */
-  writeOne(statement: BoundStatement, touched: readonly string[], options?: WriteOptions): Promise<Row[]>;
+  writeOne(statement: BoundStatement, touched: readonly string[], options?: TransactionOptions): Promise<Row[]>;
   /** A number that differs after any committed change to one of the tables, or null where the engine cannot tell cheaply. */
   changeCounter(tables: readonly string[]): number | null;
   /** Runs `work` while no other server on this store runs such work: for what is made once, at a start. */
-  alone<T>(work: () => Promise<T>): Promise<T>;
+  withStartupLock<T>(work: () => Promise<T>): Promise<T>;
   /**
    * Runs `work` unless other work of that name is under way, here or on another server; null then. Whoever dies lets go. No transaction
    * is held by it.
    */
-  unlessUnderWay<T>(name: string, work: () => Promise<T>): Promise<T | null>;
+  tryWithLock<T>(name: string, work: () => Promise<T>): Promise<T | null>;
   close(): Promise<void>;
 }
 
-export interface WriteOptions {
+export interface TransactionOptions {
   readonly heavy?: boolean;
-  readonly patient?: boolean;
+  readonly longRunning?: boolean;
   readonly rebuild?: boolean;
   /** Milliseconds that the statements of heavy work may take together, where writes wait for each other; past them: the fault `timeout`. */
-  readonly within?: number;
+  readonly totalMilliseconds?: number;
   /** What the write was planned with; a write that was planned with something older fails with {@link StaleVersion}. */
   readonly snapshot?: WriteSnapshot;
   /** Writes with the same turn follow each other before they look at anything, on every node. */
-  readonly turn?: string | readonly string[];
+  readonly lockKey?: string | readonly string[];
   /** Runs after the commit and before the next write of this process. */
-  readonly committed?: () => Promise<void>;
+  readonly afterCommit?: () => Promise<void>;
 }
 
 /**
@@ -136,7 +136,7 @@ export function bind(dialect: Dialect, statement: Statement, environment: BindEn
   const values = new Array<unknown>(params.length);
   for (let index = 0; index < params.length; index += 1) {
     const param = params[index]!;
-    values[index] = storable(param, dialect.toEngine(param, param.read(environment)));
+    values[index] = toStorable(param, dialect.toEngine(param, param.read(environment)));
   }
   return { text: statement.text, values };
 }
@@ -145,30 +145,30 @@ export function bind(dialect: Dialect, statement: Statement, environment: BindEn
  * The last place at which text can be made one that every engine takes. What callers send is checked before: in values 422,
  * in filters and searches 400. What nobody checked must neither fail inside nor mean something else on another engine.
  */
-function storable({ storage, list }: Pick<Param, 'storage' | 'list'>, value: unknown): unknown {
+function toStorable({ storage, list }: Pick<Param, 'storage' | 'list'>, value: unknown): unknown {
   if (typeof value === 'string')
     return storage === 'json' || list ? storableJson(storableText(value)) : storableText(value);
   if (!Array.isArray(value)) return value;
   const one = { storage };
-  return value.some((each) => typeof each === 'string' && storable(one, each) !== each)
-    ? value.map((each) => storable(one, each))
+  return value.some((each) => typeof each === 'string' && toStorable(one, each) !== each)
+    ? value.map((each) => toStorable(one, each))
     : value;
 }
 
 const noVariables = (): Readonly<Record<string, unknown>> => ({});
-const nothing: readonly unknown[] = [];
+const emptyList: readonly unknown[] = [];
 const noCounters: readonly number[] = [];
 const noEvent: BindEnvironment['event'] = { at: null, actor: null, requestId: null, changed: null };
-const noEnvironment = environmentOf({});
+const noEnvironment = createBindEnvironment({});
 
 /** An environment that holds only what is given. Spelled out: every statement reads one, and all have one shape. */
-export function environmentOf(parts: BindParts): BindEnvironment {
+export function createBindEnvironment(parts: BindParts): BindEnvironment {
   return {
-    values: parts.values ?? nothing,
+    values: parts.values ?? emptyList,
     valuesAreText: parts.valuesAreText ?? false,
     key: parts.key ?? null,
     parent: parts.parent ?? null,
-    cursor: parts.cursor ?? nothing,
+    cursor: parts.cursor ?? emptyList,
     offset: parts.offset ?? 0,
     variables: parts.variables ?? noVariables,
     now: parts.now ?? 0,
@@ -181,6 +181,6 @@ export function environmentOf(parts: BindParts): BindEnvironment {
 }
 
 /** A statement whose parameters are all fixed values. */
-export function fixed(dialect: Dialect, fragment: Sql): BoundStatement {
+export function bindFixed(dialect: Dialect, fragment: Sql): BoundStatement {
   return bind(dialect, compile(dialect, fragment), noEnvironment);
 }

@@ -1,29 +1,30 @@
 import type { DateFormat } from '../protocol/query-request.ts';
 
-type Local = Temporal.PlainDate | Temporal.PlainDateTime;
+type LocalTime = Temporal.PlainDate | Temporal.PlainDateTime;
 
-const two = (number: number): string => String(number).padStart(2, '0');
-const four = (number: number): string => String(number).padStart(4, '0');
+const pad2 = (number: number): string => String(number).padStart(2, '0');
+const pad4 = (number: number): string => String(number).padStart(4, '0');
 
-const forms: Readonly<Record<DateFormat, (at: Local) => string>> = {
-  YYYY: (at) => four(at.year),
-  YYYYQ: (at) => `${four(at.year)}Q${Math.ceil(at.month / 3)}`,
-  'YYYY-MM': (at) => `${four(at.year)}-${two(at.month)}`,
-  YYYYW: (at) => `${four(at.yearOfWeek!)}W${two(at.weekOfYear!)}`,
-  'YYYY-MM-DD': (at) => `${four(at.year)}-${two(at.month)}-${two(at.day)}`,
-  'YYYY-MM-DD HH': (at) => `${four(at.year)}-${two(at.month)}-${two(at.day)} ${two('hour' in at ? at.hour : 0)}`,
+const formatters: Readonly<Record<DateFormat, (time: LocalTime) => string>> = {
+  YYYY: (time) => pad4(time.year),
+  YYYYQ: (time) => `${pad4(time.year)}Q${Math.ceil(time.month / 3)}`,
+  'YYYY-MM': (time) => `${pad4(time.year)}-${pad2(time.month)}`,
+  YYYYW: (time) => `${pad4(time.yearOfWeek!)}W${pad2(time.weekOfYear!)}`,
+  'YYYY-MM-DD': (time) => `${pad4(time.year)}-${pad2(time.month)}-${pad2(time.day)}`,
+  'YYYY-MM-DD HH': (time) =>
+    `${pad4(time.year)}-${pad2(time.month)}-${pad2(time.day)} ${pad2('hour' in time ? time.hour : 0)}`,
 };
 
-const first = Temporal.PlainDateTime.from('0001-01-01');
-const last = Temporal.PlainDateTime.from('9999-12-31T23:59:59.999');
+const minLocalTime = Temporal.PlainDateTime.from('0001-01-01');
+const maxLocalTime = Temporal.PlainDateTime.from('9999-12-31T23:59:59.999');
 
 /**
  * The period in which a day (without a zone) or a moment lies, as the other engine's to_char writes it. What lies outside
  * of the years 0001–9999 in the zone belongs to their first or last day.
  */
-export function dateText(value: string, format: DateFormat, zone: string | null): string {
-  if (zone === null) return forms[format](Temporal.PlainDate.from(value));
+export function formatDateText(value: string, format: DateFormat, zone: string | null): string {
+  if (zone === null) return formatters[format](Temporal.PlainDate.from(value));
   const local = Temporal.Instant.from(value).toZonedDateTimeISO(zone).toPlainDateTime();
-  if (Temporal.PlainDateTime.compare(local, first) < 0) return forms[format](first);
-  return forms[format](Temporal.PlainDateTime.compare(local, last) > 0 ? last : local);
+  if (Temporal.PlainDateTime.compare(local, minLocalTime) < 0) return formatters[format](minLocalTime);
+  return formatters[format](Temporal.PlainDateTime.compare(local, maxLocalTime) > 0 ? maxLocalTime : local);
 }

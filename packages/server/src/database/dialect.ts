@@ -42,7 +42,7 @@ export const pageSeparator = ',\n';
  * The tokens of an e-mail by where they stand: words in their order, without case and accents. Behind them come tokens that begin with a
  * character of private use (stems, for example), whose order means nothing.
  */
-export interface IndexedWords {
+export interface FullTextEntry {
   readonly id: number;
   readonly account: number;
   readonly subject: readonly string[];
@@ -52,37 +52,37 @@ export interface IndexedWords {
   readonly files: readonly string[];
 }
 
-export type WordColumn = 'subject' | 'sender' | 'recipients' | 'body' | 'files';
+export type FullTextColumn = 'subject' | 'sender' | 'recipients' | 'body' | 'files';
 
 /** Columns whose words have stems; names of people have none. */
-export const stemColumns: readonly WordColumn[] = ['subject', 'body', 'files'];
+export const stemmedColumns: readonly FullTextColumn[] = ['subject', 'body', 'files'];
 
 /** Words that follow each other in one of some columns, or one of some stems, or neither. */
-export interface WordTerm {
-  readonly columns: readonly WordColumn[];
+export interface FullTextTerm {
+  readonly columns: readonly FullTextColumn[];
   readonly words: readonly string[];
   /** The last word is the beginning of one. */
   readonly prefix: boolean;
-  /** Tokens that do as well, in those of the columns that are {@link stemColumns}. */
+  /** Tokens that do as well, in those of the columns that are {@link stemmedColumns}. */
   readonly stems: readonly string[];
   readonly not: boolean;
 }
 
 /** The full-text index of mail. Tokens consist of letters, digits and characters of private use. */
-export interface WordIndex {
-  insert(entries: readonly IndexedWords[]): Sql;
+export interface FullTextIndex {
+  insert(entries: readonly FullTextEntry[]): Sql;
   remove(ids: Param): Sql;
   /** Puts other tokens in the place of an e-mail's, where it is still indexed and the condition holds. */
-  replace(entry: IndexedWords, condition: Sql): Sql;
-  /** What {@link WordIndex.found} takes: all terms hold. */
-  expression(terms: readonly WordTerm[]): string;
+  replace(entry: FullTextEntry, condition: Sql): Sql;
+  /** What {@link FullTextIndex.matchesEmail} takes: all terms hold. */
+  expression(terms: readonly FullTextTerm[]): string;
   /**
    * Whether the e-mail `email` (an alias) has the terms.
    *
    * @param accounts a query, with the column `a`, for the accounts that are meant: an index may skip what is of others. That
    *   nothing of others is found is left to the rest of the statement.
    */
-  found(email: Sql, expression: Param, accounts: Sql): Sql;
+  matchesEmail(email: Sql, expression: Param, accounts: Sql): Sql;
   /** Where the index itself gives what it finds in the order of keys, so that a page needs no sort: its table, key and condition. */
   readonly page: {
     readonly table: Sql;
@@ -90,11 +90,11 @@ export interface WordIndex {
     matches(expression: Param, accounts: Sql): Sql;
   } | null;
   /** Whether one e-mail, by its key and its account, has the terms: asked for each by itself, so that who has found enough asks no more. */
-  has(key: Sql, account: Sql, expression: Param): Sql;
+  matchesKey(key: Sql, account: Sql, expression: Param): Sql;
   /** A query for the keys of all e-mails that have the terms, those of other accounts among them. */
-  all(expression: Param, accounts: Sql): Sql;
+  matchingKeys(expression: Param, accounts: Sql): Sql;
   /** How many records of a list are worth asking one at a time before all that have the words are looked up. A multiple of ten. */
-  readonly asked: number;
+  readonly probeLimit: number;
 }
 
 /** Rows that no table holds, under the name of one: they are sent with the statement that reads them. */
@@ -125,7 +125,7 @@ export interface Dialect {
   /** The one object that `rest` (FROM … WHERE …) finds, or JSON null. */
   objectFrom(members: readonly JsonMember[], rest: Sql): Sql;
   /** The objects that `rest` finds, in its order, as a JSON list; raises `overflow` past `most`. */
-  listFrom(members: readonly JsonMember[], rest: Sql, most: number, path: string): Sql;
+  listFrom(members: readonly JsonMember[], rest: Sql, maxItems: number, path: string): Sql;
   /** A column as a statement's result, in canonical form. */
   scalar(storage: Storage, column: Sql): Sql;
 
@@ -134,7 +134,7 @@ export interface Dialect {
    *
    * @param tests how many conditions each visited row is held against: the more, the oftener the time is looked at.
    */
-  tick(alias: string, tests: number): Sql | null;
+  deadlineCheck(alias: string, tests: number): Sql | null;
   /** False when the snapshot has moved on; null where only one process writes. */
   versionGuard(): Sql | null;
   /** One row of the page's objects (its column `j`) as one text, {@link pageSeparator} between them, and their number. */
@@ -145,7 +145,7 @@ export interface Dialect {
   /** The read statement over the rows of a source. */
   overRows(statement: BoundStatement, source: RowSource): BoundStatement;
   /** A list as rows with the column `v`. */
-  rowsOf(list: Param): Sql;
+  listAsRows(list: Param): Sql;
   isIn(operand: Sql, list: Param): Sql;
   /** Whether text, folded by code point alike on both engines, holds, starts or ends with a folded needle. */
   contains(text: Sql, needle: Param): Sql;
@@ -172,13 +172,13 @@ export interface Dialect {
   /**
    * A table with its indexes. Its columns may refer to the table itself, by any column that one of the indexes keeps unique.
    *
-   * @param seldom the column that is null in most rows, and asked for in most statements.
+   * @param mostlyNullColumn the column that is null in most rows, and asked for in most statements.
    */
   createTable(
     table: string,
     columns: readonly ColumnDefinition[],
     indexes: readonly IndexPlan[],
-    seldom?: string | null,
+    mostlyNullColumn?: string | null,
   ): Sql[];
   /** @param initial the canonical value of the rows that exist; without it they get null. */
   addColumn(table: string, column: ColumnDefinition, initial?: string): Sql[];
@@ -190,7 +190,7 @@ export interface Dialect {
   dropColumns(
     table: string,
     dropped: readonly string[],
-    kept: readonly ColumnDefinition[],
+    remaining: readonly ColumnDefinition[],
     indexes: readonly IndexPlan[],
   ): Sql[];
   /** Takes back {@link Dialect.addColumn}; null where adding one keeps no reader off. */
@@ -232,7 +232,7 @@ export interface Dialect {
   advanceKey(table: string, column: string, max: bigint): Sql | null;
   /** Whether all keys of a table are used up, where the engine tells that like a full disk: a row with a truth value. Else null. */
   keysExhausted(table: string, column: string): Sql | null;
-  readonly words: WordIndex;
+  readonly fullText: FullTextIndex;
   /** A query for the names of the catalogue's tables that are there. */
   readonly catalogueProbe: string;
   /** The catalogue's own tables, each with what makes it. */

@@ -13,8 +13,8 @@ export interface EventHorizonParts {
   readonly lateMilliseconds?: number;
 }
 
-const horizon = 'SELECT pg_snapshot_xmin(s)::text,pg_snapshot_xmax(s)::text FROM pg_current_snapshot() s';
-const holders = `SELECT 'process '||pid,datname,usename,state,to_char(xact_start AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS"Z"'),'SELECT pg_terminate_backend('||pid||')'
+const horizonQuery = 'SELECT pg_snapshot_xmin(s)::text,pg_snapshot_xmax(s)::text FROM pg_current_snapshot() s';
+const holdersQuery = `SELECT 'process '||pid,datname,usename,state,to_char(xact_start AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS"Z"'),'SELECT pg_terminate_backend('||pid||')'
 FROM pg_stat_activity WHERE backend_xid=$1::xid8::xid
 UNION ALL SELECT 'prepared transaction '||quote_literal(gid),database,owner,'prepared',to_char(prepared AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS"Z"'),'ROLLBACK PREPARED '||quote_literal(gid)
 FROM pg_prepared_xacts WHERE transaction=$1::xid8::xid`;
@@ -51,17 +51,17 @@ export class EventHorizonWatch {
 
   async #compare(): Promise<void> {
     const { database, report } = this.#parts;
-    const [rows] = await database.read([{ text: horizon, values: [] }]);
+    const [rows] = await database.read([{ text: horizonQuery, values: [] }]);
     const [oldest, next] = rows![0] as readonly [string, string];
     if (oldest === next) this.#oldest = null;
     else if (this.#oldest?.xid !== oldest) this.#oldest = { xid: oldest, since: performance.now() };
     if (this.#oldest === null || performance.now() - this.#oldest.since < this.#late) return report(null);
-    const [found] = await database.read([{ text: holders, values: [oldest] }]);
-    report({ severity: 'warning', message: messageOf(found![0]) });
+    const [found] = await database.read([{ text: holdersQuery, values: [oldest] }]);
+    report({ severity: 'warning', message: describeHolder(found![0]) });
   }
 }
 
-function messageOf(holder: Row | undefined): string {
+function describeHolder(holder: Row | undefined): string {
   const late = 'Events, feeds and webhooks are delayed by an open transaction of the PostgreSQL cluster';
   if (!holder) return `${late}, whose process this user may not see. Grant the user pg_read_all_stats.`;
   const [who, database, user, state, since, end] = holder;

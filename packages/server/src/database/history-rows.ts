@@ -1,5 +1,5 @@
 /** Statements of the history that collections with `logging` keep. */
-import { type Database, fixed, type Transaction } from './database.ts';
+import { bindFixed, type Database, type Transaction } from './database.ts';
 import { join, sql, value } from './sql.ts';
 
 /** One record's part in a change: its key, and before and after by field id. */
@@ -16,7 +16,7 @@ export interface HistoryChange {
   readonly requestId: string | null;
 }
 
-const rowsAtOnce = 100;
+const insertBatchSize = 100;
 
 /** Adds entries in the transaction of the change they tell of. */
 export async function insertHistory(
@@ -25,15 +25,15 @@ export async function insertHistory(
   entries: readonly HistoryEntry[],
   { collectionId, at, action, actor, requestId }: HistoryChange,
 ): Promise<void> {
-  for (let from = 0; from < entries.length; from += rowsAtOnce) {
+  for (let from = 0; from < entries.length; from += insertBatchSize) {
     const rows = entries
-      .slice(from, from + rowsAtOnce)
+      .slice(from, from + insertBatchSize)
       .map(
         ({ tk, changes }) =>
           sql`(${value('integer', collectionId)},${value('text', tk)},${value('datetime', at)},${value('text', action)},${value('text', actor)},${value('text', requestId)},${value('json', changes)})`,
       );
     const insert = sql`INSERT INTO _history (collection_id,tk,at,action,actor,request_id,changes) VALUES ${join(rows, ',')}`;
-    await transaction.run(fixed(database.dialect, insert));
+    await transaction.run(bindFixed(database.dialect, insert));
   }
 }
 
@@ -44,12 +44,12 @@ export async function countHistory(
   collectionId: number,
 ): Promise<number> {
   const count = sql`SELECT count(*) FROM _history WHERE collection_id=${value('integer', collectionId)}`;
-  const [row] = await transaction.run(fixed(database.dialect, count));
+  const [row] = await transaction.run(bindFixed(database.dialect, count));
   return Number(row![0]);
 }
 
 /** Deletes a collection's history. */
 export async function deleteHistory(database: Database, transaction: Transaction, collectionId: number): Promise<void> {
   const remove = sql`DELETE FROM _history WHERE collection_id=${value('integer', collectionId)}`;
-  await transaction.run(fixed(database.dialect, remove));
+  await transaction.run(bindFixed(database.dialect, remove));
 }

@@ -2,10 +2,10 @@
 
 import { isWellFormedText } from '../base/well-formed.ts';
 import { parseExactJson } from '../protocol/exact-json.ts';
-import { type Collection, columnsOf } from '../schema/registry.ts';
+import { type Collection, listColumnFields } from '../schema/registry.ts';
 import type { Database, Row, Transaction } from './database.ts';
-import { parsedRecord } from './json-column.ts';
-import { read, run } from './run-statement.ts';
+import { parseRecordJson } from './json-column.ts';
+import { readRows, runInTransaction } from './run-statement.ts';
 import { listValue, type Sql, sql, value } from './sql.ts';
 
 export interface StoredLogin {
@@ -14,22 +14,22 @@ export interface StoredLogin {
   readonly expiresAt: string;
 }
 
-type Run = (statement: Sql) => Promise<Row[]>;
+type RunStatement = (statement: Sql) => Promise<Row[]>;
 
 /** Runs a statement outside of any transaction. */
-export const reading =
-  (database: Database): Run =>
+export const createReader =
+  (database: Database): RunStatement =>
   (statement) =>
-    read(database, statement);
-export const writing =
-  (database: Database, transaction: Transaction): Run =>
+    readRows(database, statement);
+export const createTxRunner =
+  (database: Database, transaction: Transaction): RunStatement =>
   (statement) =>
-    run(database, transaction, statement);
+    runInTransaction(database, transaction, statement);
 
 export async function findLogin(database: Database, tokenHashes: readonly string[]): Promise<StoredLogin | null> {
   const { dialect } = database;
   const wanted = dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes));
-  const [row] = await reading(database)(
+  const [row] = await createReader(database)(
     sql`SELECT id,"userId",${dialect.scalar('datetime', sql`"expiresAt"`)} FROM logins WHERE ${wanted}`,
   );
   return row ? { id: Number(row[0]), userId: Number(row[1]), expiresAt: row[2] as string } : null;
@@ -42,17 +42,17 @@ export async function loadUser(
   id: number,
 ): Promise<(Record<string, unknown> & { roles: string[] }) | null> {
   const { dialect } = database;
-  const fields = columnsOf(users).filter((field) => !field.type.secret && !field.hidden);
+  const fields = listColumnFields(users).filter((field) => !field.type.secret && !field.hidden);
   const doubles = fields.filter(({ type }) => type.storage === 'double').map(({ name }) => name);
   const members = fields.map((field) => dialect.member(field.name, field.type.storage!, sql`users."${field.column}"`));
-  const [row] = await reading(database)(
+  const [row] = await createReader(database)(
     sql`SELECT ${dialect.object(members)} FROM users WHERE id=${value('integer', id)}`,
   );
   if (!row) return null;
-  const roles = await reading(database)(
+  const roles = await createReader(database)(
     sql`SELECT role FROM "usersRoles" WHERE "userId"=${value('integer', id)} ORDER BY id`,
   );
-  return { ...parsedRecord(row[0] as string, doubles), roles: roles.map(([role]) => role as string) };
+  return { ...parseRecordJson(row[0] as string, doubles), roles: roles.map(([role]) => role as string) };
 }
 
 /** What sign-in looks at. */
@@ -70,7 +70,7 @@ export async function findAccount(
 ): Promise<StoredAccount | null> {
   if (![email, username].every((text) => text === null || isWellFormedText(text))) return null;
   const byEmail = sql`email=${value('text', email)}`;
-  const [row] = await reading(database)(
+  const [row] = await createReader(database)(
     sql`SELECT id,password,status FROM users WHERE ${byEmail} OR username=${value('text', username)} ORDER BY CASE WHEN ${byEmail} THEN 0 ELSE 1 END LIMIT 1`,
   );
   return row ? { id: Number(row[0]), passwordHash: row[1] as string | null, status: row[2] as string } : null;
@@ -86,7 +86,7 @@ export async function insertLogin(
     readonly expiresAt: string;
   },
 ): Promise<void> {
-  await writing(
+  await createTxRunner(
     database,
     transaction,
   )(
@@ -96,7 +96,7 @@ export async function insertLogin(
 
 export async function extendLogin(database: Database, id: number, expiresAt: string): Promise<void> {
   await database.write((transaction) =>
-    writing(
+    createTxRunner(
       database,
       transaction,
     )(sql`UPDATE logins SET "expiresAt"=${value('datetime', expiresAt)} WHERE id=${value('integer', id)}`),
@@ -104,11 +104,11 @@ export async function extendLogin(database: Database, id: number, expiresAt: str
 }
 
 export async function deleteLogin(database: Database, transaction: Transaction, id: number): Promise<void> {
-  await writing(database, transaction)(sql`DELETE FROM logins WHERE id=${value('integer', id)}`);
+  await createTxRunner(database, transaction)(sql`DELETE FROM logins WHERE id=${value('integer', id)}`);
 }
 
 /** Notes when keys, or logins, were last used. */
-export async function touchUsed(
+export async function setLastUsedTimes(
   database: Database,
   table: 'apiKeys' | 'logins',
   used: ReadonlyMap<number, string>,
@@ -116,9 +116,12 @@ export async function touchUsed(
   if (used.size === 0) return;
   await database.write(async (transaction) => {
     transaction.touch(table);
-    for (const [id, moment] of used) {
-      const set = sql`"lastUsedAt"=${value('datetime', moment)}`;
-      await writing(database, transaction)(sql`UPDATE ${`"${table}"`} SET ${set} WHERE id=${value('integer', id)}`);
+    for (const [id, time] of used) {
+      const set = sql`"lastUsedAt"=${value('datetime', time)}`;
+      await createTxRunner(
+        database,
+        transaction,
+      )(sql`UPDATE ${`"${table}"`} SET ${set} WHERE id=${value('integer', id)}`);
     }
   });
 }
@@ -126,7 +129,7 @@ export async function touchUsed(
 export async function readRoles(
   database: Database,
 ): Promise<{ name: string; allowConfigure: boolean; builtIn: boolean }[]> {
-  const rows = await reading(database)(sql`SELECT name,"allowConfigure","builtIn" FROM roles`);
+  const rows = await createReader(database)(sql`SELECT name,"allowConfigure","builtIn" FROM roles`);
   return rows.map(([name, allowConfigure, builtIn]) => ({
     name: name as string,
     allowConfigure: Boolean(allowConfigure),
@@ -140,7 +143,7 @@ export async function readRoleTitles(
   names: readonly string[],
 ): Promise<Record<string, string | null>> {
   const wanted = database.dialect.isIn(sql`name`, listValue('text', names));
-  const rows = await reading(database)(sql`SELECT name,title FROM roles WHERE ${wanted}`);
+  const rows = await createReader(database)(sql`SELECT name,title FROM roles WHERE ${wanted}`);
   return Object.fromEntries(rows.map(([name, title]) => [name as string, title as string | null]));
 }
 
@@ -157,8 +160,8 @@ export interface StoredPermission {
 const permissionColumns = sql`id,role,resource,actions,filter,fields,"exceptFields"`;
 
 export async function readPermissions(database: Database): Promise<StoredPermission[]> {
-  const rows = await reading(database)(sql`SELECT ${permissionColumns} FROM permissions ORDER BY id`);
-  return rows.map((row) => permissionOf(row));
+  const rows = await createReader(database)(sql`SELECT ${permissionColumns} FROM permissions ORDER BY id`);
+  return rows.map((row) => toStoredPermission(row));
 }
 
 /** One that was just written. */
@@ -167,33 +170,36 @@ export async function findPermission(
   transaction: Transaction,
   id: unknown,
 ): Promise<StoredPermission> {
-  const [row] = await writing(
+  const [row] = await createTxRunner(
     database,
     transaction,
   )(sql`SELECT ${permissionColumns} FROM permissions WHERE id=${value('integer', id)}`);
-  return permissionOf(row!);
+  return toStoredPermission(row!);
 }
 
 /** The other permissions of a role on a resource, as the transaction sees them. */
-export async function permissionsOn(
+export async function readPermissionsOn(
   database: Database,
   transaction: Transaction,
   role: string,
   resource: string,
 ): Promise<StoredPermission[]> {
-  const rows = await writing(
+  const rows = await createTxRunner(
     database,
     transaction,
   )(
     sql`SELECT ${permissionColumns} FROM permissions WHERE role=${value('text', role)} AND resource=${value('text', resource)}`,
   );
-  return rows.map((row) => permissionOf(row));
+  return rows.map((row) => toStoredPermission(row));
 }
 
 /** Every permission of every role. */
-export async function permissionsIn(database: Database, transaction: Transaction): Promise<StoredPermission[]> {
-  const rows = await writing(database, transaction)(sql`SELECT ${permissionColumns} FROM permissions ORDER BY id`);
-  return rows.map((row) => permissionOf(row));
+export async function readPermissionsInTx(database: Database, transaction: Transaction): Promise<StoredPermission[]> {
+  const rows = await createTxRunner(
+    database,
+    transaction,
+  )(sql`SELECT ${permissionColumns} FROM permissions ORDER BY id`);
+  return rows.map((row) => toStoredPermission(row));
 }
 
 /** Names of fields in a permission, after a field was renamed or destroyed. */
@@ -202,7 +208,7 @@ export async function updatePermissionNames(
   transaction: Transaction,
   { id, filter, fields, exceptFields }: Pick<StoredPermission, 'id' | 'filter' | 'fields' | 'exceptFields'>,
 ): Promise<void> {
-  await writing(
+  await createTxRunner(
     database,
     transaction,
   )(
@@ -215,7 +221,7 @@ export async function deletePermissionsOn(
   transaction: Transaction,
   resource: string,
 ): Promise<void> {
-  await writing(database, transaction)(sql`DELETE FROM permissions WHERE resource=${value('text', resource)}`);
+  await createTxRunner(database, transaction)(sql`DELETE FROM permissions WHERE resource=${value('text', resource)}`);
 }
 
 /** Replaces the roles that a user holds. */
@@ -225,7 +231,7 @@ export async function setUserRoles(
   userId: number,
   roles: readonly string[],
 ): Promise<void> {
-  const run = writing(database, transaction);
+  const run = createTxRunner(database, transaction);
   await run(sql`DELETE FROM "usersRoles" WHERE "userId"=${value('integer', userId)}`);
   for (const role of roles)
     await run(
@@ -234,8 +240,8 @@ export async function setUserRoles(
 }
 
 /** Names of the roles that new users get when none is named. */
-export async function defaultRoles(database: Database, transaction: Transaction): Promise<string[]> {
-  const rows = await writing(
+export async function readDefaultRoles(database: Database, transaction: Transaction): Promise<string[]> {
+  const rows = await createTxRunner(
     database,
     transaction,
   )(sql`SELECT name FROM roles WHERE "default"=${value('boolean', true)} ORDER BY name`);
@@ -243,64 +249,67 @@ export async function defaultRoles(database: Database, transaction: Transaction)
 }
 
 /** Whether a role of those named, or one that may configure, is given by default. */
-export async function strongDefaults(
+export async function hasPrivilegedDefaultRole(
   database: Database,
   transaction: Transaction,
   roles: readonly string[],
 ): Promise<boolean> {
   const yes = value('boolean', true);
-  const strong = sql`"allowConfigure"=${yes} OR ${database.dialect.isIn(sql`name`, listValue('text', roles))}`;
-  const rows = await writing(database, transaction)(sql`SELECT name FROM roles WHERE "default"=${yes} AND (${strong})`);
+  const isPrivileged = sql`"allowConfigure"=${yes} OR ${database.dialect.isIn(sql`name`, listValue('text', roles))}`;
+  const rows = await createTxRunner(
+    database,
+    transaction,
+  )(sql`SELECT name FROM roles WHERE "default"=${yes} AND (${isPrivileged})`);
   return rows.length > 0;
 }
 
 /** How many other users hold the role and can sign in, as the transaction sees it. */
-export async function countAble(
+export async function countActiveHolders(
   database: Database,
   transaction: Transaction,
   role: string,
   except: readonly unknown[] = [],
 ): Promise<number> {
-  const others = sql`NOT ${database.dialect.isIn(sql`u.id`, listValue('integer', except))}`;
-  const [row] = await writing(
+  const isOther = sql`NOT ${database.dialect.isIn(sql`u.id`, listValue('integer', except))}`;
+  const [row] = await createTxRunner(
     database,
     transaction,
   )(
-    sql`SELECT count(*) FROM "usersRoles" r JOIN users u ON u.id=r."userId" WHERE r.role=${value('text', role)} AND u.status='active' AND u.password IS NOT NULL AND (u.email IS NOT NULL OR u.username IS NOT NULL) AND ${others}`,
+    sql`SELECT count(*) FROM "usersRoles" r JOIN users u ON u.id=r."userId" WHERE r.role=${value('text', role)} AND u.status='active' AND u.password IS NOT NULL AND (u.email IS NOT NULL OR u.username IS NOT NULL) AND ${isOther}`,
   );
   return Number(row![0]);
 }
 
-export async function userRolesOf(
+export async function readUserRoles(
   database: Database,
   transaction: Transaction,
   userIds: readonly unknown[],
 ): Promise<string[]> {
   const { dialect } = database;
-  const rows = await writing(
+  const rows = await createTxRunner(
     database,
     transaction,
   )(sql`SELECT DISTINCT role FROM "usersRoles" WHERE ${dialect.isIn(sql`"userId"`, listValue('integer', userIds))}`);
   return rows.map(([role]) => role as string);
 }
 
-export async function keysHolding(
+export async function countRoleHolders(
   database: Database,
   transaction: Transaction,
   roles: readonly unknown[],
 ): Promise<number> {
   const { dialect } = database;
-  const held = (column: Sql): Sql => dialect.isIn(column, listValue('text', roles));
-  const [row] = await writing(
+  const isHeld = (column: Sql): Sql => dialect.isIn(column, listValue('text', roles));
+  const [row] = await createTxRunner(
     database,
     transaction,
   )(
-    sql`SELECT (SELECT count(*) FROM "apiKeys" WHERE ${held(sql`role`)})+(SELECT count(*) FROM "usersRoles" WHERE ${held(sql`role`)})`,
+    sql`SELECT (SELECT count(*) FROM "apiKeys" WHERE ${isHeld(sql`role`)})+(SELECT count(*) FROM "usersRoles" WHERE ${isHeld(sql`role`)})`,
   );
   return Number(row![0]);
 }
 
-function permissionOf(row: Row): StoredPermission {
+function toStoredPermission(row: Row): StoredPermission {
   const [id, role, resource, actions, filter, fields, exceptFields] = row;
   const json = (text: unknown): unknown => (text === null ? null : parseExactJson(text as string));
   return {
@@ -314,13 +323,13 @@ function permissionOf(row: Row): StoredPermission {
   };
 }
 
-export async function userCount(database: Database, transaction: Transaction): Promise<number> {
-  const [row] = await writing(database, transaction)(sql`SELECT count(*) FROM users`);
+export async function countUsers(database: Database, transaction: Transaction): Promise<number> {
+  const [row] = await createTxRunner(database, transaction)(sql`SELECT count(*) FROM users`);
   return Number(row![0]);
 }
 
-export async function anyUserExists(database: Database): Promise<boolean> {
-  const rows = await reading(database)(sql`SELECT 1 FROM users LIMIT 1`);
+export async function hasAnyUser(database: Database): Promise<boolean> {
+  const rows = await createReader(database)(sql`SELECT 1 FROM users LIMIT 1`);
   return rows.length > 0;
 }
 
@@ -337,12 +346,12 @@ export async function insertUser(
   transaction: Transaction,
   user: NewUser & { readonly at: string },
 ): Promise<number> {
-  const moment = value('datetime', user.at);
-  const [row] = await writing(
+  const time = value('datetime', user.at);
+  const [row] = await createTxRunner(
     database,
     transaction,
   )(
-    sql`INSERT INTO users (email,username,nickname,password,status,"createdAt","updatedAt") VALUES (${value('text', user.email)},${value('text', user.username)},${value('text', user.nickname)},${value('text', user.passwordHash)},'active',${moment},${moment}) RETURNING id`,
+    sql`INSERT INTO users (email,username,nickname,password,status,"createdAt","updatedAt") VALUES (${value('text', user.email)},${value('text', user.username)},${value('text', user.nickname)},${value('text', user.passwordHash)},'active',${time},${time}) RETURNING id`,
   );
   return Number(row![0]);
 }
@@ -355,7 +364,7 @@ export async function activateUser(
   passwordHash: string | null,
 ): Promise<void> {
   const password = value('text', passwordHash);
-  await writing(
+  await createTxRunner(
     database,
     transaction,
   )(sql`UPDATE users SET status='active',password=${password},_v=_v+1 WHERE id=${value('integer', id)}`);
@@ -363,7 +372,7 @@ export async function activateUser(
 
 /** A user with the password's hash, to be made anew in another application; null for nobody. */
 export async function readUser(database: Database, id: number): Promise<NewUser | null> {
-  const [row] = await reading(database)(
+  const [row] = await createReader(database)(
     sql`SELECT email,username,nickname,password FROM users WHERE id=${value('integer', id)}`,
   );
   if (!row) return null;
@@ -374,13 +383,15 @@ export async function readUser(database: Database, id: number): Promise<NewUser 
 /** Deletes logins that are over; returns when the next one will be, or null when none is left. */
 export async function deleteExpiredLogins(database: Database, now: string): Promise<string | null> {
   const { dialect } = database;
-  const moment = value('datetime', now);
-  const over = sql`SELECT id FROM logins WHERE "expiresAt"<=${moment} LIMIT 1`;
-  if ((await reading(database)(over)).length > 0)
+  const time = value('datetime', now);
+  const over = sql`SELECT id FROM logins WHERE "expiresAt"<=${time} LIMIT 1`;
+  if ((await createReader(database)(over)).length > 0)
     await database.write((transaction) =>
-      writing(database, transaction)(sql`DELETE FROM logins WHERE "expiresAt"<=${moment}`),
+      createTxRunner(database, transaction)(sql`DELETE FROM logins WHERE "expiresAt"<=${time}`),
     );
-  const [row] = await reading(database)(sql`SELECT ${dialect.scalar('datetime', sql`min("expiresAt")`)} FROM logins`);
+  const [row] = await createReader(database)(
+    sql`SELECT ${dialect.scalar('datetime', sql`min("expiresAt")`)} FROM logins`,
+  );
   return row![0] as string | null;
 }
 
@@ -389,15 +400,15 @@ export async function insertRole(
   database: Database,
   transaction: Transaction,
   role: { readonly name: string; readonly title: string; readonly allowConfigure: boolean },
-  at: string,
+  createdAt: string,
 ): Promise<boolean> {
-  const moment = value('datetime', at);
+  const time = value('datetime', createdAt);
   const yes = value('boolean', true);
-  const rows = await writing(
+  const rows = await createTxRunner(
     database,
     transaction,
   )(
-    sql`INSERT INTO roles (name,title,"allowConfigure","default","builtIn","createdAt","updatedAt") VALUES (${value('text', role.name)},${value('text', role.title)},${value('boolean', role.allowConfigure)},${value('boolean', false)},${yes},${moment},${moment}) ON CONFLICT (name) DO NOTHING RETURNING name`,
+    sql`INSERT INTO roles (name,title,"allowConfigure","default","builtIn","createdAt","updatedAt") VALUES (${value('text', role.name)},${value('text', role.title)},${value('boolean', role.allowConfigure)},${value('boolean', false)},${yes},${time},${time}) ON CONFLICT (name) DO NOTHING RETURNING name`,
   );
   return rows.length > 0;
 }
@@ -406,13 +417,13 @@ export async function insertPermission(
   database: Database,
   transaction: Transaction,
   permission: { readonly role: string; readonly resource: string; readonly actions: readonly string[] },
-  at: string,
+  createdAt: string,
 ): Promise<void> {
-  const moment = value('datetime', at);
-  await writing(
+  const time = value('datetime', createdAt);
+  await createTxRunner(
     database,
     transaction,
   )(
-    sql`INSERT INTO permissions (role,resource,actions,"createdAt","updatedAt") VALUES (${value('text', permission.role)},${value('text', permission.resource)},${value('json', permission.actions)},${moment},${moment})`,
+    sql`INSERT INTO permissions (role,resource,actions,"createdAt","updatedAt") VALUES (${value('text', permission.role)},${value('text', permission.resource)},${value('json', permission.actions)},${time},${time})`,
   );
 }

@@ -1,7 +1,7 @@
 import { JsonNumber, parseExactJson } from '../protocol/exact-json.ts';
 
 /** The value of a JSON column, which comes as text; null where there is none. */
-export function parsedJson(text: unknown): unknown {
+export function parseJsonColumn(text: unknown): unknown {
   return typeof text === 'string' ? parseExactJson(text) : (text ?? null);
 }
 
@@ -11,7 +11,7 @@ export function parsedJson(text: unknown): unknown {
  *
  * @param doubles names of the members that are 64-bit floating point numbers.
  */
-export function parsedRecord(text: string, doubles: readonly string[]): Record<string, unknown> {
+export function parseRecordJson(text: string, doubles: readonly string[]): Record<string, unknown> {
   const record = parseExactJson(text) as Record<string, unknown>;
   for (const name of doubles) {
     const number = record[name];

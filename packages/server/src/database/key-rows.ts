@@ -1,6 +1,6 @@
 /** Statements about API keys. */
 import type { Database, Transaction } from './database.ts';
-import { reading, writing } from './identity-store.ts';
+import { createReader, createTxRunner } from './identity-store.ts';
 import { listValue, type Sql, sql, value } from './sql.ts';
 
 export interface StoredKey {
@@ -15,18 +15,18 @@ export interface StoredKey {
 }
 
 export function findKey(database: Database, tokenHashes: readonly string[]): Promise<StoredKey | null> {
-  return keyWhere(database, database.dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes)));
+  return findKeyWhere(database, database.dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes)));
 }
 
 export function findKeyById(database: Database, id: number): Promise<StoredKey | null> {
-  return keyWhere(database, sql`id=${value('integer', id)}`);
+  return findKeyWhere(database, sql`id=${value('integer', id)}`);
 }
 
-async function keyWhere(database: Database, condition: Sql): Promise<StoredKey | null> {
+async function findKeyWhere(database: Database, condition: Sql): Promise<StoredKey | null> {
   const { dialect } = database;
-  const moment = (column: string): Sql => dialect.scalar('datetime', sql`${`"${column}"`}`);
-  const [row] = await reading(database)(
-    sql`SELECT id,name,role,${moment('expiresAt')},"creatorId",${moment('createdAt')},bound FROM "apiKeys" WHERE ${condition}`,
+  const selectDatetime = (column: string): Sql => dialect.scalar('datetime', sql`${`"${column}"`}`);
+  const [row] = await createReader(database)(
+    sql`SELECT id,name,role,${selectDatetime('expiresAt')},"creatorId",${selectDatetime('createdAt')},bound FROM "apiKeys" WHERE ${condition}`,
   );
   if (!row) return null;
   const [id, name, role, expiresAt, creatorId, createdAt, bound] = row;
@@ -37,17 +37,17 @@ async function keyWhere(database: Database, condition: Sql): Promise<StoredKey |
     expiresAt: expiresAt as string | null,
     creatorId: creatorId === null ? null : Number(creatorId),
     createdAt: createdAt as string,
-    bound: truthOf(bound),
+    bound: toNullableBoolean(bound),
   };
 }
 
 /** Names the successor of a key, and when the key ends; false where it has one already, or is gone. */
-export async function endKey(
+export async function setKeyExpiry(
   database: Database,
   transaction: Transaction,
   { id, end, successorId }: { readonly id: number; readonly end: string; readonly successorId: number },
 ): Promise<boolean> {
-  const rows = await writing(
+  const rows = await createTxRunner(
     database,
     transaction,
   )(
@@ -69,7 +69,7 @@ export async function insertKey(
     tokenHash: string;
   },
 ): Promise<number> {
-  const [row] = await writing(
+  const [row] = await createTxRunner(
     database,
     transaction,
   )(
@@ -79,7 +79,7 @@ export async function insertKey(
 }
 
 /** A key with what its list says of it. */
-export interface MakersKey {
+export interface CreatorKey {
   readonly id: number;
   readonly role: string;
   readonly bound: boolean | null;
@@ -87,12 +87,12 @@ export interface MakersKey {
 }
 
 /** The keys that a user made, and what the user is as the transaction sees it; null for nobody. */
-export async function keysOfMaker(
+export async function readKeysByCreator(
   database: Database,
   transaction: Transaction,
   userId: number,
-): Promise<{ readonly status: string; readonly keys: readonly MakersKey[] } | null> {
-  const run = writing(database, transaction);
+): Promise<{ readonly status: string; readonly keys: readonly CreatorKey[] } | null> {
+  const run = createTxRunner(database, transaction);
   const id = value('integer', userId);
   const [user] = await run(sql`SELECT status FROM users WHERE id=${id}`);
   if (!user) return null;
@@ -100,7 +100,7 @@ export async function keysOfMaker(
   const keys = rows.map(([key, role, bound, reason]) => ({
     id: Number(key),
     role: role as string,
-    bound: truthOf(bound),
+    bound: toNullableBoolean(bound),
     inactiveReason: reason as string | null,
   }));
   return { status: user[0] as string, keys };
@@ -113,12 +113,12 @@ export async function setInactiveReason(
   reason: string | null,
 ): Promise<void> {
   transaction.touch('apiKeys');
-  await writing(
+  await createTxRunner(
     database,
     transaction,
   )(sql`UPDATE "apiKeys" SET "inactiveReason"=${value('text', reason)},_v=_v+1 WHERE id=${value('integer', id)}`);
 }
 
-function truthOf(bound: unknown): boolean | null {
+function toNullableBoolean(bound: unknown): boolean | null {
   return bound === null ? null : Boolean(bound);
 }

@@ -1,6 +1,6 @@
 /** Statements about the logins of one user. */
 import type { Database, Transaction } from './database.ts';
-import { reading, writing } from './identity-store.ts';
+import { createReader, createTxRunner } from './identity-store.ts';
 import { sql, value } from './sql.ts';
 
 export interface LoginRow {
@@ -12,11 +12,11 @@ export interface LoginRow {
 }
 
 /** A user's logins that still hold at a moment, the newest first. */
-export async function loginsOf(database: Database, userId: number, now: string): Promise<LoginRow[]> {
+export async function readLogins(database: Database, userId: number, now: string): Promise<LoginRow[]> {
   const { dialect } = database;
-  const moment = (name: string): ReturnType<typeof sql> => dialect.scalar('datetime', sql`${`"${name}"`}`);
-  const rows = await reading(database)(
-    sql`SELECT id,${moment('createdAt')},${moment('expiresAt')},${moment('lastUsedAt')} FROM logins WHERE "userId"=${value('integer', userId)} AND "expiresAt">${value('datetime', now)} ORDER BY id DESC`,
+  const selectDatetime = (name: string): ReturnType<typeof sql> => dialect.scalar('datetime', sql`${`"${name}"`}`);
+  const rows = await createReader(database)(
+    sql`SELECT id,${selectDatetime('createdAt')},${selectDatetime('expiresAt')},${selectDatetime('lastUsedAt')} FROM logins WHERE "userId"=${value('integer', userId)} AND "expiresAt">${value('datetime', now)} ORDER BY id DESC`,
   );
   return rows.map(([id, createdAt, expiresAt, lastUsedAt]) => ({
     id: Number(id),
@@ -33,7 +33,7 @@ export async function deleteOwnLogin(
   userId: number,
   id: number,
 ): Promise<boolean> {
-  const rows = await writing(
+  const rows = await createTxRunner(
     database,
     transaction,
   )(sql`DELETE FROM logins WHERE id=${value('integer', id)} AND "userId"=${value('integer', userId)} RETURNING id`);
@@ -41,16 +41,16 @@ export async function deleteOwnLogin(
 }
 
 /** Ends every login of a user except one, or none; returns how many. */
-export async function deleteLoginsOf(
+export async function deleteUserLogins(
   database: Database,
   transaction: Transaction,
   userId: number,
   except: number | null = null,
 ): Promise<number> {
-  const others = except === null ? sql`` : sql` AND id<>${value('integer', except)}`;
-  const rows = await writing(
+  const isOther = except === null ? sql`` : sql` AND id<>${value('integer', except)}`;
+  const rows = await createTxRunner(
     database,
     transaction,
-  )(sql`DELETE FROM logins WHERE "userId"=${value('integer', userId)}${others} RETURNING id`);
+  )(sql`DELETE FROM logins WHERE "userId"=${value('integer', userId)}${isOther} RETURNING id`);
   return rows.length;
 }

@@ -1,6 +1,6 @@
 /** Statements about tokens that work once: to set a new password, or to make the first admin. */
 import type { Database, Transaction } from './database.ts';
-import { reading, writing } from './identity-store.ts';
+import { createReader, createTxRunner } from './identity-store.ts';
 import { listValue, sql, value } from './sql.ts';
 
 export type Purpose = 'reset' | 'setup';
@@ -18,7 +18,7 @@ export async function insertOneTimeToken(
   transaction: Transaction,
   token: OneTimeToken,
 ): Promise<void> {
-  await writing(
+  await createTxRunner(
     database,
     transaction,
   )(
@@ -34,14 +34,14 @@ export async function findOneTimeToken(
   now: string,
 ): Promise<{ readonly userId: number | null } | null> {
   const wanted = database.dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes));
-  const [row] = await reading(database)(
+  const [row] = await createReader(database)(
     sql`SELECT "userId" FROM "oneTimeTokens" WHERE ${wanted} AND purpose=${value('text', purpose)} AND "expiresAt">${value('datetime', now)}`,
   );
   return row ? { userId: row[0] === null ? null : Number(row[0]) } : null;
 }
 
 /** Uses a token up; whether it still worked. Of two transactions that try, one is told so. */
-export async function takeOneTimeToken(
+export async function consumeOneTimeToken(
   database: Database,
   transaction: Transaction,
   purpose: Purpose,
@@ -49,7 +49,7 @@ export async function takeOneTimeToken(
   now: string,
 ): Promise<boolean> {
   const wanted = database.dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes));
-  const rows = await writing(
+  const rows = await createTxRunner(
     database,
     transaction,
   )(
@@ -65,7 +65,7 @@ export async function countOneTimeTokens(
   userId: number,
   now: string,
 ): Promise<number> {
-  const [row] = await writing(
+  const [row] = await createTxRunner(
     database,
     transaction,
   )(
@@ -74,20 +74,25 @@ export async function countOneTimeTokens(
   return Number(row![0]);
 }
 
-export async function deleteOneTimeTokensOf(
+export async function deleteUserOneTimeTokens(
   database: Database,
   transaction: Transaction,
   userId: number,
 ): Promise<void> {
-  await writing(database, transaction)(sql`DELETE FROM "oneTimeTokens" WHERE "userId"=${value('integer', userId)}`);
+  await createTxRunner(
+    database,
+    transaction,
+  )(sql`DELETE FROM "oneTimeTokens" WHERE "userId"=${value('integer', userId)}`);
 }
 
 export async function deleteSetupTokens(database: Database, transaction: Transaction): Promise<void> {
-  await writing(database, transaction)(sql`DELETE FROM "oneTimeTokens" WHERE purpose=${value('text', 'setup')}`);
+  await createTxRunner(database, transaction)(sql`DELETE FROM "oneTimeTokens" WHERE purpose=${value('text', 'setup')}`);
 }
 
 export async function deleteExpiredTokens(database: Database, now: string): Promise<void> {
   const over = sql`"expiresAt"<=${value('datetime', now)}`;
-  if ((await reading(database)(sql`SELECT id FROM "oneTimeTokens" WHERE ${over} LIMIT 1`)).length === 0) return;
-  await database.write((transaction) => writing(database, transaction)(sql`DELETE FROM "oneTimeTokens" WHERE ${over}`));
+  if ((await createReader(database)(sql`SELECT id FROM "oneTimeTokens" WHERE ${over} LIMIT 1`)).length === 0) return;
+  await database.write((transaction) =>
+    createTxRunner(database, transaction)(sql`DELETE FROM "oneTimeTokens" WHERE ${over}`),
+  );
 }

@@ -1,28 +1,28 @@
 /** Statements about the passwords of users: for what users do with their own, and for what was proved by one. */
 import type { Database, Transaction } from './database.ts';
-import { reading, writing } from './identity-store.ts';
+import { createReader, createTxRunner } from './identity-store.ts';
 import { type Sql, sql, value } from './sql.ts';
 
-export interface OwnPassword {
+export interface UserPassword {
   readonly email: string | null;
   readonly username: string | null;
   readonly status: string;
   readonly passwordHash: string | null;
 }
 
-export async function readPassword(database: Database, userId: number): Promise<OwnPassword | null> {
-  const [row] = await reading(database)(passwordOf(userId));
-  return row ? ownPassword(row) : null;
+export async function readPassword(database: Database, userId: number): Promise<UserPassword | null> {
+  const [row] = await createReader(database)(selectPassword(userId));
+  return row ? toUserPassword(row) : null;
 }
 
 /** The same, as the transaction sees it. */
-export async function passwordIn(
+export async function readPasswordInTx(
   database: Database,
   transaction: Transaction,
   userId: number,
-): Promise<OwnPassword | null> {
-  const [row] = await writing(database, transaction)(passwordOf(userId));
-  return row ? ownPassword(row) : null;
+): Promise<UserPassword | null> {
+  const [row] = await createTxRunner(database, transaction)(selectPassword(userId));
+  return row ? toUserPassword(row) : null;
 }
 
 /** Sets a password where the user is active, and the former one is still the one named; whether it did. */
@@ -31,12 +31,12 @@ export async function replacePassword(
   transaction: Transaction,
   change: { readonly userId: number; readonly hash: string; readonly former: string | null; readonly at: string },
 ): Promise<boolean> {
-  const former = change.former === null ? sql`` : sql` AND password=${value('text', change.former)}`;
-  const rows = await writing(
+  const matchesPrevious = change.former === null ? sql`` : sql` AND password=${value('text', change.former)}`;
+  const rows = await createTxRunner(
     database,
     transaction,
   )(
-    sql`UPDATE users SET password=${value('text', change.hash)},"updatedAt"=${value('datetime', change.at)},_v=_v+1 WHERE id=${value('integer', change.userId)} AND status='active'${former} RETURNING id`,
+    sql`UPDATE users SET password=${value('text', change.hash)},"updatedAt"=${value('datetime', change.at)},_v=_v+1 WHERE id=${value('integer', change.userId)} AND status='active'${matchesPrevious} RETURNING id`,
   );
   return rows.length > 0;
 }
@@ -48,7 +48,7 @@ export async function replacePassword(
  * The row is written, as it is: on PostgreSQL a lock alone would let a change with an older view commit beside this, and
  * not end what is begun here.
  */
-export async function stillHas(
+export async function hasUnchangedCredential(
   database: Database,
   transaction: Transaction,
   userId: number,
@@ -56,7 +56,7 @@ export async function stillHas(
 ): Promise<boolean> {
   const same =
     'password' in known ? sql`password=${value('text', known.password)}` : sql`email=${value('text', known.email)}`;
-  const rows = await writing(
+  const rows = await createTxRunner(
     database,
     transaction,
   )(
@@ -65,11 +65,11 @@ export async function stillHas(
   return rows.length > 0;
 }
 
-function passwordOf(userId: number): Sql {
+function selectPassword(userId: number): Sql {
   return sql`SELECT email,username,status,password FROM users WHERE id=${value('integer', userId)}`;
 }
 
-function ownPassword(row: readonly unknown[]): OwnPassword {
+function toUserPassword(row: readonly unknown[]): UserPassword {
   const [email, username, status, passwordHash] = row as (string | null)[];
   return { email: email!, username: username!, status: status!, passwordHash: passwordHash! };
 }

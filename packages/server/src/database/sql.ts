@@ -71,10 +71,10 @@ export function join(fragments: readonly Sql[], separator: string): Sql {
 /**
  * Joins conditions as a balanced tree: engines bound the depth of an expression (SQLite at 1,000).
  */
-export function balanced(fragments: readonly Sql[], operator: ' AND ' | ' OR '): Sql {
+export function joinBalanced(fragments: readonly Sql[], operator: ' AND ' | ' OR '): Sql {
   if (fragments.length <= 8) return fragments.length === 1 ? fragments[0]! : sql`(${join(fragments, operator)})`;
   const middle = fragments.length >> 1;
-  return sql`(${balanced(fragments.slice(0, middle), operator)}${operator}${balanced(fragments.slice(middle), operator)})`;
+  return sql`(${joinBalanced(fragments.slice(0, middle), operator)}${operator}${joinBalanced(fragments.slice(middle), operator)})`;
 }
 
 /** A quoted identifier. Only names found in the registry, or fixed ones, come here. */

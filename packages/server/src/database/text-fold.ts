@@ -9,6 +9,6 @@ export function foldText(text: string): string {
 }
 
 /** The folded text, or null where a variable gives none. */
-export function foldedOrNull(text: string | null): string | null {
+export function foldTextOrNull(text: string | null): string | null {
   return text === null ? null : foldText(text);
 }

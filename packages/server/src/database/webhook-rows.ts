@@ -1,7 +1,7 @@
 /** Statements about webhooks themselves. */
 import type { Database, Row, Transaction } from './database.ts';
-import { reading, writing } from './identity-store.ts';
-import { parsedJson } from './json-column.ts';
+import { createReader, createTxRunner } from './identity-store.ts';
+import { parseJsonColumn } from './json-column.ts';
 import { listValue, type Sql, sql, value } from './sql.ts';
 
 /** A webhook as it is sent to. */
@@ -20,54 +20,60 @@ export interface StoredWebhook {
 
 const columns = sql`id,url,events,filter,role,enabled,secret,"startsAfter"`;
 
-export async function enabledWebhooks(database: Database): Promise<StoredWebhook[]> {
-  const rows = await reading(database)(sql`SELECT ${columns} FROM webhooks WHERE ${isEnabled(database)} ORDER BY id`);
-  return rows.map(webhookOf);
+export async function readEnabledWebhooks(database: Database): Promise<StoredWebhook[]> {
+  const rows = await createReader(database)(
+    sql`SELECT ${columns} FROM webhooks WHERE ${isEnabled(database)} ORDER BY id`,
+  );
+  return rows.map(toStoredWebhook);
 }
 
 export async function findWebhook(database: Database, id: number): Promise<StoredWebhook | null> {
-  const [row] = await reading(database)(sql`SELECT ${columns} FROM webhooks WHERE id=${value('integer', id)}`);
-  return row ? webhookOf(row) : null;
+  const [row] = await createReader(database)(sql`SELECT ${columns} FROM webhooks WHERE id=${value('integer', id)}`);
+  return row ? toStoredWebhook(row) : null;
 }
 
 /** One that was just written, as the transaction sees it. */
-export async function webhookIn(database: Database, transaction: Transaction, id: unknown): Promise<StoredWebhook> {
-  const [row] = await writing(
+export async function readWebhookInTx(
+  database: Database,
+  transaction: Transaction,
+  id: unknown,
+): Promise<StoredWebhook> {
+  const [row] = await createTxRunner(
     database,
     transaction,
   )(sql`SELECT ${columns} FROM webhooks WHERE id=${value('integer', id)}`);
-  return webhookOf(row!);
+  return toStoredWebhook(row!);
 }
 
 /** Every webhook that has a filter, as the transaction sees it. */
-export async function filteringWebhooks(database: Database, transaction: Transaction): Promise<StoredWebhook[]> {
-  const rows = await writing(
+export async function readFilteredWebhooks(database: Database, transaction: Transaction): Promise<StoredWebhook[]> {
+  const rows = await createTxRunner(
     database,
     transaction,
   )(sql`SELECT ${columns} FROM webhooks WHERE filter IS NOT NULL ORDER BY id`);
-  return rows.map(webhookOf);
+  return rows.map(toStoredWebhook);
 }
 
 /** The roles that webhooks act as. */
-export async function rolesOfWebhooks(
+export async function readWebhookRoles(
   database: Database,
   transaction: Transaction,
   ids: readonly unknown[],
 ): Promise<string[]> {
   const wanted = database.dialect.isIn(sql`id`, listValue('integer', ids));
-  const rows = await writing(database, transaction)(sql`SELECT DISTINCT role FROM webhooks WHERE ${wanted}`);
+  const rows = await createTxRunner(database, transaction)(sql`SELECT DISTINCT role FROM webhooks WHERE ${wanted}`);
   return rows.map(([role]) => role as string);
 }
 
 /** Keeps the sealed secret of a webhook. */
-export async function setSecret(
+export async function setWebhookSecret(
   database: Database,
   transaction: Transaction,
   id: unknown,
   secret: string,
 ): Promise<void> {
   transaction.touch('webhooks');
-  await writing(
+  await createTxRunner(
     database,
     transaction,
   )(sql`UPDATE webhooks SET secret=${value('text', secret)} WHERE id=${value('integer', id)}`);
@@ -87,13 +93,14 @@ export async function pauseWebhook(
   failingSince: string | null,
   reason: string,
 ): Promise<boolean> {
-  const long = failingSince === null ? sql`` : sql` AND "failingSince"<=${value('datetime', failingSince)}`;
+  const isFailingLongEnough =
+    failingSince === null ? sql`` : sql` AND "failingSince"<=${value('datetime', failingSince)}`;
   transaction.touch('webhooks');
-  const rows = await writing(
+  const rows = await createTxRunner(
     database,
     transaction,
   )(
-    sql`UPDATE webhooks SET enabled=${value('boolean', false)},"pausedAt"=${value('datetime', now)},"pausedFor"=${value('text', reason)},"updatedAt"=${value('datetime', now)} WHERE id=${value('integer', id)} AND ${isEnabled(database)}${long} RETURNING id`,
+    sql`UPDATE webhooks SET enabled=${value('boolean', false)},"pausedAt"=${value('datetime', now)},"pausedFor"=${value('text', reason)},"updatedAt"=${value('datetime', now)} WHERE id=${value('integer', id)} AND ${isEnabled(database)}${isFailingLongEnough} RETURNING id`,
   );
   return rows.length > 0;
 }
@@ -103,13 +110,13 @@ export function isEnabled({ dialect }: Database, alias = ''): Sql {
   return dialect.isTrue(sql`${alias}enabled`);
 }
 
-function webhookOf(row: Row): StoredWebhook {
+function toStoredWebhook(row: Row): StoredWebhook {
   const [id, url, events, filter, role, enabled, secret, startsAfter] = row;
   return {
     id: Number(id),
     url: url as string,
-    events: parsedJson(events) as string[],
-    filter: parsedJson(filter),
+    events: parseJsonColumn(events) as string[],
+    filter: parseJsonColumn(filter),
     role: role as string,
     enabled: Boolean(enabled),
     secret: secret as string | null,

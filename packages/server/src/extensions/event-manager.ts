@@ -8,19 +8,19 @@ import { matchesEvent } from '../changes/event-pattern.ts';
 import type { Caller } from '../identity/caller.ts';
 import { plainJson, withExactParts } from '../protocol/exact-json.ts';
 import { isObject } from '../protocol/json-text.ts';
-import type { AfterHook, BeforeHook, Change, Extension, Values } from './extension.ts';
-import { refuse, timed } from './timed.ts';
+import type { AfterHook, BeforeHook, Extension, PendingChange, Values } from './extension.ts';
+import { refuse, runWithTimeout } from './run-with-timeout.ts';
 
 const beforeMilliseconds = 2000;
 const afterMilliseconds = 10_000;
 const definitions = new Set(['collections', 'fields']);
 
 /** What is about to happen to one record or definition. */
-export type Asked = Pick<Change, 'collection' | 'action' | 'key' | 'values' | 'requestId'> & {
+export type ChangeRequest = Pick<PendingChange, 'collection' | 'action' | 'key' | 'values' | 'requestId'> & {
   readonly caller: Caller | null;
 };
 
-interface Named<Hook> {
+interface ExtensionHook<Hook> {
   readonly extension: string;
   readonly hook: Hook;
 }
@@ -28,8 +28,8 @@ interface Named<Hook> {
 export class EventManager {
   readonly #application: string;
   readonly #logger: Logger;
-  readonly #before: readonly Named<BeforeHook>[];
-  readonly #after: readonly Named<AfterHook>[];
+  readonly #before: readonly ExtensionHook<BeforeHook>[];
+  readonly #after: readonly ExtensionHook<AfterHook>[];
   readonly #telling = new Set<Promise<void>>();
 
   private constructor(extensions: readonly Extension[], application: string, logger: Logger) {
@@ -46,32 +46,33 @@ export class EventManager {
   }
 
   /** Whether changes of a collection are looked at before they happen. */
-  asks(collection: string, isSystem: boolean): boolean {
-    return this.#before.some(({ hook }) => isMeant(hook, collection, isSystem));
+  hasBeforeHook(collection: string, isSystem: boolean): boolean {
+    return this.#before.some(({ hook }) => matchesCollection(hook, collection, isSystem));
   }
 
   /** Asks the hooks one after the other; returns the values as the last one left them. */
-  async before(asked: Asked, isSystem: boolean): Promise<Values> {
-    let { values } = asked;
+  async before(change: ChangeRequest, isSystem: boolean): Promise<Values> {
+    let { values } = change;
     for (const { extension, hook } of this.#before) {
-      if (!isMeant(hook, asked.collection, isSystem) || !hook.actions.includes(asked.action)) continue;
-      const caller = asked.caller && { role: asked.caller.role, user: asked.caller.user };
-      const given = values;
+      if (!matchesCollection(hook, change.collection, isSystem) || !hook.actions.includes(change.action)) continue;
+      const caller = change.caller && { role: change.caller.role, user: change.caller.user };
+      const original = values;
       // They see plain numbers and objects; what they leave alone loses nothing.
-      const plain = plainJson(given) as Values;
-      const answered = await timed(extension, beforeMilliseconds, this.#logger, async (signal) => {
-        const answer = await hook.run({
-          ...asked,
+      const plain = plainJson(original) as Values;
+      const result = await runWithTimeout(extension, beforeMilliseconds, this.#logger, async (signal) => {
+        const returned = await hook.run({
+          ...change,
           caller,
           values: structuredClone(plain),
           application: this.#application,
           signal,
           refuse,
         });
-        if (answer !== undefined && !isObject(answer)) throw new Error('a hook returned something else than values');
-        return answer;
+        if (returned !== undefined && !isObject(returned))
+          throw new Error('a hook returned something else than values');
+        return returned;
       });
-      if (answered !== undefined) values = withExactParts(answered, plain, given) as Values;
+      if (result !== undefined) values = withExactParts(result, plain, original) as Values;
     }
     return values;
   }
@@ -84,19 +85,19 @@ export class EventManager {
   }
 
   /** Tells of events that are durable. Returns at once: nobody waits for it. */
-  told({ name, resource, tks, actor, requestId, changed }: NewEvents, at: string): void {
+  emitEvents({ name, resource, keys, actor, requestId, changed }: NewEvents, time: string): void {
     for (const { extension, hook } of this.#after) {
       if (!matchesEvent(hook.events, name)) continue;
-      for (const tk of tks) {
-        const fields = { application: this.#application, at, name, resource, tk, actor, requestId };
+      for (const key of keys) {
+        const fields = { application: this.#application, at: time, name, resource, tk: key, actor, requestId };
         const event =
           'payload' in changed
             ? { ...fields, changed: [], payload: plainJson(changed.payload) }
             : { ...fields, changed };
-        const telling = timed(extension, afterMilliseconds, this.#logger, () => hook.run(event))
+        const delivery = runWithTimeout(extension, afterMilliseconds, this.#logger, () => hook.run(event))
           .catch((error: unknown) => this.#logger.warn({ err: error, extension, event: name }, 'a hook failed'))
-          .finally(() => this.#telling.delete(telling));
-        this.#telling.add(telling);
+          .finally(() => this.#telling.delete(delivery));
+        this.#telling.add(delivery);
       }
     }
   }
@@ -107,6 +108,6 @@ export class EventManager {
   }
 }
 
-function isMeant({ collection }: BeforeHook, name: string, isSystem: boolean): boolean {
+function matchesCollection({ collection }: BeforeHook, name: string, isSystem: boolean): boolean {
   return collection === name || (collection === '*' && !isSystem && !definitions.has(name));
 }

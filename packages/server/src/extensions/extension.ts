@@ -34,13 +34,13 @@ export interface BeforeHook {
    * for what goes along with another record, only a refusal counts. `refuse` refuses the change, any other error and a
    * hook that takes longer than two seconds do too, as a fault of the extension. It may run more than once for one change.
    */
-  run(change: Change): Values | undefined | Promise<Values | undefined>;
+  run(change: PendingChange): Values | undefined | Promise<Values | undefined>;
 }
 
 export type Values = Readonly<Record<string, unknown>>;
 
 /** A change that is about to happen. */
-export interface Change {
+export interface PendingChange {
   readonly application: string;
   readonly collection: string;
   readonly action: HookedAction;
@@ -66,10 +66,10 @@ export interface AfterHook {
   /** Names such as `orders.created`, patterns such as `orders.*`, `*` for all. */
   readonly events: readonly string[];
   /** Told on the server that made the change, once, if it is not killed before; an error is logged. */
-  run(event: HappenedEvent): void | Promise<void>;
+  run(event: CommittedEvent): void | Promise<void>;
 }
 
-export interface HappenedEvent extends EventHead {
+export interface CommittedEvent extends EventHead {
   readonly application: string;
   readonly changed: readonly string[];
   /** Of an event that somebody published, such as `campaign.sent`; else undefined. */
@@ -85,10 +85,10 @@ export interface ExtensionAction {
   /** The grant that a caller needs, or `public`: then no credential is looked at. */
   readonly permission: 'public' | { readonly resource: string; readonly action: string };
   /** Answers with `data`, as JSON. It has ten seconds. */
-  run(call: ActionCall): unknown;
+  run(context: ActionContext): unknown;
 }
 
-export interface ActionCall {
+export interface ActionContext {
   readonly application: string;
   readonly caller: ExtensionCaller;
   /** Of the query, unparsed text; lists and objects in brackets are taken apart. */

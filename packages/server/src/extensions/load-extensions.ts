@@ -18,9 +18,9 @@ export class ExtensionError extends Error {
 }
 
 const moduleName = '@tablinum/server/extension';
-const actionForm = /^[A-Za-z][A-Za-z0-9_]{0,59}:[A-Za-z][A-Za-z0-9_]{0,59}$/;
-const changes = new Set(['create', 'update', 'destroy', 'restore']);
-let findsModule = false;
+const actionPattern = /^[A-Za-z][A-Za-z0-9_]{0,59}:[A-Za-z][A-Za-z0-9_]{0,59}$/;
+const hookedActions = new Set(['create', 'update', 'destroy', 'restore']);
+let isModuleHookRegistered = false;
 
 /**
  * @param folder null: there are none.
@@ -28,12 +28,12 @@ let findsModule = false;
  */
 export async function loadExtensions(folder: string | null): Promise<readonly Extension[]> {
   if (folder === null) return [];
-  findModule();
+  registerModuleHook();
   const loaded: Extension[] = [];
-  for (const file of modulesIn(folder)) {
-    const extension = await load(folder, file);
-    const twin = loaded.find(({ name }) => name === extension.name);
-    if (twin) throw new ExtensionError(file, `another extension is called "${extension.name}" too; rename one.`);
+  for (const file of listModules(folder)) {
+    const extension = await loadExtension(folder, file);
+    const duplicate = loaded.find(({ name }) => name === extension.name);
+    if (duplicate) throw new ExtensionError(file, `another extension is called "${extension.name}" too; rename one.`);
     for (const type of extension.fieldTypes ?? [])
       if (!addTextType(type)) throw new ExtensionError(file, `there is a field type "${type.name}" already.`);
     loaded.push(extension);
@@ -41,7 +41,7 @@ export async function loadExtensions(folder: string | null): Promise<readonly Ex
   return loaded;
 }
 
-function modulesIn(folder: string): string[] {
+function listModules(folder: string): string[] {
   try {
     return readdirSync(folder)
       .filter((name) => /\.m?[jt]s$/.test(name) && !/\.(d|test)\.m?ts$/.test(name))
@@ -52,9 +52,9 @@ function modulesIn(folder: string): string[] {
 }
 
 /** Modules lie anywhere, and find the types of extensions by the server's own name. */
-function findModule(): void {
-  if (findsModule) return;
-  findsModule = true;
+function registerModuleHook(): void {
+  if (isModuleHookRegistered) return;
+  isModuleHookRegistered = true;
   const url = new URL('./extension.ts', import.meta.url).href;
   registerHooks({
     resolve: (specifier, context, next) =>
@@ -62,38 +62,38 @@ function findModule(): void {
   });
 }
 
-async function load(folder: string, file: string): Promise<Extension> {
+async function loadExtension(folder: string, file: string): Promise<Extension> {
   let module: { readonly default?: unknown };
   try {
     module = (await import(/* @vite-ignore */ pathToFileURL(resolve(join(folder, file))).href)) as typeof module;
   } catch (error) {
     throw new ExtensionError(file, `it cannot be loaded: ${(error as Error).message}`, error);
   }
-  const problem = problemOf(module.default);
+  const problem = findExtensionProblem(module.default);
   if (problem !== null) throw new ExtensionError(file, problem);
   return module.default as Extension;
 }
 
-function problemOf(given: unknown): string | null {
+function findExtensionProblem(given: unknown): string | null {
   if (!isObject(given)) return 'it exports no extension: write "export default defineExtension({…})".';
-  const { name, before = [], after = [], actions = [], fieldTypes = [], ...others } = given;
-  const [unknown] = Object.keys(others);
+  const { name, before = [], after = [], actions = [], fieldTypes = [], ...unknownMembers } = given;
+  const [unknown] = Object.keys(unknownMembers);
   if (unknown !== undefined) return `an extension has no "${unknown}".`;
   if (typeof name !== 'string' || name === '') return 'give it a name.';
   const lists = { before, after, actions, fieldTypes };
   for (const [member, list] of Object.entries(lists))
     if (!Array.isArray(list) || !list.every(isObject)) return `"${member}" is a list of objects.`;
   return (
-    first(before, beforeProblem) ??
-    first(after, afterProblem) ??
-    first(actions, actionProblem) ??
-    first(fieldTypes, typeProblem)
+    findFirstProblem(before, findBeforeHookProblem) ??
+    findFirstProblem(after, findAfterHookProblem) ??
+    findFirstProblem(actions, findActionProblem) ??
+    findFirstProblem(fieldTypes, findFieldTypeProblem)
   );
 }
 
 type Member = Readonly<Record<string, unknown>>;
 
-function first(list: unknown, problem: (member: Member) => string | null): string | null {
+function findFirstProblem(list: unknown, problem: (member: Member) => string | null): string | null {
   for (const each of list as readonly Member[]) {
     const found = problem(each);
     if (found !== null) return found;
@@ -101,34 +101,35 @@ function first(list: unknown, problem: (member: Member) => string | null): strin
   return null;
 }
 
-function beforeProblem({ collection, actions, run }: Member): string | null {
+function findBeforeHookProblem({ collection, actions, run }: Member): string | null {
   if (typeof collection !== 'string') return 'a hook of "before" names its collection.';
-  if (!Array.isArray(actions) || actions.length === 0 || !actions.every((each) => changes.has(each as string)))
-    return `a hook of "before" lists actions: ${[...changes].join(', ')}.`;
-  return runProblem('before', run);
+  if (!Array.isArray(actions) || actions.length === 0 || !actions.every((each) => hookedActions.has(each as string)))
+    return `a hook of "before" lists actions: ${[...hookedActions].join(', ')}.`;
+  return findRunProblem('before', run);
 }
 
-function afterProblem({ events, run }: Member): string | null {
-  const bad = Array.isArray(events) && events.length > 0 ? events.map(anyPattern).find(Boolean) : 'names its events.';
-  return bad ? `a hook of "after": ${bad}` : runProblem('after', run);
+function findAfterHookProblem({ events, run }: Member): string | null {
+  const bad =
+    Array.isArray(events) && events.length > 0 ? events.map(findPatternProblem).find(Boolean) : 'names its events.';
+  return bad ? `a hook of "after": ${bad}` : findRunProblem('after', run);
 }
 
 /** Collections come and go while the server runs: any name may be one. */
-function anyPattern(pattern: unknown): string | null {
+function findPatternProblem(pattern: unknown): string | null {
   return patternProblem(pattern, () => true);
 }
 
-function actionProblem({ action, summary, reads, permission, run }: Member): string | null {
-  if (typeof action !== 'string' || !actionForm.test(action)) return 'an action is called "<resource>:<action>".';
+function findActionProblem({ action, summary, reads, permission, run }: Member): string | null {
+  if (typeof action !== 'string' || !actionPattern.test(action)) return 'an action is called "<resource>:<action>".';
   if (isRecordAction(action.split(':')[1]!)) return `"${action}" would replace a generated action; name it otherwise.`;
   if (typeof summary !== 'string' || typeof reads !== 'boolean') return `"${action}" needs a summary, and "reads".`;
   const named =
     isObject(permission) && typeof permission['resource'] === 'string' && typeof permission['action'] === 'string';
   if (permission !== 'public' && !named) return `"${action}" needs a permission: {"resource", "action"}, or "public".`;
-  return runProblem(action, run);
+  return findRunProblem(action, run);
 }
 
-function typeProblem({ name, maxLength, holds, give }: Member): string | null {
+function findFieldTypeProblem({ name, maxLength, holds, give }: Member): string | null {
   if (typeof name !== 'string' || !/^[a-z][A-Za-z0-9]{0,39}$/.test(name))
     return 'a field type has a name such as isbn.';
   if (!Number.isInteger(maxLength) || (maxLength as number) < 1 || (maxLength as number) > 8192)
@@ -136,6 +137,6 @@ function typeProblem({ name, maxLength, holds, give }: Member): string | null {
   return typeof holds === 'function' && typeof give === 'string' ? null : `"${name}" needs "holds" and "give".`;
 }
 
-function runProblem(what: string, run: unknown): string | null {
+function findRunProblem(what: string, run: unknown): string | null {
   return typeof run === 'function' ? null : `"${what}" needs a function "run".`;
 }

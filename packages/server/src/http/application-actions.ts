@@ -1,121 +1,121 @@
 import { adminRole } from '../access/access-table.ts';
-import { mainName } from '../applications/application.ts';
-import { enter } from '../applications/enter.ts';
-import { tokenMissing } from '../identity/authenticator.ts';
+import { mainApplicationName } from '../applications/application.ts';
+import { createApplicationLogin } from '../applications/application-login.ts';
+import { tokenMissingError } from '../identity/authenticator.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
-import { denied } from '../query/read-access.ts';
-import type { Action, Answer, Call, SystemAction } from './call.ts';
-import { noteEntrance } from './journaling.ts';
-import { knownParameters } from './known-parameters.ts';
+import { permissionDenied } from '../query/read-access.ts';
+import { journalApplicationEntry } from './journaling.ts';
+import { readKnownParameters } from './known-parameters.ts';
 import { runRecordAction } from './record-actions.ts';
+import type { Action, ActionResult, RequestContext, SystemAction } from './request-context.ts';
 import { readRecordRequest } from './request-reader.ts';
 
 /** `applications:`, in `main` alone. What is plain data of the list has the generated actions. */
 export const applicationActions: Readonly<Record<string, SystemAction>> = {
-  'applications:list': { reads: true, run: inMain(runRecordAction) },
-  'applications:get': { reads: true, run: inMain(runRecordAction) },
-  'applications:create': { reads: false, run: inMain(createApplication) },
-  'applications:update': { reads: false, run: inMain(updateApplication) },
-  'applications:start': { reads: false, run: inMain(startApplication) },
-  'applications:stop': { reads: false, run: inMain(stopApplication) },
-  'applications:destroy': { reads: false, run: inMain(destroyApplication) },
-  'applications:enter': { reads: false, journaled: true, run: inMain(enterApplication) },
+  'applications:list': { reads: true, run: inMainApplication(runRecordAction) },
+  'applications:get': { reads: true, run: inMainApplication(runRecordAction) },
+  'applications:create': { reads: false, run: inMainApplication(createApplication) },
+  'applications:update': { reads: false, run: inMainApplication(updateApplication) },
+  'applications:start': { reads: false, run: inMainApplication(startApplication) },
+  'applications:stop': { reads: false, run: inMainApplication(stopApplication) },
+  'applications:destroy': { reads: false, run: inMainApplication(destroyApplication) },
+  'applications:enter': { reads: false, journaled: true, run: inMainApplication(enterApplication) },
 };
 
-function inMain(work: Action): Action {
-  return async (call) => {
-    if (call.application.name === mainName) return work(call);
-    if (call.caller.type === 'anonymous') throw tokenMissing();
-    throw new ApiError('SYSTEM_PROTECTED', `Applications are managed in "${mainName}"; leave X-App out.`);
+function inMainApplication(work: Action): Action {
+  return async (request) => {
+    if (request.application.name === mainApplicationName) return work(request);
+    if (request.caller.type === 'anonymous') throw tokenMissingError();
+    throw new ApiError('SYSTEM_PROTECTED', `Applications are managed in "${mainApplicationName}"; leave X-App out.`);
   };
 }
 
-async function createApplication(call: Call): Promise<Answer> {
-  requireGranted(call, 'create');
-  knownParameters(call, [], false);
-  if (!isObject(call.body))
+async function createApplication(request: RequestContext): Promise<ActionResult> {
+  requireGranted(request, 'create');
+  readKnownParameters(request, [], false);
+  if (!isObject(request.body))
     throw new ApiError('BODY_INVALID', 'Give one application: {"name", "displayName", "description", "options"}.');
-  const name = call.body['name'];
-  await runRecordAction(call).catch(nameTaken);
-  await call.applications.start(name as string, call);
-  return shown(call, name as string);
+  const name = request.body['name'];
+  await runRecordAction(request).catch(throwNameTaken);
+  await request.applications.start(name as string, request);
+  return showApplication(request, name as string);
 }
 
-function nameTaken(error: unknown): never {
+function throwNameTaken(error: unknown): never {
   if (error instanceof ApiError && error.code === 'UNIQUE_CONFLICT')
     throw new ApiError('APPLICATION_EXISTS', 'An application of that name exists already.');
   throw error;
 }
 
-async function updateApplication(call: Call): Promise<Answer> {
-  requireGranted(call, 'update');
-  const name = named(call, []);
-  await runRecordAction(call);
-  return shown(call, name);
+async function updateApplication(request: RequestContext): Promise<ActionResult> {
+  requireGranted(request, 'update');
+  const name = readApplicationName(request, []);
+  await runRecordAction(request);
+  return showApplication(request, name);
 }
 
-async function startApplication(call: Call): Promise<Answer> {
-  const name = existing(call, 'update');
-  await call.applications.start(name, call);
-  return shown(call, name);
+async function startApplication(request: RequestContext): Promise<ActionResult> {
+  const name = readGrantedName(request, 'update');
+  await request.applications.start(name, request);
+  return showApplication(request, name);
 }
 
-async function stopApplication(call: Call): Promise<Answer> {
-  const name = existing(call, 'update');
-  await call.applications.stop(name, call);
-  return shown(call, name);
+async function stopApplication(request: RequestContext): Promise<ActionResult> {
+  const name = readGrantedName(request, 'update');
+  await request.applications.stop(name, request);
+  return showApplication(request, name);
 }
 
-async function destroyApplication(call: Call): Promise<Answer> {
-  requireGranted(call, 'destroy');
-  const name = named(call, ['confirm']);
-  if (name !== mainName) await shown(call, name); // 404 before the question whether it is meant
-  if (name !== mainName && call.parameters()['confirm'] !== name)
+async function destroyApplication(request: RequestContext): Promise<ActionResult> {
+  requireGranted(request, 'destroy');
+  const name = readApplicationName(request, ['confirm']);
+  if (name !== mainApplicationName) await showApplication(request, name); // 404 before the question whether it is meant
+  if (name !== mainApplicationName && request.parameters()['confirm'] !== name)
     throw new ApiError('PARAMETER_INVALID', 'Send confirm=<name> with the name of the application to be destroyed.');
-  await call.applications.destroy(name, call);
+  await request.applications.destroy(name, request);
   return { data: '1' };
 }
 
-async function enterApplication(call: Call): Promise<Answer> {
-  const name = existing(call, 'update');
-  if (call.caller.role !== adminRole) throw denied('applications', 'enter');
-  const lease = await call.applications.find(name);
+async function enterApplication(request: RequestContext): Promise<ActionResult> {
+  const name = readGrantedName(request, 'update');
+  if (request.caller.role !== adminRole) throw permissionDenied('applications', 'enter');
+  const lease = await request.applications.find(name);
   try {
     if (lease.error) throw lease.error;
-    const userId = (call.caller.user?.['id'] as number | undefined) ?? null;
-    const entered = await enter(call.applications.main, lease.application, userId);
-    await call.applications.noteToken(entered.token, name);
-    await noteEntrance(lease.application, call);
-    return { data: JSON.stringify(entered), act: { target: name } };
+    const userId = (request.caller.user?.['id'] as number | undefined) ?? null;
+    const entered = await createApplicationLogin(request.applications.main, lease.application, userId);
+    await request.applications.recordTokenHome(entered.token, name);
+    await journalApplicationEntry(lease.application, request);
+    return { data: JSON.stringify(entered), adminAction: { target: name } };
   } finally {
     lease.release();
   }
 }
 
-function existing(call: Call, action: string): string {
-  requireGranted(call, action);
-  return named(call, []);
+function readGrantedName(request: RequestContext, action: string): string {
+  requireGranted(request, action);
+  return readApplicationName(request, []);
 }
 
-function requireGranted({ application, caller, requestId }: Call, action: string): void {
-  const grant = application.recordContext(caller, requestId).grantOf('applications', action);
-  if (!grant) throw denied('applications', action);
+function requireGranted({ application, caller, requestId }: RequestContext, action: string): void {
+  const grant = application.recordContext(caller, requestId).findGrant('applications', action);
+  if (!grant) throw permissionDenied('applications', action);
 }
 
-function named(call: Call, others: readonly string[]): string {
-  const { filterByTk } = knownParameters(call, ['filterByTk', ...others], false);
+function readApplicationName(request: RequestContext, otherParameters: readonly string[]): string {
+  const { filterByTk } = readKnownParameters(request, ['filterByTk', ...otherParameters], false);
   if (typeof filterByTk !== 'string' || filterByTk === '')
     throw new ApiError('PARAMETER_INVALID', 'filterByTk must name one application.');
   return filterByTk;
 }
 
 /** The application's record as the caller's get shows it; without one, its name. */
-async function shown(call: Call, name: string): Promise<Answer> {
-  const { application, caller, requestId } = call;
-  if (!application.recordContext(caller, requestId).grantOf('applications', 'get'))
+async function showApplication(request: RequestContext, name: string): Promise<ActionResult> {
+  const { application, caller, requestId } = request;
+  if (!application.recordContext(caller, requestId).findGrant('applications', 'get'))
     return { data: JSON.stringify({ name }) };
-  const route = { resource: 'applications', action: 'get', tk: name, of: null };
-  const request = readRecordRequest(route, '', undefined, false);
-  return runRecordAction({ ...call, route, request: () => request, ifMatch: undefined });
+  const route = { resource: 'applications', action: 'get', key: name, of: null };
+  const recordRequest = readRecordRequest(route, '', undefined, false);
+  return runRecordAction({ ...request, route, recordRequest: () => recordRequest, ifMatch: undefined });
 }

@@ -1,58 +1,58 @@
 import { auditCollection } from '../journal/audit-collection.ts';
-import { grantsOfAction, type ReadAction } from '../protocol/actions.ts';
-import { denied } from '../query/read-access.ts';
-import { missing, requireGrant } from '../records/read-records.ts';
+import { listRequiredGrants, type ReadAction } from '../protocol/actions.ts';
+import { permissionDenied } from '../query/read-access.ts';
+import { recordNotFound, requireGrant } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import { idOf } from './auth-actions.ts';
-import type { Answer, Call, SystemAction } from './call.ts';
-import { knownParameters } from './known-parameters.ts';
+import { parseRecordId } from './auth-actions.ts';
+import { readKnownParameters } from './known-parameters.ts';
 import { runRead, runRecordAction } from './record-actions.ts';
+import type { ActionResult, RequestContext, SystemAction } from './request-context.ts';
 import { readRecordRequest } from './request-reader.ts';
 
 /** `audit:`, which nobody writes, and what the journal knows of keys. */
 export const auditActions: Readonly<Record<string, SystemAction>> = {
-  'audit:list': { reads: true, run: reading('list') },
-  'audit:get': { reads: true, run: reading('get') },
-  'audit:query': { reads: true, run: reading('query') },
-  'audit:verify': { reads: true, run: verify },
-  'apiKeys:stats': { reads: true, run: stats },
+  'audit:list': { reads: true, run: createAuditRead('list') },
+  'audit:get': { reads: true, run: createAuditRead('get') },
+  'audit:query': { reads: true, run: createAuditRead('query') },
+  'audit:verify': { reads: true, run: verifyJournal },
+  'apiKeys:stats': { reads: true, run: readKeyStats },
 };
 
 /** With the parameters, limits and refusals of every other list. */
-function reading(action: ReadAction): SystemAction['run'] {
-  return async (call): Promise<Answer> => {
-    const { application, caller, requestId, zone } = call;
-    for (const needed of grantsOfAction(action)) requireAudit(call, needed);
+function createAuditRead(action: ReadAction): SystemAction['run'] {
+  return async (request): Promise<ActionResult> => {
+    const { application, caller, requestId, zone } = request;
+    for (const needed of listRequiredGrants(action)) requireAudit(request, needed);
     const context = await application.auditContext(caller, requestId, zone);
     const { database, registry } = context;
-    const contextNow = async (): Promise<RecordContext> => ({ ...(await call.contextNow()), database, registry });
-    return runRead(action, { ...call, contextNow }, context, auditCollection);
+    const contextNow = async (): Promise<RecordContext> => ({ ...(await request.contextNow()), database, registry });
+    return runRead(action, { ...request, contextNow }, context, auditCollection);
   };
 }
 
-async function verify(call: Call): Promise<Answer> {
-  requireAudit(call, 'list');
-  knownParameters(call, [], false);
-  return { data: JSON.stringify(await call.application.journal.verify()) };
+async function verifyJournal(request: RequestContext): Promise<ActionResult> {
+  requireAudit(request, 'list');
+  readKnownParameters(request, [], false);
+  return { data: JSON.stringify(await request.application.journal.verify()) };
 }
 
-function requireAudit({ application, caller, requestId }: Call, action: string): void {
-  if (!application.recordContext(caller, requestId).grantOf('audit', action)) throw denied('audit', action);
+function requireAudit({ application, caller, requestId }: RequestContext, action: string): void {
+  if (!application.recordContext(caller, requestId).findGrant('audit', action)) throw permissionDenied('audit', action);
 }
 
 /** Of a key that the caller's list shows. */
-async function stats(call: Call): Promise<Answer> {
-  const { application, caller, requestId } = call;
+async function readKeyStats(request: RequestContext): Promise<ActionResult> {
+  const { application, caller, requestId } = request;
   const context = application.recordContext(caller, requestId);
   const keys = context.registry.get('apiKeys');
   const grant = requireGrant(context, keys, 'list');
-  const { filterByTk } = knownParameters(call, ['filterByTk'], false);
-  const id = idOf(filterByTk);
-  const route = { resource: 'apiKeys', action: 'list', tk: String(id), of: null };
-  const request = readRecordRequest(route, 'count=none&fields=id', undefined, false);
-  const seen = await runRecordAction({ ...call, route, request: () => request });
-  if (!('data' in seen) || seen.data === '[]') throw missing(keys, grant);
-  const use = await application.journal.useOf(id);
+  const { filterByTk } = readKnownParameters(request, ['filterByTk'], false);
+  const id = parseRecordId(filterByTk);
+  const route = { resource: 'apiKeys', action: 'list', key: String(id), of: null };
+  const recordRequest = readRecordRequest(route, 'count=none&fields=id', undefined, false);
+  const visibleKey = await runRecordAction({ ...request, route, recordRequest: () => recordRequest });
+  if (!('data' in visibleKey) || visibleKey.data === '[]') throw recordNotFound(keys, grant);
+  const use = await application.journal.readUsage(id);
   const data = {
     id,
     requests: use?.requests ?? 0,

@@ -2,29 +2,29 @@
  * `POST /api/batch`: several operations in one transaction, all or nothing. Each is run by the action that a request of its
  * own would run, under the same grants, rules and checks; only the transaction is shared.
  */
-import { tokenMissing } from '../identity/authenticator.ts';
+import { tokenMissingError } from '../identity/authenticator.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { JsonNumber, parseExactJson } from '../protocol/exact-json.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import { type NormalisedAction, normaliseRequest } from '../protocol/request-normaliser.ts';
-import { BatchResults, literalOf } from '../records/batch-references.ts';
+import { BatchResults, parseLiteral } from '../records/batch-references.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import { type SecretBody, secretsIn, withSecretsOfAll } from '../records/secrets.ts';
-import { type Answer, type Call, contextOf, type SystemAction } from './call.ts';
-import { isTrial, knownParameters } from './known-parameters.ts';
+import { collectSecrets, hashAllSecrets, type SecretBody } from '../records/secrets.ts';
+import { isDryRun, readKnownParameters } from './known-parameters.ts';
 import { performWrite } from './perform-write.ts';
 import { runRecordAction } from './record-actions.ts';
-import { runRelationAction, turnOfLinks } from './relation-actions.ts';
+import { buildLinksLockKey, runRelationAction } from './relation-actions.ts';
+import { type ActionResult, getRecordContext, type RequestContext, type SystemAction } from './request-context.ts';
 import type { Route } from './route.ts';
 
 export const batchActions: Readonly<Record<string, SystemAction>> = {
-  'batch:': { reads: false, keepsReply: true, run: runBatch },
+  'batch:': { reads: false, storesReply: true, run: runBatch },
 };
 
 const operations = ['get', 'list', 'create', 'update', 'destroy', 'restore', 'add', 'set', 'remove'] as const;
 type Op = (typeof operations)[number];
-const links: ReadonlySet<Op> = new Set<Op>(['add', 'set', 'remove']);
+const linkOperations: ReadonlySet<Op> = new Set<Op>(['add', 'set', 'remove']);
 
 /** One operation, its form checked and its names not. */
 interface Operation {
@@ -36,38 +36,38 @@ interface Operation {
   readonly ifMatch: string | undefined;
   readonly values: unknown;
   /** `filterByTk` and `filter`, as far as they are given. */
-  readonly target: Readonly<Record<string, unknown>>;
+  readonly selection: Readonly<Record<string, unknown>>;
 }
 
 const members = new Set(['op', 'resource', 'relation', 'of', 'as', 'filterByTk', 'filter', 'values', 'ifMatch']);
-const nameForm = /^[A-Za-z][A-Za-z0-9_]{0,59}$/;
+const namePattern = /^[A-Za-z][A-Za-z0-9_]{0,59}$/;
 
-async function runBatch(call: Call): Promise<Answer> {
-  const context = contextOf(call);
-  if (call.caller.type === 'anonymous') throw tokenMissing();
-  const parameters = knownParameters(call, []);
-  const parsed = parseBatch(call.body);
-  const { application, caller, limits: rates } = call;
+async function runBatch(request: RequestContext): Promise<ActionResult> {
+  const context = getRecordContext(request);
+  if (request.caller.type === 'anonymous') throw tokenMissingError();
+  const parameters = readKnownParameters(request, []);
+  const parsed = parseBatch(request.body);
+  const { application, caller, limits: rates } = request;
   rates.charge(application.name, caller.type, caller.credentialId!, parsed.length - 1);
-  const bodies = parsed.flatMap((operation) => bodyOf(context, operation) ?? []);
-  const ready = await withSecretsOfAll(context, bodies);
-  const manner = {
-    dryRun: isTrial(parameters),
+  const bodies = parsed.flatMap((operation) => toSecretBody(context, operation) ?? []);
+  const ready = await hashAllSecrets(context, bodies);
+  const options = {
+    dryRun: isDryRun(parameters),
     heavy: true,
     joined: true,
-    within: limits.batchMilliseconds,
-    turn: turnsOf(context, parsed),
+    totalMilliseconds: limits.batchMilliseconds,
+    lockKey: collectLockKeys(context, parsed),
   };
-  return performWrite(call, ready, manner, (inside) => runAll(call, inside, parsed));
+  return performWrite(request, ready, options, (tx) => runAll(request, tx, parsed));
 }
 
-async function runAll(call: Call, inside: RecordContext, parsed: readonly Operation[]): Promise<Answer> {
+async function runAll(request: RequestContext, tx: RecordContext, parsed: readonly Operation[]): Promise<ActionResult> {
   const results = new BatchResults();
   const texts: string[] = [];
   const end = performance.now() + limits.batchMilliseconds;
   let bytes = 0;
   for (const [index, operation] of parsed.entries()) {
-    const text = await runOne(call, inside, operation, results).catch(at(index));
+    const text = await runOne(request, tx, operation, results).catch(atIndex(index));
     texts.push(text);
     bytes += text.length;
     if (bytes > limits.batchBytes)
@@ -80,33 +80,38 @@ async function runAll(call: Call, inside: RecordContext, parsed: readonly Operat
   return { data: `[${texts.join(',')}]` };
 }
 
-async function runOne(call: Call, inside: RecordContext, operation: Operation, results: BatchResults): Promise<string> {
+async function runOne(
+  request: RequestContext,
+  tx: RecordContext,
+  operation: Operation,
+  results: BatchResults,
+): Promise<string> {
   const { op, resource, relation, as, ifMatch } = operation;
-  const parameters = results.resolve(operation.target) as Record<string, unknown>;
-  const of = relation === null ? null : { collection: resource, tk: keyText(results.resolve(operation.of)) };
-  const route: Route = { resource: relation ?? resource, action: op, tk: null, of };
-  if (of === null && call.handWritten(resource, op))
+  const parameters = results.resolve(operation.selection) as Record<string, unknown>;
+  const of = relation === null ? null : { collection: resource, key: toKeyText(results.resolve(operation.of)) };
+  const route: Route = { resource: relation ?? resource, action: op, key: null, of };
+  if (of === null && request.hasSystemAction(resource, op))
     throw new ApiError('BODY_INVALID', `${resource}:${op} is no operation of a batch; call it by itself.`);
   const body = results.resolve(operation.values);
-  requireSecretsWritten(inside, operation, body);
-  const part: Call = {
-    ...call,
-    inside,
-    once: null,
+  requireLiteralSecrets(tx, operation, body);
+  const operationRequest: RequestContext = {
+    ...request,
+    tx,
+    idempotencyKey: null,
     route,
     body,
     ifMatch,
     parameters: () => parameters,
-    request: () => normaliseRequest(op as NormalisedAction, parameters, false),
+    recordRequest: () => normaliseRequest(op as NormalisedAction, parameters, false),
   };
-  const answer = await (of === null ? runRecordAction(part) : runRelationAction(part));
-  const { data } = answer as { data: string };
-  if (as !== null) results.keep(as, parseExactJson(data));
+  const result = await (of === null ? runRecordAction(operationRequest) : runRelationAction(operationRequest));
+  const { data } = result as { data: string };
+  if (as !== null) results.store(as, parseExactJson(data));
   return data;
 }
 
 /** A parent's key comes as it would in a path. */
-function keyText(key: unknown): string {
+function toKeyText(key: unknown): string {
   if ((typeof key === 'string' && key !== '') || typeof key === 'number' || key instanceof JsonNumber)
     return String(key);
   throw new ApiError('BODY_INVALID', '"of" takes the key of the record whose relation it is.');
@@ -130,28 +135,28 @@ function parseBatch(body: unknown): Operation[] {
     try {
       return parseOperation(each, names);
     } catch (error) {
-      return at(index)(error);
+      return atIndex(index)(error);
     }
   });
 }
 
 function parseOperation(input: unknown, names: Set<string>): Operation {
-  if (!isObject(input)) throw invalid('An operation is an object: {op, resource, …}.');
+  if (!isObject(input)) throw invalidBatch('An operation is an object: {op, resource, …}.');
   const unknown = Object.keys(input).find((name) => !members.has(name));
-  if (unknown !== undefined) throw invalid(`An operation knows no member "${unknown.slice(0, 60)}".`);
-  const { op, resource, relation, of, as, values, ifMatch, ...target } = input;
-  if (!isOp(op)) throw invalid(`"op" is one of ${operations.join(', ')}.`);
-  if (typeof resource !== 'string' || resource === '') throw invalid('"resource" takes the name of a collection.');
+  if (unknown !== undefined) throw invalidBatch(`An operation knows no member "${unknown.slice(0, 60)}".`);
+  const { op, resource, relation, of, as, values, ifMatch, ...selection } = input;
+  if (!isOp(op)) throw invalidBatch(`"op" is one of ${operations.join(', ')}.`);
+  if (typeof resource !== 'string' || resource === '') throw invalidBatch('"resource" takes the name of a collection.');
   if (relation !== undefined && (typeof relation !== 'string' || relation === ''))
-    throw invalid('"relation" takes the name of a relation.');
+    throw invalidBatch('"relation" takes the name of a relation.');
   if ((relation === undefined) !== (of === undefined))
-    throw invalid('"relation" and "of", the key of the record whose relation it is, go together.');
-  if (relation === undefined ? links.has(op) : op === 'restore')
-    throw invalid(relation === undefined ? `${op} needs "relation" and "of".` : 'restore goes with no relation.');
-  if (ifMatch !== undefined && typeof ifMatch !== 'string') throw invalid('"ifMatch" takes the ETag of a get.');
+    throw invalidBatch('"relation" and "of", the key of the record whose relation it is, go together.');
+  if (relation === undefined ? linkOperations.has(op) : op === 'restore')
+    throw invalidBatch(relation === undefined ? `${op} needs "relation" and "of".` : 'restore goes with no relation.');
+  if (ifMatch !== undefined && typeof ifMatch !== 'string') throw invalidBatch('"ifMatch" takes the ETag of a get.');
   if (ifMatch !== undefined && (relation !== undefined || !(op === 'update' || op === 'destroy')))
-    throw invalid('"ifMatch" goes with update and destroy of a record.');
-  if (as !== undefined) takeName(as, names);
+    throw invalidBatch('"ifMatch" goes with update and destroy of a record.');
+  if (as !== undefined) registerName(as, names);
   return {
     op,
     resource,
@@ -160,14 +165,14 @@ function parseOperation(input: unknown, names: Set<string>): Operation {
     as: (as as string | undefined) ?? null,
     values,
     ifMatch,
-    target,
+    selection,
   };
 }
 
-function takeName(as: unknown, names: Set<string>): void {
-  if (typeof as !== 'string' || !nameForm.test(as))
-    throw invalid('"as" takes a letter, and letters, digits or _ after it.');
-  if (names.has(as)) throw invalid(`"as" is "${as}" in an earlier operation already.`);
+function registerName(as: unknown, names: Set<string>): void {
+  if (typeof as !== 'string' || !namePattern.test(as))
+    throw invalidBatch('"as" takes a letter, and letters, digits or _ after it.');
+  if (names.has(as)) throw invalidBatch(`"as" is "${as}" in an earlier operation already.`);
   names.add(as);
 }
 
@@ -175,50 +180,51 @@ function isOp(op: unknown): op is Op {
   return (operations as readonly unknown[]).includes(op);
 }
 
-function invalid(message: string): ApiError {
+function invalidBatch(message: string): ApiError {
   return new ApiError('BODY_INVALID', message);
 }
 
 /** The body of an operation as it stands in the batch, so that its passwords are hashed before the transaction. */
-function bodyOf(context: RecordContext, operation: Operation): SecretBody | null {
+function toSecretBody(context: RecordContext, operation: Operation): SecretBody | null {
   const { resource, relation, values } = operation;
   const source = context.registry.find(resource);
   const name = source?.byName.get(relation ?? '')?.relation?.target ?? '';
   const collection = relation === null ? source : context.registry.find(name);
-  return collection === null || values === undefined ? null : { collection, body: values, read: literalOf };
+  return collection === null || values === undefined ? null : { collection, body: values, resolveText: parseLiteral };
 }
 
 /** Passwords that come by a reference would be hashed inside the transaction, while all other writes wait. */
-function requireSecretsWritten(inside: RecordContext, operation: Operation, resolved: unknown): void {
-  const written = bodyOf(inside, operation);
+function requireLiteralSecrets(tx: RecordContext, operation: Operation, resolved: unknown): void {
+  const written = toSecretBody(tx, operation);
   if (
     written &&
-    secretsIn(inside, { ...written, body: resolved, read: (text) => text }).length > secretsIn(inside, written).length
+    collectSecrets(tx, { ...written, body: resolved, resolveText: (text) => text }).length >
+      collectSecrets(tx, written).length
   )
-    throw invalid('A password stands in the operation itself; it cannot be referred to.');
+    throw invalidBatch('A password stands in the operation itself; it cannot be referred to.');
 }
 
 /** Links of records that are named by their keys; those of records that the batch makes nobody else can change. */
-function turnsOf({ registry }: RecordContext, parsed: readonly Operation[]): readonly string[] {
+function collectLockKeys({ registry }: RecordContext, parsed: readonly Operation[]): readonly string[] {
   return parsed.flatMap(({ op, resource, of }) => {
-    const source = links.has(op) ? registry.find(resource) : null;
+    const source = linkOperations.has(op) ? registry.find(resource) : null;
     const named = typeof of === 'number' || (typeof of === 'string' && !of.startsWith('$'));
-    return source && named ? [turnOfLinks(source, of)] : [];
+    return source && named ? [buildLinksLockKey(source, of)] : [];
   });
 }
 
 /** Tells a refusal at its operation; what else stops a batch goes through as it is. */
-function at(index: number): (error: unknown) => never {
-  const place = `operations[${index}]`;
+function atIndex(index: number): (error: unknown) => never {
+  const errorPath = `operations[${index}]`;
   return (error) => {
     if (!(error instanceof ApiError)) throw error;
     const { code, message, details = {}, retryAfter, allow, about, rate } = error;
-    const below = Object.entries(details).map(([name, text]) => [
-      name.startsWith('[') ? `${place}.values${name}` : `${place}.values.${name}`,
+    const nestedDetails = Object.entries(details).map(([name, text]) => [
+      name.startsWith('[') ? `${errorPath}.values${name}` : `${errorPath}.values.${name}`,
       text,
     ]);
     throw new ApiError(code, message, {
-      details: { [place]: message, ...(Object.fromEntries(below) as Record<string, string>) },
+      details: { [errorPath]: message, ...(Object.fromEntries(nestedDetails) as Record<string, string>) },
       ...(retryAfter !== undefined && { retryAfter }),
       ...(allow !== undefined && { allow }),
       ...(about !== undefined && { about }),

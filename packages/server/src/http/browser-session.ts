@@ -14,14 +14,14 @@ export type BrowserHeaders = Pick<IncomingHttpHeaders, 'cookie' | 'origin'> & {
   readonly 'sec-fetch-site'?: string | string[] | undefined;
 };
 
-export interface KeptToken {
+export interface SessionCookie {
   readonly token: string;
   /** Whether the session survives a restart of the browser. */
   readonly persistent: boolean;
 }
 
 /** The only path that the cookie is sent to. */
-const path = '/api/auth:resume';
+const cookiePath = '/api/auth:resume';
 const requestedWith = 'tablinum';
 
 /**
@@ -29,15 +29,15 @@ const requestedWith = 'tablinum';
  *
  * @throws ApiError `HEADER_INVALID` for what is no page of this server.
  */
-export function requireOwnPage(headers: BrowserHeaders, action: string): void {
-  if (isOwnPage(headers)) return;
+export function requireSameOrigin(headers: BrowserHeaders, action: string): void {
+  if (isSameOrigin(headers)) return;
   throw new ApiError(
     'HEADER_INVALID',
     `${action} is only for pages of this server, which send the header "X-Requested-With: ${requestedWith}".`,
   );
 }
 
-export function isOwnPage(headers: BrowserHeaders): boolean {
+export function isSameOrigin(headers: BrowserHeaders): boolean {
   const site = headers['sec-fetch-site'];
   return headers['x-requested-with'] === requestedWith && (site === undefined || site === 'same-origin');
 }
@@ -46,9 +46,9 @@ export function isOwnPage(headers: BrowserHeaders): boolean {
  * The token in the cookie, under the current APP_KEY or the former one. Two different values of one name are a contradiction:
  * one of them was set by another host of the same domain, and a browser does not say which. Then there is none.
  */
-export function keptToken(application: Application, { cookie = '' }: BrowserHeaders): KeptToken | null {
+export function readSessionCookie(application: Application, { cookie = '' }: BrowserHeaders): SessionCookie | null {
   const given = cookie.split(';').map((each) => splitOnce(each.trim()));
-  for (const name of cookieNames(application)) {
+  for (const name of listCookieNames(application)) {
     const values = new Set(given.filter(([key]) => key === name).map(([, value]) => value));
     if (values.size > 1) return null;
     const [kind, token] = splitOnce([...values][0] ?? '', '.');
@@ -58,30 +58,30 @@ export function keptToken(application: Application, { cookie = '' }: BrowserHead
 }
 
 /** A Set-Cookie header that keeps the token, or forgets it. Secure where the page came over https. */
-export function cookieOf(
+export function buildSessionCookie(
   application: Application,
-  kept: KeptToken | null,
+  session: SessionCookie | null,
   { origin, isHttps = false }: BrowserHeaders,
 ): string {
-  const value = kept === null ? '' : `${kept.persistent ? 'keep' : 'session'}.${kept.token}`;
-  const seconds = kept === null ? 0 : loginLifetime / 1000;
+  const value = session === null ? '' : `${session.persistent ? 'keep' : 'session'}.${session.token}`;
+  const seconds = session === null ? 0 : loginLifetime / 1000;
   return [
-    `${cookieNames(application)[0]}=${value}`,
-    `Path=${path}`,
+    `${listCookieNames(application)[0]}=${value}`,
+    `Path=${cookiePath}`,
     'HttpOnly',
     'SameSite=Strict',
-    ...(kept === null || kept.persistent ? [`Max-Age=${seconds}`] : []),
+    ...(session === null || session.persistent ? [`Max-Age=${seconds}`] : []),
     ...(isHttps || origin?.startsWith('https:') ? ['Secure'] : []),
   ].join('; ');
 }
 
 /** Browsers share cookies between the ports of a host: the name differs by application and by APP_KEY. */
-function cookieNames(application: Application): string[] {
-  const hashes = application.hashesOf(`browser session of ${application.name}`);
+function listCookieNames(application: Application): string[] {
+  const hashes = application.hashTokenWithAllKeys(`browser session of ${application.name}`);
   return hashes.map((hash) => `tablinum_${application.name}_${hash.slice(0, 12)}`);
 }
 
-function splitOnce(text: string, by = '='): [string, string] {
-  const index = text.indexOf(by);
+function splitOnce(text: string, separator = '='): [string, string] {
+  const index = text.indexOf(separator);
   return index < 0 ? [text, ''] : [text.slice(0, index), text.slice(index + 1)];
 }

@@ -1,10 +1,10 @@
 /** Who asks: credential and role of a request, the address it comes from, and the limits that both are held to. */
 import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
-import { mainName } from '../applications/application.ts';
+import { mainApplicationName } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { Lease } from '../applications/open-applications.ts';
-import { anonymous, bearerToken, inRole } from '../identity/authenticator.ts';
+import { anonymous, parseBearerToken, withRole } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -21,18 +21,18 @@ export class Callers {
   }
 
   /** What a trusted proxy passes on counts where it is an address at all. */
-  addressOf({ ip, socket }: FastifyRequest): string {
+  readClientAddress({ ip, socket }: FastifyRequest): string {
     if (!this.#behindProxies || isIP(ip) !== 0) return ip;
     return socket.remoteAddress ?? ip;
   }
 
   /** @throws ApiError 401 for a credential that does not hold here, 403 for another application's key. */
-  async callerOf({ headers }: FastifyRequest, lease: Lease, address: string): Promise<Caller> {
+  async authenticate({ headers }: FastifyRequest, lease: Lease, address: string): Promise<Caller> {
     const { authorization } = headers;
     if (authorization === undefined) return anonymous;
     try {
-      const caller = await lease.application.authenticator.authenticate(bearerToken(authorization));
-      return inRole(caller, headers['x-role'] as string | undefined);
+      const caller = await lease.application.authenticator.authenticate(parseBearerToken(authorization));
+      return withRole(caller, headers['x-role'] as string | undefined);
     } catch (error) {
       const wanted = headers['x-app'] as string | undefined;
       throw await this.#refusal(error, { lease, authorization, wanted, address });
@@ -41,34 +41,34 @@ export class Callers {
 
   /** Counts a request. @throws ApiError 429 past the limit. */
   count({ application }: Lease, caller: Caller, address: string): void {
-    if (caller.type === 'anonymous') this.#limits.anonymous(address);
-    else this.#limits.credential(application.name, caller.type, caller.credentialId!);
+    if (caller.type === 'anonymous') this.#limits.countAnonymous(address);
+    else this.#limits.countCredential(application.name, caller.type, caller.credentialId!);
   }
 
   /** A credential that holds in another application is told apart from one that holds nowhere. */
-  async #refusal(error: unknown, { lease, authorization, wanted, address }: Refused): Promise<unknown> {
+  async #refusal(error: unknown, { lease, authorization, wanted, address }: RefusedCredential): Promise<unknown> {
     if (!(error instanceof ApiError) || error.label !== 'Unauthorized') return error;
     // Guessing at tokens is held to the limit of callers without one.
-    this.#limits.anonymous(address);
+    this.#limits.countAnonymous(address);
     if (error.code !== 'TOKEN_INVALID' || !/^Bearer \S+$/.test(authorization)) return error;
     const applications = this.#applications;
-    const token = bearerToken(authorization);
-    if (lease.error?.code === 'APPLICATION_STOPPED' && (await applications.loginHoldsInStopped(token, wanted!)))
+    const token = parseBearerToken(authorization);
+    if (lease.error?.code === 'APPLICATION_STOPPED' && (await applications.isLoginValidInStopped(token, wanted!)))
       return lease.error;
-    if (lease.error?.code === 'APPLICATION_FAILED' && (await applications.loginIsOfFailed(token, wanted!)))
+    if (lease.error?.code === 'APPLICATION_FAILED' && (await applications.isLoginOfFailed(token, wanted!)))
       return lease.error;
-    if (!(await applications.keyHoldsElsewhere(token, lease.application.name))) return error;
+    if (!(await applications.isKeyValidElsewhere(token, lease.application.name))) return error;
     return (
       lease.error ??
       new ApiError(
         'APPLICATION_MISMATCH',
-        `The key belongs to another application than "${wanted ?? mainName}"; name its own in X-App.`,
+        `The key belongs to another application than "${wanted ?? mainApplicationName}"; name its own in X-App.`,
       )
     );
   }
 }
 
-interface Refused {
+interface RefusedCredential {
   readonly lease: Lease;
   readonly authorization: string;
   readonly wanted: string | undefined;

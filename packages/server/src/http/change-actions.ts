@@ -1,54 +1,59 @@
 import type { Lease } from '../applications/open-applications.ts';
-import { tokenMissing } from '../identity/authenticator.ts';
-import { askedChanges, changesPage } from '../realtime/changes-page.ts';
+import { tokenMissingError } from '../identity/authenticator.ts';
+import { parseChangesRequest, readChangesPage } from '../realtime/changes-page.ts';
 import { publish } from '../realtime/publish.ts';
-import type { Answer, Call, SystemAction } from './call.ts';
-import { eventStream } from './event-stream.ts';
-import { knownParameters } from './known-parameters.ts';
-import { networkOf } from './network.ts';
+import { openEventStream } from './event-stream.ts';
+import { readKnownParameters } from './known-parameters.ts';
+import { toNetwork } from './network.ts';
+import type { ActionResult, RequestContext, SystemAction } from './request-context.ts';
 
 /** `changes:`, and events as they come where a client holds the connection open. */
 export const changeActions: Readonly<Record<string, SystemAction>> = {
-  'changes:list': { reads: true, run: list },
-  'changes:publish': { reads: false, run: published },
-  'realtime:listen': { reads: true, run: listen },
+  'changes:list': { reads: true, run: listChanges },
+  'changes:publish': { reads: false, run: publishEvent },
+  'realtime:listen': { reads: true, run: listenToEvents },
 };
 
 /** A stream counts as an open connection until it gives back the lease that it holds. */
-function listen(call: Call): Promise<Answer> {
-  const hold = (): Lease => {
-    const leave = call.limits.connections.enterAs(whoOf(call));
-    const lease = call.hold();
+function listenToEvents(request: RequestContext): Promise<ActionResult> {
+  const retain = (): Lease => {
+    const leave = request.limits.connections.acquireFor(buildConnectionOwner(request));
+    const lease = request.retain();
     const release = (): void => {
       leave();
       lease.release();
     };
     return { ...lease, release };
   };
-  return eventStream({ ...call, hold });
+  return openEventStream({ ...request, retain });
 }
 
 /** A credential, or the network of who has none. */
-function whoOf({ application, caller, address }: Call): string {
+function buildConnectionOwner({ application, caller, address }: RequestContext): string {
   return caller.credentialId === null
-    ? `address ${networkOf(address)}`
+    ? `address ${toNetwork(address)}`
     : `${application.name} ${caller.type} ${caller.credentialId}`;
 }
 
-async function list(call: Call): Promise<Answer> {
-  if (call.caller.type === 'anonymous' && call.parameters()['resource'] === undefined) throw tokenMissing();
-  const asked = askedChanges(knownParameters(call, ['since', 'resource', 'wait', 'pageSize']));
-  const leave = asked.wait > 0 ? call.limits.waiters.enterAs(whoOf(call)) : null;
+async function listChanges(request: RequestContext): Promise<ActionResult> {
+  if (request.caller.type === 'anonymous' && request.parameters()['resource'] === undefined) throw tokenMissingError();
+  const changesRequest = parseChangesRequest(readKnownParameters(request, ['since', 'resource', 'wait', 'pageSize']));
+  const leave = changesRequest.wait > 0 ? request.limits.waiters.acquireFor(buildConnectionOwner(request)) : null;
   try {
-    const { data, meta } = await changesPage(call.application, call.contextNow, asked, call.gone);
+    const { data, meta } = await readChangesPage(
+      request.application,
+      request.contextNow,
+      changesRequest,
+      request.abortSignal,
+    );
     return { data, meta, counter: 0 };
   } finally {
     leave?.();
   }
 }
 
-async function published(call: Call): Promise<Answer> {
-  knownParameters(call, [], false);
-  const { application, caller, requestId } = call;
-  return { data: JSON.stringify(await publish(application.recordContext(caller, requestId), call.body)) };
+async function publishEvent(request: RequestContext): Promise<ActionResult> {
+  readKnownParameters(request, [], false);
+  const { application, caller, requestId } = request;
+  return { data: JSON.stringify(await publish(application.recordContext(caller, requestId), request.body)) };
 }

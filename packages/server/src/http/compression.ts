@@ -26,9 +26,9 @@ const codings = ['zstd', 'br', 'gzip'] as const;
 export type Coding = (typeof codings)[number];
 
 /** Replies with fewer characters are not compressed. */
-export const minCompressed = 1024;
+export const minCompressedLength = 1024;
 /** Characters from which on a thread compresses. */
-const minThread = 32 * 1024;
+const minThreadLength = 32 * 1024;
 
 const levels = {
   gzip: { level: 1 },
@@ -36,12 +36,12 @@ const levels = {
   zstd: { params: { [constants.ZSTD_c_compressionLevel]: 1 } },
 } as const;
 
-const inThread: Readonly<Record<Coding, (text: Buffer) => Promise<Buffer>>> = {
+const compressInThread: Readonly<Record<Coding, (text: Buffer) => Promise<Buffer>>> = {
   gzip: (text) => promisify(gzip)(text, levels.gzip),
   br: (text) => promisify(brotliCompress)(text, levels.br),
   zstd: (text) => promisify(zstdCompress)(text, levels.zstd),
 };
-const atOnce: Readonly<Record<Coding, (text: string) => Buffer>> = {
+const compressSync: Readonly<Record<Coding, (text: string) => Buffer>> = {
   gzip: (text) => gzipSync(text, levels.gzip),
   br: (text) => brotliCompressSync(text, levels.br),
   zstd: (text) => zstdCompressSync(text, levels.zstd),
@@ -57,7 +57,7 @@ const streams = {
  *
  * @param header `Accept-Encoding`; codings without a weight have 1, those with 0 are refused, `*` stands for the others.
  */
-export function codingFor<C extends string = Coding>(
+export function negotiateCoding<C extends string = Coding>(
   header: string | string[] | undefined,
   offered: readonly C[] = codings as unknown as readonly C[],
 ): C | null {
@@ -78,26 +78,26 @@ export function codingFor<C extends string = Coding>(
 }
 
 /** At once for short texts. */
-export function compressed(text: string, coding: Coding): Buffer | Promise<Buffer> {
-  return text.length < minThread ? atOnce[coding](text) : inThread[coding](Buffer.from(text));
+export function compress(text: string, coding: Coding): Buffer | Promise<Buffer> {
+  return text.length < minThreadLength ? compressSync[coding](text) : compressInThread[coding](Buffer.from(text));
 }
 
 /** Pieces as they are compressed; whoever gives up the result gives up the pieces. */
-export async function* compressedPieces(
+export async function* compressStream(
   pieces: AsyncGenerator<string | Uint8Array>,
   coding: Coding,
 ): AsyncGenerator<Uint8Array> {
-  const packer = streams[coding]();
-  pipeline(Readable.from(pieces), packer, () => {}); // a failure ends the packer, and with it the loop below
-  for await (const piece of packer) yield piece as Uint8Array;
+  const compressor = streams[coding]();
+  pipeline(Readable.from(pieces), compressor, () => {}); // a failure ends the packer, and with it the loop below
+  for await (const piece of compressor) yield piece as Uint8Array;
 }
 
 /** The ETag of a representation: strong, so that each coding has its own. */
-export function tagOf(tag: string, coding: string | null): string {
+export function addCodingToEtag(tag: string, coding: string | null): string {
   return coding === null ? tag : `${tag.slice(0, -1)}.${coding}"`;
 }
 
 /** The ETag without its coding. */
-export function plainTag(tag: string): string {
+export function stripCodingFromEtag(tag: string): string {
   return tag.replace(/\.(?:gzip|br|zstd)"$/, '"');
 }

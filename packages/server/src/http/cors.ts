@@ -3,10 +3,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 export type CorsHeaders = Readonly<Record<string, string>>;
 
-const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
-const asked =
+const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
+const allowedHeaders =
   'Authorization, Content-Type, X-App, X-Role, X-Timezone, X-Request-Id, If-Match, If-None-Match, Idempotency-Key';
-const shown =
+const exposedHeaders =
   'ETag, Location, Idempotency-Replayed, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, X-API-Version, Deprecation, Sunset';
 const preflightSeconds = 600;
 export const corsVary = 'Authorization, X-App, X-Role, Origin';
@@ -17,26 +17,29 @@ export const corsVary = 'Authorization, X-App, X-Role, Origin';
  *
  * @param origins listed ones; null: any.
  */
-export function corsHeaders(origins: ReadonlySet<string> | null, { origin }: IncomingHttpHeaders): CorsHeaders {
+export function buildCorsHeaders(origins: ReadonlySet<string> | null, { origin }: IncomingHttpHeaders): CorsHeaders {
   if (origin === undefined || origins?.has(origin) === false) return { vary: corsVary };
-  const whose: CorsHeaders =
+  const originHeaders: CorsHeaders =
     origins === null
       ? { 'access-control-allow-origin': '*' }
       : { 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true' };
-  return { vary: corsVary, ...whose, 'access-control-expose-headers': shown };
+  return { vary: corsVary, ...originHeaders, 'access-control-expose-headers': exposedHeaders };
 }
 
 /** The answer to a browser that asks before it calls; null for what is no such question, or not allowed. */
-export function preflight(origins: ReadonlySet<string> | null, headers: IncomingHttpHeaders): CorsHeaders | null {
+export function buildPreflightHeaders(
+  origins: ReadonlySet<string> | null,
+  headers: IncomingHttpHeaders,
+): CorsHeaders | null {
   if (headers['access-control-request-method'] === undefined) return null;
-  const allowed = corsHeaders(origins, headers);
+  const allowed = buildCorsHeaders(origins, headers);
   if (!('access-control-allow-origin' in allowed)) return null;
-  const { 'access-control-expose-headers': _, ...whose } = allowed;
+  const { 'access-control-expose-headers': _, ...originHeaders } = allowed;
   return {
-    ...whose,
+    ...originHeaders,
     vary: `${corsVary}, Access-Control-Request-Method, Access-Control-Request-Headers`,
-    'access-control-allow-methods': methods,
-    'access-control-allow-headers': asked,
+    'access-control-allow-methods': allowedMethods,
+    'access-control-allow-headers': allowedHeaders,
     'access-control-max-age': String(preflightSeconds),
   };
 }

@@ -1,98 +1,99 @@
 import {
+  buildCollectionList,
+  buildFieldList,
   type DefinitionList,
   getDefinition,
   listDefinitions,
-  listedCollections,
-  listedFields,
 } from '../collections/definition-lists.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import type { RecordRequest } from '../protocol/record-request.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
-import { denied } from '../query/read-access.ts';
+import { permissionDenied } from '../query/read-access.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import type { Collection, Registry } from '../schema/registry.ts';
-import type { Answer, Call, SystemAction } from './call.ts';
-import { lineType, wantsLines } from './streamed-list.ts';
+import type { ActionResult, RequestContext, SystemAction } from './request-context.ts';
+import { acceptsNdjson, ndjsonType } from './streamed-list.ts';
 
-type Read = (call: Call, context: RecordContext) => Promise<Answer>;
+type DefinitionRead = (request: RequestContext, context: RecordContext) => Promise<ActionResult>;
 
 /** The reads of `collections:` and `fields:`: the parameters and replies of lists of records. */
 export const definitionReads: Readonly<Record<string, SystemAction>> = {
-  'collections:list': { reads: true, run: granted(listCollections) },
-  'collections:get': { reads: true, run: granted(getCollection) },
-  'fields:list': { reads: true, run: granted(listFields) },
-  'collections/fields:list': { reads: true, run: granted(listFields) },
-  'collections/fields:get': { reads: true, run: granted(getField) },
+  'collections:list': { reads: true, run: guardRead(listCollections) },
+  'collections:get': { reads: true, run: guardRead(getCollection) },
+  'fields:list': { reads: true, run: guardRead(listFields) },
+  'collections/fields:list': { reads: true, run: guardRead(listFields) },
+  'collections/fields:get': { reads: true, run: guardRead(getField) },
 };
 
 /** @throws ApiError 404. */
-export function existing(registry: Registry, name: string): Collection {
+export function requireCollection(registry: Registry, name: string): Collection {
   const collection = registry.find(name);
   if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${name.slice(0, 60)}".`);
   return collection;
 }
 
-function granted(read: Read): SystemAction['run'] {
-  return async (call): Promise<Answer> => {
-    const { application, caller, requestId, zone, route } = call;
+function guardRead(read: DefinitionRead): SystemAction['run'] {
+  return async (request): Promise<ActionResult> => {
+    const { application, caller, requestId, zone, route } = request;
     const context = application.recordContext(caller, requestId, zone);
-    if (!context.grantOf(route.resource, route.action)) throw denied(route.resource, route.action);
-    return read(call, context);
+    if (!context.findGrant(route.resource, route.action)) throw permissionDenied(route.resource, route.action);
+    return read(request, context);
   };
 }
 
-async function listCollections(call: Call, context: RecordContext): Promise<Answer> {
-  return listed(call, context, listedCollections(context.registry), call.request());
+async function listCollections(request: RequestContext, context: RecordContext): Promise<ActionResult> {
+  return runDefinitionList(request, context, buildCollectionList(context.registry), request.recordRequest());
 }
 
-async function getCollection(call: Call, context: RecordContext): Promise<Answer> {
-  const found = await getDefinition(context, listedCollections(context.registry), call.request());
-  if (found) return { data: JSON.stringify(found.shown), counter: found.counter };
-  const { filterByTk } = call.parameters();
+async function getCollection(request: RequestContext, context: RecordContext): Promise<ActionResult> {
+  const found = await getDefinition(context, buildCollectionList(context.registry), request.recordRequest());
+  if (found) return { data: JSON.stringify(found.definition), counter: found.counter };
+  const { filterByTk } = request.parameters();
   const name = typeof filterByTk === 'string' ? ` "${filterByTk.slice(0, 60)}"` : ' that matches';
   throw new ApiError('COLLECTION_UNKNOWN', `There is no collection${name}.`);
 }
 
-async function listFields(call: Call, context: RecordContext): Promise<Answer> {
-  const { collectionName, ...parameters } = call.parameters();
-  const collection = existing(context.registry, collectionOf(call, collectionName));
-  const request = collectionName === undefined ? call.request() : normalised(call, parameters);
-  return listed(call, context, listedFields(collection), request);
+async function listFields(request: RequestContext, context: RecordContext): Promise<ActionResult> {
+  const { collectionName, ...parameters } = request.parameters();
+  const collection = requireCollection(context.registry, readCollectionName(request, collectionName));
+  const recordRequest =
+    collectionName === undefined ? request.recordRequest() : normaliseListRequest(request, parameters);
+  return runDefinitionList(request, context, buildFieldList(collection), recordRequest);
 }
 
-async function getField(call: Call, context: RecordContext): Promise<Answer> {
-  const collection = existing(context.registry, call.route.of!.tk);
-  const found = await getDefinition(context, listedFields(collection), call.request());
-  if (found) return { data: JSON.stringify(found.shown), counter: found.counter };
+async function getField(request: RequestContext, context: RecordContext): Promise<ActionResult> {
+  const collection = requireCollection(context.registry, request.route.of!.key);
+  const found = await getDefinition(context, buildFieldList(collection), request.recordRequest());
+  if (found) return { data: JSON.stringify(found.definition), counter: found.counter };
   throw new ApiError('RECORD_UNKNOWN', `${collection.name} has no field of this name.`);
 }
 
 /** The collection before `fields:list` in the path, or in the parameter `collectionName`. */
-function collectionOf({ route }: Call, collectionName: unknown): string {
-  const name = collectionName ?? route.of?.tk;
+function readCollectionName({ route }: RequestContext, collectionName: unknown): string {
+  const name = collectionName ?? route.of?.key;
   if (typeof name !== 'string' || name === '')
     throw new ApiError('PARAMETER_INVALID', '"collectionName" must name the collection whose fields are listed.');
-  if (route.of && route.of.tk !== name)
+  if (route.of && route.of.key !== name)
     throw new ApiError('PARAMETER_INVALID', '"collectionName" and the path name different collections.');
   return name;
 }
 
-function normalised(call: Call, parameters: Readonly<Record<string, unknown>>): AskedRecordRequest {
-  return normaliseRequest('list', parameters, call.method !== 'POST');
+function normaliseListRequest(request: RequestContext, parameters: Readonly<Record<string, unknown>>): RecordRequest {
+  return normaliseRequest('list', parameters, request.method !== 'POST');
 }
 
-async function listed(
-  call: Call,
+async function runDefinitionList(
+  request: RequestContext,
   context: RecordContext,
   list: DefinitionList,
-  request: AskedRecordRequest,
-): Promise<Answer> {
-  const { data, meta } = await listDefinitions(context, list, request);
+  recordRequest: RecordRequest,
+): Promise<ActionResult> {
+  const { data, meta } = await listDefinitions(context, list, recordRequest);
   if (meta !== null) return { data: JSON.stringify(data), meta, counter: 0 };
-  if (!wantsLines(call)) return { data: JSON.stringify(data), counter: 0 };
-  return { stream: lines(data), contentType: lineType };
+  if (!acceptsNdjson(request)) return { data: JSON.stringify(data), counter: 0 };
+  return { stream: toJsonLines(data), contentType: ndjsonType };
 }
 
-async function* lines(data: readonly unknown[]): AsyncGenerator<string> {
+async function* toJsonLines(data: readonly unknown[]): AsyncGenerator<string> {
   for (const each of data) yield `${JSON.stringify(each)}\n`;
 }

@@ -1,27 +1,27 @@
-import { DocumentCache, unpacked } from '../openapi/document-cache.ts';
-import { subjectOf } from '../openapi/subject.ts';
-import type { Answer, Call, SystemAction } from './call.ts';
-import { codingFor, tagOf } from './compression.ts';
-import { knownParameters } from './known-parameters.ts';
-import { statusOf } from './status.ts';
+import { DocumentCache, unpackDocument } from '../openapi/document-cache.ts';
+import { createSubject } from '../openapi/subject.ts';
+import { addCodingToEtag, negotiateCoding } from './compression.ts';
+import { readKnownParameters } from './known-parameters.ts';
+import type { ActionResult, RequestContext, SystemAction } from './request-context.ts';
+import { statusByLabel } from './status.ts';
 
 /** `docs:`, for whoever asks: without a credential it is the public part. */
 export const docsActions: Readonly<Record<string, SystemAction>> = {
-  'docs:openapi': { reads: true, run: openapi },
+  'docs:openapi': { reads: true, run: runOpenapi },
 };
 
-const keptBytes = 32 * 1024 * 1024;
-const documents = new DocumentCache(keptBytes);
+const maxCacheBytes = 32 * 1024 * 1024;
+const documentCache = new DocumentCache(maxCacheBytes);
 
-async function openapi(call: Call): Promise<Answer> {
-  knownParameters(call, [], false);
-  const { application, caller, requestId, acceptEncoding } = call;
+async function runOpenapi(request: RequestContext): Promise<ActionResult> {
+  readKnownParameters(request, [], false);
+  const { application, caller, requestId, acceptEncoding } = request;
   const context = application.recordContext(caller, requestId);
-  const kept = await documents.of(subjectOf(application, context, statusOf), context.access);
-  const coding = codingFor(acceptEncoding, ['gzip']);
+  const cached = await documentCache.get(createSubject(application, context, statusByLabel), context.access);
+  const coding = negotiateCoding(acceptEncoding, ['gzip']);
   return {
-    document: coding === null ? await unpacked(kept) : kept.packed,
+    document: coding === null ? await unpackDocument(cached) : cached.packed,
     encoding: coding,
-    tag: tagOf(`"0.${kept.hash}"`, coding),
+    tag: addCodingToEtag(`"0.${cached.hash}"`, coding),
   };
 }

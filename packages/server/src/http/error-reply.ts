@@ -2,7 +2,7 @@ import type { Logger } from '../base/logger.ts';
 import { DatabaseFault } from '../database/database.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
-import { statusOf } from './status.ts';
+import { statusByLabel } from './status.ts';
 
 /** An error as it leaves: status, body text, and the headers that go with it. */
 export interface ErrorReply {
@@ -44,8 +44,8 @@ const libraryErrors: Readonly<Record<string, () => ApiError>> = {
 };
 
 /** Turns whatever was thrown into the one error shape; the unexpected is logged and told to nobody. */
-export function errorReply(thrown: unknown, requestId: string, logger: Logger): ErrorReply {
-  const error = asApiError(thrown);
+export function toErrorReply(thrown: unknown, requestId: string, logger: Logger): ErrorReply {
+  const error = toApiError(thrown);
   if (error.code === 'INTERNAL' || error.code === 'APPLICATION_FAILED')
     logger.error({ err: thrown, requestId }, 'request failed');
   if (error.code === 'DATABASE_UNAVAILABLE')
@@ -67,10 +67,10 @@ export function errorReply(thrown: unknown, requestId: string, logger: Logger): 
   }
   if (allow !== undefined) headers['allow'] = allow;
   if (label === 'Unauthorized') headers['www-authenticate'] = 'Bearer';
-  return { status: statusOf[label], body, headers };
+  return { status: statusByLabel[label], body, headers };
 }
 
-function asApiError(thrown: unknown): ApiError {
+function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof DatabaseFault && (thrown.kind === 'disk' || thrown.kind === 'unknownOutcome')) {
     return new ApiError(
@@ -92,8 +92,8 @@ function asApiError(thrown: unknown): ApiError {
       'A collection to which the request writes has no generated key left. Give new records an explicit key.',
     );
   }
-  const made = libraryErrors[(thrown as { code?: string } | null)?.code ?? ''];
-  if (made) return made();
+  const createError = libraryErrors[(thrown as { code?: string } | null)?.code ?? ''];
+  if (createError) return createError();
   const { statusCode } = (thrown ?? {}) as { statusCode?: number };
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
     return new ApiError('BODY_INVALID', 'The request is malformed.');

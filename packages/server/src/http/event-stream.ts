@@ -1,18 +1,18 @@
 /** Server-Sent Events (HTML standard, "Server-sent events"): one subscription as one reply that does not end. */
-import { ApiError, notTruth } from '../protocol/api-error.ts';
+import { ApiError, booleanExpected } from '../protocol/api-error.ts';
 import { parseJson } from '../protocol/json-text.ts';
-import { Connection, type End, type Wire } from '../realtime/connection.ts';
-import type { AskedSubscription } from '../realtime/subscription.ts';
-import type { Answer, Call } from './call.ts';
-import { heldStream } from './held-stream.ts';
-import { knownParameters } from './known-parameters.ts';
-import { messageOf } from './realtime-message.ts';
+import { type CloseReason, Connection, type EventTransport } from '../realtime/connection.ts';
+import type { SubscriptionRequest } from '../realtime/subscription.ts';
+import { readKnownParameters } from './known-parameters.ts';
+import { toErrorMessage } from './realtime-message.ts';
+import type { ActionResult, RequestContext } from './request-context.ts';
+import { streamWithCleanup } from './stream-with-cleanup.ts';
 
-const id = 'stream';
+const subscriptionId = 'stream';
 /** Proxies close what is silent for a minute. */
-const beatMilliseconds = 15_000;
+const heartbeatMilliseconds = 15_000;
 
-const ends: Readonly<Record<End, ApiError>> = {
+const endErrors: Readonly<Record<CloseReason, ApiError>> = {
   credential: new ApiError('TOKEN_INVALID', 'Unauthorized: invalid or missing token. The credential holds no longer.'),
   slow: new ApiError('BUSY', 'The reader is too slow; go on from the last event.', { retryAfter: 1 }),
   restart: new ApiError('STOPPING', 'The server or the application stops; go on from the last event.', {
@@ -21,63 +21,66 @@ const ends: Readonly<Record<End, ApiError>> = {
 };
 
 /** `GET /api/realtime?resource=&filter=&since=&values=` with `Accept: text/event-stream`. */
-export async function eventStream(call: Call): Promise<Answer> {
-  const asked = askedOf(call);
-  if (call.method === 'HEAD' || !call.accept?.includes('text/event-stream'))
+export async function openEventStream(request: RequestContext): Promise<ActionResult> {
+  const subscription = parseSubscription(request);
+  if (request.method === 'HEAD' || !request.accept?.includes('text/event-stream'))
     throw new ApiError(
       'HEADER_INVALID',
       'Send Accept: text/event-stream for a stream of events, or upgrade to a WebSocket.',
     );
-  const lease = call.hold();
+  const lease = request.retain();
   const queue = new Queue();
-  const connection = new Connection(lease, queue, call.caller, call.proof());
+  const connection = new Connection(lease, queue, request.caller, request.credential());
   try {
-    await connection.subscribe(id, asked, (cursor, resync) => {
+    await connection.subscribe(subscriptionId, subscription, (cursor, resync) => {
       queue.message('subscribed', { cursor }, cursor);
-      if (resync) queue.resync(id, cursor);
+      if (resync) queue.resync(subscriptionId, cursor);
     });
   } catch (error) {
     connection.end(null);
     throw error;
   }
-  return { stream: sent(queue, connection, call.gone()), contentType: 'text/event-stream; charset=utf-8' };
+  return {
+    stream: streamMessages(queue, connection, request.abortSignal()),
+    contentType: 'text/event-stream; charset=utf-8',
+  };
 }
 
-function askedOf(call: Call): AskedSubscription {
-  const { resource, filter, since, values } = knownParameters(call, ['resource', 'filter', 'since', 'values']);
+function parseSubscription(request: RequestContext): SubscriptionRequest {
+  const { resource, filter, since, values } = readKnownParameters(request, ['resource', 'filter', 'since', 'values']);
   if (typeof resource !== 'string' || resource === '')
     throw new ApiError('PARAMETER_INVALID', 'resource must name what to be told of.');
   if (values !== undefined && values !== 'true' && values !== 'false' && typeof values !== 'boolean')
-    throw notTruth('values');
-  const from = since ?? call.lastEventId;
+    throw booleanExpected('values');
+  const from = since ?? request.lastEventId;
   if (from !== undefined && typeof from !== 'string')
     throw new ApiError('PARAMETER_INVALID', 'since must be a cursor.');
   return {
     resource,
-    filter: typeof filter === 'string' ? filterIn(filter) : filter,
+    filter: typeof filter === 'string' ? parseFilter(filter) : filter,
     since: from === undefined || from === '' ? null : from,
     values: String(values) === 'true',
   };
 }
 
-function filterIn(text: string): unknown {
+function parseFilter(text: string): unknown {
   return parseJson(text, () => new ApiError('PARAMETER_INVALID', '"filter" is not valid JSON.'));
 }
 
 /** The messages; a stream that is given up ends its connection, also before its first piece was taken. */
-function sent(queue: Queue, connection: Connection, gone: AbortSignal): AsyncGenerator<string> {
-  const leave = (): void => connection.end('restart');
-  gone.addEventListener('abort', leave);
-  const beat = setInterval(() => queue.push(':\n\n'), beatMilliseconds);
-  return heldStream(queue.texts(), () => {
-    clearInterval(beat);
-    gone.removeEventListener('abort', leave);
+function streamMessages(queue: Queue, connection: Connection, abortSignal: AbortSignal): AsyncGenerator<string> {
+  const endConnection = (): void => connection.end('restart');
+  abortSignal.addEventListener('abort', endConnection);
+  const heartbeat = setInterval(() => queue.push(':\n\n'), heartbeatMilliseconds);
+  return streamWithCleanup(queue.texts(), () => {
+    clearInterval(heartbeat);
+    abortSignal.removeEventListener('abort', endConnection);
     connection.end(null);
   });
 }
 
 /** Messages that the connection has not taken up yet: the stream asks for more when there is room. */
-class Queue implements Wire {
+class Queue implements EventTransport {
   #texts: string[] = [];
   #buffered = 0;
   #ended = false;
@@ -95,13 +98,13 @@ class Queue implements Wire {
     this.message('resync', { cursor }, cursor);
   }
 
-  refused(_: string, error: ApiError): void {
-    this.message('error', messageOf(error));
+  rejectSubscription(_: string, error: ApiError): void {
+    this.message('error', toErrorMessage(error));
     this.#end();
   }
 
-  end(reason: End): void {
-    this.message('error', messageOf(ends[reason]));
+  end(reason: CloseReason): void {
+    this.message('error', toErrorMessage(endErrors[reason]));
     this.#end();
   }
 

@@ -1,22 +1,22 @@
 import type { Logger } from '../base/logger.ts';
 import type { Transaction } from '../database/database.ts';
-import type { ActionCall, CallerRecords, Extension, ExtensionAction, Values } from '../extensions/extension.ts';
+import type { ActionContext, CallerRecords, Extension, ExtensionAction, Values } from '../extensions/extension.ts';
 import { ExtensionError } from '../extensions/load-extensions.ts';
-import { refuse, timed } from '../extensions/timed.ts';
+import { refuse, runWithTimeout } from '../extensions/run-with-timeout.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import type { RecordRequest } from '../protocol/record-request.ts';
 import { type NormalisedAction, normaliseRequest } from '../protocol/request-normaliser.ts';
-import { denied } from '../query/read-access.ts';
+import { permissionDenied } from '../query/read-access.ts';
+import { performDryRun } from '../records/dry-run.ts';
 import { createWithNested, updateWithNested } from '../records/nested-values.ts';
 import { getRecord, listRecords } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import { withSecretsOf } from '../records/secrets.ts';
-import { rulesOf } from '../records/system/rules-of.ts';
-import { tried } from '../records/trial.ts';
+import { hashBodySecrets } from '../records/secrets.ts';
+import { getRules } from '../records/system/system-rules.ts';
 import { destroyRecords } from '../records/write-records.ts';
 import type { Collection } from '../schema/registry.ts';
-import { type Answer, type Call, contextOf, type SystemAction } from './call.ts';
-import { isTrial } from './known-parameters.ts';
+import { isDryRun } from './known-parameters.ts';
+import { type ActionResult, getRecordContext, type RequestContext, type SystemAction } from './request-context.ts';
 
 const actionMilliseconds = 10_000;
 
@@ -38,25 +38,30 @@ export function extensionActions(
       added[each.action] = {
         reads: each.reads,
         ...(each.permission === 'public' && { public: true }),
-        run: (call) => run(name, each, call, logger),
+        run: (request) => runExtensionAction(name, each, request, logger),
       };
     }
   return added;
 }
 
-async function run(extension: string, action: ExtensionAction, call: Call, logger: Logger): Promise<Answer> {
-  const { application, caller, requestId, body } = call;
+async function runExtensionAction(
+  extension: string,
+  action: ExtensionAction,
+  request: RequestContext,
+  logger: Logger,
+): Promise<ActionResult> {
+  const { application, caller, requestId, body } = request;
   const { permission } = action;
   if (
     permission !== 'public' &&
-    !application.recordContext(caller, requestId).grantOf(permission.resource, permission.action)
+    !application.recordContext(caller, requestId).findGrant(permission.resource, permission.action)
   )
-    throw denied(permission.resource, permission.action);
-  const parameters = call.parameters();
-  const dryRun = !action.reads && isTrial(parameters);
-  const answered = (records: (signal: AbortSignal) => CallerRecords): Promise<string> =>
-    timed(extension, actionMilliseconds, logger, async (signal) => {
-      const given: ActionCall = {
+    throw permissionDenied(permission.resource, permission.action);
+  const parameters = request.parameters();
+  const dryRun = !action.reads && isDryRun(parameters);
+  const invoke = (records: (signal: AbortSignal) => CallerRecords): Promise<string> =>
+    runWithTimeout(extension, actionMilliseconds, logger, async (signal) => {
+      const context: ActionContext = {
         application: application.name,
         caller: { role: caller.role, user: caller.user },
         parameters,
@@ -67,21 +72,26 @@ async function run(extension: string, action: ExtensionAction, call: Call, logge
         records: records(signal),
         refuse,
       };
-      return JSON.stringify((await action.run(given)) ?? null);
+      return JSON.stringify((await action.run(context)) ?? null);
     });
-  if (!dryRun) return { data: await onceCommitted(answered, call) };
-  const data = await application.current(() => tried(contextOf(call), (inside) => trial(call, inside, answered)));
+  if (!dryRun) return { data: await runTrackingCommits(invoke, request) };
+  const data = await application.withCurrentSnapshot(() =>
+    performDryRun(getRecordContext(request), (tx) => runDryRun(request, tx, invoke)),
+  );
   return { data, meta: { dryRun: true } };
 }
 
 /** Each operation of the action is committed by itself, so a refusal after the first one must not run the action again. */
-async function onceCommitted(answered: (records: () => CallerRecords) => Promise<string>, call: Call): Promise<string> {
+async function runTrackingCommits(
+  invoke: (records: () => CallerRecords) => Promise<string>,
+  request: RequestContext,
+): Promise<string> {
   let hasCommitted = false;
-  const committed = (): void => {
+  const onCommit = (): void => {
     hasCommitted = true;
   };
   try {
-    return await answered(() => recordsOf(call, null, committed));
+    return await invoke(() => createCallerRecords(request, null, onCommit));
   } catch (error) {
     if (hasCommitted && error instanceof ApiError) error.isFinal = true;
     throw error;
@@ -89,14 +99,14 @@ async function onceCommitted(answered: (records: () => CallerRecords) => Promise
 }
 
 /** All that an action does in one transaction, which is taken back. One operation that is refused refuses the trial. */
-async function trial(
-  call: Call,
-  inside: RecordContext,
-  answered: (records: (signal: AbortSignal) => CallerRecords) => Promise<string>,
+async function runDryRun(
+  request: RequestContext,
+  tx: RecordContext,
+  invoke: (records: (signal: AbortSignal) => CallerRecords) => Promise<string>,
 ): Promise<string> {
   const failures: unknown[] = [];
-  const data = await answered((signal) => {
-    const { inside: transaction } = inside;
+  const data = await invoke((signal) => {
+    const { tx: transaction } = tx;
     // An action that goes on after its time must not write when the transaction is over.
     const bounded: Transaction = {
       run: async (statement) => {
@@ -106,13 +116,13 @@ async function trial(
       touch: (table) => transaction!.touch(table),
       afterDurable: (work) => transaction!.afterDurable(work),
     };
-    return recordsOf(call, { context: { ...inside, inside: bounded }, failures });
+    return createCallerRecords(request, { context: { ...tx, tx: bounded }, failures });
   });
   if (failures.length > 0) throw failures[0];
   return data;
 }
 
-interface Trial {
+interface DryRunScope {
   readonly context: RecordContext;
   /** What its operations were refused with. */
   readonly failures: unknown[];
@@ -121,52 +131,56 @@ interface Trial {
 /**
  * Records under the grants of whoever calls. Each operation is a whole one: what it did stays if a later one fails.
  *
- * @param trial where all of them share a transaction that is taken back.
- * @param committed called after each operation that was not a trial.
+ * @param dryRun where all of them share a transaction that is taken back.
+ * @param onCommit called after each operation that was not a trial.
  */
-function recordsOf(
-  { application, caller, requestId, zone }: Call,
-  trial: Trial | null,
-  committed: () => void = () => {},
+function createCallerRecords(
+  { application, caller, requestId, zone }: RequestContext,
+  dryRun: DryRunScope | null,
+  onCommit: () => void = () => {},
 ): CallerRecords {
-  const asked = (action: NormalisedAction, parameters: Values): AskedRecordRequest =>
+  const buildRequest = (action: NormalisedAction, parameters: Values): RecordRequest =>
     normaliseRequest(action, parameters, false);
-  const on = async <T>(
+  const withCollection = async <T>(
     name: string,
     work: (context: RecordContext, collection: Collection) => Promise<{ readonly data: string }>,
   ): Promise<T> => {
-    const run = async (context: RecordContext): Promise<{ readonly data: string }> => {
+    const runOperation = async (context: RecordContext): Promise<{ readonly data: string }> => {
       const collection = context.registry.find(name);
       if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${name.slice(0, 60)}".`);
       return work(context, collection);
     };
-    if (trial) {
-      const part = run(trial.context);
-      part.catch((error: unknown) => trial.failures.push(error));
+    if (dryRun) {
+      const part = runOperation(dryRun.context);
+      part.catch((error: unknown) => dryRun.failures.push(error));
       return JSON.parse((await part).data) as T;
     }
-    const { data } = await application.current(() => run(application.recordContext(caller, requestId, zone)));
-    committed();
+    const { data } = await application.withCurrentSnapshot(() =>
+      runOperation(application.recordContext(caller, requestId, zone)),
+    );
+    onCommit();
     return JSON.parse(data) as T;
   };
   return {
     list: (name, parameters = {}) =>
-      on(name, (context, collection) => listRecords(context, collection, asked('list', parameters))),
+      withCollection(name, (context, collection) => listRecords(context, collection, buildRequest('list', parameters))),
     get: (name, key) =>
-      on(name, (context, collection) => getRecord(context, collection, asked('get', { filterByTk: key }))),
+      withCollection(name, (context, collection) =>
+        getRecord(context, collection, buildRequest('get', { filterByTk: key })),
+      ),
     create: (name, values) =>
-      on(name, async (context, collection) => {
-        const ready = await withSecretsOf(context, collection, values);
-        return createWithNested(ready, collection, asked('create', {}), values);
+      withCollection(name, async (context, collection) => {
+        const ready = await hashBodySecrets(context, collection, values);
+        return createWithNested(ready, collection, buildRequest('create', {}), values);
       }),
     update: (name, key, values) =>
-      on(name, async (context, collection) => {
-        const ready = await withSecretsOf(context, collection, values);
-        return updateWithNested(ready, collection, asked('update', { filterByTk: key }), values, null);
+      withCollection(name, async (context, collection) => {
+        const ready = await hashBodySecrets(context, collection, values);
+        return updateWithNested(ready, collection, buildRequest('update', { filterByTk: key }), values, null);
       }),
     destroy: (name, key) =>
-      on(name, (context, collection) =>
-        destroyRecords(context, collection, asked('destroy', { filterByTk: key }), null, rulesOf(collection)),
+      withCollection(name, (context, collection) =>
+        destroyRecords(context, collection, buildRequest('destroy', { filterByTk: key }), null, getRules(collection)),
       ),
   };
 }

@@ -4,10 +4,10 @@
  */
 import { pipeline, Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Answer, FileAnswer } from './call.ts';
+import type { ActionResult, FileResult } from './request-context.ts';
 import { notModified, partialContent, rangeUnsatisfiable } from './status.ts';
 
-const common = {
+const commonHeaders = {
   'cache-control': 'private, no-cache',
   vary: 'Authorization, X-App, X-Role',
   'x-api-version': '1',
@@ -17,29 +17,29 @@ const common = {
   'accept-ranges': 'bytes',
 };
 
-export function replyFile(
-  { file, filename, shownAs, downloadedAs = 'application/octet-stream', hash, done }: FileAnswer,
+export function sendFile(
+  { file, filename, inlineType, downloadType = 'application/octet-stream', hash, done }: FileResult,
   request: FastifyRequest,
   reply: FastifyReply,
   requestId: string,
 ): FastifyReply {
   const etag = `"${hash}"`;
   const headers: Record<string, string | number> = {
-    ...common,
+    ...commonHeaders,
     'x-request-id': requestId,
     etag,
-    'content-type': shownAs ?? downloadedAs,
-    'content-disposition': disposition(shownAs === null ? 'attachment' : 'inline', filename),
+    'content-type': inlineType ?? downloadType,
+    'content-disposition': buildContentDisposition(inlineType === null ? 'attachment' : 'inline', filename),
   };
   reply.hijack();
   const { raw } = reply;
   if (raw.closed) done();
   else raw.once('close', done);
-  if (isKnown(request.headers['if-none-match'], etag)) {
+  if (matchesEtag(request.headers['if-none-match'], etag)) {
     raw.writeHead(notModified, headers).end();
     return reply;
   }
-  const range = rangeAsked(request, etag, file.size);
+  const range = readRequestedRange(request, etag, file.size);
   if (range === 'beyond') {
     const none = { 'content-range': `bytes */${file.size}`, 'content-length': 0 };
     raw.writeHead(rangeUnsatisfiable, { ...headers, ...none }).end();
@@ -54,20 +54,24 @@ export function replyFile(
   return reply;
 }
 
-function isKnown(asked: string | undefined, etag: string): boolean {
-  if (asked === undefined) return false;
-  return asked.trim() === '*' || asked.split(',').some((each) => each.trim().replace(/^W\//, '') === etag);
+function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((each) => each.trim().replace(/^W\//, '') === etag);
 }
 
 /** A range counts for GET alone (RFC 9110, 14.2), and only of the bytes that the client has the rest of. */
-function rangeAsked({ method, headers }: FastifyRequest, etag: string, size: number): ReturnType<typeof rangeOf> {
+function readRequestedRange(
+  { method, headers }: FastifyRequest,
+  etag: string,
+  size: number,
+): ReturnType<typeof parseRange> {
   const condition = headers['if-range'];
   if (method !== 'GET' || (condition !== undefined && condition !== etag)) return null;
-  return rangeOf(headers.range, size);
+  return parseRange(headers.range, size);
 }
 
 /** One range of bytes (RFC 9110, 14.2); several, and what is no range, are answered with the whole. */
-function rangeOf(header: string | undefined, length: number): { from: number; to: number } | 'beyond' | null {
+function parseRange(header: string | undefined, length: number): { from: number; to: number } | 'beyond' | null {
   const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? [];
   if (first === undefined || last === undefined || (first === '' && last === '')) return null;
   const from = first === '' ? Math.max(0, length - Number(last)) : Number(first);
@@ -77,17 +81,21 @@ function rangeOf(header: string | undefined, length: number): { from: number; to
 }
 
 /** Of bytes whose end nobody knows yet. */
-export function downloadHeaders({
+export function buildDownloadHeaders({
   contentType,
   filename,
-}: Extract<Answer, { stream: unknown }>): Record<string, string> {
+}: Extract<ActionResult, { stream: unknown }>): Record<string, string> {
   if (filename === undefined) return { 'content-type': contentType };
-  const { 'accept-ranges': _, 'cache-control': __, vary: ___, ...safe } = common;
-  return { ...safe, 'content-type': contentType, 'content-disposition': disposition('attachment', filename) };
+  const { 'accept-ranges': _, 'cache-control': __, vary: ___, ...safe } = commonHeaders;
+  return {
+    ...safe,
+    'content-type': contentType,
+    'content-disposition': buildContentDisposition('attachment', filename),
+  };
 }
 
 /** RFC 6266: a name for old programs, and the name itself. */
-function disposition(kind: 'inline' | 'attachment', filename: string | null): string {
+function buildContentDisposition(kind: 'inline' | 'attachment', filename: string | null): string {
   if (filename === null) return kind;
   const plain = filename.replaceAll(/[^\x20-\x7e]|["\\%;/]/g, '_');
   const encoded = encodeURIComponent(filename.toWellFormed()).replaceAll(

@@ -28,7 +28,7 @@ export class FixedWindow {
   }
 
   /** Takes a point: 0, or where none is left the milliseconds until there are some, and nothing is taken. */
-  take(key: string): number {
+  consume(key: string): number {
     const now = this.#now();
     const window = this.#windows.get(key);
     if (!window || window.ends <= now) this.#begin(key, now);
@@ -49,7 +49,7 @@ export class FixedWindow {
     if (window) window.points += points;
   }
 
-  giveBack(key: string): void {
+  refund(key: string): void {
     const window = this.#windows.get(key);
     if (window && window.points > 0) window.points -= 1;
   }

@@ -9,7 +9,7 @@ import { probeWrite } from '../database/write-probe.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { Callers } from './callers.ts';
 import { apiVersion, jsonType, type Replies } from './replies.ts';
-import { requestIdOf } from './request-head.ts';
+import { readRequestId } from './request-head.ts';
 
 export interface HealthParts {
   readonly applications: Applications;
@@ -21,9 +21,9 @@ export interface HealthParts {
 }
 
 /** Anybody may ask as often as they like: one probe serves all that ask within this time. */
-const probeMilliseconds = 2000;
+const probeCacheMilliseconds = 2000;
 /** How long the database may take to answer. */
-const answerMilliseconds = 3000;
+const timeoutMilliseconds = 3000;
 const retrySeconds = 5;
 const source = 'database';
 
@@ -33,22 +33,23 @@ export function registerHealth(fastify: FastifyInstance, parts: HealthParts): vo
     status: 'ok',
     uptime: Math.floor((performance.now() - startedAt) / 1000),
   });
-  for (const path of ['/api/health', '/live']) fastify.get(path, (request, reply) => answer(request, reply, status()));
+  for (const path of ['/api/health', '/live'])
+    fastify.get(path, (request, reply) => sendHealth(request, reply, status()));
   const readiness = new Readiness(parts);
   fastify.get('/ready', async (request, reply) => {
     try {
       const problems = await readiness.check(request);
-      return answer(request, reply, problems === null ? status() : { ...status(), problems });
+      return sendHealth(request, reply, problems === null ? status() : { ...status(), problems });
     } catch (error) {
       return parts.replies.refuse(error, request, reply);
     }
   });
 }
 
-function answer(request: FastifyRequest, reply: FastifyReply, data: object): FastifyReply {
+function sendHealth(request: FastifyRequest, reply: FastifyReply, data: object): FastifyReply {
   return reply
     .header('content-type', jsonType)
-    .headers({ 'cache-control': 'no-store', ...apiVersion, 'x-request-id': requestIdOf(request) })
+    .headers({ 'cache-control': 'no-store', ...apiVersion, 'x-request-id': readRequestId(request) })
     .send(JSON.stringify({ data }));
 }
 
@@ -70,7 +71,7 @@ class Readiness {
     const { health, stopping } = this.#parts;
     const refusal = stopping();
     if (refusal) throw refusal;
-    const [isAdmin] = await Promise.all([within(this.#isAdmin(request), false), this.#probe()]);
+    const [isAdmin] = await Promise.all([withTimeout(this.#isAdmin(request), false), this.#probe()]);
     const { problems } = health;
     if (health.canWrite) return isAdmin ? problems : null;
     const details = Object.fromEntries(problems.map((each) => [each.source, `${each.message} Since ${each.since}.`]));
@@ -85,10 +86,10 @@ class Readiness {
     const { applications, health } = this.#parts;
     const { database } = applications.main;
     const now = performance.now();
-    if (now - this.#probedAt < probeMilliseconds) return;
+    if (now - this.#probedAt < probeCacheMilliseconds) return;
     this.#probing ??= this.#begin();
     // Whoever asks while an earlier question is still open is not held up by it again.
-    if (now - this.#begunAt < answerMilliseconds && (await within(this.#probing, false))) return;
+    if (now - this.#begunAt < timeoutMilliseconds && (await withTimeout(this.#probing, false))) return;
     const late = 'The database did not answer within three seconds.';
     // Where one process writes, its writes wait for each other: a long one is no fault.
     if (database.dialect.shared) health.set(source, { severity: 'failing', message: late });
@@ -98,7 +99,7 @@ class Readiness {
     const { database } = this.#parts.applications.main;
     this.#begunAt = performance.now();
     const problem = await probeWrite(database).catch(
-      (error: unknown) => `The database cannot be used (${codeOf(error)}).`,
+      (error: unknown) => `The database cannot be used (${readErrorCode(error)}).`,
     );
     this.#probedAt = performance.now();
     this.#probing = null;
@@ -118,8 +119,8 @@ class Readiness {
     const lease = await applications.find(undefined);
     try {
       await main.ensureCurrent();
-      const address = callers.addressOf(request);
-      const caller = await callers.callerOf(request, lease, address);
+      const address = callers.readClientAddress(request);
+      const caller = await callers.authenticate(request, lease, address);
       callers.count(lease, caller, address);
       return main.recordContext(caller, null).access.roles.get(caller.role)?.allowConfigure ?? false;
     } catch {
@@ -131,15 +132,15 @@ class Readiness {
 }
 
 /** What a promise gives, or something else where it takes too long. */
-async function within(work: Promise<boolean>, otherwise: boolean): Promise<boolean> {
+async function withTimeout(work: Promise<boolean>, fallback: boolean): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(otherwise), answerMilliseconds);
+  const timer = setTimeout(() => resolve(fallback), timeoutMilliseconds);
   return Promise.race([work, promise]).finally(() => clearTimeout(timer));
 }
 
 /** The code that the system or the engine gave, else the message. */
-function codeOf(error: unknown): string {
+function readErrorCode(error: unknown): string {
   const { code, cause, message } = (error ?? {}) as { code?: unknown; cause?: unknown; message?: string };
   if (typeof code === 'string') return code;
-  return cause instanceof Error ? codeOf(cause) : (message ?? 'no reason given');
+  return cause instanceof Error ? readErrorCode(cause) : (message ?? 'no reason given');
 }

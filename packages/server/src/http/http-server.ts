@@ -12,48 +12,48 @@ import type { Logger } from '../base/logger.ts';
 import { LruMap } from '../base/lru-map.ts';
 import type { ServerHealth } from '../base/server-health.ts';
 import type { Extension } from '../extensions/extension.ts';
-import { anonymous, tokenMissing } from '../identity/authenticator.ts';
+import { anonymous, tokenMissingError } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import type { AccountSettings } from './account-settings.ts';
 import {
   type ActionTable,
-  handWritten,
-  isNamed,
-  readsBy,
+  findSystemAction,
+  hasSystemAction,
+  isKnownRoute,
+  isReadRequest,
   runAction,
-  systemActionOf,
   systemActions,
 } from './action-table.ts';
-import type { Answer, Call, SystemAction } from './call.ts';
 import { Callers } from './callers.ts';
 import { Connections } from './connections.ts';
-import { corsHeaders, corsVary, preflight } from './cors.ts';
+import { buildCorsHeaders, buildPreflightHeaders, corsVary } from './cors.ts';
 import { registerDocsPage } from './docs-page/docs-page.ts';
 import { extensionActions } from './extension-actions.ts';
 import { registerHealth } from './health.ts';
-import { heldStream } from './held-stream.ts';
-import { addressOf, endpointOf, noteAnswer, noteFailure } from './journaling.ts';
-import { networkOf } from './network.ts';
-import { type Once, onceOf } from './once.ts';
+import { type IdempotencyKey, readIdempotencyKey } from './idempotency.ts';
+import { formatEndpoint, journalFailure, journalSuccess, toIpAddress } from './journaling.ts';
+import { toNetwork } from './network.ts';
 import { RateLimits } from './rate-limits.ts';
 import { isSocketRequest, RealtimeSockets, shouldUpgrade } from './realtime-sockets.ts';
 import { Replies } from './replies.ts';
 import {
+  disableBodyParsing,
   discardRest,
   hasBody,
-  leaveBodiesUnread,
   parseBody,
   type ReceivedBody,
   RequestBodies,
 } from './request-body.ts';
-import { proofOf, refuseRepeatedHeaders, requestIdOf, zoneOf } from './request-head.ts';
+import type { ActionResult, RequestContext, SystemAction } from './request-context.ts';
+import { readCredential, readRequestId, readTimeZone, refuseRepeatedHeaders } from './request-head.ts';
 import { readParameters, readRecordRequest } from './request-reader.ts';
-import { parseRoute, plainRoute, type Route, realtimePath, unknownRoute } from './route.ts';
+import { parsePlainRoute, parseRoute, type Route, realtimePath, unknownRoute } from './route.ts';
 import { noContent } from './status.ts';
-import { refuseOnce, uploadOf } from './uploads.ts';
-import { registerWeb } from './web/web-interface.ts';
+import { streamWithCleanup } from './stream-with-cleanup.ts';
+import { openUpload, refuseIdempotencyKey } from './uploads.ts';
+import { registerWebInterface } from './web/web-interface.ts';
 
 export interface HttpParts {
   readonly applications: Applications;
@@ -67,11 +67,11 @@ export interface HttpParts {
 /** Routes are cached by path before the caller is known. */
 const maxCachedPath = 300;
 /** How long a stop waits for requests under way: with the rest of it, less than five seconds. */
-const patienceMilliseconds = 3000;
-const ownVary = 'Authorization, X-App, X-Role';
+const shutdownGraceMilliseconds = 3000;
+const sameOriginVary = 'Authorization, X-App, X-Role';
 
 /** What a request asks, as far as it is known before the application is. */
-interface Asked {
+interface IncomingRequest {
   readonly action: SystemAction | undefined;
   readonly route: Route;
   readonly reads: boolean;
@@ -115,7 +115,7 @@ export class HttpServer {
     this.#actions = { ...systemActions, ...added };
     this.#sockets = new RealtimeSockets(parts, this.#limits);
     this.#callers = new Callers(parts.applications, this.#limits, parts.config.trustedProxies !== null);
-    this.#replies = new Replies(parts.logger, isClosed(parts.config.corsOrigins) ? ownVary : corsVary);
+    this.#replies = new Replies(parts.logger, isCorsDisabled(parts.config.corsOrigins) ? sameOriginVary : corsVary);
     this.#fastify = Fastify({
       logger: false,
       bodyLimit: limits.bodyBytes,
@@ -143,24 +143,24 @@ export class HttpServer {
 
   /**
    * Refuses new requests, lets those under way finish. A connection that falls idle meanwhile is closed, and so is one whose
-   * request has not ended (or not even arrived) after {@link patienceMilliseconds}.
+   * request has not ended (or not even arrived) after {@link shutdownGraceMilliseconds}.
    */
   async close(): Promise<void> {
     this.#stopping = true;
     this.#stopped.abort();
-    const patience = setTimeout(() => this.#connections.destroyAll(), patienceMilliseconds);
+    const graceTimer = setTimeout(() => this.#connections.destroyAll(), shutdownGraceMilliseconds);
     await this.#sockets.close();
     const idle = setInterval(() => this.#fastify.server.closeIdleConnections(), 50);
     await this.#fastify.close().finally(() => {
       clearInterval(idle);
-      clearTimeout(patience);
+      clearTimeout(graceTimer);
     });
   }
 
   #register(): void {
     const fastify = this.#fastify;
     this.#openToPages(this.#parts.config.corsOrigins);
-    leaveBodiesUnread(fastify);
+    disableBodyParsing(fastify);
     fastify.setErrorHandler((error, request, reply) => this.#replies.refuse(error, request, reply));
     fastify.setNotFoundHandler((request, reply) => this.#replies.refuse(unknownRoute(), request, reply));
     registerHealth(fastify, {
@@ -168,12 +168,12 @@ export class HttpServer {
       health: this.#parts.health,
       callers: this.#callers,
       replies: this.#replies,
-      stopping: () => (this.#stopping ? stopping() : null),
+      stopping: () => (this.#stopping ? stoppingError() : null),
     });
     registerDocsPage(fastify);
-    registerWeb(fastify);
+    registerWebInterface(fastify);
     fastify.server.on('checkExpectation', (request, response) => this.#replies.refuseExpectation(request, response));
-    fastify.server.on('upgrade', (request, socket, head) => this.#sockets.asRequest(request, socket, head, fastify));
+    fastify.server.on('upgrade', (request, socket, head) => this.#sockets.routeUpgrade(request, socket, head, fastify));
     fastify.get(realtimePath, (request, reply) =>
       isSocketRequest(request.raw) ? this.#upgrade(request, reply) : this.#handle(request, reply),
     );
@@ -186,14 +186,14 @@ export class HttpServer {
 
   /** Set on the socket's own reply, whoever writes it. */
   #openToPages(origins: ReadonlySet<string> | null): void {
-    if (isClosed(origins)) return;
+    if (isCorsDisabled(origins)) return;
     this.#fastify.addHook('onRequest', (request, reply, done) => {
-      for (const [name, value] of Object.entries(corsHeaders(origins, request.headers)))
+      for (const [name, value] of Object.entries(buildCorsHeaders(origins, request.headers)))
         reply.raw.setHeader(name, value);
       done();
     });
     this.#fastify.options('/api/*', (request, reply) => {
-      const headers = preflight(origins, request.headers);
+      const headers = buildPreflightHeaders(origins, request.headers);
       return headers
         ? reply.code(noContent).headers(headers).send()
         : this.#replies.refuse(unknownRoute(), request, reply);
@@ -201,12 +201,12 @@ export class HttpServer {
   }
 
   async #handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const requestId = requestIdOf(request);
+    const requestId = readRequestId(request);
     try {
-      if (this.#stopping) throw stopping();
-      const answer = await this.#answer(request, reply, requestId);
+      if (this.#stopping) throw stoppingError();
+      const result = await this.#answer(request, reply, requestId);
       discardRest(request.raw);
-      return this.#replies.answer(answer, request, reply, requestId);
+      return this.#replies.send(result, request, reply, requestId);
     } catch (error) {
       return this.#replies.refuse(error, request, reply);
     }
@@ -214,8 +214,8 @@ export class HttpServer {
 
   #upgrade(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     try {
-      if (this.#stopping) throw stopping();
-      this.#sockets.accept(request.raw, this.#callers.addressOf(request));
+      if (this.#stopping) throw stoppingError();
+      this.#sockets.accept(request.raw, this.#callers.readClientAddress(request));
       return reply.hijack();
     } catch (error) {
       return this.#replies.refuse(error, request, reply);
@@ -223,80 +223,86 @@ export class HttpServer {
   }
 
   #gone({ raw }: FastifyReply): AbortSignal {
-    const left = new AbortController();
-    raw.once('close', () => left.abort());
-    return AbortSignal.any([left.signal, this.#stopped.signal]);
+    const closed = new AbortController();
+    raw.once('close', () => closed.abort());
+    return AbortSignal.any([closed.signal, this.#stopped.signal]);
   }
 
-  async #answer(request: FastifyRequest, reply: FastifyReply, requestId: string): Promise<Answer> {
+  async #answer(request: FastifyRequest, reply: FastifyReply, requestId: string): Promise<ActionResult> {
     const url = request.raw.url!;
-    const mark = url.indexOf('?');
-    const path = mark < 0 ? url : url.slice(0, mark);
-    const route = plainRoute(path, request.method) ?? this.#route(path);
-    const query = mark < 0 ? '' : url.slice(mark + 1);
-    const action = systemActionOf(this.#actions, route);
-    const reads = readsBy(request.method, action, route);
+    const queryStart = url.indexOf('?');
+    const path = queryStart < 0 ? url : url.slice(0, queryStart);
+    const route = parsePlainRoute(path, request.method) ?? this.#route(path);
+    const query = queryStart < 0 ? '' : url.slice(queryStart + 1);
+    const action = findSystemAction(this.#actions, route);
+    const reads = isReadRequest(request.method, action, route);
     refuseRepeatedHeaders(request.raw.rawHeaders);
     const found = this.#parts.applications.find(request.headers['x-app'] as string | undefined);
     const lease = found instanceof Promise ? await found : found;
-    const address = this.#callers.addressOf(request);
-    const known = (application: Application): boolean => action !== undefined || isNamed(application, route);
-    const seen = { action, route, reads, query, request, reply, requestId, address, known };
-    const asked: Asked = { ...seen, caller: null, counted: false, received: null };
+    const address = this.#callers.readClientAddress(request);
+    const known = (application: Application): boolean => action !== undefined || isKnownRoute(application, route);
+    const details = { action, route, reads, query, request, reply, requestId, address, known };
+    const incoming: IncomingRequest = { ...details, caller: null, counted: false, received: null };
     try {
-      const answer = await this.#run(lease, asked);
-      noteAnswer(lease.application, asked);
-      return 'stream' in answer ? streamedUnder(lease, answer) : answer;
+      const result = await this.#run(lease, incoming);
+      journalSuccess(lease.application, incoming);
+      return 'stream' in result ? retainLeaseForStream(lease, result) : result;
     } catch (error) {
-      noteFailure(lease.application, asked, error);
+      journalFailure(lease.application, incoming, error);
       throw error;
     } finally {
-      asked.received?.then(({ release }) => release(), nothing);
+      incoming.received?.then(({ release }) => release(), noop);
       lease.release();
     }
   }
 
   /** Runs before the body is read: verifies the credential and the rate limit. */
-  async #receive(lease: Lease, asked: Asked): Promise<string | undefined> {
-    if (asked.received === null) {
-      asked.caller = await this.#caller(lease, asked);
-      this.#count(lease, asked, asked.caller);
-      asked.received = this.#bodies.receive(asked.request, asked.caller, senderOf(lease, asked.caller, asked.address));
+  async #receive(lease: Lease, incoming: IncomingRequest): Promise<string | undefined> {
+    if (incoming.received === null) {
+      incoming.caller = await this.#caller(lease, incoming);
+      this.#count(lease, incoming, incoming.caller);
+      incoming.received = this.#bodies.receive(
+        incoming.request,
+        incoming.caller,
+        buildSenderKey(lease, incoming.caller, incoming.address),
+      );
     }
-    return (await asked.received).text;
+    return (await incoming.received).text;
   }
 
-  #count(lease: Lease, asked: Asked, caller: Caller): void {
-    if (!asked.counted) this.#callers.count(lease, caller, asked.address);
-    asked.counted = true;
+  #count(lease: Lease, incoming: IncomingRequest, caller: Caller): void {
+    if (!incoming.counted) this.#callers.count(lease, caller, incoming.address);
+    incoming.counted = true;
   }
 
-  #run(lease: Lease, asked: Asked): Promise<Answer> {
+  #run(lease: Lease, incoming: IncomingRequest): Promise<ActionResult> {
     const { application, error: unusable } = lease;
-    const { action, route, reads, query, request, reply, requestId, address } = asked;
-    return application.current(async () => {
+    const { action, route, reads, query, request, reply, requestId, address } = incoming;
+    return application.withCurrentSnapshot(async () => {
       // Waiting for a body takes time, in which the credential may be revoked: it is verified again below.
-      const text = !unusable && hasBody(request.raw) ? await this.#receive(lease, asked) : undefined;
+      const text = !unusable && hasBody(request.raw) ? await this.#receive(lease, incoming) : undefined;
       if (action || unusable) await application.ensureCurrent();
-      const found = await this.#caller(lease, asked);
-      const caller = reads ? found : { ...found, origin: { address: addressOf(address), action: endpointOf(route) } };
-      asked.caller = caller;
-      this.#count(lease, asked, caller);
-      if (unusable) throw caller.type === 'anonymous' && !action?.public ? tokenMissing() : unusable;
-      const readByPost = reads && request.method === 'POST';
+      const found = await this.#caller(lease, incoming);
+      const caller = reads
+        ? found
+        : { ...found, origin: { address: toIpAddress(address), action: formatEndpoint(route) } };
+      incoming.caller = caller;
+      this.#count(lease, incoming, caller);
+      if (unusable) throw caller.type === 'anonymous' && !action?.public ? tokenMissingError() : unusable;
+      const isReadByPost = reads && request.method === 'POST';
       const body = text === undefined ? undefined : parseBody(text);
-      const zone = zoneOf(request.headers['x-timezone']);
-      const call: Call = {
+      const zone = readTimeZone(request.headers['x-timezone']);
+      const context: RequestContext = {
         application,
         applications: this.#parts.applications,
         caller,
-        contextNow: async () => application.recordContext(await this.#caller(lease, asked), requestId, zone),
+        contextNow: async () => application.recordContext(await this.#caller(lease, incoming), requestId, zone),
         route,
         method: request.method,
-        parameters: () => readParameters(route, query, body, readByPost),
-        request: () => readRecordRequest(route, query, body, readByPost),
+        parameters: () => readParameters(route, query, body, isReadByPost),
+        recordRequest: () => readRecordRequest(route, query, body, isReadByPost),
         body,
-        upload: uploadOf(request),
+        upload: openUpload(request),
         ifMatch: request.headers['if-match'],
         zone,
         accept: request.headers.accept,
@@ -304,60 +310,60 @@ export class HttpServer {
         address,
         lastEventId: request.headers['last-event-id'],
         browser: () => ({ ...request.headers, isHttps: request.protocol === 'https' }),
-        hold: () => lease.again(),
-        proof: () => proofOf(request),
-        gone: () => this.#gone(reply),
+        retain: () => lease.duplicate(),
+        credential: () => readCredential(request),
+        abortSignal: () => this.#gone(reply),
         requestId,
         limits: this.#limits,
         accounts: this.#parts.accounts,
-        handWritten,
-        once: this.#onceOf(request, text, caller),
-        inside: null,
+        hasSystemAction,
+        idempotencyKey: this.#onceOf(request, text, caller),
+        tx: null,
       };
-      return runAction(action, call);
+      return runAction(action, context);
     });
   }
 
   /** Reads by POST change nothing, however often they are asked: for them the header is checked alone. */
-  #onceOf(request: FastifyRequest, text: string | undefined, caller: Caller): Once | null {
+  #onceOf(request: FastifyRequest, text: string | undefined, caller: Caller): IdempotencyKey | null {
     const { headers, raw, method } = request;
     const header = headers['idempotency-key'];
     if (header === undefined || method !== 'POST') return null;
-    return uploadOf(request) ? refuseOnce() : onceOf(header, raw.url!, text, caller);
+    return openUpload(request) ? refuseIdempotencyKey() : readIdempotencyKey(header, raw.url!, text, caller);
   }
 
   #route(path: string): Route {
-    const kept = this.#routes.get(path);
-    if (kept) return kept;
+    const cached = this.#routes.get(path);
+    if (cached) return cached;
     const route = parseRoute(path);
     this.#routes.set(path, route);
     return route;
   }
 
-  #caller(lease: Lease, { action, request, address }: Asked): Promise<Caller> | Caller {
-    return action?.public ? anonymous : this.#callers.callerOf(request, lease, address);
+  #caller(lease: Lease, { action, request, address }: IncomingRequest): Promise<Caller> | Caller {
+    return action?.public ? anonymous : this.#callers.authenticate(request, lease, address);
   }
 }
 
-function nothing(): void {}
+function noop(): void {}
 
 /** Who shares memory for bodies: a user with all logins and keys, or a network. */
-function senderOf({ application }: Lease, { type, user, credentialId }: Caller, address: string): string {
-  if (type === 'anonymous') return networkOf(address);
+function buildSenderKey({ application }: Lease, { type, user, credentialId }: Caller, address: string): string {
+  if (type === 'anonymous') return toNetwork(address);
   return `${application.name} ${user ? `user ${user['id']}` : `${type} ${credentialId}`}`;
 }
 
-function stopping(): ApiError {
+function stoppingError(): ApiError {
   return new ApiError('STOPPING', 'The server is stopping; try another node or try again.', { retryAfter: 5 });
 }
 
 /** No page of another origin may call. */
-function isClosed(origins: ReadonlySet<string> | null): boolean {
+function isCorsDisabled(origins: ReadonlySet<string> | null): boolean {
   return origins?.size === 0;
 }
 
 /** A streamed reply uses its application until it ends. */
-function streamedUnder(lease: Lease, answer: Extract<Answer, { stream: unknown }>): Answer {
-  const held = lease.again();
-  return { ...answer, stream: heldStream(answer.stream, () => held.release()) };
+function retainLeaseForStream(lease: Lease, result: Extract<ActionResult, { stream: unknown }>): ActionResult {
+  const retained = lease.duplicate();
+  return { ...result, stream: streamWithCleanup(result.stream, () => retained.release()) };
 }

@@ -1,8 +1,8 @@
-import { tokenMissing } from '../identity/authenticator.ts';
+import { tokenMissingError } from '../identity/authenticator.ts';
 import { createKey, requireKeyRight, rotateKey } from '../records/system/api-key-rules.ts';
-import { idOf } from './auth-actions.ts';
-import type { Answer, Call, SystemAction } from './call.ts';
-import { knownParameters } from './known-parameters.ts';
+import { parseRecordId } from './auth-actions.ts';
+import { readKnownParameters } from './known-parameters.ts';
+import type { ActionResult, RequestContext, SystemAction } from './request-context.ts';
 
 /** The actions of API keys that tell a token; the others are the generated ones. */
 export const keyActions: Readonly<Record<string, SystemAction>> = {
@@ -10,26 +10,29 @@ export const keyActions: Readonly<Record<string, SystemAction>> = {
   'apiKeys:rotate': { reads: false, run: runRotate },
 };
 
-async function runCreate(call: Call): Promise<Answer> {
-  const { application, caller, requestId, body } = call;
-  if (caller.type === 'anonymous') throw tokenMissing();
+async function runCreate(request: RequestContext): Promise<ActionResult> {
+  const { application, caller, requestId, body } = request;
+  if (caller.type === 'anonymous') throw tokenMissingError();
   const context = application.recordContext(caller, requestId);
   requireKeyRight(context, 'create');
-  knownParameters(call, [], false);
-  return told(call, await createKey(context, body));
+  readKnownParameters(request, [], false);
+  return noteAndShowToken(request, await createKey(context, body));
 }
 
-async function runRotate(call: Call): Promise<Answer> {
-  const { application, caller, requestId, body } = call;
-  if (caller.type === 'anonymous') throw tokenMissing();
+async function runRotate(request: RequestContext): Promise<ActionResult> {
+  const { application, caller, requestId, body } = request;
+  if (caller.type === 'anonymous') throw tokenMissingError();
   const context = application.recordContext(caller, requestId);
   requireKeyRight(context, 'rotate');
-  const { filterByTk } = knownParameters(call, ['filterByTk'], false);
-  return told(call, await rotateKey(context, idOf(filterByTk), body));
+  const { filterByTk } = readKnownParameters(request, ['filterByTk'], false);
+  return noteAndShowToken(request, await rotateKey(context, parseRecordId(filterByTk), body));
 }
 
 /** Another application can tell the key from an unknown one. */
-async function told({ application, applications }: Call, key: { readonly token: string }): Promise<Answer> {
-  await applications.noteToken(key.token, application.name);
+async function noteAndShowToken(
+  { application, applications }: RequestContext,
+  key: { readonly token: string },
+): Promise<ActionResult> {
+  await applications.recordTokenHome(key.token, application.name);
   return { data: JSON.stringify(key) };
 }

@@ -1,27 +1,27 @@
-import { actorOf } from '../identity/caller.ts';
+import { formatActor } from '../identity/caller.ts';
 import { importMail } from '../mail/store/import-mail.ts';
-import type { MailboxPlace, MailFlags } from '../mail/store/incoming-mail.ts';
-import { mailboxPlace } from '../mail/store/mailbox-place.ts';
+import type { MailboxRef, MailFlags } from '../mail/store/incoming-mail.ts';
 import { destroyEmails, moveEmails } from '../mail/store/move-mail.ts';
+import { resolveMailbox } from '../mail/store/resolve-mailbox.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { requestByKeys } from '../protocol/request-normaliser.ts';
-import { accountInSight } from '../records/mail-account.ts';
-import { missing, requireGrant } from '../records/read-records.ts';
+import { recordNotFound, requireGrant } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import { recordsInSight, sightOf } from '../records/records-in-sight.ts';
-import { rulesOf } from '../records/system/rules-of.ts';
+import { getRules } from '../records/system/system-rules.ts';
+import { findVisibleAccount } from '../records/visible-account.ts';
+import { createVisibilityQuery, readVisibleRecords } from '../records/visible-records.ts';
 import { withAllFields } from '../records/with-grants.ts';
 import { updateRecords } from '../records/write-records.ts';
-import { isMailboxPath, mailboxPathForm } from '../schema/mailbox-path.ts';
-import { type Answer, type Call, contextOf, type SystemAction } from './call.ts';
+import { isMailboxPath, mailboxPathDescription } from '../schema/mailbox-path.ts';
 import { mediaTypeUnsupported } from './error-reply.ts';
-import { isTrial, knownParameters } from './known-parameters.ts';
+import { isDryRun, readKnownParameters } from './known-parameters.ts';
 import { composeActions } from './mail-compose.ts';
 import { runExport } from './mail-export.ts';
 import { runGetImage } from './mail-image.ts';
 import { runGetAttachment, runGetConversation, runGetEmail, runGetRaw } from './mail-reads.ts';
-import { bodyOf, refuseFiltered } from './mail-request.ts';
-import { performWrite, type WriteManner } from './perform-write.ts';
+import { readBodyObject, refuseRowFilter } from './mail-request.ts';
+import { type PerformWriteOptions, performWrite } from './perform-write.ts';
+import { type ActionResult, getRecordContext, type RequestContext, type SystemAction } from './request-context.ts';
 
 /** Mail, beside the generated actions. */
 export const mailActions: Readonly<Record<string, SystemAction>> = {
@@ -34,60 +34,60 @@ export const mailActions: Readonly<Record<string, SystemAction>> = {
   ...composeActions,
   'emails:import': { reads: false, run: runImport },
   'accounts:rethread': { reads: false, run: runRethread },
-  'emails:move': { reads: false, keepsReply: true, run: runMove },
-  'emails:destroy': { reads: false, keepsReply: true, run: runDestroy },
-  'emails:batchUpdate': { reads: false, keepsReply: true, run: runBatchUpdate },
+  'emails:move': { reads: false, storesReply: true, run: runMove },
+  'emails:destroy': { reads: false, storesReply: true, run: runDestroy },
+  'emails:batchUpdate': { reads: false, storesReply: true, run: runBatchUpdate },
 };
 
-const mostKeys = 1000;
+const maxKeys = 1000;
 /** As many are changed while the event loop waits: some milliseconds. */
-const mostKeysAtOnce = 20;
+const maxKeysOnEventLoop = 20;
 
 /** Stores the messages of an upload: one raw message, or an mbox of any length. */
-async function runImport(call: Call): Promise<Answer> {
-  const { application, upload, caller, requestId } = call;
-  const context = contextOf(call);
-  requireWholeWriter(context);
+async function runImport(request: RequestContext): Promise<ActionResult> {
+  const { application, upload, caller, requestId } = request;
+  const context = getRecordContext(request);
+  requireFullWriteAccess(context);
   const names = ['account', 'mailbox', 'flags', 'receivedAt'];
-  const { account: named, mailbox, flags, receivedAt } = knownParameters(call, names, false);
+  const { account: named, mailbox, flags, receivedAt } = readKnownParameters(request, names, false);
   if (typeof named !== 'string' || named === '')
     throw new ApiError('PARAMETER_INVALID', 'account: name the account by its id or its address.');
   if (mailbox !== undefined && !isMailboxPath(mailbox))
-    throw new ApiError('PARAMETER_INVALID', `"mailbox" must be ${mailboxPathForm}.`);
-  const known = { flags: readFlags(flags), receivedAt: readReceivedAt(receivedAt) };
+    throw new ApiError('PARAMETER_INVALID', `"mailbox" must be ${mailboxPathDescription}.`);
+  const known = { flags: parseFlags(flags), receivedAt: parseReceivedAt(receivedAt) };
   if (!upload) throw mediaTypeUnsupported('Upload one message/rfc822, or an application/mbox.');
-  const account = await accountInSight(context, named);
-  refuseFiltered(context);
-  const mailboxAt = (path: string): Promise<MailboxPlace> => mailboxPlace(context, account.id, path);
+  const account = await findVisibleAccount(context, named);
+  refuseRowFilter(context);
+  const findOrCreateMailbox = (path: string): Promise<MailboxRef> => resolveMailbox(context, account.id, path);
   const isOne = upload.type === 'message/rfc822';
-  const place = mailbox !== undefined || isOne ? await mailboxAt(mailbox ?? 'INBOX') : null;
-  const target = { account, mailbox: place, mailboxAt, ...known };
-  const report = await importMail(application.mail, target, upload, { actor: actorOf(caller), requestId });
+  const placement = mailbox !== undefined || isOne ? await findOrCreateMailbox(mailbox ?? 'INBOX') : null;
+  const importTarget = { account, mailbox: placement, mailboxAt: findOrCreateMailbox, ...known };
+  const report = await importMail(application.mail, importTarget, upload, { actor: formatActor(caller), requestId });
   return { data: JSON.stringify(report) };
 }
 
 const flagNames = ['read', 'starred', 'answered', 'draft'] as const;
 
-function readFlags(written: unknown): MailFlags | null {
-  if (written === undefined) return null;
-  const names = typeof written === 'string' ? written.split(',').filter((name) => name !== '') : null;
+function parseFlags(input: unknown): MailFlags | null {
+  if (input === undefined) return null;
+  const names = typeof input === 'string' ? input.split(',').filter((name) => name !== '') : null;
   if (!names?.every((name) => flagNames.some((flag) => flag === name)))
     throw new ApiError('PARAMETER_INVALID', `"flags" must be a list of ${flagNames.join(', ')}, separated by commas.`);
   const has = (flag: string): boolean => names.includes(flag);
   return { read: has('read'), starred: has('starred'), answered: has('answered'), draft: has('draft') };
 }
 
-function readReceivedAt(written: unknown): string | null {
-  if (written === undefined) return null;
+function parseReceivedAt(input: unknown): string | null {
+  if (input === undefined) return null;
   const form = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
-  const moment = typeof written === 'string' && form.test(written) ? Date.parse(written) : Number.NaN;
-  if (Number.isNaN(moment))
+  const time = typeof input === 'string' && form.test(input) ? Date.parse(input) : Number.NaN;
+  if (Number.isNaN(time))
     throw new ApiError('PARAMETER_INVALID', '"receivedAt" must be a date and time, such as 2026-03-01T09:30:00Z.');
-  return new Date(moment).toISOString();
+  return new Date(time).toISOString();
 }
 
 /** A message says something of every field: it is brought in by who may write them all. */
-function requireWholeWriter(context: RecordContext): void {
+function requireFullWriteAccess(context: RecordContext): void {
   const emails = context.registry.get('emails');
   const grant = requireGrant(context, emails, 'create');
   const denied = emails.fields.find((field) => field.core && !field.hidden && !grant.may(field));
@@ -96,19 +96,25 @@ function requireWholeWriter(context: RecordContext): void {
 }
 
 /** Makes the conversations of an account anew; others go on meanwhile. */
-async function runRethread(call: Call): Promise<Answer> {
-  const { application, caller, requestId } = call;
-  const context = contextOf(call);
+async function runRethread(request: RequestContext): Promise<ActionResult> {
+  const { application, caller, requestId } = request;
+  const context = getRecordContext(request);
   const accounts = context.registry.get('accounts');
   const grant = requireGrant(context, accounts, 'update');
-  const { filterByTk } = knownParameters(call, ['filterByTk'], false);
-  bodyOf(call, []);
+  const { filterByTk } = readKnownParameters(request, ['filterByTk'], false);
+  readBodyObject(request, []);
   if (filterByTk === undefined) throw new ApiError('TARGET_MISSING', 'Name the account by filterByTk.');
-  const account = await accountInSight(context, String(filterByTk));
-  const reached = await recordsInSight(context, accounts, withAllFields(grant), sightOf(null), [account.id]);
-  if (reached.size === 0) throw missing(accounts, grant);
-  const made = await application.mail.rethread(account, { actor: actorOf(caller), requestId });
-  if (made) return { data: JSON.stringify(made) };
+  const account = await findVisibleAccount(context, String(filterByTk));
+  const visibleAccounts = await readVisibleRecords(
+    context,
+    accounts,
+    withAllFields(grant),
+    createVisibilityQuery(null),
+    [account.id],
+  );
+  if (visibleAccounts.size === 0) throw recordNotFound(accounts, grant);
+  const report = await application.mail.rebuildConversations(account, { actor: formatActor(caller), requestId });
+  if (report) return { data: JSON.stringify(report) };
   throw new ApiError(
     'RETHREAD_RUNNING',
     'The conversations of this account are being made anew already; wait for that.',
@@ -118,13 +124,13 @@ async function runRethread(call: Call): Promise<Answer> {
   );
 }
 
-async function runMove(call: Call): Promise<Answer> {
-  const context = contextOf(call);
+async function runMove(request: RequestContext): Promise<ActionResult> {
+  const context = getRecordContext(request);
   const emails = context.registry.get('emails');
   if (!requireGrant(context, emails, 'update').may(emails.byName.get('mailbox')!))
     throw new ApiError('FIELD_DENIED', 'The role may not write "mailbox" of emails, and so not move them.');
-  const { dryRun, filterByTk } = knownParameters(call, ['filterByTk']);
-  const { mailbox, from = null, ...rest } = bodyOf(call, ['ids', 'mailbox', 'from']);
+  const { dryRun, filterByTk } = readKnownParameters(request, ['filterByTk']);
+  const { mailbox, from = null, ...rest } = readBodyObject(request, ['ids', 'mailbox', 'from']);
   if (typeof mailbox !== 'number' && (typeof mailbox !== 'string' || mailbox === ''))
     throw new ApiError('BODY_INVALID', 'mailbox: name the mailbox by its path, its role or its id.');
   if (from !== null && typeof from !== 'number' && (typeof from !== 'string' || from === ''))
@@ -132,51 +138,50 @@ async function runMove(call: Call): Promise<Answer> {
       'BODY_INVALID',
       'from: name the mailbox that the e-mails leave by its path, its role or its id.',
     );
-  const keys = keysOf(filterByTk, rest['ids']);
-  return performWrite(call, context, mannerOf(keys, dryRun), async (inside) => ({
-    data: String(await moveEmails(inside, keys, mailbox, from)),
+  const keys = parseKeys(filterByTk, rest['ids']);
+  return performWrite(request, context, buildWriteOptions(keys, dryRun), async (tx) => ({
+    data: String(await moveEmails(tx, keys, mailbox, from)),
   }));
 }
 
-async function runDestroy(call: Call): Promise<Answer> {
-  const context = contextOf(call);
+async function runDestroy(request: RequestContext): Promise<ActionResult> {
+  const context = getRecordContext(request);
   requireGrant(context, context.registry.get('emails'), 'destroy');
-  const { dryRun, filterByTk, force } = knownParameters(call, ['filterByTk', 'force']);
-  const keys = keysOf(filterByTk, bodyOf(call, ['ids'])['ids']);
-  return performWrite(call, context, mannerOf(keys, dryRun), async (inside) => ({
-    data: String(await destroyEmails(inside, keys, isTrial({ dryRun: force }))),
+  const { dryRun, filterByTk, force } = readKnownParameters(request, ['filterByTk', 'force']);
+  const keys = parseKeys(filterByTk, readBodyObject(request, ['ids'])['ids']);
+  return performWrite(request, context, buildWriteOptions(keys, dryRun), async (tx) => ({
+    data: String(await destroyEmails(tx, keys, isDryRun({ dryRun: force }))),
   }));
 }
 
 /** Flags of many e-mails, under the rules of an update of each. */
-async function runBatchUpdate(call: Call): Promise<Answer> {
-  const context = contextOf(call);
+async function runBatchUpdate(request: RequestContext): Promise<ActionResult> {
+  const context = getRecordContext(request);
   const emails = context.registry.get('emails');
   requireGrant(context, emails, 'update');
-  const { dryRun, filterByTk } = knownParameters(call, ['filterByTk']);
-  const { ids, ...values } = bodyOf(call, null);
-  const keys = keysOf(filterByTk, ids);
-  return performWrite(call, context, mannerOf(keys, dryRun), async (inside) => {
-    const { data } = await updateRecords(inside, emails, requestByKeys('update', keys), values, null, rulesOf(emails));
+  const { dryRun, filterByTk } = readKnownParameters(request, ['filterByTk']);
+  const { ids, ...values } = readBodyObject(request, null);
+  const keys = parseKeys(filterByTk, ids);
+  return performWrite(request, context, buildWriteOptions(keys, dryRun), async (tx) => {
+    const { data } = await updateRecords(tx, emails, requestByKeys('update', keys), values, null, getRules(emails));
     return { data };
   });
 }
 
 /** Changes of many e-mails run off the event loop. */
-function mannerOf(keys: readonly number[], dryRun: unknown): WriteManner {
-  return { dryRun: isTrial({ dryRun }), joined: true, heavy: keys.length > mostKeysAtOnce };
+function buildWriteOptions(keys: readonly number[], dryRun: unknown): PerformWriteOptions {
+  return { dryRun: isDryRun({ dryRun }), joined: true, heavy: keys.length > maxKeysOnEventLoop };
 }
 
 /** The e-mails that a request names, in its query or as `ids` in its body. */
-function keysOf(filterByTk: unknown, ids: unknown): number[] {
+function parseKeys(filterByTk: unknown, ids: unknown): number[] {
   if ((filterByTk === undefined) === (ids === undefined))
     throw new ApiError('TARGET_MISSING', 'Name e-mails by filterByTk, or by "ids" in the body.');
-  const { filterByTk: asked } = requestByKeys('update', filterByTk ?? ids);
-  const list = Array.isArray(asked) ? asked : [asked];
+  const { filterByTk: requested } = requestByKeys('update', filterByTk ?? ids);
+  const list = Array.isArray(requested) ? requested : [requested];
   const keys = list.map((each: unknown) => (typeof each === 'string' && /^\d{1,16}$/.test(each) ? Number(each) : each));
   if (!keys.every((each): each is number => Number.isSafeInteger(each)))
     throw new ApiError('PARAMETER_INVALID', 'An e-mail is named by its id, a whole number.');
-  if (keys.length === 0 || keys.length > mostKeys)
-    throw new ApiError('LIMIT_EXCEEDED', `Name 1 to ${mostKeys} e-mails.`);
+  if (keys.length === 0 || keys.length > maxKeys) throw new ApiError('LIMIT_EXCEEDED', `Name 1 to ${maxKeys} e-mails.`);
   return [...new Set(keys)];
 }

@@ -1,104 +1,109 @@
 /** Writing mail: drafts, sending, answering, passing on, calling back. What is sent waits in the outbox. */
 import { isoTime } from '../base/clock.ts';
 import { readDraft, readFiles, type StoredDraft } from '../database/mail/draft-rows.ts';
-import { type AnswerKind, answerTo } from '../mail/compose/answer-draft.ts';
 import type { Draft } from '../mail/compose/draft.ts';
+import { type MailInput, mailInputNames, parseMailInput, parseNewFile } from '../mail/compose/mail-input.ts';
+import { buildReply, type ReplyKind } from '../mail/compose/reply-draft.ts';
 import {
-  callBack,
-  draftInReach,
-  newDraft,
-  type ReadyMail,
-  readyMail,
+  createDraft,
+  mailLockKey,
+  type PreparedMail,
+  prepareMail,
+  requireEditableDraft,
   storeDraft,
   storeQueued,
-  turnOf,
+  unqueueMessage,
 } from '../mail/compose/write-mail.ts';
-import { newFile, readWritten, type WrittenMail, writtenNames } from '../mail/compose/written-mail.ts';
 import { ApiError, invalidValues } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { mailLimits } from '../protocol/mail-limits.ts';
 import { requestByKeys } from '../protocol/request-normaliser.ts';
-import { type AccountInSight, accountInSight } from '../records/mail-account.ts';
 import { getRecord, requireGrant } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
+import { findVisibleAccount, type VisibleAccount } from '../records/visible-account.ts';
 import { canonicalDatetime } from '../schema/types/datetime.ts';
-import { type Answer, type Call, contextOf, type SystemAction } from './call.ts';
 import { mediaTypeUnsupported } from './error-reply.ts';
-import { matchOf } from './if-match.ts';
-import { isTrial, knownParameters } from './known-parameters.ts';
+import { findStoredResult } from './idempotency.ts';
+import { parseIfMatch } from './if-match.ts';
+import { isDryRun, readKnownParameters } from './known-parameters.ts';
 import { runGetEmail } from './mail-reads.ts';
-import { bodyOf, refuseFiltered } from './mail-request.ts';
-import { keptAnswer } from './once.ts';
+import { readBodyObject, refuseRowFilter } from './mail-request.ts';
 import { performWrite } from './perform-write.ts';
+import { type ActionResult, getRecordContext, type RequestContext, type SystemAction } from './request-context.ts';
 
 export const composeActions: Readonly<Record<string, SystemAction>> = {
-  'emails:saveDraft': { reads: false, keepsReply: true, run: runSaveDraft },
+  'emails:saveDraft': { reads: false, storesReply: true, run: runSaveDraft },
   'emails:attach': { reads: false, run: runAttach },
-  'emails:send': { reads: false, keepsReply: true, run: runSend },
-  'emails:reply': { reads: false, keepsReply: true, run: (call) => runAnswer(call, 'reply') },
-  'emails:replyAll': { reads: false, keepsReply: true, run: (call) => runAnswer(call, 'replyAll') },
-  'emails:forward': { reads: false, keepsReply: true, run: (call) => runAnswer(call, 'forward') },
-  'emails:cancelSend': { reads: false, keepsReply: true, run: runCancelSend },
+  'emails:send': { reads: false, storesReply: true, run: runSend },
+  'emails:reply': { reads: false, storesReply: true, run: (request) => runReply(request, 'reply') },
+  'emails:replyAll': { reads: false, storesReply: true, run: (request) => runReply(request, 'replyAll') },
+  'emails:forward': { reads: false, storesReply: true, run: (request) => runReply(request, 'forward') },
+  'emails:cancelSend': { reads: false, storesReply: true, run: runCancelSend },
 };
 
 /** What a message begins with. */
-interface Beginning {
-  readonly account: AccountInSight;
+interface DraftBase {
+  readonly account: VisibleAccount;
   readonly before: StoredDraft | null;
   readonly draft: Draft;
 }
 
-async function runSaveDraft(call: Call): Promise<Answer> {
-  const context = contextOf(call);
+async function runSaveDraft(request: RequestContext): Promise<ActionResult> {
+  const context = getRecordContext(request);
   // Whoever may do neither is told so before anything that was sent is looked at.
-  if (!context.grantOf('emails', 'update')) requireWriter(context, 'create');
-  requireWriter(context, namesDraft(call) ? 'update' : 'create');
-  const { dryRun, filterByTk } = knownParameters(call, ['filterByTk']);
-  const { account, id, ...rest } = bodyOf(call, ['account', 'id', ...writtenNames]);
-  const key = draftKey(filterByTk, id);
-  const written = readWritten(rest);
+  if (!context.findGrant('emails', 'update')) requireWriter(context, 'create');
+  requireWriter(context, isDraftNamed(request) ? 'update' : 'create');
+  const { dryRun, filterByTk } = readKnownParameters(request, ['filterByTk']);
+  const { account, id, ...rest } = readBodyObject(request, ['account', 'id', ...mailInputNames]);
+  const key = parseDraftKey(filterByTk, id);
+  const written = parseMailInput(rest);
   requireWritable(context, key === null ? 'create' : 'update', rest);
-  const known = await keptAnswer(call);
-  if (known) return known;
-  const begun = await beginning(call, context, key, account);
-  const ready = await readyOf(call, context, begun, written, true);
-  return stored(call, context, ready, { dryRun }, async (inside) => {
-    const draft = await storeDraft(inside, call.application.mail, ready);
-    return shownEmail(call, inside, draft);
+  const storedResult = await findStoredResult(request);
+  if (storedResult) return storedResult;
+  const base = await loadDraftBase(request, context, key, account);
+  const ready = await prepareOwnMail(request, context, base, written, true);
+  return performDraftWrite(request, context, ready, { dryRun }, async (tx) => {
+    const draft = await storeDraft(tx, request.application.mail, ready);
+    return showEmail(request, tx, draft);
   });
 }
 
 /** One more file of a draft, its bytes as they are. */
-async function runAttach(call: Call): Promise<Answer> {
-  const context = contextOf(call);
+async function runAttach(request: RequestContext): Promise<ActionResult> {
+  const context = getRecordContext(request);
   requireWriter(context, 'update');
   requireWritable(context, 'update', { attachments: [] });
   const {
     filterByTk,
     filename = null,
     contentType,
-  } = knownParameters(call, ['filterByTk', 'filename', 'contentType'], false);
-  if (!call.upload) throw mediaTypeUnsupported('Upload the bytes of the file as application/octet-stream.');
-  const key = draftKey(filterByTk, undefined);
+  } = readKnownParameters(request, ['filterByTk', 'filename', 'contentType'], false);
+  if (!request.upload) throw mediaTypeUnsupported('Upload the bytes of the file as application/octet-stream.');
+  const key = parseDraftKey(filterByTk, undefined);
   if (key === null) throw new ApiError('TARGET_MISSING', 'Name the draft by filterByTk.');
-  const begun = await beginning(call, context, key, undefined);
-  const file = newFile(filename, contentType ?? 'application/octet-stream', null, await bytesOf(call.upload.bytes));
+  const base = await loadDraftBase(request, context, key, undefined);
+  const file = parseNewFile(
+    filename,
+    contentType ?? 'application/octet-stream',
+    null,
+    await readUploadBytes(request.upload.bytes),
+  );
   if (typeof file === 'string') throw new ApiError('PARAMETER_INVALID', file);
-  const mine = await readFiles(context.database, { email: key });
-  const files = [...mine.map(({ id }) => ({ id })), file];
+  const existingFiles = await readFiles(context.database, { email: key });
+  const files = [...existingFiles.map(({ id }) => ({ id })), file];
   if (files.length > mailLimits.files)
     throw invalidValues({ attachments: `A message has at most ${mailLimits.files} files.` });
-  const ready = await readyOf(call, context, begun, { files }, true);
-  return stored(call, context, ready, {}, async (inside) => {
-    await storeDraft(inside, call.application.mail, ready);
-    return shownEmail(call, inside, key);
+  const ready = await prepareOwnMail(request, context, base, { files }, true);
+  return performDraftWrite(request, context, ready, {}, async (tx) => {
+    await storeDraft(tx, request.application.mail, ready);
+    return showEmail(request, tx, key);
   });
 }
 
-async function bytesOf(upload: AsyncIterable<Buffer>): Promise<Buffer> {
+async function readUploadBytes(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let size = 0;
-  for await (const piece of upload) {
+  for await (const piece of stream) {
     // What is too long is read to its end, so that the refusal arrives, and not kept.
     if (size <= mailLimits.fileBytes) pieces.push(piece);
     size += piece.length;
@@ -108,142 +113,157 @@ async function bytesOf(upload: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-async function runSend(call: Call): Promise<Answer> {
-  const context = contextOf(call);
+async function runSend(request: RequestContext): Promise<ActionResult> {
+  const context = getRecordContext(request);
   requireWriter(context, 'create');
-  if (namesDraft(call)) requireWriter(context, 'update');
-  const { dryRun, filterByTk } = knownParameters(call, ['filterByTk']);
-  const { account, id, sendAt, ...rest } = bodyOf(call, ['account', 'id', 'sendAt', ...writtenNames]);
-  const key = draftKey(filterByTk, id);
-  const at = sendTime(sendAt, context.clock.now());
-  const written = readWritten(rest);
+  if (isDraftNamed(request)) requireWriter(context, 'update');
+  const { dryRun, filterByTk } = readKnownParameters(request, ['filterByTk']);
+  const { account, id, sendAt, ...rest } = readBodyObject(request, ['account', 'id', 'sendAt', ...mailInputNames]);
+  const key = parseDraftKey(filterByTk, id);
+  const scheduledTime = parseSendTime(sendAt, context.clock.now());
+  const written = parseMailInput(rest);
   requireWritable(context, 'create', rest);
-  const known = await keptAnswer(call);
-  if (known) return known;
-  const begun = await beginning(call, context, key, account);
-  const ready = await readyOf(call, context, begun, written, false);
-  return stored(call, context, ready, { dryRun }, (inside) => queued(call, inside, ready, at));
+  const storedResult = await findStoredResult(request);
+  if (storedResult) return storedResult;
+  const base = await loadDraftBase(request, context, key, account);
+  const ready = await prepareOwnMail(request, context, base, written, false);
+  return performDraftWrite(request, context, ready, { dryRun }, (tx) => queueMail(request, tx, ready, scheduledTime));
 }
 
-async function runAnswer(call: Call, kind: AnswerKind): Promise<Answer> {
-  const context = contextOf(call);
+async function runReply(request: RequestContext, kind: ReplyKind): Promise<ActionResult> {
+  const context = getRecordContext(request);
   requireWriter(context, 'create');
   requireGrant(context, context.registry.get('emails'), 'get');
-  const { dryRun, filterByTk } = knownParameters(call, ['filterByTk']);
+  const { dryRun, filterByTk } = readKnownParameters(request, ['filterByTk']);
   const {
     id,
     sendAt,
     draft = false,
     quote = true,
     ...rest
-  } = bodyOf(call, ['id', 'sendAt', 'draft', 'quote', ...writtenNames]);
+  } = readBodyObject(request, ['id', 'sendAt', 'draft', 'quote', ...mailInputNames]);
   for (const [name, value] of Object.entries({ draft, quote }))
     if (typeof value !== 'boolean') throw invalidValues({ [name]: 'Give true or false.' });
-  const key = draftKey(filterByTk, id);
+  const key = parseDraftKey(filterByTk, id);
   if (key === null) throw new ApiError('TARGET_MISSING', 'Name the e-mail by filterByTk, or by "id" in the body.');
-  const at = sendTime(sendAt, context.clock.now());
-  const { text = null, html = null, ...written } = readWritten(rest);
+  const scheduledTime = parseSendTime(sendAt, context.clock.now());
+  const { text = null, html = null, ...written } = parseMailInput(rest);
   requireWritable(context, 'create', rest);
-  const original = await originalOf(context, key);
-  const account = await accountInSight(context, String(original.accountId));
-  const said = { text, html, quotes: quote === true };
-  const answer = answerTo(original, kind, said, account.address);
-  const passedOn = kind === 'forward' ? await readFiles(context.database, { email: key }) : [];
-  const files = [...passedOn.map((each) => ({ id: each.id })), ...(written.files ?? [])];
-  const begun = { account, before: null, draft: { ...newDraft(account), ...answer } };
-  const ready = await readyOf(call, context, begun, { ...written, files }, draft === true);
-  return stored(call, context, ready, { dryRun }, async (inside) => {
-    if (draft !== true) return queued(call, inside, ready, at);
-    return shownEmail(call, inside, await storeDraft(inside, call.application.mail, ready));
+  const original = await loadOriginal(context, key);
+  const account = await findVisibleAccount(context, String(original.accountId));
+  const content = { text, html, quotes: quote === true };
+  const reply = buildReply(original, kind, content, account.address);
+  const forwardedFiles = kind === 'forward' ? await readFiles(context.database, { email: key }) : [];
+  const files = [...forwardedFiles.map((each) => ({ id: each.id })), ...(written.files ?? [])];
+  const base = { account, before: null, draft: { ...createDraft(account), ...reply } };
+  const ready = await prepareOwnMail(request, context, base, { ...written, files }, draft === true);
+  return performDraftWrite(request, context, ready, { dryRun }, async (tx) => {
+    if (draft !== true) return queueMail(request, tx, ready, scheduledTime);
+    return showEmail(request, tx, await storeDraft(tx, request.application.mail, ready));
   });
 }
 
-async function runCancelSend(call: Call): Promise<Answer> {
-  const context = contextOf(call);
+async function runCancelSend(request: RequestContext): Promise<ActionResult> {
+  const context = getRecordContext(request);
   requireWriter(context, 'update');
-  const { dryRun, filterByTk } = knownParameters(call, ['filterByTk']);
-  const key = draftKey(filterByTk, bodyOf(call, ['id'])['id']);
+  const { dryRun, filterByTk } = readKnownParameters(request, ['filterByTk']);
+  const key = parseDraftKey(filterByTk, readBodyObject(request, ['id'])['id']);
   if (key === null) throw new ApiError('TARGET_MISSING', 'Name the e-mail by filterByTk, or by "id" in the body.');
-  return performWrite(call, context, { dryRun: isTrial({ dryRun }), joined: true }, async (inside) => {
-    await callBack(inside, key);
-    return shownEmail(call, inside, key);
+  return performWrite(request, context, { dryRun: isDryRun({ dryRun }), joined: true }, async (tx) => {
+    await unqueueMessage(tx, key);
+    return showEmail(request, tx, key);
   });
 }
 
-function readyOf(
-  call: Call,
+function prepareOwnMail(
+  request: RequestContext,
   context: RecordContext,
-  { account, before, draft }: Beginning,
-  written: WrittenMail,
+  { account, before, draft }: DraftBase,
+  written: MailInput,
   isDraft: boolean,
-): Promise<ReadyMail> {
-  return readyMail(context, call.application.mail, account, before, draft, written, isDraft);
+): Promise<PreparedMail> {
+  return prepareMail(context, request.application.mail, account, before, draft, written, isDraft);
 }
 
-function stored(
-  call: Call,
+function performDraftWrite(
+  request: RequestContext,
   context: RecordContext,
-  { account }: ReadyMail,
+  { account }: PreparedMail,
   { dryRun }: { readonly dryRun?: unknown },
-  work: (inside: RecordContext) => Promise<Answer>,
-): Promise<Answer> {
-  return performWrite(call, context, { dryRun: isTrial({ dryRun }), joined: true, turn: turnOf(account) }, work);
+  work: (tx: RecordContext) => Promise<ActionResult>,
+): Promise<ActionResult> {
+  return performWrite(
+    request,
+    context,
+    { dryRun: isDryRun({ dryRun }), joined: true, lockKey: mailLockKey(account) },
+    work,
+  );
 }
 
-async function queued(call: Call, inside: RecordContext, ready: ReadyMail, sendAt: string): Promise<Answer> {
-  const id = await storeQueued(inside, call.application.mail, ready, sendAt);
+async function queueMail(
+  request: RequestContext,
+  tx: RecordContext,
+  ready: PreparedMail,
+  sendAt: string,
+): Promise<ActionResult> {
+  const id = await storeQueued(tx, request.application.mail, ready, sendAt);
   return { data: JSON.stringify({ id, accountId: ready.account.id, status: 'queued', sendAt }) };
 }
 
 /** As a get shows it; whoever has no such grant is shown the key alone. */
-async function shownEmail(call: Call, inside: RecordContext, id: number): Promise<Answer> {
-  if (!inside.grantOf('emails', 'get')) return { data: JSON.stringify({ id }) };
-  const route = { resource: 'emails', action: 'get', tk: null, of: null };
-  const read = { ...call, inside, route, method: 'POST', body: undefined, parameters: () => ({ filterByTk: id }) };
-  return runGetEmail(read).catch((error: unknown) => {
+async function showEmail(request: RequestContext, tx: RecordContext, id: number): Promise<ActionResult> {
+  if (!tx.findGrant('emails', 'get')) return { data: JSON.stringify({ id }) };
+  const route = { resource: 'emails', action: 'get', key: null, of: null };
+  const getRequest = { ...request, tx, route, method: 'POST', body: undefined, parameters: () => ({ filterByTk: id }) };
+  return runGetEmail(getRequest).catch((error: unknown) => {
     if (error instanceof ApiError && error.label === 'No permissions') return { data: JSON.stringify({ id }) };
     throw error;
   });
 }
 
 /** Whether a request goes on from a draft: what it needs differs. */
-function namesDraft({ parameters, body }: Call): boolean {
+function isDraftNamed({ parameters, body }: RequestContext): boolean {
   return parameters()['filterByTk'] !== undefined || (isObject(body) && body['id'] !== undefined);
 }
 
 /** Null where none is named. */
-function draftKey(filterByTk: unknown, id: unknown): number | null {
+function parseDraftKey(filterByTk: unknown, id: unknown): number | null {
   if (filterByTk !== undefined && id !== undefined)
     throw new ApiError('PARAMETER_INVALID', 'Name the e-mail by filterByTk or by "id" in the body, not by both.');
-  const asked = filterByTk ?? id;
-  if (asked === undefined) return null;
-  const { filterByTk: key } = requestByKeys('get', asked);
+  const requested = filterByTk ?? id;
+  if (requested === undefined) return null;
+  const { filterByTk: key } = requestByKeys('get', requested);
   const number = typeof key === 'string' && /^\d{1,16}$/.test(key) ? Number(key) : key;
   if (typeof number !== 'number' || !Number.isSafeInteger(number))
     throw new ApiError('PARAMETER_INVALID', 'An e-mail is named by its id, a whole number.');
   return number;
 }
 
-async function beginning(call: Call, context: RecordContext, key: number | null, named: unknown): Promise<Beginning> {
+async function loadDraftBase(
+  request: RequestContext,
+  context: RecordContext,
+  key: number | null,
+  named: unknown,
+): Promise<DraftBase> {
   if (key !== null) {
     if (named !== undefined) throw new ApiError('BODY_INVALID', 'account: a draft stays in its account.');
-    const { before, draft } = await draftInReach(context, key, matchOf(call.ifMatch));
-    return { account: await accountInSight(context, String(before.accountId)), before, draft };
+    const { previous, draft } = await requireEditableDraft(context, key, parseIfMatch(request.ifMatch));
+    return { account: await findVisibleAccount(context, String(previous.accountId)), before: previous, draft };
   }
   if (typeof named !== 'string' && typeof named !== 'number')
     throw invalidValues({ account: 'Name the account that you write from, by its id or its address.' });
-  const account = await accountInSight(context, String(named));
-  return { account, before: null, draft: newDraft(account) };
+  const account = await findVisibleAccount(context, String(named));
+  return { account, before: null, draft: createDraft(account) };
 }
 
 /** A role that may write e-mails as they are held against no filter: messages that are composed already are not. */
 function requireWriter(context: RecordContext, action: 'create' | 'update'): void {
   requireGrant(context, context.registry.get('emails'), action);
-  if (action === 'create') refuseFiltered(context);
+  if (action === 'create') refuseRowFilter(context);
 }
 
 /** The fields in which the members of a message are kept. */
-const keptIn: Readonly<Record<string, string>> = {
+const memberFields: Readonly<Record<string, string>> = {
   to: 'to',
   cc: 'cc',
   subject: 'subject',
@@ -261,23 +281,23 @@ function requireWritable(
   const emails = context.registry.get('emails');
   const grant = requireGrant(context, emails, action);
   for (const name of Object.keys(body))
-    if (!grant.may(emails.byName.get(keptIn[name]!)!))
+    if (!grant.may(emails.byName.get(memberFields[name]!)!))
       throw new ApiError('FIELD_DENIED', `The role may not write "${name}" of emails.`);
 }
 
 /** @returns ISO 8601: not before the time in which it can be called back is over. */
-function sendTime(input: unknown, now: number): string {
-  const first = now + mailLimits.undoMilliseconds;
-  if (input === undefined || input === null) return isoTime(first);
-  const asked = canonicalDatetime(input);
-  if (asked === null) throw invalidValues({ sendAt: 'Give a moment in ISO 8601, such as 2026-11-20T09:30:00Z.' });
-  const at = Date.parse(asked);
-  if (at > now + mailLimits.sendAheadMilliseconds) throw invalidValues({ sendAt: 'Give a moment within a year.' });
-  return isoTime(Math.max(at, first));
+function parseSendTime(input: unknown, now: number): string {
+  const earliest = now + mailLimits.undoMilliseconds;
+  if (input === undefined || input === null) return isoTime(earliest);
+  const canonical = canonicalDatetime(input);
+  if (canonical === null) throw invalidValues({ sendAt: 'Give a moment in ISO 8601, such as 2026-11-20T09:30:00Z.' });
+  const time = Date.parse(canonical);
+  if (time > now + mailLimits.sendAheadMilliseconds) throw invalidValues({ sendAt: 'Give a moment within a year.' });
+  return isoTime(Math.max(time, earliest));
 }
 
 /** What is answered, if the role may read all of it: whoever may not read something does not quote it either. */
-async function originalOf(context: RecordContext, key: number): Promise<StoredDraft> {
+async function loadOriginal(context: RecordContext, key: number): Promise<StoredDraft> {
   const emails = context.registry.get('emails');
   const grant = requireGrant(context, emails, 'get');
   for (const name of ['subject', 'from', 'to', 'cc', 'content', 'messageId', 'sentAt'])

@@ -5,9 +5,9 @@ import { isIP } from 'node:net';
  *
  * @param address as the socket gives it, or a trusted proxy.
  */
-export function networkOf(address: string): string {
+export function toNetwork(address: string): string {
   if (isIP(address) !== 6) return address;
-  const groups = groupsOf(address.split('%')[0]!);
+  const groups = parseIpv6Groups(address.split('%')[0]!);
   const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
   if (mapped) return [groups[6]! >> 8, groups[6]! & 255, groups[7]! >> 8, groups[7]! & 255].join('.');
   return groups
@@ -17,9 +17,11 @@ export function networkOf(address: string): string {
 }
 
 /** The eight groups of a valid IPv6 address; its last two may be written as an IPv4 address. */
-function groupsOf(address: string): number[] {
+function parseIpv6Groups(address: string): number[] {
   const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
-  const plain = dotted ? `${dotted[1]}${pair(dotted[2]!, dotted[3]!)}:${pair(dotted[4]!, dotted[5]!)}` : address;
+  const plain = dotted
+    ? `${dotted[1]}${toHexGroup(dotted[2]!, dotted[3]!)}:${toHexGroup(dotted[4]!, dotted[5]!)}`
+    : address;
   const [head = '', tail = ''] = plain.split('::');
   const left = head === '' ? [] : head.split(':');
   const right = tail === '' ? [] : tail.split(':');
@@ -27,6 +29,6 @@ function groupsOf(address: string): number[] {
   return [...left, ...middle, ...right].map((group) => Number.parseInt(group, 16));
 }
 
-function pair(high: string, low: string): string {
+function toHexGroup(high: string, low: string): string {
   return (Number(high) * 256 + Number(low)).toString(16);
 }

@@ -8,8 +8,8 @@ export class OpenConnections {
   #open = 0;
 
   /** @param what they are called in refusals. */
-  constructor(most: number, what: string) {
-    this.#most = most;
+  constructor(max: number, what: string) {
+    this.#most = max;
     this.#what = what;
   }
 
@@ -18,43 +18,44 @@ export class OpenConnections {
    *
    * @throws ApiError 503 where there are as many as there may be.
    */
-  enter(): () => void {
-    if (this.#open >= this.#most) throw busy(`The server has as many ${this.#what} as it may have; try again.`);
+  acquire(): () => void {
+    if (this.#open >= this.#most) throw busyError(`The server has as many ${this.#what} as it may have; try again.`);
     this.#open += 1;
-    return once(() => {
+    return callOnce(() => {
       this.#open -= 1;
     });
   }
 
   /** The same for a credential, or an address: whoever asks with it. */
-  share(name: string): () => void {
-    const taken = this.#ofName.get(name) ?? 0;
-    if (taken >= this.#most / 10) throw busy(`The credential has as many ${this.#what} as it may have; close some.`);
-    this.#ofName.set(name, taken + 1);
-    return once(() => {
-      const left = this.#ofName.get(name)! - 1;
-      if (left === 0) this.#ofName.delete(name);
-      else this.#ofName.set(name, left);
+  acquireShare(name: string): () => void {
+    const openOfName = this.#ofName.get(name) ?? 0;
+    if (openOfName >= this.#most / 10)
+      throw busyError(`The credential has as many ${this.#what} as it may have; close some.`);
+    this.#ofName.set(name, openOfName + 1);
+    return callOnce(() => {
+      const remaining = this.#ofName.get(name)! - 1;
+      if (remaining === 0) this.#ofName.delete(name);
+      else this.#ofName.set(name, remaining);
     });
   }
 
   /** Both at once. */
-  enterAs(name: string): () => void {
-    const leave = this.enter();
+  acquireFor(name: string): () => void {
+    const release = this.acquire();
     try {
-      const giveBack = this.share(name);
+      const releaseShare = this.acquireShare(name);
       return () => {
-        giveBack();
-        leave();
+        releaseShare();
+        release();
       };
     } catch (error) {
-      leave();
+      release();
       throw error;
     }
   }
 }
 
-function once(work: () => void): () => void {
+function callOnce(work: () => void): () => void {
   let done = false;
   return () => {
     if (!done) work();
@@ -62,6 +63,6 @@ function once(work: () => void): () => void {
   };
 }
 
-function busy(message: string): ApiError {
+function busyError(message: string): ApiError {
   return new ApiError('BUSY', message, { retryAfter: 10 });
 }

@@ -1,9 +1,9 @@
-import { type RecordContext, together } from '../records/record-context.ts';
-import { tried } from '../records/trial.ts';
-import type { Answer, Call } from './call.ts';
-import { type Manner, onceTogether } from './once.ts';
+import { performDryRun } from '../records/dry-run.ts';
+import { inTransaction, type RecordContext } from '../records/record-context.ts';
+import { type ActionWriteOptions, runIdempotentInTransaction } from './idempotency.ts';
+import type { ActionResult, RequestContext } from './request-context.ts';
 
-export interface WriteManner extends Manner {
+export interface PerformWriteOptions extends ActionWriteOptions {
   /** All of it runs, and all of it is taken back. */
   readonly dryRun: boolean;
   /** Several operations that share a transaction; else the one operation has its own. */
@@ -15,16 +15,16 @@ export interface WriteManner extends Manner {
  * Idempotency-Key, or plainly.
  */
 export async function performWrite(
-  call: Call,
+  request: RequestContext,
   context: RecordContext,
-  manner: WriteManner,
-  work: (inside: RecordContext) => Promise<Answer>,
-): Promise<Answer> {
-  if (context.inside) return work(context);
-  if (manner.dryRun) {
-    const trial = await tried(context, work);
-    return 'data' in trial ? { data: trial.data, meta: { dryRun: true } } : trial;
+  options: PerformWriteOptions,
+  work: (tx: RecordContext) => Promise<ActionResult>,
+): Promise<ActionResult> {
+  if (context.tx) return work(context);
+  if (options.dryRun) {
+    const result = await performDryRun(context, work);
+    return 'data' in result ? { data: result.data, meta: { dryRun: true } } : result;
   }
-  if (call.once) return onceTogether(call, context, manner, work);
-  return manner.joined ? together(context, work, manner) : work(context);
+  if (request.idempotencyKey) return runIdempotentInTransaction(request, context, options, work);
+  return options.joined ? inTransaction(context, work, options) : work(context);
 }

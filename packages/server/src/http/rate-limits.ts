@@ -3,11 +3,11 @@ import { LruMap } from '../base/lru-map.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { FixedWindow } from './fixed-window.ts';
-import { networkOf } from './network.ts';
+import { toNetwork } from './network.ts';
 import { OpenConnections } from './open-connections.ts';
 
 /** A sign-in under way: its point is taken before the password is looked at, so that parallel guesses count too. */
-export interface Attempt {
+export interface SignInAttempt {
   /** The password was right: it was no guess, and this network is known to the account from now on. */
   succeeded(): void;
   /** It came to nothing for another reason. */
@@ -15,7 +15,7 @@ export interface Attempt {
 }
 
 /** How many pairs of account and network are remembered. */
-const knownPairs = 20_000;
+const maxKnownPairs = 20_000;
 
 /** The buckets of this node. Keys are credentials that were verified, and addresses; never what a client chooses. */
 export class RateLimits {
@@ -23,7 +23,7 @@ export class RateLimits {
   readonly #anonymous: FixedWindow | null;
   readonly #signIn: FixedWindow | null;
   readonly #known = new LruMap<true>({
-    entries: knownPairs,
+    entries: maxKnownPairs,
     bytes: 16 * 1024 * 1024,
     keyLength: 600,
     sizeOf: 0,
@@ -37,14 +37,14 @@ export class RateLimits {
     config: Pick<Config, 'rateLimitCredential' | 'rateLimitAnonymous' | 'rateLimitSignIn' | 'realtimeSockets'>,
   ) {
     this.connections = new OpenConnections(config.realtimeSockets, 'open connections');
-    this.#credential = windows(config.rateLimitCredential);
-    this.#anonymous = windows(config.rateLimitAnonymous);
-    this.#signIn = windows(config.rateLimitSignIn);
+    this.#credential = createWindow(config.rateLimitCredential);
+    this.#anonymous = createWindow(config.rateLimitAnonymous);
+    this.#signIn = createWindow(config.rateLimitSignIn);
   }
 
   /** @throws ApiError 429 when the bucket is empty. */
-  credential(application: string, type: string, id: number): void {
-    if (this.#credential) take(this.#credential, `${application} ${type} ${id}`, 'credential');
+  countCredential(application: string, type: string, id: number): void {
+    if (this.#credential) consumePoint(this.#credential, `${application} ${type} ${id}`, 'credential');
   }
 
   /** What a request turns out to be beyond the one point that let it in. */
@@ -52,8 +52,8 @@ export class RateLimits {
     this.#credential?.charge(`${application} ${type} ${id}`, points);
   }
 
-  anonymous(address: string): void {
-    if (this.#anonymous) take(this.#anonymous, networkOf(address), 'anonymous');
+  countAnonymous(address: string): void {
+    if (this.#anonymous) consumePoint(this.#anonymous, toNetwork(address), 'anonymous');
   }
 
   /**
@@ -63,15 +63,15 @@ export class RateLimits {
    * @param account of the user who would be signed in, in whatever spelling; or the name of nobody.
    * @throws ApiError 429 where too many have failed.
    */
-  signIn(address: string, application: string, account: string): Attempt {
+  startSignIn(address: string, application: string, account: string): SignInAttempt {
     const bucket = this.#signIn;
-    if (!bucket) return { succeeded: nothing, withdraw: nothing };
-    const network = networkOf(address);
+    if (!bucket) return { succeeded: noop, withdraw: noop };
+    const network = toNetwork(address);
     const pair = `pair ${application} ${account} ${network}`;
     const keys = [`address ${network}`, this.#known.get(pair) ? pair : `account ${application} ${account}`];
-    takeAll(bucket, keys);
+    consumePoints(bucket, keys);
     const withdraw = (): void => {
-      for (const key of keys) bucket.giveBack(key);
+      for (const key of keys) bucket.refund(key);
     };
     const succeeded = (): void => {
       withdraw();
@@ -81,30 +81,30 @@ export class RateLimits {
   }
 
   /** What sends mail, tells whether an address is taken, or tries a token from a mail: held to the pace of failed sign-ins. */
-  guess(address: string, what: string): void {
-    if (this.#signIn) takeAll(this.#signIn, [`${what} ${networkOf(address)}`]);
+  countGuess(address: string, what: string): void {
+    if (this.#signIn) consumePoints(this.#signIn, [`${what} ${toNetwork(address)}`]);
   }
 }
 
-function nothing(): void {}
+function noop(): void {}
 
-function windows(limit: RateLimit | null): FixedWindow | null {
+function createWindow(limit: RateLimit | null): FixedWindow | null {
   return limit && new FixedWindow(limit);
 }
 
-function take(bucket: FixedWindow, key: string, policy: string): void {
-  const wait = bucket.take(key);
-  if (wait > 0) throw limited(bucket, wait, policy);
+function consumePoint(bucket: FixedWindow, key: string, policy: string): void {
+  const wait = bucket.consume(key);
+  if (wait > 0) throw rateLimitError(bucket, wait, policy);
 }
 
 /** A point of each, or of none. */
-function takeAll(bucket: FixedWindow, keys: readonly string[]): void {
+function consumePoints(bucket: FixedWindow, keys: readonly string[]): void {
   const wait = Math.max(...keys.map((key) => bucket.wait(key)));
-  if (wait > 0) throw limited(bucket, wait, 'sign-in');
-  for (const key of keys) bucket.take(key);
+  if (wait > 0) throw rateLimitError(bucket, wait, 'sign-in');
+  for (const key of keys) bucket.consume(key);
 }
 
-function limited({ limit }: FixedWindow, wait: number, policy: string): ApiError {
+function rateLimitError({ limit }: FixedWindow, wait: number, policy: string): ApiError {
   const retryAfter = Math.max(1, Math.ceil(wait / 1000));
   return new ApiError('RATE_LIMITED', `Too many requests; try again in ${retryAfter} seconds.`, {
     retryAfter,

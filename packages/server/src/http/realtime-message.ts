@@ -1,6 +1,6 @@
 import { ApiError } from '../protocol/api-error.ts';
 import { isObject, parseJson } from '../protocol/json-text.ts';
-import type { AskedSubscription } from '../realtime/subscription.ts';
+import type { SubscriptionRequest } from '../realtime/subscription.ts';
 
 /** What a client may say on a socket. */
 export type ClientMessage =
@@ -10,7 +10,7 @@ export type ClientMessage =
       readonly app: string | undefined;
       readonly role: string | undefined;
     }
-  | { readonly type: 'subscribe'; readonly id: string; readonly asked: AskedSubscription }
+  | { readonly type: 'subscribe'; readonly id: string; readonly subscription: SubscriptionRequest }
   | { readonly type: 'unsubscribe'; readonly id: string };
 
 /** A message that is refused, with the id that it bears where it has one. */
@@ -24,7 +24,7 @@ export class MessageRefused {
   }
 }
 
-const longestId = 100;
+const maxIdLength = 100;
 const members: Readonly<Record<string, readonly string[]>> = {
   authenticate: ['type', 'token', 'app', 'role'],
   subscribe: ['type', 'id', 'resource', 'filter', 'since', 'values'],
@@ -32,17 +32,17 @@ const members: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** An error as messages carry it: the members of an error reply. */
-export function messageOf({ label, message, code, retryAfter }: ApiError): object {
+export function toErrorMessage({ label, message, code, retryAfter }: ApiError): object {
   return { error: label, message, code, ...(retryAfter !== undefined && { retryAfter }) };
 }
 
 /** @throws MessageRefused for anything else than one of the three messages. */
 export function parseMessage(text: string): ClientMessage {
-  const message = objectIn(text);
+  const message = parseObject(text);
   const { type, id } = message;
-  const own = typeof id === 'string' && id !== '' && id.length <= longestId ? id : null;
+  const validId = typeof id === 'string' && id !== '' && id.length <= maxIdLength ? id : null;
   const refuse = (why: string): never => {
-    throw new MessageRefused(own, new ApiError('BODY_INVALID', why));
+    throw new MessageRefused(validId, new ApiError('BODY_INVALID', why));
   };
   const known = typeof type === 'string' && Object.hasOwn(members, type) ? members[type] : undefined;
   if (!known) return refuse('type must be authenticate, subscribe or unsubscribe.');
@@ -51,19 +51,19 @@ export function parseMessage(text: string): ClientMessage {
   if (type === 'authenticate') {
     const { token, app, role } = message;
     if (typeof token !== 'string') return refuse('token must be the token of a login or an API key.');
-    if (!isTextOrNone(app) || !isTextOrNone(role)) return refuse('app and role must be names.');
+    if (!isOptionalText(app) || !isOptionalText(role)) return refuse('app and role must be names.');
     return { type, token, app, role };
   }
-  if (own === null) return refuse(`id must be a text of 1 to ${longestId} characters.`);
-  if (type === 'unsubscribe') return { type, id: own };
+  if (validId === null) return refuse(`id must be a text of 1 to ${maxIdLength} characters.`);
+  if (type === 'unsubscribe') return { type, id: validId };
   const { resource, filter, since, values = false } = message;
   if (typeof resource !== 'string' || resource === '') return refuse('resource must name what to be told of.');
-  if (!isTextOrNone(since) && since !== null) return refuse('since must be a cursor.');
+  if (!isOptionalText(since) && since !== null) return refuse('since must be a cursor.');
   if (typeof values !== 'boolean') return refuse('"values" must be true or false.');
-  return { type: 'subscribe', id: own, asked: { resource, filter, since: since ?? null, values } };
+  return { type: 'subscribe', id: validId, subscription: { resource, filter, since: since ?? null, values } };
 }
 
-function objectIn(text: string): Record<string, unknown> {
+function parseObject(text: string): Record<string, unknown> {
   const invalid = (): ApiError => new ApiError('BODY_INVALID', 'A message is a JSON object with a type.');
   try {
     const message = parseJson(text, invalid);
@@ -74,6 +74,6 @@ function objectIn(text: string): Record<string, unknown> {
   throw new MessageRefused(null, invalid());
 }
 
-function isTextOrNone(input: unknown): input is string | undefined {
+function isOptionalText(input: unknown): input is string | undefined {
   return input === undefined || typeof input === 'string';
 }

@@ -6,12 +6,12 @@ import type { WebSocket } from 'ws';
 import type { Applications } from '../applications/applications.ts';
 import type { Lease } from '../applications/open-applications.ts';
 import type { Logger } from '../base/logger.ts';
-import { inRole } from '../identity/authenticator.ts';
+import { withRole } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import { Connection, type End, type Wire } from '../realtime/connection.ts';
+import { type CloseReason, Connection, type EventTransport } from '../realtime/connection.ts';
 import type { RateLimits } from './rate-limits.ts';
-import { type ClientMessage, MessageRefused, messageOf, parseMessage } from './realtime-message.ts';
+import { type ClientMessage, MessageRefused, parseMessage, toErrorMessage } from './realtime-message.ts';
 
 export const closeCodes = { credential: 4401, origin: 4403, slow: 4408, restart: 1012 } as const;
 
@@ -21,16 +21,16 @@ export interface SocketContext {
   readonly address: string;
   readonly limits: RateLimits;
   /** Counts the socket for its credential until it is closed. @throws ApiError when that has its share. */
-  take(credential: string): void;
+  acquireShare(credential: string): void;
 }
 
 const authenticateMilliseconds = 10_000;
 /** Messages that wait before the socket is no longer read. */
-const mostWaiting = 16;
+const maxWaitingMessages = 16;
 /** How long a reader that was too slow may take to hear of it. */
-const slowMilliseconds = 5000;
+const slowCloseMilliseconds = 5000;
 
-export class RealtimeSocket implements Wire {
+export class RealtimeSocket implements EventTransport {
   readonly #socket: WebSocket;
   readonly #context: SocketContext;
   /** Until somebody has said who they are. */
@@ -69,23 +69,23 @@ export class RealtimeSocket implements Wire {
     this.#send({ type: 'resync', id, cursor });
   }
 
-  refused(id: string | null, error: ApiError): void {
-    this.#send({ type: 'error', ...(id !== null && { id }), ...messageOf(error) });
+  rejectSubscription(id: string | null, error: ApiError): void {
+    this.#send({ type: 'error', ...(id !== null && { id }), ...toErrorMessage(error) });
   }
 
-  end(reason: End): void {
+  end(reason: CloseReason): void {
     this.#socket.close(closeCodes[reason]);
-    const patience = setTimeout(() => this.#socket.terminate(), slowMilliseconds).unref();
-    this.#socket.once('close', () => clearTimeout(patience));
+    const timer = setTimeout(() => this.#socket.terminate(), slowCloseMilliseconds).unref();
+    this.#socket.once('close', () => clearTimeout(timer));
   }
 
   /** Resolves when the socket is closed; one that does not answer is cut off. */
-  async closed(reason: End, milliseconds: number): Promise<void> {
+  async closeAndWait(reason: CloseReason, milliseconds: number): Promise<void> {
     if (this.#socket.readyState === this.#socket.CLOSED) return;
     await new Promise<void>((resolve) => {
-      const patience = setTimeout(() => this.#socket.terminate(), milliseconds);
+      const timer = setTimeout(() => this.#socket.terminate(), milliseconds);
       this.#socket.once('close', () => {
-        clearTimeout(patience);
+        clearTimeout(timer);
         resolve();
       });
       if (this.#connection) this.#connection.end(reason);
@@ -94,7 +94,7 @@ export class RealtimeSocket implements Wire {
   }
 
   /** Looks whether the other side is still there. */
-  beat(): void {
+  checkAlive(): void {
     if (this.#alive) this.#socket.ping();
     else this.#socket.terminate();
     this.#alive = false;
@@ -103,7 +103,7 @@ export class RealtimeSocket implements Wire {
   /** @param text null for a message that is no text. */
   #enqueue(text: string | null): void {
     this.#waiting += 1;
-    if (this.#waiting === mostWaiting) this.#socket.pause();
+    if (this.#waiting === maxWaitingMessages) this.#socket.pause();
     this.#turn = this.#turn.then(async () => {
       await this.#take(text);
       this.#waiting -= 1;
@@ -130,7 +130,7 @@ export class RealtimeSocket implements Wire {
     if (!connection) throw new ApiError('TOKEN_MISSING', 'Unauthorized: invalid or missing token. Authenticate first.');
     const { id } = message;
     if (message.type === 'subscribe')
-      return connection.subscribe(id, message.asked, (cursor, resync) => {
+      return connection.subscribe(id, message.subscription, (cursor, resync) => {
         this.#send({ type: 'subscribed', id, cursor });
         if (resync) this.resync(id, cursor);
       });
@@ -146,13 +146,13 @@ export class RealtimeSocket implements Wire {
       const caller = await this.#proven(lease, token, role);
       if (lease.error) throw lease.error;
       if (this.#socket.readyState !== this.#socket.OPEN) return;
-      const { limits, take } = this.#context;
-      limits.credential(lease.application.name, caller.type, caller.credentialId!);
-      take(`${lease.application.name} ${caller.type} ${caller.credentialId}`);
+      const { limits, acquireShare } = this.#context;
+      limits.countCredential(lease.application.name, caller.type, caller.credentialId!);
+      acquireShare(`${lease.application.name} ${caller.type} ${caller.credentialId}`);
       this.#endPatience();
       this.#application = lease.application.name;
       this.#send({ type: 'authenticated' });
-      this.#connection = new Connection(lease.again(), this, caller, { token, role });
+      this.#connection = new Connection(lease.duplicate(), this, caller, { token, role });
     } finally {
       lease.release();
     }
@@ -165,14 +165,14 @@ export class RealtimeSocket implements Wire {
 
   async #proven({ application }: Lease, token: string, role: string | undefined): Promise<Caller> {
     try {
-      return await application.current(async () => {
+      return await application.withCurrentSnapshot(async () => {
         await application.ensureCurrent();
-        return inRole(await application.authenticator.authenticate(token), role);
+        return withRole(await application.authenticator.authenticate(token), role);
       });
     } catch (error) {
       // Guessing at tokens is held to the limit of callers without one.
       if (error instanceof ApiError && error.label === 'Unauthorized')
-        this.#context.limits.anonymous(this.#context.address);
+        this.#context.limits.countAnonymous(this.#context.address);
       throw error;
     }
   }
@@ -180,16 +180,16 @@ export class RealtimeSocket implements Wire {
   /** A message counts as a request. */
   #count(): void {
     const caller = this.#connection?.caller;
-    if (caller) this.#context.limits.credential(this.#application, caller.type, caller.credentialId!);
+    if (caller) this.#context.limits.countCredential(this.#application, caller.type, caller.credentialId!);
   }
 
   /** Who has not proved who they are has one attempt. */
   #refuse(id: string | null, error: unknown): void {
-    if (error instanceof MessageRefused) this.refused(error.id, error.error);
-    else if (error instanceof ApiError) this.refused(id, error);
+    if (error instanceof MessageRefused) this.rejectSubscription(error.id, error.error);
+    else if (error instanceof ApiError) this.rejectSubscription(id, error);
     else {
       this.#context.logger.error({ err: error }, 'a message of a socket failed');
-      this.refused(id, new ApiError('INTERNAL', 'Something went wrong on the server.'));
+      this.rejectSubscription(id, new ApiError('INTERNAL', 'Something went wrong on the server.'));
     }
     if (!this.#connection) this.end('credential');
   }

@@ -28,7 +28,7 @@ interface Upgrade {
   readonly response: ServerResponse;
 }
 
-const beatMilliseconds = 30_000;
+const heartbeatMilliseconds = 30_000;
 /** How long a closed socket may take to say that it is. */
 const closeMilliseconds = 1000;
 
@@ -54,12 +54,12 @@ export class RealtimeSockets {
     this.#parts = parts;
     this.#limits = rateLimits;
     this.#beat = setInterval(() => {
-      for (const socket of this.#open) socket.beat();
-    }, beatMilliseconds).unref();
+      for (const socket of this.#open) socket.checkAlive();
+    }, heartbeatMilliseconds).unref();
   }
 
   /** Lets the router see an upgrade as the request that it is, so that refusals have the common shape. */
-  asRequest(request: IncomingMessage, socket: Duplex, head: Buffer, fastify: FastifyInstance): void {
+  routeUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, fastify: FastifyInstance): void {
     socket.on('error', () => socket.destroy());
     const response = new ServerResponse(request);
     upgrades.set(request, { socket: socket as Socket, head, response });
@@ -71,36 +71,36 @@ export class RealtimeSockets {
 
   /** @throws ApiError 429 for too many of one address, 503 for too many at all. */
   accept(request: IncomingMessage, address: string): void {
-    this.#limits.anonymous(address);
+    this.#limits.countAnonymous(address);
     const { socket, head, response } = upgrades.get(request)!;
     if (socket.destroyed) return; // it has gone meanwhile, and is told of no close any more
-    const leave = this.#limits.connections.enter();
+    const release = this.#limits.connections.acquire();
     response.detachSocket(socket);
-    socket.once('close', leave);
+    socket.once('close', release);
     this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#begin(webSocket, request, address));
   }
 
   /** Tells all to come back, and ends those that do not listen. */
   async close(): Promise<void> {
     clearInterval(this.#beat);
-    await Promise.all([...this.#open].map((socket) => socket.closed('restart', closeMilliseconds)));
+    await Promise.all([...this.#open].map((socket) => socket.closeAndWait('restart', closeMilliseconds)));
     this.#server.close();
   }
 
   #begin(webSocket: WebSocket, request: IncomingMessage, address: string): void {
     const { applications, logger } = this.#parts;
-    const held: (() => void)[] = [];
+    const releases: (() => void)[] = [];
     const socket = new RealtimeSocket(webSocket, {
       applications,
       logger,
       address,
       limits: this.#limits,
-      take: (credential) => held.push(this.#limits.connections.share(credential)),
+      acquireShare: (credential) => releases.push(this.#limits.connections.acquireShare(credential)),
     });
     this.#open.add(socket);
     webSocket.once('close', () => {
       this.#open.delete(socket);
-      for (const giveBack of held) giveBack();
+      for (const release of releases) release();
     });
     if (!this.#isAllowed(request)) webSocket.close(closeCodes.origin, 'This page may not connect.');
   }
@@ -112,7 +112,7 @@ export class RealtimeSockets {
     const { corsOrigins, publicUrl } = this.#parts.config;
     if (corsOrigins === null || corsOrigins.has(origin)) return true;
     if (!URL.canParse(origin)) return false;
-    const own = new URL(origin);
-    return own.host === host || (publicUrl !== null && own.origin === new URL(publicUrl).origin);
+    const originUrl = new URL(origin);
+    return originUrl.host === host || (publicUrl !== null && originUrl.origin === new URL(publicUrl).origin);
   }
 }

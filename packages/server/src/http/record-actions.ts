@@ -1,17 +1,17 @@
-import { askedMail, isSearched } from '../mail/search/asked-mail.ts';
+import { isSearchable, parseMailListRequest } from '../mail/search/mail-list-request.ts';
 import {
-  grantsOfAction,
   isReadAction,
   isRecordAction,
+  listRequiredGrants,
   type ReadAction,
   type WriteAction,
 } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { normaliseQuery } from '../protocol/query-request.ts';
-import type { AskedRecordRequest } from '../protocol/record-request.ts';
-import { denied } from '../query/read-access.ts';
-import { findOrCreate, turnOf } from '../records/find-or-create.ts';
+import type { RecordRequest } from '../protocol/record-request.ts';
+import { permissionDenied } from '../query/read-access.ts';
+import { findOrCreate, findOrCreateLockKey } from '../records/find-or-create.ts';
 import { moveRecord } from '../records/move-record.ts';
 import { createWithNested, updateWithNested } from '../records/nested-values.ts';
 import { queryRecords } from '../records/query-records.ts';
@@ -19,29 +19,31 @@ import { readHistory } from '../records/read-history.ts';
 import { getRecord, listRecords, requireGrant } from '../records/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { revertRecord } from '../records/revert-record.ts';
-import { withSecretsOf } from '../records/secrets.ts';
-import { rulesOf } from '../records/system/rules-of.ts';
+import { hashBodySecrets } from '../records/secrets.ts';
+import { getRules } from '../records/system/system-rules.ts';
 import { destroyRecords, restoreRecords } from '../records/write-records.ts';
 import type { Collection } from '../schema/registry.ts';
-import { type Answer, type Call, contextOf } from './call.ts';
-import { matchOf, refuseMatch } from './if-match.ts';
-import { isTrial } from './known-parameters.ts';
+import { parseIfMatch, refuseIfMatch } from './if-match.ts';
+import { isDryRun } from './known-parameters.ts';
 import { performWrite } from './perform-write.ts';
+import { type ActionResult, getRecordContext, type RequestContext } from './request-context.ts';
 import { unknownRoute } from './route.ts';
-import { streamedList } from './streamed-list.ts';
+import { streamList } from './streamed-list.ts';
 
 /** Lists of administration come whole unless a page is asked for. */
-const wholeLists = new Set(['roles', 'permissions', 'apiKeys', 'applications', 'users', 'webhooks']);
+const unpagedLists = new Set(['roles', 'permissions', 'apiKeys', 'applications', 'users', 'webhooks']);
 
 /** The generated actions of a collection. */
-export async function runRecordAction(call: Call): Promise<Answer> {
-  const { action } = call.route;
+export async function runRecordAction(request: RequestContext): Promise<ActionResult> {
+  const { action } = request.route;
   if (!isRecordAction(action)) throw unknownRoute();
-  const context = contextOf(call);
-  const grants = grantsOfAction(action);
-  const collection = namedCollection(context, call.route.resource, grants[0]!);
+  const context = getRecordContext(request);
+  const grants = listRequiredGrants(action);
+  const collection = requireVisibleCollection(context, request.route.resource, grants[0]!);
   for (const needed of grants) requireGrant(context, collection, needed); // before the parameters: 401 and 403 come before 400
-  return isReadAction(action) ? runRead(action, call, context, collection) : write(action, call, context, collection);
+  return isReadAction(action)
+    ? runRead(action, request, context, collection)
+    : write(action, request, context, collection);
 }
 
 /**
@@ -49,95 +51,107 @@ export async function runRecordAction(call: Call): Promise<Answer> {
  *
  * @param action the first grant that is asked for where it exists.
  */
-export function namedCollection(context: RecordContext, name: string, action: string): Collection {
+export function requireVisibleCollection(context: RecordContext, name: string, action: string): Collection {
   const collection = context.registry.find(name);
   if (collection) return collection;
-  const seesNames =
+  const canSeeNames =
     context.caller.role === 'admin' ||
     context.access.roles.get(context.caller.role)?.permissions.some((row) => row.resource === '*');
-  if (!seesNames) throw denied(name.slice(0, 60), action);
+  if (!canSeeNames) throw permissionDenied(name.slice(0, 60), action);
   throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${name.slice(0, 60)}".`);
 }
 
 /** A read that its caller is granted. */
 export async function runRead(
   action: ReadAction,
-  call: Call,
+  request: RequestContext,
   context: RecordContext,
   collection: Collection,
-): Promise<Answer> {
+): Promise<ActionResult> {
   if (action === 'query')
-    return { data: await queryRecords(context, collection, normaliseQuery(call.parameters())), counter: 0 };
-  if (action === 'history') return { ...(await readHistory(context, collection, call.parameters())), counter: 0 };
-  const words = action === 'list' && isSearched(collection.name);
-  const request = words
-    ? askedMail(collection.name, call.parameters(), call.method !== 'POST', context)
-    : call.request();
+    return { data: await queryRecords(context, collection, normaliseQuery(request.parameters())), counter: 0 };
+  if (action === 'history') return { ...(await readHistory(context, collection, request.parameters())), counter: 0 };
+  const isFullTextSearch = action === 'list' && isSearchable(collection.name);
+  const recordRequest = isFullTextSearch
+    ? parseMailListRequest(collection.name, request.parameters(), request.method !== 'POST', context)
+    : request.recordRequest();
   if (action === 'get') {
-    const { data, counter } = await getRecord(context, collection, request);
+    const { data, counter } = await getRecord(context, collection, recordRequest);
     return { data, counter };
   }
-  if (!request.paginate) return streamedList(call, collection, request);
-  const whole =
-    wholeLists.has(collection.name) && request.pageSize === null && request.page === 1 && request.after === null;
+  if (!recordRequest.paginate) return streamList(request, collection, recordRequest);
+  const isUnpaged =
+    unpagedLists.has(collection.name) &&
+    recordRequest.pageSize === null &&
+    recordRequest.page === 1 &&
+    recordRequest.after === null;
   const { data, meta } = await listRecords(
     context,
     collection,
-    whole ? { ...request, pageSize: limits.wholeList } : request,
+    isUnpaged ? { ...recordRequest, pageSize: limits.wholeList } : recordRequest,
   );
   return { data, meta, counter: 0 };
 }
 
 /** The writes that take If-Match. */
-const conditional: ReadonlySet<WriteAction> = new Set<WriteAction>(['update', 'destroy', 'restore', 'revert']);
+const conditionalWrites: ReadonlySet<WriteAction> = new Set<WriteAction>(['update', 'destroy', 'restore', 'revert']);
 
-async function write(action: WriteAction, call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
-  if (!conditional.has(action)) refuseMatch(call);
-  if (action === 'move') return move(call, context, collection);
-  if (action === 'revert') return revert(call, context, collection);
-  const request = call.request();
-  const ready = await withSecretsOf(context, collection, call.body);
-  const finds = action === 'firstOrCreate' || action === 'updateOrCreate';
-  const manner = {
-    dryRun: request.dryRun,
-    heavy: finds || request.filter !== null || Array.isArray(request.filterByTk),
-    ...(finds && { turn: turnOf(collection, request, call.body) }),
-  };
-  return performWrite(call, ready, manner, (inside) => written(action, call, inside, collection, request));
-}
-
-async function move(call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
-  const { dryRun, ...parameters } = call.parameters();
-  return performWrite(call, context, { dryRun: isTrial({ dryRun }) }, async (inside) =>
-    answer(await moveRecord(inside, collection, parameters)),
-  );
-}
-
-async function revert(call: Call, context: RecordContext, collection: Collection): Promise<Answer> {
-  const { dryRun, ...parameters } = call.parameters();
-  const match = matchOf(call.ifMatch);
-  return performWrite(call, context, { dryRun: isTrial({ dryRun }), heavy: true }, async (inside) =>
-    answer(await revertRecord(inside, collection, parameters, match)),
-  );
-}
-
-async function written(
-  action: Exclude<WriteAction, 'move' | 'revert'>,
-  call: Call,
+async function write(
+  action: WriteAction,
+  request: RequestContext,
   context: RecordContext,
   collection: Collection,
-  request: AskedRecordRequest,
-): Promise<Answer> {
-  const rule = rulesOf(collection);
-  const match = matchOf(call.ifMatch);
-  if (action === 'create') return answer(await createWithNested(context, collection, request, call.body));
-  if (action === 'update') return answer(await updateWithNested(context, collection, request, call.body, match));
-  if (action === 'firstOrCreate' || action === 'updateOrCreate')
-    return answer(await findOrCreate(context, collection, request, call.body, action === 'updateOrCreate'));
-  if (action === 'restore') return answer(await restoreRecords(context, collection, request, match));
-  return answer(await destroyRecords(context, collection, request, match, rule));
+): Promise<ActionResult> {
+  if (!conditionalWrites.has(action)) refuseIfMatch(request);
+  if (action === 'move') return move(request, context, collection);
+  if (action === 'revert') return revert(request, context, collection);
+  const recordRequest = request.recordRequest();
+  const ready = await hashBodySecrets(context, collection, request.body);
+  const isFindOrCreate = action === 'firstOrCreate' || action === 'updateOrCreate';
+  const options = {
+    dryRun: recordRequest.dryRun,
+    heavy: isFindOrCreate || recordRequest.filter !== null || Array.isArray(recordRequest.filterByTk),
+    ...(isFindOrCreate && { lockKey: findOrCreateLockKey(collection, recordRequest, request.body) }),
+  };
+  return performWrite(request, ready, options, (tx) => runWrite(action, request, tx, collection, recordRequest));
 }
 
-function answer({ data, counter }: { data: string; counter: number | null }): Answer {
+async function move(request: RequestContext, context: RecordContext, collection: Collection): Promise<ActionResult> {
+  const { dryRun, ...parameters } = request.parameters();
+  return performWrite(request, context, { dryRun: isDryRun({ dryRun }) }, async (tx) =>
+    toActionResult(await moveRecord(tx, collection, parameters)),
+  );
+}
+
+async function revert(request: RequestContext, context: RecordContext, collection: Collection): Promise<ActionResult> {
+  const { dryRun, ...parameters } = request.parameters();
+  const match = parseIfMatch(request.ifMatch);
+  return performWrite(request, context, { dryRun: isDryRun({ dryRun }), heavy: true }, async (tx) =>
+    toActionResult(await revertRecord(tx, collection, parameters, match)),
+  );
+}
+
+async function runWrite(
+  action: Exclude<WriteAction, 'move' | 'revert'>,
+  request: RequestContext,
+  context: RecordContext,
+  collection: Collection,
+  recordRequest: RecordRequest,
+): Promise<ActionResult> {
+  const rule = getRules(collection);
+  const match = parseIfMatch(request.ifMatch);
+  if (action === 'create')
+    return toActionResult(await createWithNested(context, collection, recordRequest, request.body));
+  if (action === 'update')
+    return toActionResult(await updateWithNested(context, collection, recordRequest, request.body, match));
+  if (action === 'firstOrCreate' || action === 'updateOrCreate')
+    return toActionResult(
+      await findOrCreate(context, collection, recordRequest, request.body, action === 'updateOrCreate'),
+    );
+  if (action === 'restore') return toActionResult(await restoreRecords(context, collection, recordRequest, match));
+  return toActionResult(await destroyRecords(context, collection, recordRequest, match, rule));
+}
+
+function toActionResult({ data, counter }: { data: string; counter: number | null }): ActionResult {
   return counter === null ? { data } : { data, counter };
 }

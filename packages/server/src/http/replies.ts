@@ -4,16 +4,24 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { bodyHash } from '../base/body-hash.ts';
+import { hashBody } from '../base/body-hash.ts';
 import type { Logger } from '../base/logger.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import type { Answer, DocumentAnswer } from './call.ts';
-import { type Coding, codingFor, compressed, compressedPieces, minCompressed, plainTag, tagOf } from './compression.ts';
-import { errorReply } from './error-reply.ts';
-import { downloadHeaders, replyFile } from './file-reply.ts';
-import { holdsSecret } from './once.ts';
+import {
+  addCodingToEtag,
+  type Coding,
+  compress,
+  compressStream,
+  minCompressedLength,
+  negotiateCoding,
+  stripCodingFromEtag,
+} from './compression.ts';
+import { toErrorReply } from './error-reply.ts';
+import { buildDownloadHeaders, sendFile } from './file-reply.ts';
+import { containsSecret } from './idempotency.ts';
 import { discardRest } from './request-body.ts';
-import { requestIdOf } from './request-head.ts';
+import type { ActionResult, DocumentResult } from './request-context.ts';
+import { readRequestId } from './request-head.ts';
 import { sendPieces } from './send-pieces.ts';
 import { notModified } from './status.ts';
 
@@ -40,28 +48,26 @@ export class Replies {
   }
 
   /** Written to the socket directly: nothing of the library's own reply is needed, and it costs as much as a keyed read. */
-  answer(answer: Answer, request: FastifyRequest, reply: FastifyReply, requestId: string): FastifyReply {
-    if ('stream' in answer) return this.#stream(answer, request, reply, requestId);
-    if ('file' in answer) return replyFile(answer, request, reply, requestId);
-    if ('document' in answer) return this.#document(answer, request, reply, requestId);
+  send(send: ActionResult, request: FastifyRequest, reply: FastifyReply, requestId: string): FastifyReply {
+    if ('stream' in send) return this.#stream(send, request, reply, requestId);
+    if ('file' in send) return sendFile(send, request, reply, requestId);
+    if ('document' in send) return this.#document(send, request, reply, requestId);
     const body =
-      answer.meta === undefined
-        ? `{"data":${answer.data}}`
-        : `{"data":${answer.data},"meta":${JSON.stringify(answer.meta)}}`;
+      send.meta === undefined ? `{"data":${send.data}}` : `{"data":${send.data},"meta":${JSON.stringify(send.meta)}}`;
     reply.hijack();
-    const coding = codingOf(body, request);
+    const coding = chooseCoding(body, request);
     const headers: OutgoingHttpHeaders = { ...this.#common, 'x-request-id': requestId };
-    if (answer.counter !== undefined) {
-      const tag = tagOf(`"${answer.counter}.${bodyHash(body)}"`, coding);
+    if (send.counter !== undefined) {
+      const tag = addCodingToEtag(`"${send.counter}.${hashBody(body)}"`, coding);
       headers['etag'] = tag;
-      if (isKnown(request, tag)) {
+      if (isNotModified(request, tag)) {
         reply.raw.writeHead(notModified, headers).end();
         return reply;
       }
     }
-    if (answer.replayed) headers['idempotency-replayed'] = 'true';
-    if (answer.cookie !== undefined) {
-      headers['set-cookie'] = answer.cookie;
+    if (send.replayed) headers['idempotency-replayed'] = 'true';
+    if (send.cookie !== undefined) {
+      headers['set-cookie'] = send.cookie;
       headers['cache-control'] = 'no-store';
     }
     headers['content-type'] = jsonType;
@@ -72,24 +78,24 @@ export class Replies {
 
   /** Events are sent as they come, downloads of mail as they are; what is text is compressed. */
   #stream(
-    answer: Extract<Answer, { stream: unknown }>,
+    result: Extract<ActionResult, { stream: unknown }>,
     request: FastifyRequest,
     reply: FastifyReply,
     requestId: string,
   ): FastifyReply {
-    const { contentType, stream } = answer;
+    const { contentType, stream } = result;
     const isText = /^(?:application\/(?:json|x-ndjson)|text\/csv)\b/.test(contentType);
-    const coding = isText ? codingFor(request.headers['accept-encoding']) : null;
+    const coding = isText ? negotiateCoding(request.headers['accept-encoding']) : null;
     const isHead = request.method === 'HEAD';
-    const headers = { ...this.#common, ...downloadHeaders(answer), 'x-request-id': requestId };
+    const headers = { ...this.#common, ...buildDownloadHeaders(result), 'x-request-id': requestId };
     reply.hijack();
     reply.raw.writeHead(200, coding === null ? headers : { ...headers, 'content-encoding': coding });
-    void sendPieces(reply.raw, coding === null || isHead ? stream : compressedPieces(stream, coding), isHead);
+    void sendPieces(reply.raw, coding === null || isHead ? stream : compressStream(stream, coding), isHead);
     return reply;
   }
 
   #document(
-    { document, encoding, tag }: DocumentAnswer,
+    { document, encoding, tag }: DocumentResult,
     request: FastifyRequest,
     reply: FastifyReply,
     requestId: string,
@@ -101,7 +107,7 @@ export class Replies {
       ...(encoding !== null && { 'content-encoding': encoding }),
     };
     reply.hijack();
-    if (isKnown(request, tag)) reply.raw.writeHead(notModified, headers).end();
+    if (isNotModified(request, tag)) reply.raw.writeHead(notModified, headers).end();
     else
       reply.raw
         .writeHead(200, { ...headers, 'content-type': jsonType, 'content-length': document.length })
@@ -111,8 +117,8 @@ export class Replies {
 
   refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     discardRest(request.raw);
-    const requestId = requestIdOf(request);
-    const { status, body, headers } = errorReply(error, requestId, this.#logger);
+    const requestId = readRequestId(request);
+    const { status, body, headers } = toErrorReply(error, requestId, this.#logger);
     return reply
       .code(status)
       .headers({
@@ -130,7 +136,7 @@ export class Replies {
     discardRest(request);
     const requestId = randomUUID();
     const refusal = new ApiError('EXPECTATION_FAILED', 'The header "Expect" must be 100-continue. Leave it out.');
-    const { status, body } = errorReply(refusal, requestId, this.#logger);
+    const { status, body } = toErrorReply(refusal, requestId, this.#logger);
     const headers = { ...apiVersion, 'content-type': jsonType, 'cache-control': 'no-store', 'x-request-id': requestId };
     response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
   }
@@ -138,7 +144,7 @@ export class Replies {
   /** A request that never became one: the answer is written to the socket by hand. */
   refuseRaw(error: unknown, socket: Socket): void {
     if (!socket.writable || (error as { code?: string }).code === 'ECONNRESET') return void socket.destroy();
-    const { status, body } = errorReply(
+    const { status, body } = toErrorReply(
       Object.assign(Object(error) as object, { statusCode: 400 }),
       randomUUID(),
       this.#logger,
@@ -151,19 +157,22 @@ export class Replies {
 }
 
 /** Whether the client has the very answer already; a read by POST is not asked conditionally. */
-function isKnown({ method, headers }: FastifyRequest, tag: string): boolean {
-  const asked = method === 'POST' ? undefined : headers['if-none-match'];
-  if (asked === undefined) return false;
-  const plain = plainTag(tag); // whichever way the client has it compressed, it has the same answer
-  return asked.trim() === '*' || asked.split(',').some((each) => plainTag(each.trim().replace(/^W\//, '')) === plain);
+function isNotModified({ method, headers }: FastifyRequest, tag: string): boolean {
+  const ifNoneMatch = method === 'POST' ? undefined : headers['if-none-match'];
+  if (ifNoneMatch === undefined) return false;
+  const plain = stripCodingFromEtag(tag); // whichever way the client has it compressed, it has the same answer
+  return (
+    ifNoneMatch.trim() === '*' ||
+    ifNoneMatch.split(',').some((each) => stripCodingFromEtag(each.trim().replace(/^W\//, '')) === plain)
+  );
 }
 
 /** How a reply is compressed; null where it is short, holds a secret, or is not to be. Only writes answer with secrets. */
-function codingOf(body: string, { method, headers }: FastifyRequest): Coding | null {
+function chooseCoding(body: string, { method, headers }: FastifyRequest): Coding | null {
   const accepted = headers['accept-encoding'];
-  if (accepted === undefined || body.length < minCompressed) return null;
-  const mayHoldSecret = method !== 'GET' && method !== 'HEAD';
-  return mayHoldSecret && holdsSecret(body) ? null : codingFor(accepted);
+  if (accepted === undefined || body.length < minCompressedLength) return null;
+  const mayContainSecret = method !== 'GET' && method !== 'HEAD';
+  return mayContainSecret && containsSecret(body) ? null : negotiateCoding(accepted);
 }
 
 function sendWhole(
@@ -186,7 +195,7 @@ function sendCompressed(
 ): void {
   headers['content-encoding'] = coding;
   const send = (packed: Buffer): void => sendWhole(response, headers, packed, packed.length, request);
-  const packed = compressed(body, coding);
+  const packed = compress(body, coding);
   if (packed instanceof Promise) packed.then(send, () => response.destroy());
   else send(packed);
 }

@@ -6,15 +6,15 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Lanes } from '../base/lanes.ts';
+import { ConcurrencyLimiter } from '../base/concurrency-limiter.ts';
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { unscannedLength } from '../protocol/json-scan.ts';
 import { JsonGuard, parseGuardedJson, parseJson } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import { bodyTooLarge, mediaTypeUnsupported } from './error-reply.ts';
-import { busy, LargeBodies } from './large-bodies.ts';
-import { uploadTypeOf } from './uploads.ts';
+import { bodiesBusyError, LargeBodies } from './large-bodies.ts';
+import { readUploadType } from './uploads.ts';
 
 /** A body in memory. */
 export interface ReceivedBody {
@@ -27,7 +27,7 @@ export interface ReceivedBody {
 const noBody: ReceivedBody = { text: undefined, release: () => {} };
 
 /** The HTTP library reads no body: each body is read here, after its credential was verified. */
-export function leaveBodiesUnread(fastify: FastifyInstance): void {
+export function disableBodyParsing(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
 }
@@ -44,8 +44,8 @@ function carriesBody({ headers }: IncomingMessage): boolean {
 
 /** The bodies in memory of this process, bounded in total, and for each sender. */
 export class RequestBodies {
-  readonly #verified = poolOf(limits.bodiesBytes);
-  readonly #anonymous = poolOf(limits.anonymousBodiesBytes);
+  readonly #verified = createPool(limits.bodiesBytes);
+  readonly #anonymous = createPool(limits.anonymousBodiesBytes);
   readonly #large = new LargeBodies();
 
   /**
@@ -58,33 +58,33 @@ export class RequestBodies {
   async receive(request: FastifyRequest, caller: Caller, sender: string): Promise<ReceivedBody> {
     const { raw, headers } = request;
     if (!hasBody(raw)) return noBody;
-    const limit = bodyLimit(caller);
+    const limit = getBodyLimit(caller);
     const declared = Number(headers['content-length'] ?? 0);
-    const isUpload = uploadTypeOf(request) !== null;
+    const isUpload = readUploadType(request) !== null;
     if (declared > limit && !(isUpload && caller.type !== 'anonymous')) throw bodyTooLarge(limit);
-    refuseEncoded(headers['content-encoding']);
-    if (isUpload || (await isOtherType(request))) return noBody;
+    refuseContentEncoding(headers['content-encoding']);
+    if (isUpload || (await isEmptyNonJson(request))) return noBody;
     const pool = caller.type === 'anonymous' ? this.#anonymous : this.#verified;
-    const room = new BodyRoom(sender, pool, this.#large);
+    const reservation = new BodyReservation(sender, pool, this.#large);
     try {
-      if (declared > limits.largeBodyBytes) await room.enlarge(raw);
-      const json = new ArrivingJson();
-      const bytes = await read(raw, limit, (chunk, length) => {
+      if (declared > limits.largeBodyBytes) await reservation.acquireLarge(raw);
+      const json = new StreamingJsonCheck();
+      const bytes = await readBytes(raw, limit, (chunk, length) => {
         json.check(chunk, length);
-        return room.hold(chunk.length, length, raw);
+        return reservation.reserve(chunk.length, length, raw);
       });
       if (bytes.length > 0 && !isUtf8(bytes))
         throw new ApiError('BODY_INVALID', 'The body is not valid UTF-8; send JSON encoded as UTF-8.');
-      return { text: bytes.toString('utf8'), release: () => room.release() };
+      return { text: bytes.toString('utf8'), release: () => reservation.release() };
     } catch (error) {
-      room.release();
+      reservation.release();
       throw error;
     }
   }
 }
 
 /** Scans JSON while it arrives, but for short bodies: they are scanned when they are parsed. */
-class ArrivingJson {
+class StreamingJsonCheck {
   readonly #start: Buffer[] = [];
   #guard: JsonGuard | null = null;
 
@@ -103,22 +103,22 @@ class ArrivingJson {
 }
 
 /** One sender cannot keep all others from sending: bodies that never end are held for a minute. */
-const sharesOfPool = 4;
+const sendersPerPool = 4;
 
 /** Memory for bodies that are not large, of which one sender may take a quarter. */
-function poolOf(bytes: number): Lanes {
-  return new Lanes(bytes / sharesOfPool, bytes);
+function createPool(bytes: number): ConcurrencyLimiter {
+  return new ConcurrencyLimiter(bytes / sendersPerPool, bytes);
 }
 
 /** What one body takes: bytes of a pool, or a turn of the large ones. */
-class BodyRoom {
+class BodyReservation {
   readonly #sender: string;
-  readonly #pool: Lanes;
+  readonly #pool: ConcurrencyLimiter;
   readonly #large: LargeBodies;
   #taken = 0;
   #isLarge = false;
 
-  constructor(sender: string, pool: Lanes, large: LargeBodies) {
+  constructor(sender: string, pool: ConcurrencyLimiter, large: LargeBodies) {
     this.#sender = sender;
     this.#pool = pool;
     this.#large = large;
@@ -131,28 +131,28 @@ class BodyRoom {
    * @returns a promise where they are too many to go on at once.
    * @throws ApiError 503
    */
-  hold(bytes: number, length: number, request: IncomingMessage): Promise<void> | undefined {
+  reserve(bytes: number, length: number, request: IncomingMessage): Promise<void> | undefined {
     if (this.#isLarge) return undefined;
-    if (length > limits.largeBodyBytes) return this.enlarge(request);
-    const got = this.#pool.take(this.#sender, bytes);
+    if (length > limits.largeBodyBytes) return this.acquireLarge(request);
+    const got = this.#pool.acquire(this.#sender, bytes);
     this.#taken += got;
-    if (got < bytes) throw busy();
+    if (got < bytes) throw bodiesBusyError();
     return undefined;
   }
 
   /** Waits for a turn of the large bodies. @throws ApiError 503 */
-  async enlarge(request: IncomingMessage): Promise<void> {
+  async acquireLarge(request: IncomingMessage): Promise<void> {
     const ended = new AbortController();
     const abort = (): void => ended.abort();
     request.once('close', abort);
-    await this.#large.enter(this.#sender, ended.signal).finally(() => request.off('close', abort));
+    await this.#large.acquire(this.#sender, ended.signal).finally(() => request.off('close', abort));
     this.#giveBack();
     this.#isLarge = true;
   }
 
   release(): void {
     this.#giveBack();
-    if (this.#isLarge) this.#large.leave(this.#sender);
+    if (this.#isLarge) this.#large.release(this.#sender);
     this.#isLarge = false;
   }
 
@@ -174,7 +174,7 @@ export function parseBody(text: string): unknown {
 }
 
 /** The maximum length of a body: with and without a verified credential. */
-export function bodyLimit(caller: Caller): number {
+export function getBodyLimit(caller: Caller): number {
   return caller.type === 'anonymous' ? limits.anonymousBodyBytes : limits.bodyBytes;
 }
 
@@ -183,7 +183,7 @@ export function bodyLimit(caller: Caller): number {
  *
  * @throws ApiError 415 for another type or charset of a body that is not empty.
  */
-async function isOtherType({ raw, headers }: FastifyRequest): Promise<boolean> {
+async function isEmptyNonJson({ raw, headers }: FastifyRequest): Promise<boolean> {
   const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
   if (type.trim() !== 'application/json') {
     if (headers['transfer-encoding'] !== undefined && (await isEmpty(raw))) return true;
@@ -199,7 +199,7 @@ async function isOtherType({ raw, headers }: FastifyRequest): Promise<boolean> {
 
 async function isEmpty(request: IncomingMessage): Promise<boolean> {
   const isTooLong = (error: unknown): boolean => error instanceof ApiError && error.code === 'BODY_TOO_LARGE';
-  return read(request, 0, () => undefined).then(
+  return readBytes(request, 0, () => undefined).then(
     () => true,
     (error: unknown) => {
       if (isTooLong(error)) return false;
@@ -209,30 +209,30 @@ async function isEmpty(request: IncomingMessage): Promise<boolean> {
 }
 
 /** @throws ApiError 415 for compressed bodies. */
-function refuseEncoded(encoding: string | undefined): void {
+function refuseContentEncoding(encoding: string | undefined): void {
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity')
     throw mediaTypeUnsupported(
       `The Content-Encoding "${encoding.slice(0, 40)}" is not supported. Send the body uncompressed.`,
     );
 }
 
-function endedEarly(): ApiError {
+function endedEarlyError(): ApiError {
   return new ApiError('BODY_INVALID', 'The request ended before its body was complete.');
 }
 
 /**
  * All bytes of a body.
  *
- * @param take is told of each chunk and the length so far; no more is read until its promise resolves.
+ * @param onChunk is told of each chunk and the length so far; no more is read until its promise resolves.
  * @throws ApiError 413 as soon as there are more than `limit`, and what `take` throws.
  */
-function read(
+function readBytes(
   request: IncomingMessage,
   limit: number,
-  take: (chunk: Buffer, length: number) => Promise<void> | undefined,
+  onChunk: (chunk: Buffer, length: number) => Promise<void> | undefined,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    if (request.destroyed) return reject(endedEarly());
+    if (request.destroyed) return reject(endedEarlyError());
     const declared = Math.min(Number(request.headers['content-length'] ?? 0), limit);
     // Large bodies are written into their place: chunks and a copy of them would take twice the memory.
     const whole = declared > limits.largeBodyBytes ? Buffer.allocUnsafeSlow(declared) : null;
@@ -249,17 +249,17 @@ function read(
         if (length > limit) throw bodyTooLarge(limit);
         if (whole) chunk.copy(whole, length - chunk.length);
         else chunks.push(chunk);
-        const room = take(chunk, length);
-        if (!room) return;
+        const waiting = onChunk(chunk, length);
+        if (!waiting) return;
         request.pause();
-        room.then(() => request.resume(), settle);
+        waiting.then(() => request.resume(), settle);
       } catch (error) {
         settle(error);
       }
     };
     const onEnd = (): void => settle(null);
     const onError = (error: unknown): void => settle(error);
-    const onClose = (): void => settle(endedEarly());
+    const onClose = (): void => settle(endedEarlyError());
     request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
   });
 }
@@ -270,12 +270,12 @@ function read(
  */
 export function discardRest(request: IncomingMessage): void {
   if (request.complete || request.destroyed || !carriesBody(request)) return;
-  let left: number = limits.discardedBytes;
+  let remaining: number = limits.discardedBytes;
   const close = (): void => void request.socket.destroy();
   const timer = setTimeout(close, limits.discardedMilliseconds);
   request.on('data', (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) close();
+    remaining -= chunk.length;
+    if (remaining < 0) close();
   });
   request.on('error', () => {});
   request.once('close', () => clearTimeout(timer));

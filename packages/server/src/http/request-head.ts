@@ -2,18 +2,18 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { LruMap } from '../base/lru-map.ts';
-import { bearerToken } from '../identity/authenticator.ts';
+import { parseBearerToken } from '../identity/authenticator.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import { knownZone } from '../query/period.ts';
-import type { Proof } from '../realtime/connection.ts';
+import { findZone } from '../query/period.ts';
+import type { ConnectionCredential } from '../realtime/connection.ts';
 
 /** The caller's own id of the request, or one made for it. */
-export function requestIdOf(request: FastifyRequest): string {
+export function readRequestId(request: FastifyRequest): string {
   const given = request.headers['x-request-id'];
   if (typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given)) return given;
-  const made = randomUUID();
-  request.headers['x-request-id'] = made;
-  return made;
+  const generated = randomUUID();
+  request.headers['x-request-id'] = generated;
+  return generated;
 }
 
 /** Node keeps the first of two Authorization headers silently; two of them are a contradiction. */
@@ -32,10 +32,10 @@ export function refuseRepeatedHeaders(raw: readonly string[]): void {
 const zones = new LruMap<string>({ entries: 500, bytes: 256 * 1024, keyLength: 60, sizeOf: 100 });
 
 /** The caller's time zone, by IANA name or offset. */
-export function zoneOf(header: string | string[] | undefined): string {
+export function readTimeZone(header: string | string[] | undefined): string {
   if (header === undefined) return 'UTC';
   const name = String(header);
-  const zone = zones.get(name) ?? (name.length <= 60 ? knownZone(name) : null);
+  const zone = zones.get(name) ?? (name.length <= 60 ? findZone(name) : null);
   if (zone === null)
     throw new ApiError(
       'HEADER_INVALID',
@@ -46,8 +46,8 @@ export function zoneOf(header: string | string[] | undefined): string {
 }
 
 /** The credential, to be asked for again while a connection stays open; null without one. */
-export function proofOf({ headers }: FastifyRequest): Proof | null {
+export function readCredential({ headers }: FastifyRequest): ConnectionCredential | null {
   const { authorization } = headers;
   if (authorization === undefined) return null;
-  return { token: bearerToken(authorization), role: headers['x-role'] as string | undefined };
+  return { token: parseBearerToken(authorization), role: headers['x-role'] as string | undefined };
 }

@@ -6,9 +6,9 @@ export interface Route {
   readonly resource: string;
   readonly action: string;
   /** The key behind the action, `/api/posts:get/5`, or null. */
-  readonly tk: string | null;
+  readonly key: string | null;
   /** The record whose relation, or the collection whose fields, `resource` names: `/api/posts/5/tags:list`; else null. */
-  readonly of: { readonly collection: string; readonly tk: string } | null;
+  readonly of: { readonly collection: string; readonly key: string } | null;
   /** Written in plain style, where the method says what is done. */
   readonly plain?: true;
 }
@@ -17,7 +17,7 @@ const prefix = '/api/';
 /** The one path without an action: what asks to be upgraded names none. */
 export const realtimePath = '/api/realtime';
 /** The one route that names no action: what it does stands in its body. */
-const batch: Route = { resource: 'batch', action: '', tk: null, of: null };
+const batchRoute: Route = { resource: 'batch', action: '', key: null, of: null };
 
 /**
  * Reads `/api/<resource>:<action>[/<tk>]` and `/api/<collection>/<tk>/<relation>:<action>[/<tk>]`.
@@ -25,21 +25,21 @@ const batch: Route = { resource: 'batch', action: '', tk: null, of: null };
  * @throws ApiError `ROUTE_UNKNOWN` for any other path.
  */
 export function parseRoute(path: string): Route {
-  if (path === realtimePath) return { resource: 'realtime', action: 'listen', tk: null, of: null };
-  if (path === '/api/batch') return batch;
+  if (path === realtimePath) return { resource: 'realtime', action: 'listen', key: null, of: null };
+  if (path === '/api/batch') return batchRoute;
   if (!path.startsWith(prefix)) throw unknownRoute();
   const parts = path.slice(prefix.length).split('/');
   const nested = parts.length > 2;
-  const [head = '', tk, more] = nested ? parts.slice(2) : parts;
+  const [head = '', key, more] = nested ? parts.slice(2) : parts;
   const colon = head.indexOf(':') >= 0 ? head.indexOf(':') : head.search(/%3a/i);
   if (colon <= 0 || more !== undefined) throw unknownRoute();
   const width = head[colon] === ':' ? 1 : 3;
-  const resource = decoded(head.slice(0, colon));
-  const action = decoded(head.slice(colon + width));
+  const resource = decodeSegment(head.slice(0, colon));
+  const action = decodeSegment(head.slice(colon + width));
   if (action === '') throw unknownRoute();
-  const of = nested ? { collection: decoded(parts[0]!), tk: decoded(parts[1]!) } : null;
-  if (of && (of.collection === '' || of.tk === '')) throw unknownRoute();
-  return { resource, action, tk: tk === undefined || tk === '' ? null : decoded(tk), of };
+  const of = nested ? { collection: decodeSegment(parts[0]!), key: decodeSegment(parts[1]!) } : null;
+  if (of && (of.collection === '' || of.key === '')) throw unknownRoute();
+  return { resource, action, key: key === undefined || key === '' ? null : decodeSegment(key), of };
 }
 
 const plainActions: Readonly<Record<string, readonly [one: string | null, all: string | null]>> = {
@@ -56,14 +56,14 @@ const plainActions: Readonly<Record<string, readonly [one: string | null, all: s
  *
  * @throws ApiError `METHOD_NOT_ALLOWED`.
  */
-export function plainRoute(path: string, method: string): Route | null {
+export function parsePlainRoute(path: string, method: string): Route | null {
   if (path.includes(':') || !path.startsWith(prefix)) return null;
-  const [resource = '', tk = '', ...more] = path.slice(prefix.length).split('/');
+  const [resource = '', key = '', ...more] = path.slice(prefix.length).split('/');
   if (more.length > 0 || !isMailResource(resource)) return null;
   const [one, all] = plainActions[method] ?? [null, null];
-  const action = tk === '' ? (resource === 'emails' && all === 'create' ? 'saveDraft' : all) : one;
-  if (action !== null) return { resource, action, tk: tk === '' ? null : decoded(tk), of: null, plain: true };
-  const allow = tk === '' ? 'GET, HEAD, POST' : 'GET, HEAD, PATCH, PUT, DELETE';
+  const action = key === '' ? (resource === 'emails' && all === 'create' ? 'saveDraft' : all) : one;
+  if (action !== null) return { resource, action, key: key === '' ? null : decodeSegment(key), of: null, plain: true };
+  const allow = key === '' ? 'GET, HEAD, POST' : 'GET, HEAD, PATCH, PUT, DELETE';
   throw new ApiError('METHOD_NOT_ALLOWED', `This path answers ${allow}; nothing was changed.`, { allow });
 }
 
@@ -71,7 +71,7 @@ export function unknownRoute(): ApiError {
   return new ApiError('ROUTE_UNKNOWN', 'There is no such route. Actions are called as /api/<resource>:<action>.');
 }
 
-function decoded(text: string): string {
+function decodeSegment(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

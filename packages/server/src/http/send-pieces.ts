@@ -5,18 +5,18 @@ import type { ServerResponse } from 'node:http';
  * Writes pieces as the client takes them: none is asked for while earlier ones wait. A client that leaves ends the
  * stream; a stream that fails breaks the reply off, so that nobody takes a part for the whole.
  *
- * @param none the request was for the head alone.
+ * @param headOnly the request was for the head alone.
  */
 export async function sendPieces(
   response: ServerResponse,
   pieces: AsyncGenerator<string | Uint8Array>,
-  none: boolean,
+  headOnly: boolean,
 ): Promise<void> {
   try {
-    if (none) await pieces.return(undefined);
+    if (headOnly) await pieces.return(undefined);
     for await (const piece of pieces) {
       if (response.destroyed) return;
-      if (!response.write(piece)) await drained(response);
+      if (!response.write(piece)) await waitForDrain(response);
     }
     response.end();
   } catch {
@@ -25,7 +25,7 @@ export async function sendPieces(
 }
 
 /** Resolves when there is room again, or nobody to write to. */
-async function drained(response: ServerResponse): Promise<void> {
+async function waitForDrain(response: ServerResponse): Promise<void> {
   const done = new AbortController();
   const { signal } = done;
   const events = ['drain', 'close'].map((name) => once(response, name, { signal }));

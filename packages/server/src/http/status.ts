@@ -1,7 +1,7 @@
 import type { ErrorLabel } from '../protocol/error-catalogue.ts';
 
 /** The only place where labels become status numbers. */
-export const statusOf: Readonly<Record<ErrorLabel, number>> = {
+export const statusByLabel: Readonly<Record<ErrorLabel, number>> = {
   'Bad Request': 400,
   Unauthorized: 401,
   Forbidden: 403,

@@ -1,28 +1,32 @@
 import { pageSeparator } from '../database/dialect.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import type { AskedRecordRequest } from '../protocol/record-request.ts';
-import { type Pieces, streamRecords } from '../records/stream-records.ts';
+import type { RecordRequest } from '../protocol/record-request.ts';
+import { type JsonChunks, streamRecords } from '../records/stream-records.ts';
 import type { Collection } from '../schema/registry.ts';
-import type { Answer, Call } from './call.ts';
+import type { ActionResult, RequestContext } from './request-context.ts';
 
-export const lineType = 'application/x-ndjson; charset=utf-8';
+export const ndjsonType = 'application/x-ndjson; charset=utf-8';
 
 /** Whether the client takes a list without pages as one JSON text a line. */
-export function wantsLines({ accept }: Call): boolean {
+export function acceptsNdjson({ accept }: RequestContext): boolean {
   return accept?.includes('application/x-ndjson') ?? false;
 }
 
 /** A list without pages. The first piece is read before the reply begins, so that a refusal keeps its status. */
-export async function streamedList(call: Call, collection: Collection, request: AskedRecordRequest): Promise<Answer> {
-  const pieces = told(call, streamRecords(call.contextNow, collection, request));
+export async function streamList(
+  request: RequestContext,
+  collection: Collection,
+  recordRequest: RecordRequest,
+): Promise<ActionResult> {
+  const pieces = logFailures(request, streamRecords(request.contextNow, collection, recordRequest));
   const first = await pieces.next();
-  const lines = wantsLines(call);
-  const stream = lines ? jsonLines(first, pieces) : jsonList(first, pieces);
-  return { stream, contentType: lines ? lineType : 'application/json; charset=utf-8' };
+  const isNdjson = acceptsNdjson(request);
+  const stream = isNdjson ? streamJsonLines(first, pieces) : streamJsonList(first, pieces);
+  return { stream, contentType: isNdjson ? ndjsonType : 'application/json; charset=utf-8' };
 }
 
 /** Pieces whose failure the operator is told of: the status of the reply has left by then. */
-async function* told({ application, requestId }: Call, pieces: Pieces): Pieces {
+async function* logFailures({ application, requestId }: RequestContext, pieces: JsonChunks): JsonChunks {
   try {
     yield* pieces;
   } catch (error) {
@@ -32,19 +36,19 @@ async function* told({ application, requestId }: Call, pieces: Pieces): Pieces {
   }
 }
 
-type First = IteratorResult<string>;
+type FirstPiece = IteratorResult<string>;
 
-async function* jsonList(first: First, pieces: Pieces): AsyncGenerator<string> {
+async function* streamJsonList(first: FirstPiece, pieces: JsonChunks): AsyncGenerator<string> {
   yield '{"data":[';
   if (!first.done) yield first.value;
   for await (const piece of pieces) yield `,${piece}`;
   yield ']}';
 }
 
-async function* jsonLines(first: First, pieces: Pieces): AsyncGenerator<string> {
+async function* streamJsonLines(first: FirstPiece, pieces: JsonChunks): AsyncGenerator<string> {
   try {
-    if (!first.done) yield linesOf(first.value);
-    for await (const piece of pieces) yield linesOf(piece);
+    if (!first.done) yield toLines(first.value);
+    for await (const piece of pieces) yield toLines(piece);
   } catch (error) {
     const { label, message } =
       error instanceof ApiError
@@ -54,6 +58,6 @@ async function* jsonLines(first: First, pieces: Pieces): AsyncGenerator<string> 
   }
 }
 
-function linesOf(piece: string): string {
+function toLines(piece: string): string {
   return `${piece.replaceAll(pageSeparator, '\n')}\n`;
 }

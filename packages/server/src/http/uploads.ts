@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../protocol/api-error.ts';
 
-export interface Upload {
+export interface RequestUpload {
   /** Without parameters, in lower case. */
   readonly type: string;
   /** The parameter `format` of the type, in lower case; null without one. */
@@ -12,27 +12,27 @@ export interface Upload {
 }
 
 /** Which types an action takes. */
-const takers: readonly (readonly [path: RegExp, types: readonly string[]])[] = [
+const uploadActions: readonly (readonly [path: RegExp, types: readonly string[]])[] = [
   [/^\/api\/emails(?::|%3a)import(?:[?/]|$)/i, ['message/rfc822', 'application/mbox']],
   [/^\/api\/emails(?::|%3a)attach(?:[?/]|$)/i, ['application/octet-stream']],
 ];
 
 /** The type of an upload; null for a request whose action takes none, or not this type. */
-export function uploadTypeOf({ raw, headers }: FastifyRequest): string | null {
+export function readUploadType({ raw, headers }: FastifyRequest): string | null {
   const [type = ''] = (headers['content-type'] ?? '')
     .toLowerCase()
     .split(';', 1)
     .map((each) => each.trim());
   if (type === '' || type === 'application/json') return null;
-  return takers.some(([path, types]) => types.includes(type) && path.test(raw.url!)) ? type : null;
+  return uploadActions.some(([path, types]) => types.includes(type) && path.test(raw.url!)) ? type : null;
 }
 
 /**
  * Hands on what is uploaded without holding it: whoever takes it reads at its own pace. A reader that stops early does not
  * close the connection, so that its refusal can be read.
  */
-export function uploadOf(request: FastifyRequest): Upload | null {
-  const type = uploadTypeOf(request);
+export function openUpload(request: FastifyRequest): RequestUpload | null {
+  const type = readUploadType(request);
   if (type === null) return null;
   const [, ...parameters] = request.headers['content-type']!.toLowerCase().split(';');
   const format = parameters.map((each) => /^\s*format\s*=\s*"?([a-z\d-]+)"?\s*$/.exec(each)?.[1]).find(Boolean) ?? null;
@@ -41,7 +41,7 @@ export function uploadOf(request: FastifyRequest): Upload | null {
 }
 
 /** What is uploaded is not hashed ahead, so a key would not tell two uploads apart. */
-export function refuseOnce(): never {
+export function refuseIdempotencyKey(): never {
   throw new ApiError(
     'HEADER_INVALID',
     'Idempotency-Key does not go with an upload. It may be repeated: what is there already is counted as a duplicate.',

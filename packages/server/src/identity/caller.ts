@@ -25,7 +25,7 @@ export interface Origin {
 }
 
 /** How events name who did it: `user:3`, `apiKey:7`, or null. */
-export function actorOf(caller: Caller): string | null {
+export function formatActor(caller: Caller): string | null {
   if (caller.type === 'apiKey') return `apiKey:${caller.credentialId}`;
   return caller.type === 'session' ? `user:${caller.user?.['id']}` : null;
 }

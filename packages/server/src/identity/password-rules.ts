@@ -1,7 +1,7 @@
 import { isWellFormedText } from '../base/well-formed.ts';
 
 /** In characters (code points). All of them count: nothing is cut off before hashing. */
-export const passwordLength = { least: 8, most: 1024 } as const;
+export const passwordLength = { min: 8, max: 1024 } as const;
 
 /** The names by which a user signs in. */
 export interface AccountNames {
@@ -10,12 +10,12 @@ export interface AccountNames {
 }
 
 /** What is wrong with a new password of a user with these names, or null. */
-export function passwordProblem(password: unknown, names: AccountNames): string | null {
+export function findPasswordProblem(password: unknown, names: AccountNames): string | null {
   if (typeof password !== 'string') return 'Give the password as text.';
-  const length = [...password.slice(0, 2 * passwordLength.most + 1)].length;
-  if (length < passwordLength.least) return `A password has at least ${passwordLength.least} characters.`;
-  if (length > passwordLength.most)
-    return `A password has at most ${passwordLength.most.toLocaleString('en')} characters.`;
+  const length = [...password.slice(0, 2 * passwordLength.max + 1)].length;
+  if (length < passwordLength.min) return `A password has at least ${passwordLength.min} characters.`;
+  if (length > passwordLength.max)
+    return `A password has at most ${passwordLength.max.toLocaleString('en')} characters.`;
   if (!isWellFormedText(password)) return 'A password holds neither U+0000 nor half surrogate pairs.';
   const folded = password.trim().toLowerCase();
   if (folded === '') return 'A password is more than white space.';

@@ -1,6 +1,6 @@
 import { argon2 as argon2Callback, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { HashingPool, type Line } from './hashing-pool.ts';
+import { HashingPool, type HashingQueue } from './hashing-pool.ts';
 import { passwordLength } from './password-rules.ts';
 
 const argon2 = promisify(argon2Callback);
@@ -33,11 +33,11 @@ export function setCheapHashing(isCheap: boolean): void {
  *
  * @throws ApiError `BUSY` where too many wait already.
  */
-export async function hashPassword(password: string, line: Line = 'callers'): Promise<string> {
+export async function hashPassword(password: string, queue: HashingQueue = 'callers'): Promise<string> {
   const salt = randomBytes(16);
   const { memory, passes, parallelism } = cost;
-  const tag = await derive(password, salt, line, cost);
-  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(tag)}`;
+  const tag = await deriveHash(password, salt, queue, cost);
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${toBase64(salt)}$${toBase64(tag)}`;
 }
 
 /**
@@ -46,31 +46,31 @@ export async function hashPassword(password: string, line: Line = 'callers'): Pr
  *
  * @throws ApiError `BUSY` where too many wait already.
  */
-export async function verifyPassword(password: string, hash: string | null, line: Line): Promise<boolean> {
+export async function verifyPassword(password: string, hash: string | null, queue: HashingQueue): Promise<boolean> {
   const [, , , parameters = '', salt = '', tag = ''] = (hash ?? '').split('$');
   const expected = Buffer.from(tag, 'base64');
-  const tooLong = password.length > 2 * passwordLength.most;
-  const actual = await derive(
-    tooLong ? '' : password,
+  const isTooLong = password.length > 2 * passwordLength.max;
+  const actual = await deriveHash(
+    isTooLong ? '' : password,
     salt === '' ? randomBytes(16) : Buffer.from(salt, 'base64'),
-    line,
-    costOf(parameters) ?? cost,
+    queue,
+    parseHashCost(parameters) ?? cost,
   );
-  return !tooLong && expected.length === actual.length && timingSafeEqual(expected, actual);
+  return !isTooLong && expected.length === actual.length && timingSafeEqual(expected, actual);
 }
 
 /** The cost in `m=19456,t=2,p=1`; null where the text has another form. */
-function costOf(parameters: string): HashCost | null {
+function parseHashCost(parameters: string): HashCost | null {
   const [, memory, passes, parallelism] = /^m=(\d+),t=(\d+),p=(\d+)$/.exec(parameters) ?? [];
   if (memory === undefined) return null;
   return { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
 }
 
-function derive(password: string, salt: Buffer, line: Line, hashCost: HashCost): Promise<Buffer> {
+function deriveHash(password: string, salt: Buffer, queue: HashingQueue, hashCost: HashCost): Promise<Buffer> {
   const options = { message: password, nonce: salt, tagLength, ...hashCost };
-  return pool.run(line, async () => Buffer.from(await argon2('argon2id', options)));
+  return pool.run(queue, async () => Buffer.from(await argon2('argon2id', options)));
 }
 
-function base64(bytes: Buffer): string {
+function toBase64(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '');
 }

@@ -2,7 +2,7 @@
 import { isoTime } from '../base/clock.ts';
 import { bumpVersion } from '../database/catalogue.ts';
 import type { Database } from '../database/database.ts';
-import { deleteLoginsOf, deleteOwnLogin, type LoginRow, loginsOf } from '../database/login-rows.ts';
+import { deleteOwnLogin, deleteUserLogins, type LoginRow, readLogins } from '../database/login-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { Caller } from './caller.ts';
 
@@ -11,24 +11,28 @@ export interface Session extends LoginRow {
   readonly current: boolean;
 }
 
-interface Own {
+interface OwnSession {
   readonly userId: number;
   readonly sessionId: number;
 }
 
 /** @throws ApiError `SESSION_NEEDED` for a key: it acts for its creator, but has no sessions. */
-export function sessionOf({ type, credentialId, user }: Caller): Own {
+export function requireOwnSession({ type, credentialId, user }: Caller): OwnSession {
   if (type === 'session' && user) return { userId: user['id'] as number, sessionId: credentialId! };
   throw new ApiError('SESSION_NEEDED', 'This belongs to a user who has signed in; an API key does not do it.');
 }
 
-export async function listSessions(database: Database, { userId, sessionId }: Own, now: number): Promise<Session[]> {
-  const logins = await loginsOf(database, userId, isoTime(now));
+export async function listSessions(
+  database: Database,
+  { userId, sessionId }: OwnSession,
+  now: number,
+): Promise<Session[]> {
+  const logins = await readLogins(database, userId, isoTime(now));
   return logins.map((login) => ({ ...login, current: login.id === sessionId }));
 }
 
 /** Ends one session of the user for the next request on every node. @throws ApiError 404 for any other. */
-export async function endSession(database: Database, { userId }: Own, id: number): Promise<void> {
+export async function endSession(database: Database, { userId }: OwnSession, id: number): Promise<void> {
   await database.write(async (transaction) => {
     if (!(await deleteOwnLogin(database, transaction, userId, id)))
       throw new ApiError('RECORD_UNKNOWN', 'You have no session of that id.');
@@ -37,9 +41,9 @@ export async function endSession(database: Database, { userId }: Own, id: number
 }
 
 /** Ends every session of the user but the one that asks; returns how many. */
-export async function endOtherSessions(database: Database, { userId, sessionId }: Own): Promise<number> {
+export async function endOtherSessions(database: Database, { userId, sessionId }: OwnSession): Promise<number> {
   return database.write(async (transaction) => {
-    const ended = await deleteLoginsOf(database, transaction, userId, sessionId);
+    const ended = await deleteUserLogins(database, transaction, userId, sessionId);
     if (ended > 0) await bumpVersion(transaction);
     return ended;
   });

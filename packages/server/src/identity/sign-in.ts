@@ -4,7 +4,7 @@ import { makeToken } from '../base/token.ts';
 import { bumpVersion } from '../database/catalogue.ts';
 import type { Database, Transaction } from '../database/database.ts';
 import { deleteLogin, findAccount, insertLogin, loadUser, type StoredAccount } from '../database/identity-store.ts';
-import { stillHas } from '../database/password-rows.ts';
+import { hasUnchangedCredential } from '../database/password-rows.ts';
 import { ApiError, invalidValues } from '../protocol/api-error.ts';
 import type { Collection } from '../schema/registry.ts';
 import { loginLifetime } from './authenticator.ts';
@@ -18,7 +18,7 @@ export interface SignInContext {
 }
 
 /** A login with the token that it is used by, told once. */
-export interface SignedIn {
+export interface SignInResult {
   readonly user: Record<string, unknown>;
   readonly token: string;
 }
@@ -30,7 +30,7 @@ export interface Credentials {
 }
 
 /** @throws ApiError 422 naming what is missing. */
-export function credentialsOf(body: unknown): Credentials {
+export function parseCredentials(body: unknown): Credentials {
   const input = (body !== null && typeof body === 'object' ? body : {}) as Record<string, unknown>;
   const account = input['email'] ?? input['account'] ?? input['username'];
   const details: Record<string, string> = {};
@@ -41,11 +41,11 @@ export function credentialsOf(body: unknown): Credentials {
 }
 
 /** Who an account name may mean; null: nobody. Both are looked for alike, by e-mail address first. */
-export function accountOf(
+export function findAccountByName(
   { database }: Pick<SignInContext, 'database'>,
   account: string,
 ): Promise<StoredAccount | null> {
-  return findAccount(database, emailForm(account), account);
+  return findAccount(database, normaliseEmail(account), account);
 }
 
 /** Whether a text can be an e-mail address: what is mailed to it shows the rest. */
@@ -54,7 +54,7 @@ export function isEmail(text: string): boolean {
 }
 
 /** E-mail addresses are compared without case, so they are kept in lower case. */
-export function emailForm(text: string): string {
+export function normaliseEmail(text: string): string {
   return text.trim().toLowerCase();
 }
 
@@ -63,32 +63,37 @@ export function emailForm(text: string): string {
  *
  * @throws ApiError `SIGN_IN_FAILED`, or `BUSY` where too many want in at once.
  */
-export async function signIn(context: SignInContext, found: StoredAccount | null, password: string): Promise<SignedIn> {
-  const hash = found?.passwordHash ?? null;
-  const fits = await verifyPassword(password, hash, 'strangers');
-  if (!found || hash === null || !fits || found.status !== 'active') throw signInFailed(found);
-  return startLogin(context, found.id, async (transaction) => {
+export async function signIn(
+  context: SignInContext,
+  account: StoredAccount | null,
+  password: string,
+): Promise<SignInResult> {
+  const hash = account?.passwordHash ?? null;
+  const isMatch = await verifyPassword(password, hash, 'strangers');
+  if (!account || hash === null || !isMatch || account.status !== 'active') throw signInFailedError(account);
+  return startLogin(context, account.id, async (transaction) => {
     // The password may have changed while it was looked at: its sessions have ended, and this is none of the new one.
-    if (!(await stillHas(context.database, transaction, found.id, { password: hash }))) throw signInFailed(found);
+    if (!(await hasUnchangedCredential(context.database, transaction, account.id, { password: hash })))
+      throw signInFailedError(account);
   });
 }
 
-function signInFailed(found: StoredAccount | null): ApiError {
+function signInFailedError(account: StoredAccount | null): ApiError {
   return new ApiError('SIGN_IN_FAILED', 'Unauthorized: invalid or missing token. The account or password is wrong.', {
-    ...(found && { about: `user:${found.id}` }),
+    ...(account && { about: `user:${account.id}` }),
   });
 }
 
 /**
  * Makes a login for a user whose right to it has been proved.
  *
- * @param stillProved throws where the proof holds no longer.
+ * @param recheckCredential throws where the proof holds no longer.
  */
 export async function startLogin(
   { database, clock, users, hashToken }: SignInContext,
   userId: number,
-  stillProved?: (transaction: Transaction) => Promise<void>,
-): Promise<SignedIn> {
+  recheckCredential?: (transaction: Transaction) => Promise<void>,
+): Promise<SignInResult> {
   const token = makeToken('tbs');
   const now = clock.now();
   const login = {
@@ -98,7 +103,7 @@ export async function startLogin(
     expiresAt: isoTime(now + loginLifetime),
   };
   await database.write(async (transaction) => {
-    await stillProved?.(transaction);
+    await recheckCredential?.(transaction);
     await insertLogin(database, transaction, login);
   });
   return { user: (await loadUser(database, users, userId))!, token };

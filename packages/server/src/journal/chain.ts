@@ -1,20 +1,20 @@
-/** Extends, prunes and verifies one chain of a journal's store. Whoever calls holds {@link auditTurn}. */
+/** Extends, prunes and verifies one chain of a journal's store. Whoever calls holds {@link auditLockKey}. */
 import {
   type AuditContent,
   type AuditRow,
   type ChainEnds,
   type ChainName,
-  deleteEntries,
-  entriesAfter,
-  highest,
-  insertEntries,
+  deleteAuditEntries,
+  findPrunableEntry,
+  insertAuditEntries,
   type NewAuditRow,
-  prunable,
-  readEnds,
-  writeEnds,
+  readChainEnds,
+  readEntriesAfter,
+  readHighest,
+  writeChainEnds,
 } from '../database/audit-rows.ts';
 import type { Database, Transaction } from '../database/database.ts';
-import { brokenHash, emptyEnds, entryHash, type Seals } from './hash-chain.ts';
+import { type ChainSigner, computeEntryHash, emptyEnds, makeBrokenHash } from './hash-chain.ts';
 
 /** An entry about to be chained, and the act that it was made from. */
 export type NewEntry = AuditContent & { readonly source: string | null };
@@ -22,86 +22,92 @@ export type NewEntry = AuditContent & { readonly source: string | null };
 /** Entries looked at at once: about 2 ms. */
 const pageSize = 500;
 /** Entries pruned in one transaction. */
-export const prunedAtOnce = 5000;
+export const pruneBatchSize = 5000;
 
 /** How far a chain had come once, as the application's own store remembers it. */
-export type Witness = { readonly place: number; readonly hash: string } | null;
+export type ChainCheckpoint = { readonly place: number; readonly hash: string } | null;
 
 /** Where a chain ends after it was extended, and whether it was whole before. */
-export interface Extended {
+export interface ChainExtension {
   readonly end: ChainEnds;
-  readonly whole: boolean;
+  readonly isIntact: boolean;
 }
 
 /**
  * Chains entries after the newest one. Where the chain's end is not as it was left, it goes on from a hash that fits
  * nothing, so that it can never be taken for whole again.
  */
-export async function extend(
+export async function extendChain(
   journal: Database,
   transaction: Transaction,
   chain: ChainName,
   entries: readonly NewEntry[],
-  seals: Seals,
-  witness: Witness,
-): Promise<Extended> {
-  const known = await readEnds(journal, chain, transaction);
-  const rows = await highest(journal, transaction, chain);
-  const ends = known ?? seals.sealed(chain, emptyEnds);
-  const whole = (known ? seals.endHolds(chain, known) : rows.place === 0) && reaches(ends, witness);
-  let former = whole ? ends.hash : brokenHash();
-  let place = Math.max(ends.place, rows.place);
+  signer: ChainSigner,
+  checkpoint: ChainCheckpoint,
+): Promise<ChainExtension> {
+  const known = await readChainEnds(journal, chain, transaction);
+  const rows = await readHighest(journal, transaction, chain);
+  const ends = known ?? signer.sign(chain, emptyEnds);
+  const isIntact = (known ? signer.isEndValid(chain, known) : rows.place === 0) && reachesCheckpoint(ends, checkpoint);
+  let previousHash = isIntact ? ends.hash : makeBrokenHash();
+  let position = Math.max(ends.place, rows.place);
   let { id } = rows;
   const chained = entries.map((entry): NewAuditRow => {
-    place += 1;
+    position += 1;
     id += 1;
-    const hash = entryHash(former, chain, { ...entry, id, place });
-    former = hash;
-    return { ...entry, id, place, hash };
+    const hash = computeEntryHash(previousHash, chain, { ...entry, id, place: position });
+    previousHash = hash;
+    return { ...entry, id, place: position, hash };
   });
-  await insertEntries(journal, transaction, chain, chained);
-  const sealed = seals.sealed(chain, { ...ends, place, lastId: id, hash: former });
+  await insertAuditEntries(journal, transaction, chain, chained);
+  const signed = signer.sign(chain, { ...ends, place: position, lastId: id, hash: previousHash });
   // A beginning that somebody moved is not made good by signing it again.
-  const next = seals.anchorHolds(chain, ends) ? sealed : { ...sealed, anchorSeal: ends.anchorSeal };
-  await writeEnds(journal, transaction, chain, next);
-  return { end: next, whole };
+  const next = signer.isAnchorValid(chain, ends) ? signed : { ...signed, anchorSeal: ends.anchorSeal };
+  await writeChainEnds(journal, transaction, chain, next);
+  return { end: next, isIntact };
 }
 
-function reaches({ place, hash }: ChainEnds, witness: Witness): boolean {
-  return witness === null || place > witness.place || (place === witness.place && hash === witness.hash);
+function reachesCheckpoint({ place, hash }: ChainEnds, checkpoint: ChainCheckpoint): boolean {
+  return checkpoint === null || place > checkpoint.place || (place === checkpoint.place && hash === checkpoint.hash);
 }
 
 /** What may stay: entries from a moment on, and so many of them. */
 export interface Retention {
   readonly after: string;
-  readonly most: number;
+  readonly maxEntries: number;
 }
 
 /**
- * Removes the oldest entries that are out of retention, at most {@link prunedAtOnce} of them; the anchor says where the
+ * Removes the oldest entries that are out of retention, at most {@link pruneBatchSize} of them; the anchor says where the
  * chain begins from then on. A chain whose beginning was tampered with is left as it is.
  *
  * @returns how many.
  */
-export async function prune(
+export async function pruneChain(
   journal: Database,
   transaction: Transaction,
   chain: ChainName,
-  { after, most }: Retention,
-  seals: Seals,
+  { after, maxEntries }: Retention,
+  signer: ChainSigner,
 ): Promise<number> {
-  const ends = await readEnds(journal, chain, transaction);
-  if (!ends || !seals.anchorHolds(chain, ends) || !seals.endHolds(chain, ends)) return 0;
-  const last = await prunable(journal, transaction, chain, { before: after, upTo: ends.place - most }, prunedAtOnce);
+  const ends = await readChainEnds(journal, chain, transaction);
+  if (!ends || !signer.isAnchorValid(chain, ends) || !signer.isEndValid(chain, ends)) return 0;
+  const last = await findPrunableEntry(
+    journal,
+    transaction,
+    chain,
+    { before: after, upTo: ends.place - maxEntries },
+    pruneBatchSize,
+  );
   if (!last) {
     // Sealed under the former APP_KEY: signed anew while that one is still known.
-    const sealed = seals.sealed(chain, ends);
-    if (sealed.seal !== ends.seal) await writeEnds(journal, transaction, chain, sealed);
+    const signed = signer.sign(chain, ends);
+    if (signed.seal !== ends.seal) await writeChainEnds(journal, transaction, chain, signed);
     return 0;
   }
-  const count = await deleteEntries(journal, transaction, chain, last.place);
-  const anchored = { ...ends, anchorPlace: last.place, anchorHash: last.hash };
-  await writeEnds(journal, transaction, chain, seals.sealed(chain, anchored));
+  const count = await deleteAuditEntries(journal, transaction, chain, last.place);
+  const movedAnchor = { ...ends, anchorPlace: last.place, anchorHash: last.hash };
+  await writeChainEnds(journal, transaction, chain, signer.sign(chain, movedAnchor));
   return count;
 }
 
@@ -117,66 +123,68 @@ export interface ChainReport {
 }
 
 /** Looks at every entry, in pieces: a long journal holds up nobody. */
-export async function verify(
+export async function verifyChain(
   journal: Database,
   chain: ChainName,
-  witness: Witness,
-  seals: Seals,
+  checkpoint: ChainCheckpoint,
+  signer: ChainSigner,
 ): Promise<ChainReport> {
-  const ends = await readEnds(journal, chain);
-  const start = ends ?? seals.sealed(chain, emptyEnds);
-  const walk = new Walk(chain, start, witness);
+  const ends = await readChainEnds(journal, chain);
+  const start = ends ?? signer.sign(chain, emptyEnds);
+  const walk = new ChainVerification(chain, start, checkpoint);
   for (let end: ChainEnds | null = null; ; ) {
-    const rows = await entriesAfter(journal, chain, walk.reached, pageSize);
-    for (const row of rows) walk.pass(row);
+    const rows = await readEntriesAfter(journal, chain, walk.position, pageSize);
+    for (const row of rows) walk.check(row);
     await new Promise((resolve) => setImmediate(resolve));
     if (rows.length > 0) continue;
     const known = end?.place;
-    end = await readEnds(journal, chain);
+    end = await readChainEnds(journal, chain);
     // An end that is further on was made while this looked: the entries are there by now, or they are missing.
-    if (end && walk.reached < end.place && known !== end.place) continue;
-    return walk.report(end, end === null || (seals.endHolds(chain, end) && seals.anchorHolds(chain, end)));
+    if (end && walk.position < end.place && known !== end.place) continue;
+    return walk.report(end, end === null || (signer.isEndValid(chain, end) && signer.isAnchorValid(chain, end)));
   }
 }
 
 /** Passes the entries of a chain in their order. */
-class Walk {
+class ChainVerification {
   readonly #chain: ChainName;
-  readonly #witness: Witness;
+  readonly #checkpoint: ChainCheckpoint;
   readonly #anchor: number;
-  #former: string;
+  #previousHash: string;
   #entries = 0;
   #from: string | null = null;
   #to: string | null = null;
   #lastId: number | null = null;
   #firstBroken: number | null = null;
-  reached: number;
+  position: number;
 
-  constructor(chain: ChainName, { anchorPlace, anchorHash }: ChainEnds, witness: Witness) {
+  constructor(chain: ChainName, { anchorPlace, anchorHash }: ChainEnds, checkpoint: ChainCheckpoint) {
     this.#chain = chain;
-    this.#witness = witness;
+    this.#checkpoint = checkpoint;
     this.#anchor = anchorPlace;
-    this.#former = anchorHash;
-    this.reached = anchorPlace;
+    this.#previousHash = anchorHash;
+    this.position = anchorPlace;
   }
 
-  pass(row: AuditRow): void {
-    const follows = row.place === this.reached + 1 && row.hash === entryHash(this.#former, this.#chain, row);
-    const witnessed = this.#witness?.place !== row.place || this.#witness.hash === row.hash;
-    if (!follows || !witnessed) this.#firstBroken ??= row.id;
+  check(row: AuditRow): void {
+    const isLinked =
+      row.place === this.position + 1 && row.hash === computeEntryHash(this.#previousHash, this.#chain, row);
+    const matchesCheckpoint = this.#checkpoint?.place !== row.place || this.#checkpoint.hash === row.hash;
+    if (!isLinked || !matchesCheckpoint) this.#firstBroken ??= row.id;
     this.#entries += 1;
     this.#from ??= row.at;
     this.#to = row.at;
     this.#lastId = row.id;
-    this.#former = row.hash;
-    this.reached = row.place;
+    this.#previousHash = row.hash;
+    this.position = row.place;
   }
 
-  report(end: ChainEnds | null, sealed: boolean): ChainReport {
-    const ended = end ? end.place === this.reached && end.hash === this.#former : this.#entries === 0;
-    const remembered = this.#witness === null || this.#witness.place <= Math.max(this.reached, this.#anchor);
-    const valid = this.#firstBroken === null && ended && sealed && remembered;
-    const missing = end && end.place > this.reached ? end.lastId : this.#lastId;
+  report(end: ChainEnds | null, isSignatureValid: boolean): ChainReport {
+    const endMatches = end ? end.place === this.position && end.hash === this.#previousHash : this.#entries === 0;
+    const includesCheckpoint =
+      this.#checkpoint === null || this.#checkpoint.place <= Math.max(this.position, this.#anchor);
+    const valid = this.#firstBroken === null && endMatches && isSignatureValid && includesCheckpoint;
+    const missing = end && end.place > this.position ? end.lastId : this.#lastId;
     return {
       entries: this.#entries,
       from: this.#from,

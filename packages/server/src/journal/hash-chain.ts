@@ -7,14 +7,14 @@ import { createHmac, hash, hkdfSync, randomBytes, timingSafeEqual } from 'node:c
 import type { AuditContent, AuditRow, ChainEnds, ChainName } from '../database/audit-rows.ts';
 
 /** Of an entry in its place, after the hash of the one before it (empty for the first). */
-export function entryHash(
-  former: string,
+export function computeEntryHash(
+  previousHash: string,
   chain: ChainName,
   { id, place, ...entry }: AuditContent & Pick<AuditRow, 'id' | 'place'>,
 ): string {
   const { at, actor, credential, role, action, target, outcome, code, address, requestId, count } = entry;
   const content = [at, actor, credential, role, action, target, outcome, code, address, requestId, count];
-  return hash('sha256', JSON.stringify([former, chain, place, id, ...content]));
+  return hash('sha256', JSON.stringify([previousHash, chain, place, id, ...content]));
 }
 
 export const emptyEnds: Omit<ChainEnds, 'seal' | 'anchorSeal'> = {
@@ -26,7 +26,7 @@ export const emptyEnds: Omit<ChainEnds, 'seal' | 'anchorSeal'> = {
 };
 
 /** Signs the ends of an application's chains. */
-export class Seals {
+export class ChainSigner {
   readonly #application: string;
   readonly #keys: readonly Buffer[];
 
@@ -37,27 +37,27 @@ export class Seals {
   }
 
   /** The ends with both seals made anew under the current key. */
-  sealed(chain: ChainName, ends: Omit<ChainEnds, 'seal' | 'anchorSeal'>): ChainEnds {
+  sign(chain: ChainName, ends: Omit<ChainEnds, 'seal' | 'anchorSeal'>): ChainEnds {
     return {
       ...ends,
-      seal: this.#sign(0, endText(chain, ends)).toString('base64url'),
-      anchorSeal: this.#sign(0, anchorText(chain, ends)).toString('base64url'),
+      seal: this.#sign(0, formatEnd(chain, ends)).toString('base64url'),
+      anchorSeal: this.#sign(0, formatAnchor(chain, ends)).toString('base64url'),
     };
   }
 
-  endHolds(chain: ChainName, ends: ChainEnds): boolean {
-    return this.#holds(endText(chain, ends), ends.seal);
+  isEndValid(chain: ChainName, ends: ChainEnds): boolean {
+    return this.#isSignatureValid(formatEnd(chain, ends), ends.seal);
   }
 
-  anchorHolds(chain: ChainName, ends: ChainEnds): boolean {
-    return this.#holds(anchorText(chain, ends), ends.anchorSeal);
+  isAnchorValid(chain: ChainName, ends: ChainEnds): boolean {
+    return this.#isSignatureValid(formatAnchor(chain, ends), ends.anchorSeal);
   }
 
-  #holds(text: string, seal: string): boolean {
-    const given = Buffer.from(seal, 'base64url');
+  #isSignatureValid(text: string, seal: string): boolean {
+    const givenSignature = Buffer.from(seal, 'base64url');
     return this.#keys.some((_, index) => {
-      const wanted = this.#sign(index, text);
-      return given.length === wanted.length && timingSafeEqual(given, wanted);
+      const expectedSignature = this.#sign(index, text);
+      return givenSignature.length === expectedSignature.length && timingSafeEqual(givenSignature, expectedSignature);
     });
   }
 
@@ -70,14 +70,14 @@ export class Seals {
  * What stands for the former hash after an end whose seal does not hold. Whatever was there before is never taken over
  * as if it were whole: the chain is broken here for good, and goes on.
  */
-export function brokenHash(): string {
+export function makeBrokenHash(): string {
   return `broken ${randomBytes(16).toString('hex')}`;
 }
 
-function endText(chain: ChainName, { place, lastId, hash }: Pick<ChainEnds, 'place' | 'lastId' | 'hash'>): string {
+function formatEnd(chain: ChainName, { place, lastId, hash }: Pick<ChainEnds, 'place' | 'lastId' | 'hash'>): string {
   return `end ${chain} ${place} ${lastId} ${hash}`;
 }
 
-function anchorText(chain: ChainName, ends: Pick<ChainEnds, 'anchorPlace' | 'anchorHash'>): string {
+function formatAnchor(chain: ChainName, ends: Pick<ChainEnds, 'anchorPlace' | 'anchorHash'>): string {
   return `anchor ${chain} ${ends.anchorPlace} ${ends.anchorHash}`;
 }

@@ -10,61 +10,61 @@ export type Refusal = Omit<AuditContent, 'outcome' | 'count' | 'target'> & {
 };
 
 /** Equal refusals, by what makes them equal. */
-type Counted = ReadonlyMap<string, Count>;
+type RefusalCounts = ReadonlyMap<string, RefusalCount>;
 
-interface Count {
+interface RefusalCount {
   readonly refusal: Refusal;
   count: number;
 }
 
 /** Different refusals told apart between two flushes; the rest is told by its code alone. */
-const mostDistinct = 200;
+const maxDistinctRefusals = 200;
 
 /**
  * Refusals since the last flush, equal ones counted: a flood costs a look into a map each, and neither memory nor disk
  * beyond a bound.
  */
-export class Refusals {
-  #counted = new Map<string, Count>();
+export class RefusalCounter {
+  #counts = new Map<string, RefusalCount>();
 
   get size(): number {
-    return this.#counted.size;
+    return this.#counts.size;
   }
 
-  note(refusal: Refusal, times = 1): void {
+  count(refusal: Refusal, times = 1): void {
     const { actor, credential, role, action, target, code, network } = refusal;
     const key = `${code} ${action} ${actor} ${credential} ${role} ${target} ${network}`;
-    const known = this.#counted.get(key);
+    const known = this.#counts.get(key);
     if (known) known.count += times;
-    else if (this.#counted.size < mostDistinct) this.#counted.set(key, { refusal, count: times });
-    else this.#noteRest(refusal, times);
+    else if (this.#counts.size < maxDistinctRefusals) this.#counts.set(key, { refusal, count: times });
+    else this.#countByCode(refusal, times);
   }
 
   /** What is to be written; begins anew. */
-  take(): Counted {
-    const counted = this.#counted;
-    this.#counted = new Map();
-    return counted;
+  drain(): RefusalCounts {
+    const counts = this.#counts;
+    this.#counts = new Map();
+    return counts;
   }
 
   /** They could not be written: they are counted on. */
-  giveBack(counted: Counted): void {
-    const since = this.#counted;
-    this.#counted = new Map(counted);
-    for (const { refusal, count } of since.values()) this.note(refusal, count);
+  restore(counts: RefusalCounts): void {
+    const since = this.#counts;
+    this.#counts = new Map(counts);
+    for (const { refusal, count } of since.values()) this.count(refusal, count);
   }
 
-  #noteRest({ at, code }: Refusal, times: number): void {
+  #countByCode({ at, code }: Refusal, times: number): void {
     const key = `${code}`;
-    const known = this.#counted.get(key);
+    const known = this.#counts.get(key);
     const nobody = { actor: null, credential: null, role: null, action: null, target: null, address: null };
     if (known) known.count += times;
-    else this.#counted.set(key, { refusal: { ...nobody, at, code, requestId: null, network: '' }, count: times });
+    else this.#counts.set(key, { refusal: { ...nobody, at, code, requestId: null, network: '' }, count: times });
   }
 }
 
-export function refusalEntries(counted: Counted): NewEntry[] {
-  return [...counted.values()].map(({ refusal: { network: _, ...refusal }, count }) => ({
+export function toRefusalEntries(counts: RefusalCounts): NewEntry[] {
+  return [...counts.values()].map(({ refusal: { network: _, ...refusal }, count }) => ({
     ...refusal,
     outcome: 'refused',
     count,

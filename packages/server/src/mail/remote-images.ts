@@ -1,7 +1,7 @@
 import { type OutboundClient, OutboundFailure } from '../base/outbound.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { mailLimits } from '../protocol/mail-limits.ts';
-import { sniffedType } from './parse/sniffed-type.ts';
+import { sniffType } from './parse/sniff-type.ts';
 
 /** Images that a browser shows without running anything. */
 export const rasterTypes: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
@@ -31,11 +31,11 @@ export class RemoteImages {
       throw new ApiError('BUSY', 'Too many images are being fetched at this moment; try again.', { retryAfter: 1 });
     this.#running += 1;
     try {
-      const most = mailLimits.remoteImageBytes;
-      const { status, bytes } = await this.#client.get(url, headers, most);
+      const maxBytes = mailLimits.remoteImageBytes;
+      const { status, bytes } = await this.#client.get(url, headers, maxBytes);
       if (status !== 200) throw unavailable('The image is not there.');
-      if (bytes.length > most) throw unavailable('The image is too large.');
-      const type = sniffedType(bytes);
+      if (bytes.length > maxBytes) throw unavailable('The image is too large.');
+      const type = sniffType(bytes);
       if (type === null || !rasterTypes.includes(type)) throw unavailable('What is there is no image.');
       return { type, bytes };
     } catch (error) {

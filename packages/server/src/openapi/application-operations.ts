@@ -1,24 +1,24 @@
 /** `applications:`, which are managed in `main`. */
 import { adminRole } from '../access/access-table.ts';
-import { mainName } from '../applications/application.ts';
-import { body, reply, responseRef } from './operation.ts';
+import { mainApplicationName } from '../applications/application.ts';
+import { jsonBody, jsonReply, responseRef } from './operation.ts';
+import { nameParameter, type OperationDefinition, oneSchema } from './operation-definition.ts';
 import { parametersFor } from './record-operations.ts';
 import { schemaRef } from './record-schemas.ts';
 import type { Subject } from './subject.ts';
-import { named, one, type WrittenOperation } from './written-operation.ts';
 
-const inMain =
+const isGrantedInMain =
   (action: string) =>
   (subject: Subject): boolean =>
-    subject.application === mainName && subject.grantOf('applications', action) !== null;
+    subject.application === mainApplicationName && subject.findGrant('applications', action) !== null;
 const application = responseRef('applications.one');
-const theApplication = named('application', 'shop');
-export const applicationOperations: readonly WrittenOperation[] = [
+const applicationParameter = nameParameter('application', 'shop');
+export const applicationOperations: readonly OperationDefinition[] = [
   {
     action: 'applications:list',
     method: 'get',
     summary: 'List applications',
-    may: inMain('list'),
+    may: isGrantedInMain('list'),
     parameters: (subject) => parametersFor(subject, subject.registry.get('applications'), 'list'),
     success: responseRef('applications.list'),
     notModified: true,
@@ -27,7 +27,7 @@ export const applicationOperations: readonly WrittenOperation[] = [
     action: 'applications:get',
     method: 'get',
     summary: 'Get one application',
-    may: inMain('get'),
+    may: isGrantedInMain('get'),
     parameters: (subject) => parametersFor(subject, subject.registry.get('applications'), 'get'),
     success: application,
     notModified: true,
@@ -35,38 +35,38 @@ export const applicationOperations: readonly WrittenOperation[] = [
   {
     action: 'applications:create',
     summary: 'Make an application',
-    may: inMain('create'),
-    body: body(schemaRef('NewApplication')),
+    may: isGrantedInMain('create'),
+    body: jsonBody(schemaRef('NewApplication')),
     success: application,
   },
   {
     action: 'applications:update',
     summary: 'Change words and options of an application',
-    may: inMain('update'),
-    parameters: [theApplication],
-    body: body(schemaRef('ApplicationChange')),
+    may: isGrantedInMain('update'),
+    parameters: [applicationParameter],
+    body: jsonBody(schemaRef('ApplicationChange')),
     success: application,
   },
   {
     action: 'applications:start',
     summary: 'Start an application',
-    may: inMain('update'),
-    parameters: [theApplication],
+    may: isGrantedInMain('update'),
+    parameters: [applicationParameter],
     success: application,
   },
   {
     action: 'applications:stop',
     summary: 'Stop an application',
-    may: inMain('update'),
-    parameters: [theApplication],
+    may: isGrantedInMain('update'),
+    parameters: [applicationParameter],
     success: application,
   },
   {
     action: 'applications:destroy',
     summary: 'Destroy an application with all its data',
-    may: inMain('destroy'),
+    may: isGrantedInMain('destroy'),
     parameters: [
-      theApplication,
+      applicationParameter,
       {
         name: 'confirm',
         in: 'query',
@@ -76,13 +76,13 @@ export const applicationOperations: readonly WrittenOperation[] = [
         example: 'shop',
       },
     ],
-    success: reply('1', one),
+    success: jsonReply('1', oneSchema),
   },
   {
     action: 'applications:enter',
     summary: 'Get a login in an application',
-    may: (subject) => subject.caller.role === adminRole && inMain('update')(subject),
-    parameters: [theApplication],
-    success: reply('The user there, and its token.', schemaRef('SignedIn')),
+    may: (subject) => subject.caller.role === adminRole && isGrantedInMain('update')(subject),
+    parameters: [applicationParameter],
+    success: jsonReply('The user there, and its token.', schemaRef('SignedIn')),
   },
 ];

@@ -1,36 +1,53 @@
 import { passwordLength } from '../identity/password-rules.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
-import { listOf, moment, momentOrNull, object, text, textOrNull, truth, whole } from './schema-parts.ts';
+import {
+  arraySchema,
+  booleanSchema,
+  dateTimeOrNullSchema,
+  dateTimeSchema,
+  integerSchema,
+  objectSchema,
+  stringOrNullSchema,
+  stringSchema,
+} from './schema-parts.ts';
 
-const { least: minLength, most: maxLength } = passwordLength;
-const given: JsonSchema = { type: 'string', minLength: 1 };
-const secret: JsonSchema = { ...given, writeOnly: true };
+const { min: minLength, max: maxLength } = passwordLength;
+const nonEmptyText: JsonSchema = { type: 'string', minLength: 1 };
+const secret: JsonSchema = { ...nonEmptyText, writeOnly: true };
 const newPassword: JsonSchema = { type: 'string', minLength, maxLength, writeOnly: true };
-const email: JsonSchema = { ...given, maxLength: 320 };
+const email: JsonSchema = { ...nonEmptyText, maxLength: 320 };
 const nickname: JsonSchema = { type: ['string', 'null'], minLength: 1, maxLength: 255 };
-const user = {
-  id: whole,
-  email: textOrNull,
-  username: textOrNull,
-  nickname: textOrNull,
+const userProperties = {
+  id: integerSchema,
+  email: stringOrNullSchema,
+  username: stringOrNullSchema,
+  nickname: stringOrNullSchema,
   status: { type: 'string', enum: ['active', 'suspended'] },
-  defaultRole: textOrNull,
-  createdAt: moment,
-  updatedAt: moment,
-  roles: { ...listOf(text), description: 'The names of the roles that it holds.' },
+  defaultRole: stringOrNullSchema,
+  createdAt: dateTimeSchema,
+  updatedAt: dateTimeSchema,
+  roles: { ...arraySchema(stringSchema), description: 'The names of the roles that it holds.' },
 };
 
 /** Schemas of what is done without a credential. */
 export const accountSchemas: Readonly<Record<string, JsonSchema>> = {
   Credentials: {
-    ...object({ email: text, account: text, username: text, password: { ...text, writeOnly: true } }, ['password']),
+    ...objectSchema(
+      {
+        email: stringSchema,
+        account: stringSchema,
+        username: stringSchema,
+        password: { ...stringSchema, writeOnly: true },
+      },
+      ['password'],
+    ),
     anyOf: [{ required: ['email'] }, { required: ['account'] }, { required: ['username'] }],
     examples: [{ email: 'ann@example.com', password: 'correct horse battery' }],
   },
-  SignedIn: object(
+  SignedIn: objectSchema(
     {
       user: {
-        ...object(user, Object.keys(user)),
+        ...objectSchema(userProperties, Object.keys(userProperties)),
         description: 'The user, with the fields that the application has added to users.',
         additionalProperties: true,
       },
@@ -38,14 +55,14 @@ export const accountSchemas: Readonly<Record<string, JsonSchema>> = {
     },
     ['user', 'token'],
   ),
-  Resumed: object(
+  Resumed: objectSchema(
     {
       session: {
         anyOf: [
-          object(
+          objectSchema(
             {
               user: {
-                ...object(user, Object.keys(user)),
+                ...objectSchema(userProperties, Object.keys(userProperties)),
                 description: 'The user, with the fields that the application has added to users.',
                 additionalProperties: true,
               },
@@ -65,60 +82,65 @@ export const accountSchemas: Readonly<Record<string, JsonSchema>> = {
     },
     ['session', 'needsSetup', 'sendsMail'],
   ),
-  KeptSession: object(
+  KeptSession: objectSchema(
     { persistent: { type: 'boolean', description: 'Whether the session survives a restart of the browser.' } },
     ['persistent'],
   ),
   NewAccount: {
-    ...object(
+    ...objectSchema(
       { email, password: newPassword, username: { type: ['string', 'null'], minLength: 1, maxLength: 100 }, nickname },
       ['email', 'password'],
     ),
     examples: [{ email: 'ann@example.com', password: 'correct horse battery', nickname: 'Ann' }],
   },
-  LostPassword: { ...object({ email: given }, ['email']), examples: [{ email: 'ann@example.com' }] },
+  LostPassword: { ...objectSchema({ email: nonEmptyText }, ['email']), examples: [{ email: 'ann@example.com' }] },
   PasswordReset: {
-    ...object({ token: secret, password: newPassword }, ['token', 'password']),
+    ...objectSchema({ token: secret, password: newPassword }, ['token', 'password']),
     examples: [{ token: 'tbr_…', password: 'correct horse battery' }],
   },
   FirstAdmin: {
-    ...object({ token: secret, email, password: newPassword, nickname }, ['token', 'email', 'password']),
+    ...objectSchema({ token: secret, email, password: newPassword, nickname }, ['token', 'email', 'password']),
     examples: [{ token: 'tbi_…', email: 'ann@example.com', password: 'correct horse battery' }],
   },
 };
 
-const session = {
-  id: whole,
-  createdAt: moment,
-  expiresAt: { ...moment, description: 'Unless it is used before.' },
-  lastUsedAt: { ...momentOrNull, description: 'At most a minute behind; null until it was used.' },
-  current: { ...truth, description: 'Whether it is the one that asks.' },
+const sessionProperties = {
+  id: integerSchema,
+  createdAt: dateTimeSchema,
+  expiresAt: { ...dateTimeSchema, description: 'Unless it is used before.' },
+  lastUsedAt: { ...dateTimeOrNullSchema, description: 'At most a minute behind; null until it was used.' },
+  current: { ...booleanSchema, description: 'Whether it is the one that asks.' },
 };
-const check = {
+const checkProperties = {
   id: { type: ['integer', 'null'] },
-  email: textOrNull,
-  nickname: textOrNull,
-  roles: listOf(text),
-  currentRole: text,
+  email: stringOrNullSchema,
+  nickname: stringOrNullSchema,
+  roles: arraySchema(stringSchema),
+  currentRole: stringSchema,
   roleTitles: {
     type: 'object',
-    additionalProperties: textOrNull,
+    additionalProperties: stringOrNullSchema,
     description: 'The titles of `roles` and `currentRole` by role name; null for a role without a title.',
   },
-  application: text,
-  applicationDisplayName: textOrNull,
-  credential: object(
-    { type: { type: 'string', enum: ['session', 'apiKey'] }, id: whole, name: textOrNull, expiresAt: momentOrNull },
+  application: stringSchema,
+  applicationDisplayName: stringOrNullSchema,
+  credential: objectSchema(
+    {
+      type: { type: 'string', enum: ['session', 'apiKey'] },
+      id: integerSchema,
+      name: stringOrNullSchema,
+      expiresAt: dateTimeOrNullSchema,
+    },
     ['type', 'id', 'name', 'expiresAt'],
   ),
 };
 
 /** Schemas of what people do with their own accounts once they have proved who they are. */
 export const sessionSchemas: Readonly<Record<string, JsonSchema>> = {
-  Check: object(check, Object.keys(check)),
-  Session: object(session, Object.keys(session)),
+  Check: objectSchema(checkProperties, Object.keys(checkProperties)),
+  Session: objectSchema(sessionProperties, Object.keys(sessionProperties)),
   PasswordChange: {
-    ...object({ oldPassword: secret, newPassword }, ['oldPassword', 'newPassword']),
+    ...objectSchema({ oldPassword: secret, newPassword }, ['oldPassword', 'newPassword']),
     examples: [{ oldPassword: 'correct horse battery', newPassword: 'wrong donkey current' }],
   },
 };

@@ -1,6 +1,6 @@
 import { limits } from '../protocol/limits.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
-import { body, type Operation, reply } from './operation.ts';
+import { jsonBody, jsonReply, type Operation } from './operation.ts';
 import { parameterRef } from './parameters.ts';
 import { schemaRef } from './record-schemas.ts';
 
@@ -27,14 +27,14 @@ const operation: JsonSchema = {
 };
 
 /** `POST /api/batch`, for those who have a credential, which has no action in its path. */
-export const batch: Operation = {
+export const batchOperation: Operation = {
   method: 'post',
   path: '/api/batch',
   id: 'batch',
   tag: 'batch',
   summary: 'Several operations in one transaction, all or nothing',
   parameters: [parameterRef('dryRun')],
-  body: body({
+  body: jsonBody({
     type: 'object',
     properties: { operations: { type: 'array', items: operation, minItems: 1, maxItems: limits.batchOperations } },
     required: ['operations'],
@@ -48,6 +48,6 @@ export const batch: Operation = {
       },
     ],
   }),
-  success: reply('The results, in the order of the operations.', { type: 'array' }, schemaRef('WriteMeta')),
+  success: jsonReply('The results, in the order of the operations.', { type: 'array' }, schemaRef('WriteMeta')),
   errors: 'match',
 };

@@ -1,14 +1,14 @@
 /** Events: read in pages, heard as they come, made. */
 import { limits } from '../protocol/limits.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
-import { body, reply } from './operation.ts';
+import { jsonBody, jsonReply } from './operation.ts';
+import { etagHeader, isSignedIn, type OperationDefinition } from './operation-definition.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
 import { schemaRef } from './record-schemas.ts';
-import { listOf, moment, object, text, textOrNull } from './schema-parts.ts';
+import { arraySchema, dateTimeSchema, objectSchema, stringOrNullSchema, stringSchema } from './schema-parts.ts';
 import type { Subject } from './subject.ts';
-import { signedIn, tag, type WrittenOperation } from './written-operation.ts';
 
-const asked = (name: string, description: string, schema: JsonSchema): Parameter => ({
+const queryParameter = (name: string, description: string, schema: JsonSchema): Parameter => ({
   name,
   in: 'query',
   description,
@@ -16,59 +16,65 @@ const asked = (name: string, description: string, schema: JsonSchema): Parameter
 });
 
 /** Whoever has proved who they are, and everybody where `public` may get something. */
-const hearing = (subject: Subject): boolean =>
-  signedIn(subject) || subject.registry.all().some(({ name }) => subject.grantOf(name, 'get') !== null);
+const maySubscribe = (subject: Subject): boolean =>
+  isSignedIn(subject) || subject.registry.all().some(({ name }) => subject.findGrant(name, 'get') !== null);
 
-export const changeOperations: readonly WrittenOperation[] = [
+export const eventOperations: readonly OperationDefinition[] = [
   {
     action: 'changes:list',
     method: 'get',
     summary: 'Events that the role may see, oldest first',
-    may: hearing,
+    may: maySubscribe,
     parameters: [
-      asked('since', 'A cursor; what comes after it. Without it from the oldest kept event on.', { type: 'string' }),
-      asked(
+      queryParameter('since', 'A cursor; what comes after it. Without it from the oldest kept event on.', {
+        type: 'string',
+      }),
+      queryParameter(
         'resource',
         'A collection, or the first word of published events (404 where neither exists). Needed without a credential.',
         {
           type: 'string',
         },
       ),
-      asked('wait', 'Seconds to wait for an event where there is none.', {
+      queryParameter('wait', 'Seconds to wait for an event where there is none.', {
         type: 'integer',
         minimum: 0,
         maximum: limits.waitSeconds,
         default: 0,
       }),
-      asked('pageSize', 'Events on the page.', {
+      queryParameter('pageSize', 'Events on the page.', {
         type: 'integer',
         minimum: 1,
-        maximum: limits.pageSizeMaximum,
+        maximum: limits.maxPageSize,
         default: limits.pageSizeDefault,
       }),
     ],
-    success: reply('The events.', listOf(schemaRef('Event')), schemaRef('EventMeta'), tag),
+    success: jsonReply('The events.', arraySchema(schemaRef('Event')), schemaRef('EventMeta'), etagHeader),
     notModified: true,
   },
   {
     action: 'changes:publish',
     summary: 'Publish an event',
-    may: signedIn,
-    body: body(schemaRef('NewEvent')),
-    success: reply('Its name and moment; it is durable.', schemaRef('PublishedEvent')),
+    may: isSignedIn,
+    body: jsonBody(schemaRef('NewEvent')),
+    success: jsonReply('Its name and moment; it is durable.', schemaRef('PublishedEvent')),
   },
   {
     action: 'realtime:listen',
     method: 'get',
     summary: 'Events as they come: Server-Sent Events, or a WebSocket by upgrade',
-    may: hearing,
+    may: maySubscribe,
     parameters: [
-      asked('resource', 'A collection, the first word of published events (404 where neither exists), or * for all.', {
-        type: 'string',
-      }),
+      queryParameter(
+        'resource',
+        'A collection, the first word of published events (404 where neither exists), or * for all.',
+        {
+          type: 'string',
+        },
+      ),
       parameterRef('filter'),
-      asked('since', 'A cursor; what comes after it. Without it what comes from now on.', { type: 'string' }),
-      asked('values', 'With the record as get shows it.', { type: 'boolean', default: false }),
+      queryParameter('since', 'A cursor; what comes after it. Without it what comes from now on.', { type: 'string' }),
+      queryParameter('values', 'With the record as get shows it.', { type: 'boolean', default: false }),
     ],
     success: {
       description:
@@ -80,21 +86,21 @@ export const changeOperations: readonly WrittenOperation[] = [
 
 /** Schemas of every document: also `public` may hear of something. */
 export const eventSchemas: Readonly<Record<string, JsonSchema>> = {
-  Event: object(
+  Event: objectSchema(
     {
       cursor: { type: 'string', description: 'For since: what comes after this event.' },
-      at: moment,
+      at: dateTimeSchema,
       name: { type: 'string', examples: ['orders.created', 'campaign.sent'] },
-      resource: text,
-      tk: { ...textOrNull, description: 'The key of the record.' },
-      actor: { ...textOrNull, description: 'user:<id> or apiKey:<id>.' },
-      requestId: textOrNull,
-      changed: { ...listOf(text), description: 'Fields that were named.' },
+      resource: stringSchema,
+      tk: { ...stringOrNullSchema, description: 'The key of the record.' },
+      actor: { ...stringOrNullSchema, description: 'user:<id> or apiKey:<id>.' },
+      requestId: stringOrNullSchema,
+      changed: { ...arraySchema(stringSchema), description: 'Fields that were named.' },
       payload: { description: 'Of a published event.' },
     },
     ['cursor', 'at', 'name', 'resource', 'tk', 'actor', 'requestId', 'changed'],
   ),
-  EventMeta: object(
+  EventMeta: objectSchema(
     {
       nextCursor: { type: 'string', description: 'For since, the next time.' },
       hasNext: { type: 'boolean', description: 'There may be more at once.' },
@@ -103,7 +109,7 @@ export const eventSchemas: Readonly<Record<string, JsonSchema>> = {
     ['nextCursor', 'hasNext'],
   ),
   NewEvent: {
-    ...object(
+    ...objectSchema(
       {
         name: { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9]{0,59}\\.[A-Za-z][A-Za-z0-9]{0,59}$' },
         payload: { description: 'At most 64 KiB.' },
@@ -112,5 +118,5 @@ export const eventSchemas: Readonly<Record<string, JsonSchema>> = {
     ),
     examples: [{ name: 'campaign.sent', payload: { recipients: 12 } }],
   },
-  PublishedEvent: object({ name: text, at: moment }, ['name', 'at']),
+  PublishedEvent: objectSchema({ name: stringSchema, at: dateTimeSchema }, ['name', 'at']),
 };

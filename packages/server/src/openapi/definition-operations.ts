@@ -1,26 +1,26 @@
 /** `collections:` and `fields:`. */
-import { parametersOf } from '../protocol/request-normaliser.ts';
+import { actionParameters } from '../protocol/request-normaliser.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
-import { body, listReply, reply } from './operation.ts';
+import { jsonBody, jsonListReply, jsonReply } from './operation.ts';
+import { etagHeader, hasGrants, nameParameter, type OperationDefinition, oneSchema } from './operation-definition.ts';
 import { keyParameter, type Parameter, parameterRef, sharedParameters } from './parameters.ts';
 import { schemaRef } from './record-schemas.ts';
-import { listOf } from './schema-parts.ts';
-import { granted, named, one, tag, type WrittenOperation } from './written-operation.ts';
+import { arraySchema } from './schema-parts.ts';
 
 /** Definitions have no write counters and no trash. */
-const unusable = new Set(['filterByTk', 'versions', 'withDeleted', 'onlyDeleted']);
-const refsOf = (action: 'list' | 'get'): readonly Parameter[] =>
-  [...parametersOf[action]].filter((each) => !unusable.has(each)).map(parameterRef);
+const unsupportedParameters = new Set(['filterByTk', 'versions', 'withDeleted', 'onlyDeleted']);
+const parameterRefs = (action: 'list' | 'get'): readonly Parameter[] =>
+  [...actionParameters[action]].filter((each) => !unsupportedParameters.has(each)).map(parameterRef);
 const listParameters: readonly Parameter[] = [
   keyParameter({ type: 'string' }, true, false),
-  ...refsOf('list'),
+  ...parameterRefs('list'),
   parameterRef('If-None-Match'),
 ];
 const getParameters: readonly Parameter[] = [
-  ...refsOf('get').filter(({ $ref }) => !String($ref).includes('/page')),
+  ...parameterRefs('get').filter(({ $ref }) => !String($ref).includes('/page')),
   parameterRef('If-None-Match'),
 ];
-const whole =
+const completeListDescription =
   'The list is complete unless page, pageSize or after is given. Without sort, it is in the order of definition.';
 const collectionName: Parameter = {
   name: 'collectionName',
@@ -29,64 +29,64 @@ const collectionName: Parameter = {
   schema: { type: 'string' },
   example: 'posts',
 };
-const tried = parameterRef('dryRun');
-const match = parameterRef('If-Match');
-const orTrial = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, schemaRef('DefinitionTrial')] });
-const collection = reply('The collection, with its fields.', orTrial(schemaRef('Collection')));
-const field = reply('The field.', orTrial(schemaRef('Field')));
-const gone = reply('1, or what would be.', orTrial(one));
+const dryRunParameter = parameterRef('dryRun');
+const ifMatchParameter = parameterRef('If-Match');
+const orDryRun = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, schemaRef('DefinitionTrial')] });
+const collectionReply = jsonReply('The collection, with its fields.', orDryRun(schemaRef('Collection')));
+const fieldReply = jsonReply('The field.', orDryRun(schemaRef('Field')));
+const destroyedReply = jsonReply('1, or what would be.', orDryRun(oneSchema));
 
-const collectionOperations: readonly WrittenOperation[] = [
+const collectionOperations: readonly OperationDefinition[] = [
   {
     action: 'collections:list',
     method: 'get',
     summary: 'Collections with their fields',
-    description: whole,
-    may: granted(['collections', 'list']),
+    description: completeListDescription,
+    may: hasGrants(['collections', 'list']),
     parameters: listParameters,
-    success: listReply('The collections.', schemaRef('Collection'), tag),
+    success: jsonListReply('The collections.', schemaRef('Collection'), etagHeader),
     notModified: true,
   },
   {
     action: 'collections:get',
     method: 'get',
     summary: 'One collection',
-    may: granted(['collections', 'get']),
-    parameters: [{ ...named('collection', 'posts'), required: false }, ...getParameters],
-    success: reply('The collection.', schemaRef('Collection'), undefined, tag),
+    may: hasGrants(['collections', 'get']),
+    parameters: [{ ...nameParameter('collection', 'posts'), required: false }, ...getParameters],
+    success: jsonReply('The collection.', schemaRef('Collection'), undefined, etagHeader),
     notModified: true,
   },
   {
     action: 'collections:create',
     summary: 'Define a collection',
-    may: granted(['collections', 'create']),
-    parameters: [tried],
-    body: body(schemaRef('CollectionDefinition')),
-    success: collection,
+    may: hasGrants(['collections', 'create']),
+    parameters: [dryRunParameter],
+    body: jsonBody(schemaRef('CollectionDefinition')),
+    success: collectionReply,
   },
   {
     action: 'collections:update',
     summary: 'Change title, description, indexes and options',
-    may: granted(['collections', 'update']),
+    may: hasGrants(['collections', 'update']),
     parameters: [
-      named('collection', 'posts'),
+      nameParameter('collection', 'posts'),
       { ...sharedParameters['force'], description: 'Accept that switching an option off deletes its data.' },
-      tried,
-      match,
+      dryRunParameter,
+      ifMatchParameter,
     ],
-    body: body(schemaRef('CollectionChange')),
-    success: collection,
+    body: jsonBody(schemaRef('CollectionChange')),
+    success: collectionReply,
     matches: true,
   },
   {
     action: 'collections:apply',
     summary: 'Make what is missing of a set of collections, and change what differs',
-    may: granted(['collections', 'create'], ['collections', 'update'], ['fields', 'create'], ['fields', 'update']),
-    parameters: [tried],
-    body: body(listOf(schemaRef('CollectionDefinition'))),
-    success: reply('The collections, in the order of the set.', orTrial(listOf(schemaRef('Collection'))), {
+    may: hasGrants(['collections', 'create'], ['collections', 'update'], ['fields', 'create'], ['fields', 'update']),
+    parameters: [dryRunParameter],
+    body: jsonBody(arraySchema(schemaRef('CollectionDefinition'))),
+    success: jsonReply('The collections, in the order of the set.', orDryRun(arraySchema(schemaRef('Collection'))), {
       type: 'object',
-      properties: { changes: listOf(schemaRef('DefinitionEvent')) },
+      properties: { changes: arraySchema(schemaRef('DefinitionEvent')) },
       required: ['changes'],
       additionalProperties: false,
     }),
@@ -94,82 +94,88 @@ const collectionOperations: readonly WrittenOperation[] = [
   {
     action: 'collections:destroy',
     summary: 'Drop a collection with its records',
-    may: granted(['collections', 'destroy']),
-    parameters: [named('collection', 'posts'), parameterRef('cascade'), tried, match],
-    success: gone,
+    may: hasGrants(['collections', 'destroy']),
+    parameters: [nameParameter('collection', 'posts'), parameterRef('cascade'), dryRunParameter, ifMatchParameter],
+    success: destroyedReply,
     matches: true,
   },
 ];
 
-const fieldOperations: readonly WrittenOperation[] = [
-  ...fieldWrites('fields', []),
-  fieldList('fields', [{ ...collectionName, required: true }]),
-  fieldList('collections/fields', [collectionName]),
+const fieldOperations: readonly OperationDefinition[] = [
+  ...makeFieldWriteOperations('fields', []),
+  makeFieldListOperation('fields', [{ ...collectionName, required: true }]),
+  makeFieldListOperation('collections/fields', [collectionName]),
   {
     action: 'collections/fields:get',
     method: 'get',
     summary: 'One field of a collection',
-    may: granted(['fields', 'get']),
-    parameters: [{ ...named('field', 'title'), required: false }, ...getParameters],
-    success: reply('The field.', schemaRef('Field'), undefined, tag),
+    may: hasGrants(['fields', 'get']),
+    parameters: [{ ...nameParameter('field', 'title'), required: false }, ...getParameters],
+    success: jsonReply('The field.', schemaRef('Field'), undefined, etagHeader),
     notModified: true,
   },
-  ...fieldWrites('collections/fields', [{ ...named('field', 'title'), required: false }]),
+  ...makeFieldWriteOperations('collections/fields', [{ ...nameParameter('field', 'title'), required: false }]),
 ];
 
-function fieldList(resource: string, more: readonly Parameter[]): WrittenOperation {
+function makeFieldListOperation(resource: string, extraParameters: readonly Parameter[]): OperationDefinition {
   return {
     action: `${resource}:list`,
     method: 'get',
     summary: 'The fields of a collection',
-    description: whole,
-    may: granted(['fields', 'list']),
-    parameters: [...more, ...listParameters],
-    success: listReply('The fields.', schemaRef('Field'), tag),
+    description: completeListDescription,
+    may: hasGrants(['fields', 'list']),
+    parameters: [...extraParameters, ...listParameters],
+    success: jsonListReply('The fields.', schemaRef('Field'), etagHeader),
     notModified: true,
   };
 }
 
 /** The writes of fields, which have two paths: the collection stands in the body, or before the field. */
-function fieldWrites(resource: string, target: readonly Parameter[]): readonly WrittenOperation[] {
-  const nested = resource !== 'fields';
-  const inQuery = { ...collectionName, description: 'The collection of the field, in the place of the body.' };
-  const change = body(schemaRef('FieldChange'), !nested);
-  const definition = nested ? schemaRef('FieldDefinition') : schemaRef('FieldChange');
+function makeFieldWriteOperations(
+  resource: string,
+  pathParameters: readonly Parameter[],
+): readonly OperationDefinition[] {
+  const isNested = resource !== 'fields';
+  const collectionParameter = {
+    ...collectionName,
+    description: 'The collection of the field, in the place of the body.',
+  };
+  const change = jsonBody(schemaRef('FieldChange'), !isNested);
+  const definition = isNested ? schemaRef('FieldDefinition') : schemaRef('FieldChange');
   return [
     {
       action: `${resource}:create`,
       summary: 'Add a field',
-      may: granted(['fields', 'create']),
-      parameters: [inQuery, tried],
-      body: body(definition),
-      success: field,
+      may: hasGrants(['fields', 'create']),
+      parameters: [collectionParameter, dryRunParameter],
+      body: jsonBody(definition),
+      success: fieldReply,
     },
     {
       action: `${resource}:update`,
       summary: 'Change or rename a field',
-      may: granted(['fields', 'update']),
-      parameters: [...target, inQuery, tried, match],
-      body: body(schemaRef('FieldChange')),
-      success: field,
+      may: hasGrants(['fields', 'update']),
+      parameters: [...pathParameters, collectionParameter, dryRunParameter, ifMatchParameter],
+      body: jsonBody(schemaRef('FieldChange')),
+      success: fieldReply,
       matches: true,
     },
     {
       action: `${resource}:destroy`,
       summary: 'Drop a field with its values',
-      may: granted(['fields', 'destroy']),
-      parameters: [...target, inQuery, tried, match],
+      may: hasGrants(['fields', 'destroy']),
+      parameters: [...pathParameters, collectionParameter, dryRunParameter, ifMatchParameter],
       body: change,
-      success: gone,
+      success: destroyedReply,
       matches: true,
     },
   ];
 }
 
-export const definitionOperations: readonly WrittenOperation[] = [...collectionOperations, ...fieldOperations];
+export const definitionOperations: readonly OperationDefinition[] = [...collectionOperations, ...fieldOperations];
 
 /** The collection of `/api/collections/{collection}/fields:…`. */
-export const collectionInPath: Parameter = {
+export const collectionPathParameter: Parameter = {
   name: 'collection',
   in: 'path',
   required: true,

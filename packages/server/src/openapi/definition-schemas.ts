@@ -2,19 +2,32 @@ import { limits } from '../protocol/limits.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { fieldTypes } from '../schema/field-types.ts';
 import { schemaRef } from './record-schemas.ts';
-import { listOf, name, number, object, text, textOrNull, truth, whole } from './schema-parts.ts';
+import {
+  arraySchema,
+  booleanSchema,
+  identifierSchema,
+  integerSchema,
+  numberSchema,
+  objectSchema,
+  stringOrNullSchema,
+  stringSchema,
+} from './schema-parts.ts';
 
 const indexes: JsonSchema = {
-  ...listOf(object({ fields: { ...listOf(text), minItems: 1, maxItems: 10 }, unique: truth }, ['fields'])),
+  ...arraySchema(
+    objectSchema({ fields: { ...arraySchema(stringSchema), minItems: 1, maxItems: 10 }, unique: booleanSchema }, [
+      'fields',
+    ]),
+  ),
   maxItems: limits.indexes,
 };
-const words: Readonly<Record<string, JsonSchema>> = {
-  title: { ...textOrNull, maxLength: limits.titleLength },
-  description: { ...textOrNull, maxLength: limits.descriptionLength },
+const labelProperties: Readonly<Record<string, JsonSchema>> = {
+  title: { ...stringOrNullSchema, maxLength: limits.titleLength },
+  description: { ...stringOrNullSchema, maxLength: limits.descriptionLength },
 };
 
 const fieldProperties: Readonly<Record<string, JsonSchema>> = {
-  name,
+  name: identifierSchema,
   // Extensions add types when the server starts.
   type: {
     type: 'string',
@@ -22,73 +35,73 @@ const fieldProperties: Readonly<Record<string, JsonSchema>> = {
       return [...fieldTypes.keys()];
     },
   },
-  title: { ...text, maxLength: limits.titleLength },
-  description: { ...text, maxLength: limits.descriptionLength },
+  title: { ...stringSchema, maxLength: limits.titleLength },
+  description: { ...stringSchema, maxLength: limits.descriptionLength },
   uiSchema: { type: 'object', description: `At most ${limits.definitionJsonLength} characters of JSON.` },
-  required: truth,
-  unique: truth,
-  index: truth,
-  allowNull: truth,
+  required: booleanSchema,
+  unique: booleanSchema,
+  index: booleanSchema,
+  allowNull: booleanSchema,
   defaultValue: {
     description: `Null: there is no default. At most ${limits.definitionJsonLength} characters of JSON.`,
   },
-  primaryKey: truth,
-  autoIncrement: truth,
+  primaryKey: booleanSchema,
+  autoIncrement: booleanSchema,
   maxLength: { type: 'integer', minimum: 1 },
   pattern: {
     type: 'string',
     maxLength: limits.patternLength,
     description: 'A regular expression in RE2 syntax.',
   },
-  min: number,
-  max: number,
-  precision: whole,
-  scale: whole,
-  enum: { ...listOf({ ...text, maxLength: limits.titleLength }), minItems: 1, maxItems: 500 },
-  multiple: truth,
-  dateOnly: { ...truth, description: 'A datetime stores only the day. No effect on a date.' },
-  autoNow: { ...truth, description: 'Set on create.' },
-  autoNowAdd: { ...truth, description: 'Set on every update.' },
-  target: text,
-  foreignKey: text,
-  otherKey: text,
-  sourceKey: text,
-  targetKey: text,
-  through: text,
-  scopeKey: text,
+  min: numberSchema,
+  max: numberSchema,
+  precision: integerSchema,
+  scale: integerSchema,
+  enum: { ...arraySchema({ ...stringSchema, maxLength: limits.titleLength }), minItems: 1, maxItems: 500 },
+  multiple: booleanSchema,
+  dateOnly: { ...booleanSchema, description: 'A datetime stores only the day. No effect on a date.' },
+  autoNow: { ...booleanSchema, description: 'Set on create.' },
+  autoNowAdd: { ...booleanSchema, description: 'Set on every update.' },
+  target: stringSchema,
+  foreignKey: stringSchema,
+  otherKey: stringSchema,
+  sourceKey: stringSchema,
+  targetKey: stringSchema,
+  through: stringSchema,
+  scopeKey: stringSchema,
   onDelete: { type: 'string', enum: ['setNull', 'cascade', 'restrict'] },
 };
 const optionProperties: Readonly<Record<string, JsonSchema>> = {
-  timestamps: { ...truth, default: true, description: 'createdAt and updatedAt.' },
+  timestamps: { ...booleanSchema, default: true, description: 'createdAt and updatedAt.' },
   paranoid: {
-    ...truth,
+    ...booleanSchema,
     default: false,
     description: 'Soft delete: destroyed records stay in the trash, marked by deletedAt.',
   },
-  logging: { ...truth, default: false, description: 'Store the history of each record.' },
-  authors: { ...truth, default: false, description: 'createdBy and updatedBy.' },
+  logging: { ...booleanSchema, default: false, description: 'Store the history of each record.' },
+  authors: { ...booleanSchema, default: false, description: 'createdBy and updatedBy.' },
   indexes,
 };
-const changedOptions: Readonly<Record<string, JsonSchema>> = {
-  ...Object.fromEntries(Object.keys(optionProperties).map((each) => [each, truth])),
+const changedOptionProperties: Readonly<Record<string, JsonSchema>> = {
+  ...Object.fromEntries(Object.keys(optionProperties).map((each) => [each, booleanSchema])),
   indexes,
 };
 const fieldExample = { name: 'title', type: 'string', required: true, maxLength: 200 };
 const collectionExample = { name: 'posts', title: 'Posts', fields: [fieldExample] };
 
-const definitionInput = object(
+const definitionInput = objectSchema(
   {
-    name,
-    ...words,
-    fields: listOf(schemaRef('FieldDefinition')),
-    options: { ...object(optionProperties), description: 'Options may also be given next to it.' },
+    name: identifierSchema,
+    ...labelProperties,
+    fields: arraySchema(schemaRef('FieldDefinition')),
+    options: { ...objectSchema(optionProperties), description: 'Options may also be given next to it.' },
     ...optionProperties,
   },
   ['name'],
 );
 
 /** Null removes a property. */
-function orNull(properties: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
+function makeNullable(properties: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
   return Object.fromEntries(
     Object.entries(properties).map(([each, schema]) => [each, { anyOf: [schema, { type: 'null' }] }]),
   );
@@ -96,41 +109,45 @@ function orNull(properties: Readonly<Record<string, JsonSchema>>): Record<string
 
 /** Schemas for those who may see or change definitions. */
 export const definitionSchemas: Readonly<Record<string, JsonSchema>> = {
-  Collection: object({
-    name: text,
-    title: textOrNull,
-    description: textOrNull,
-    fields: listOf(schemaRef('Field')),
-    options: object(optionProperties),
-    system: truth,
+  Collection: objectSchema({
+    name: stringSchema,
+    title: stringOrNullSchema,
+    description: stringOrNullSchema,
+    fields: arraySchema(schemaRef('Field')),
+    options: objectSchema(optionProperties),
+    system: booleanSchema,
   }),
-  Field: object({ ...fieldProperties, readOnly: { ...truth, description: 'Set by the server.' } }),
+  Field: objectSchema({ ...fieldProperties, readOnly: { ...booleanSchema, description: 'Set by the server.' } }),
   CollectionDefinition: { ...definitionInput, examples: [collectionExample] },
-  CollectionChange: object({ ...words, options: object(changedOptions), ...changedOptions }),
+  CollectionChange: objectSchema({
+    ...labelProperties,
+    options: objectSchema(changedOptionProperties),
+    ...changedOptionProperties,
+  }),
   FieldDefinition: {
-    ...object(
+    ...objectSchema(
       {
         ...fieldProperties,
-        readOnly: truth,
+        readOnly: booleanSchema,
         options: { type: 'object', description: 'The options may stand here, too.' },
       },
       ['name', 'type'],
     ),
     examples: [fieldExample],
   },
-  FieldChange: object({
-    ...orNull(fieldProperties),
-    name,
-    collectionName: text,
-    newName: name,
+  FieldChange: objectSchema({
+    ...makeNullable(fieldProperties),
+    name: identifierSchema,
+    collectionName: stringSchema,
+    newName: identifierSchema,
     options: { type: 'object' },
   }),
-  DefinitionEvent: object({ name: text, tk: text }),
-  DefinitionTrial: object(
+  DefinitionEvent: objectSchema({ name: stringSchema, tk: stringSchema }),
+  DefinitionTrial: objectSchema(
     {
       dryRun: { const: true },
-      changes: listOf(schemaRef('DefinitionEvent')),
-      records: { type: 'object', additionalProperties: whole },
+      changes: arraySchema(schemaRef('DefinitionEvent')),
+      records: { type: 'object', additionalProperties: integerSchema },
     },
     ['dryRun', 'changes', 'records'],
   ),

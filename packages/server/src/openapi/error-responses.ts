@@ -4,7 +4,7 @@ import type { JsonSchema } from '../schema/field-type.ts';
 type Statuses = Readonly<Record<ErrorLabel, number>>;
 export type Responses = Readonly<Record<string, JsonSchema>>;
 
-const everywhere: readonly ErrorLabel[] = [
+const commonLabels: readonly ErrorLabel[] = [
   'Bad Request',
   'Unauthorized',
   'Forbidden',
@@ -16,25 +16,28 @@ const everywhere: readonly ErrorLabel[] = [
   'Internal Server Error',
   'Service Unavailable',
 ];
-const ofWrites: readonly ErrorLabel[] = [...everywhere, 'Conflict', 'Validation Error'];
+const writeLabels: readonly ErrorLabel[] = [...commonLabels, 'Conflict', 'Validation Error'];
 
-type Kind = 'read' | 'write' | 'match';
+type ErrorKind = 'read' | 'write' | 'match';
 
-const labelsOf: Readonly<Record<Kind, readonly ErrorLabel[]>> = {
-  read: everywhere,
-  write: ofWrites,
-  match: [...ofWrites, 'Precondition Failed'],
+const labelsByKind: Readonly<Record<ErrorKind, readonly ErrorLabel[]>> = {
+  read: commonLabels,
+  write: writeLabels,
+  match: [...writeLabels, 'Precondition Failed'],
 };
-const kept = new WeakMap<Statuses, Map<Kind, Responses>>();
+const cachedRefs = new WeakMap<Statuses, Map<ErrorKind, Responses>>();
 
 /** The errors of an action by status, as references: of a read, of a write, of a write that reads If-Match. */
-export function errorRefs(kind: Kind, statuses: Statuses): Responses {
-  const byKind = kept.get(statuses) ?? new Map<Kind, Responses>();
-  kept.set(statuses, byKind);
+export function errorRefs(kind: ErrorKind, statuses: Statuses): Responses {
+  const byKind = cachedRefs.get(statuses) ?? new Map<ErrorKind, Responses>();
+  cachedRefs.set(statuses, byKind);
   let refs = byKind.get(kind);
   if (!refs) {
     refs = Object.fromEntries(
-      labelsOf[kind].map((label) => [String(statuses[label]), { $ref: `#/components/responses/${nameOf(label)}` }]),
+      labelsByKind[kind].map((label) => [
+        String(statuses[label]),
+        { $ref: `#/components/responses/${responseName(label)}` },
+      ]),
     );
     byKind.set(kind, refs);
   }
@@ -60,7 +63,7 @@ export const errorSchema: JsonSchema = {
 export function errorResponses(statuses: Statuses): Record<string, JsonSchema> {
   const entries = Object.entries(errorCatalogue);
   const byStatus = Map.groupBy(entries, ([, { label }]) => statuses[label]);
-  return Object.fromEntries([...byStatus].map(([, group]) => [nameOf(group[0]![1].label), responseOf(group)]));
+  return Object.fromEntries([...byStatus].map(([, group]) => [responseName(group[0]![1].label), makeResponse(group)]));
 }
 
 /** What a refusal says beside its body, by the name of the header. */
@@ -78,20 +81,20 @@ export const errorHeaders: Readonly<Record<string, JsonSchema>> = {
   },
   'WWW-Authenticate': { description: 'How to prove who calls.', schema: { const: 'Bearer' } },
 };
-const headersOf: Readonly<Partial<Record<ErrorLabel, readonly string[]>>> = {
+const headersByLabel: Readonly<Partial<Record<ErrorLabel, readonly string[]>>> = {
   Unauthorized: ['WWW-Authenticate'],
   Conflict: ['Retry-After'],
   'Too Many Requests': ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
   'Service Unavailable': ['Retry-After'],
 };
 
-function headersUnder(label: ErrorLabel): { headers?: JsonSchema } {
-  const names = headersOf[label];
+function makeHeaders(label: ErrorLabel): { headers?: JsonSchema } {
+  const names = headersByLabel[label];
   if (!names) return {};
   return { headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])) };
 }
 
-function responseOf(group: readonly (readonly [string, { label: ErrorLabel; when: string }])[]): JsonSchema {
+function makeResponse(group: readonly (readonly [string, { label: ErrorLabel; when: string }])[]): JsonSchema {
   const labels = [...new Set(group.map(([, { label }]) => label))];
   const codes = group.map(([code]) => code);
   const [code, { label, when }] = group[0]!;
@@ -109,12 +112,12 @@ function responseOf(group: readonly (readonly [string, { label: ErrorLabel; when
   };
   return {
     description: group.map(([each, entry]) => `${each}: ${entry.when}`).join('\n\n'),
-    ...headersUnder(label),
+    ...makeHeaders(label),
     content: { 'application/json': { schema, example } },
   };
 }
 
 /** Two labels share a status: the response has the name of one of them. */
-function nameOf(label: ErrorLabel): string {
+function responseName(label: ErrorLabel): string {
   return (label === 'No permissions' ? 'Forbidden' : label).replaceAll(' ', '');
 }

@@ -1,26 +1,26 @@
 import type { ExtensionAction } from '../extensions/extension.ts';
-import { body, reply } from './operation.ts';
+import { jsonBody, jsonReply } from './operation.ts';
+import { allowEveryone, hasGrants, type OperationDefinition } from './operation-definition.ts';
 import { parameterRef } from './parameters.ts';
 import { schemaRef } from './record-schemas.ts';
 import type { Subject } from './subject.ts';
-import { everybody, granted, type WrittenOperation } from './written-operation.ts';
 
 /** The actions that extensions add. */
-export function extensionOperations({ extensions }: Subject): readonly WrittenOperation[] {
-  return extensions.flatMap(({ actions = [] }) => actions.map(addedOperation));
+export function listExtensionOperations({ extensions }: Subject): readonly OperationDefinition[] {
+  return extensions.flatMap(({ actions = [] }) => actions.map(toOperationDefinition));
 }
 
 /** What an extension says of an action: who may do it, and for what. Its replies are its own. */
-function addedOperation({ action, summary, reads, permission }: ExtensionAction): WrittenOperation {
+function toOperationDefinition({ action, summary, reads, permission }: ExtensionAction): OperationDefinition {
   return {
     action,
     summary,
     method: reads ? 'get' : 'post',
-    may: permission === 'public' ? everybody : granted([permission.resource, permission.action]),
-    ...(!reads && { body: body({}, false), parameters: [parameterRef('dryRun')] }),
+    may: permission === 'public' ? allowEveryone : hasGrants([permission.resource, permission.action]),
+    ...(!reads && { body: jsonBody({}, false), parameters: [parameterRef('dryRun')] }),
     success: reads
-      ? reply('What the extension answers.', {})
-      : reply('What the extension answers.', {}, schemaRef('WriteMeta')),
+      ? jsonReply('What the extension answers.', {})
+      : jsonReply('What the extension answers.', {}, schemaRef('WriteMeta')),
     ...(permission === 'public' && { open: true }),
   };
 }

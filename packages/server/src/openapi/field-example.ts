@@ -2,7 +2,7 @@ import type { FieldDefinition } from '../protocol/definition.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import type { Field } from '../schema/registry.ts';
 
-const byType: Readonly<Record<string, unknown>> = {
+const examplesByType: Readonly<Record<string, unknown>> = {
   email: 'ann@example.com',
   url: 'https://example.com/page',
   phone: '+4930123456',
@@ -18,36 +18,36 @@ const byType: Readonly<Record<string, unknown>> = {
 };
 
 /** A value that fits the field and its schema, or undefined where none is known: a pattern cannot be guessed. */
-export function exampleOf({ type, definition }: Field, schema: JsonSchema): unknown {
+export function makeExample({ type, definition }: Field, schema: JsonSchema): unknown {
   const choices = definition.enum?.slice(0, 1);
   if (choices) return definition.multiple ? choices : choices[0];
-  if (definition.dateOnly) return byType['date'];
-  if (type.name in byType) return fitting(byType[type.name], schema);
+  if (definition.dateOnly) return examplesByType['date'];
+  if (type.name in examplesByType) return omitIfTooLong(examplesByType[type.name], schema);
   if (type.name === 'decimal') return decimalExample(definition, schema);
   const { defaultValue } = definition;
   if (defaultValue !== undefined && defaultValue !== null) return defaultValue;
   if (type.name === 'string' || type.name === 'text')
-    return definition.pattern === undefined ? textOf(schema) : undefined;
-  return inRange(1, schema);
+    return definition.pattern === undefined ? makeText(schema) : undefined;
+  return clamp(1, schema);
 }
 
 function decimalExample({ precision = 18, scale = 2 }: FieldDefinition, schema: JsonSchema): string | undefined {
   const whole = precision > scale ? 1 : 0;
-  if (inRange(whole, schema) !== whole) return undefined;
+  if (clamp(whole, schema) !== whole) return undefined;
   return scale === 0 ? String(whole) : `${whole}.${'0'.repeat(scale)}`;
 }
 
-function textOf({ maxLength = 4 }: { maxLength?: number }): string {
+function makeText({ maxLength = 4 }: { maxLength?: number }): string {
   return 'text'.slice(0, maxLength);
 }
 
-function fitting(value: unknown, { maxLength = Infinity }: { maxLength?: number }): unknown {
+function omitIfTooLong(value: unknown, { maxLength = Infinity }: { maxLength?: number }): unknown {
   return typeof value === 'string' && value.length > maxLength ? undefined : value;
 }
 
-function inRange(
-  wanted: number,
-  { minimum = wanted, maximum = wanted }: { minimum?: number; maximum?: number },
+function clamp(
+  preferred: number,
+  { minimum = preferred, maximum = preferred }: { minimum?: number; maximum?: number },
 ): number {
-  return Math.max(minimum, Math.min(maximum, wanted));
+  return Math.max(minimum, Math.min(maximum, preferred));
 }

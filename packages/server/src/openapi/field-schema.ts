@@ -1,15 +1,15 @@
 import type { JsonSchema } from '../schema/field-type.ts';
 import type { Field } from '../schema/registry.ts';
 import { isNullable } from '../schema/value-schema.ts';
-import { plainWords } from './plain-words.ts';
+import { escapeMarkdown } from './escape-markdown.ts';
 
 /** Which way a value goes: a reply shows the canonical form, a request may give any that is accepted. */
-export type Way = 'shown' | 'given';
+export type Direction = 'shown' | 'given';
 
-type Rule = (value: never, way: Way) => JsonSchema;
+type KeywordRule = (value: never, direction: Direction) => JsonSchema;
 
 /** How the rules that are our own are said in standard JSON Schema (2020-12). What it cannot say is said in words. */
-const rules: Readonly<Record<string, Rule>> = {
+const keywordRules: Readonly<Record<string, KeywordRule>> = {
   wellFormed: () => ({}),
   jsonValue: () => ({}),
   bigInt: () => ({ format: 'int64', pattern: '^-?\\d{1,19}$' }),
@@ -21,12 +21,12 @@ const rules: Readonly<Record<string, Rule>> = {
   greatest: (bound: number | string) =>
     typeof bound === 'number' ? { maximum: bound } : { description: `At most ${bound}.` },
   decimal: decimalSchema,
-  digits: (digits: Digits, way) => (way === 'given' ? { description: digitsText(digits) } : {}),
+  digits: (digits: Digits, way) => (way === 'given' ? { description: describeDigits(digits) } : {}),
   choices: (choices: readonly string[]) => ({ enum: choices }),
   choicesOf: (choices: readonly string[]) => ({ items: { type: 'string', enum: choices }, uniqueItems: true }),
   format: (name: string) => formats[name] ?? { format: name },
   pattern: (pattern: string) =>
-    isPortable(pattern) ? { pattern } : { description: `RE2 pattern: ${plainWords(pattern)}` },
+    isPortable(pattern) ? { pattern } : { description: `RE2 pattern: ${escapeMarkdown(pattern)}` },
 };
 
 interface Digits {
@@ -42,36 +42,36 @@ const formats: Readonly<Record<string, JsonSchema>> = {
   time: { format: 'time-local', pattern: '^\\d{2}:\\d{2}(?::\\d{2}(?:\\.\\d{1,3})?)?$' },
 };
 
-const kept = new WeakMap<Field, { shown?: JsonSchema; given?: JsonSchema }>();
+const cachedSchemas = new WeakMap<Field, { shown?: JsonSchema; given?: JsonSchema }>();
 
 /** The schema of a field's value, null included where the field takes it, without words about the field. */
-export function valueSchema(field: Field, way: Way): JsonSchema {
-  const both = kept.get(field) ?? {};
-  kept.set(field, both);
-  both[way] ??= makeSchema(field, way);
-  return both[way];
+export function valueSchema(field: Field, direction: Direction): JsonSchema {
+  const schemas = cachedSchemas.get(field) ?? {};
+  cachedSchemas.set(field, schemas);
+  schemas[direction] ??= makeSchema(field, direction);
+  return schemas[direction];
 }
 
-function makeSchema(field: Field, way: Way): JsonSchema {
-  const schema = standardSchema(field.type.jsonSchema(field.definition), way);
-  const nullable = isNullable(field) && !(way === 'shown' && field.notNull);
-  if (nullable) return withNull(schema);
+function makeSchema(field: Field, direction: Direction): JsonSchema {
+  const schema = toStandardSchema(field.type.jsonSchema(field.definition), direction);
+  const allowsNull = isNullable(field) && !(direction === 'shown' && field.notNull);
+  if (allowsNull) return withNull(schema);
   return schema['type'] === undefined
     ? { type: ['object', 'array', 'string', 'number', 'boolean'], ...schema }
     : schema;
 }
 
 /** The same schema in standard keywords alone. */
-export function standardSchema(schema: JsonSchema, way: Way): JsonSchema {
+export function toStandardSchema(schema: JsonSchema, direction: Direction): JsonSchema {
   const standard: Record<string, unknown> = {};
-  const words: string[] = [];
+  const descriptions: string[] = [];
   for (const [keyword, value] of Object.entries(schema)) {
-    const rule = rules[keyword];
-    const { description, ...said } = rule ? rule(value as never, way) : { [keyword]: value };
-    Object.assign(standard, said);
-    if (description !== undefined) words.push(description as string);
+    const rule = keywordRules[keyword];
+    const { description, ...keywords } = rule ? rule(value as never, direction) : { [keyword]: value };
+    Object.assign(standard, keywords);
+    if (description !== undefined) descriptions.push(description as string);
   }
-  return words.length === 0 ? standard : { ...standard, description: words.join(' ') };
+  return descriptions.length === 0 ? standard : { ...standard, description: descriptions.join(' ') };
 }
 
 /** A schema that takes null too. */
@@ -86,16 +86,17 @@ export function withNull(schema: JsonSchema): JsonSchema {
   };
 }
 
-function decimalSchema({ precision = 18, scale = 0 }: Digits, way: Way): JsonSchema {
+function decimalSchema({ precision = 18, scale = 0 }: Digits, direction: Direction): JsonSchema {
   const whole = `-?\\d{1,${Math.max(1, precision - scale)}}`;
-  if (way === 'shown') return { type: 'string', pattern: scale === 0 ? `^${whole}$` : `^${whole}\\.\\d{${scale}}$` };
+  if (direction === 'shown')
+    return { type: 'string', pattern: scale === 0 ? `^${whole}$` : `^${whole}\\.\\d{${scale}}$` };
   return {
     pattern: '^-?\\d{1,40}(?:\\.\\d{1,40})?$',
     description: `Exact: at most ${precision - scale} digits before the point and ${scale} after it.`,
   };
 }
 
-function digitsText({ precision, scale }: Digits): string {
+function describeDigits({ precision, scale }: Digits): string {
   const all = precision === undefined ? [] : [`at most ${precision} digits`];
   const fraction = scale === undefined ? [] : [`at most ${scale} after the point`];
   const text = [...all, ...fraction].join(', ');

@@ -2,27 +2,34 @@
 import { rasterTypes } from '../mail/remote-images.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { composeOperations, composeSchemas } from './mail-compose-operations.ts';
-import { body, reply } from './operation.ts';
+import { jsonBody, jsonReply } from './operation.ts';
+import { etagHeader, hasGrants, idParameter, type OperationDefinition } from './operation-definition.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
 import { parametersFor } from './record-operations.ts';
 import { schemaRef } from './record-schemas.ts';
-import { listOf, object, text, textOrNull, truth, whole } from './schema-parts.ts';
+import {
+  arraySchema,
+  booleanSchema,
+  integerSchema,
+  objectSchema,
+  stringOrNullSchema,
+  stringSchema,
+} from './schema-parts.ts';
 import type { Subject } from './subject.ts';
-import { granted, numbered, tag, type WrittenOperation } from './written-operation.ts';
 
 const accountParameter: Parameter = {
   name: 'account',
   in: 'query',
   required: true,
   description: 'The account, by its id or its address. You must be its owner or a member.',
-  schema: text,
+  schema: stringSchema,
   example: 'shop@example.com',
 };
 const mailboxParameter: Parameter = {
   name: 'mailbox',
   in: 'query',
   description: 'Path or role of one mailbox.',
-  schema: text,
+  schema: stringSchema,
 };
 const importMailbox: Parameter = {
   name: 'mailbox',
@@ -36,7 +43,7 @@ const importFlags: Parameter = {
   in: 'query',
   description:
     'Flags for all messages (read, starred, answered, draft), separated by commas. They replace the flags in the headers.',
-  schema: text,
+  schema: stringSchema,
   example: 'read,starred',
 };
 const importReceivedAt: Parameter = {
@@ -48,20 +55,20 @@ const importReceivedAt: Parameter = {
 };
 const binary: JsonSchema = { type: 'string', format: 'binary' };
 const dryRun = parameterRef('dryRun');
-const keys: Parameter = {
+const emailKeysParameter: Parameter = {
   name: 'filterByTk',
   in: 'query',
   description: 'The e-mails, at most 1000; or "ids" in the body.',
-  schema: { type: ['integer', 'array'], items: whole },
+  schema: { type: ['integer', 'array'], items: integerSchema },
 };
-const ids: JsonSchema = { ...listOf(whole), minItems: 1, maxItems: 1000 };
+const idsSchema: JsonSchema = { ...arraySchema(integerSchema), minItems: 1, maxItems: 1000 };
 /** A record with what a get brings along; which fields those are, follows from what the role may read. */
-const whatever: JsonSchema = { type: 'object', required: ['id'] };
+const anyRecordSchema: JsonSchema = { type: 'object', required: ['id'] };
 const getParameters =
   (resource: string) =>
   (subject: Subject): readonly Parameter[] =>
     parametersFor(subject, subject.registry.get(resource), 'get');
-const bytes = Object.fromEntries(
+const binaryContent = Object.fromEntries(
   [
     'application/octet-stream',
     'application/pdf',
@@ -72,22 +79,22 @@ const bytes = Object.fromEntries(
     'text/plain',
   ].map((type) => [type, { schema: binary }]),
 );
-const images = Object.fromEntries(rasterTypes.map((type) => [type, { schema: binary }]));
-const rawMessage = (description: string): JsonSchema => ({
+const imageContent = Object.fromEntries(rasterTypes.map((type) => [type, { schema: binary }]));
+const rawMessageReply = (description: string): JsonSchema => ({
   description,
-  headers: tag,
+  headers: etagHeader,
   content: { 'message/rfc822': { schema: binary } },
 });
-const many: JsonSchema = { anyOf: [{ type: 'array', items: whatever }, whole] };
+const emailsOrCount: JsonSchema = { anyOf: [{ type: 'array', items: anyRecordSchema }, integerSchema] };
 
-export const mailOperations: readonly WrittenOperation[] = [
+export const mailOperations: readonly OperationDefinition[] = [
   {
     action: 'emails:get',
     method: 'get',
     summary: 'One e-mail, with text, safe HTML, headers and attachments',
-    may: granted(['emails', 'get']),
+    may: hasGrants(['emails', 'get']),
     parameters: getParameters('emails'),
-    success: reply('The e-mail.', whatever, undefined, tag),
+    success: jsonReply('The e-mail.', anyRecordSchema, undefined, etagHeader),
     notModified: true,
   },
   {
@@ -95,13 +102,13 @@ export const mailOperations: readonly WrittenOperation[] = [
     method: 'get',
     summary: 'One e-mail as it came, byte by byte',
     description: 'Also GET /api/emails/<id>?raw=1. For roles that may read all of e-mails and their attachments.',
-    may: granted(['emails', 'get'], ['attachments', 'get']),
-    parameters: [{ ...numbered('e-mail', 1), required: false }, parameterRef('If-None-Match')],
-    success: rawMessage('The message.'),
+    may: hasGrants(['emails', 'get'], ['attachments', 'get']),
+    parameters: [{ ...idParameter('e-mail', 1), required: false }, parameterRef('If-None-Match')],
+    success: rawMessageReply('The message.'),
     notModified: true,
     also: {
-      206: rawMessage('The bytes of a range.'),
-      416: rawMessage('The range is beyond the bytes.'),
+      206: rawMessageReply('The bytes of a range.'),
+      416: rawMessageReply('The range is beyond the bytes.'),
     },
   },
   {
@@ -110,16 +117,16 @@ export const mailOperations: readonly WrittenOperation[] = [
     summary: 'An image of another place that an e-mail shows',
     description:
       'Fetched by the server, so that the sender learns neither address nor browser of the reader; asked for when the reader wants to see images. The e-mail names it by `data-src`.',
-    may: granted(['emails', 'get']),
+    may: hasGrants(['emails', 'get']),
     parameters: [
-      numbered('e-mail', 1),
-      { name: 'url', in: 'query', required: true, description: 'As `data-src` has it.', schema: text },
+      idParameter('e-mail', 1),
+      { name: 'url', in: 'query', required: true, description: 'As `data-src` has it.', schema: stringSchema },
     ],
-    success: { description: 'The image.', headers: tag, content: images },
+    success: { description: 'The image.', headers: etagHeader, content: imageContent },
     notModified: true,
     also: {
-      206: { description: 'The bytes of a range.', content: images },
-      416: { description: 'The range is beyond the bytes.', content: images },
+      206: { description: 'The bytes of a range.', content: imageContent },
+      416: { description: 'The range is beyond the bytes.', content: imageContent },
     },
   },
   {
@@ -128,7 +135,7 @@ export const mailOperations: readonly WrittenOperation[] = [
     summary: 'All e-mails of an account, or of a mailbox, as an mbox',
     description:
       'Flags are in the headers Status and X-Status. For roles that may read all of e-mails and their attachments.',
-    may: granted(['emails', 'list'], ['emails', 'export'], ['attachments', 'get']),
+    may: hasGrants(['emails', 'list'], ['emails', 'export'], ['attachments', 'get']),
     parameters: [accountParameter, mailboxParameter],
     success: { description: 'An mbox.', content: { 'application/mbox': { schema: binary } } },
   },
@@ -136,9 +143,9 @@ export const mailOperations: readonly WrittenOperation[] = [
     action: 'conversations:get',
     method: 'get',
     summary: 'One conversation, with its e-mails, the oldest first',
-    may: granted(['conversations', 'get']),
+    may: hasGrants(['conversations', 'get']),
     parameters: getParameters('conversations'),
-    success: reply('The conversation.', whatever, undefined, tag),
+    success: jsonReply('The conversation.', anyRecordSchema, undefined, etagHeader),
     notModified: true,
   },
   {
@@ -146,27 +153,27 @@ export const mailOperations: readonly WrittenOperation[] = [
     method: 'get',
     summary: 'What is known of an attachment; in plain style its bytes',
     description: 'GET /api/attachments/<id> answers the bytes, also of a range; with `meta=1` what is known of them.',
-    may: granted(['attachments', 'get']),
+    may: hasGrants(['attachments', 'get']),
     parameters: getParameters('attachments'),
     success: {
-      ...reply('The attachment.', whatever, undefined, tag),
-      content: { ...(reply('', whatever)['content'] as object), ...bytes },
+      ...jsonReply('The attachment.', anyRecordSchema, undefined, etagHeader),
+      content: { ...(jsonReply('', anyRecordSchema)['content'] as object), ...binaryContent },
     },
     notModified: true,
     also: {
-      206: { description: 'The bytes of a range.', content: bytes },
-      416: { description: 'The range is beyond the bytes.', content: bytes },
+      206: { description: 'The bytes of a range.', content: binaryContent },
+      416: { description: 'The range is beyond the bytes.', content: binaryContent },
     },
   },
   {
     action: 'emails:move',
     summary: 'Move e-mails into a mailbox of their account',
-    may: granted(['emails', 'update']),
-    parameters: [keys, dryRun],
-    body: body(
-      object(
+    may: hasGrants(['emails', 'update']),
+    parameters: [emailKeysParameter, dryRun],
+    body: jsonBody(
+      objectSchema(
         {
-          ids,
+          ids: idsSchema,
           mailbox: { type: ['string', 'integer'], description: 'Path, role or id.' },
           from: {
             type: ['string', 'integer', 'null'],
@@ -176,34 +183,34 @@ export const mailOperations: readonly WrittenOperation[] = [
         ['mailbox'],
       ),
     ),
-    success: reply('How many.', whole, schemaRef('WriteMeta')),
+    success: jsonReply('How many.', integerSchema, schemaRef('WriteMeta')),
   },
   {
     action: 'emails:destroy',
     summary: 'Put e-mails into the trash; those that are there already are gone for good',
-    may: granted(['emails', 'destroy']),
-    parameters: [keys, parameterRef('force'), dryRun],
-    body: body(object({ ids }), false),
-    success: reply('How many.', whole, schemaRef('WriteMeta')),
+    may: hasGrants(['emails', 'destroy']),
+    parameters: [emailKeysParameter, parameterRef('force'), dryRun],
+    body: jsonBody(objectSchema({ ids: idsSchema }), false),
+    success: jsonReply('How many.', integerSchema, schemaRef('WriteMeta')),
   },
   {
     action: 'emails:batchUpdate',
     summary: 'Change the flags of many e-mails',
-    may: granted(['emails', 'update']),
-    parameters: [keys, dryRun],
-    body: body({ type: 'object', properties: { ids, read: truth, starred: truth } }),
-    success: reply('The e-mails; beyond 1000 their number.', many, schemaRef('WriteMeta')),
+    may: hasGrants(['emails', 'update']),
+    parameters: [emailKeysParameter, dryRun],
+    body: jsonBody({ type: 'object', properties: { ids: idsSchema, read: booleanSchema, starred: booleanSchema } }),
+    success: jsonReply('The e-mails; beyond 1000 their number.', emailsOrCount, schemaRef('WriteMeta')),
   },
   {
     action: 'accounts:rethread',
     summary: 'Make the conversations of an account anew, from its e-mails',
     description:
       'Nothing but what is not as it should be is changed, piece by piece; it may be repeated. You must be the owner of the account or a member.',
-    may: granted(['accounts', 'update']),
-    parameters: [numbered('account', 1)],
-    success: reply(
+    may: hasGrants(['accounts', 'update']),
+    parameters: [idParameter('account', 1)],
+    success: jsonReply(
       'How many conversations have e-mails, and how many are not as they were.',
-      object({ conversations: whole, changed: whole }, ['conversations', 'changed']),
+      objectSchema({ conversations: integerSchema, changed: integerSchema }, ['conversations', 'changed']),
     ),
   },
   {
@@ -211,26 +218,39 @@ export const mailOperations: readonly WrittenOperation[] = [
     summary: 'Store messages',
     description:
       'One raw message, or an mbox file of any common dialect (`application/mbox; format=mboxrd` declares that one). The import may be repeated: messages that the account already has are counted as duplicates.',
-    may: granted(['emails', 'create']),
+    may: hasGrants(['emails', 'create']),
     parameters: [accountParameter, importMailbox, importFlags, importReceivedAt],
     body: {
       required: true,
       content: { 'message/rfc822': { schema: binary }, 'application/mbox': { schema: binary } },
     },
-    success: reply('What became of them.', schemaRef('MailImport')),
+    success: jsonReply('What became of them.', schemaRef('MailImport')),
   },
   ...composeOperations,
 ];
 
-const counts = { stored: whole, duplicates: whole, unparsable: whole, failed: whole, skipped: whole };
-const problem = object({ message: whole, outcome: text, reason: textOrNull }, ['message', 'outcome', 'reason']);
+const countProperties = {
+  stored: integerSchema,
+  duplicates: integerSchema,
+  unparsable: integerSchema,
+  failed: integerSchema,
+  skipped: integerSchema,
+};
+const problemSchema = objectSchema({ message: integerSchema, outcome: stringSchema, reason: stringOrNullSchema }, [
+  'message',
+  'outcome',
+  'reason',
+]);
 
 /** Schemas for those who work with mail. */
 export const mailSchemas: Readonly<Record<string, JsonSchema>> = {
-  MailImport: object({ ...counts, ids: { ...listOf(whole), maxItems: 1000 }, problems: listOf(problem) }, [
-    ...Object.keys(counts),
-    'ids',
-    'problems',
-  ]),
+  MailImport: objectSchema(
+    {
+      ...countProperties,
+      ids: { ...arraySchema(integerSchema), maxItems: 1000 },
+      problems: arraySchema(problemSchema),
+    },
+    [...Object.keys(countProperties), 'ids', 'problems'],
+  ),
   ...composeSchemas,
 };

@@ -1,7 +1,7 @@
 import type { Parameter } from './parameters.ts';
-import { text, truth, whole } from './schema-parts.ts';
+import { booleanSchema, integerSchema, stringSchema } from './schema-parts.ts';
 
-const own = (name: string, schema: Parameter['schema'], description: string): Parameter => ({
+const queryParameter = (name: string, schema: Parameter['schema'], description: string): Parameter => ({
   name,
   in: 'query',
   description,
@@ -10,13 +10,21 @@ const own = (name: string, schema: Parameter['schema'], description: string): Pa
 
 /** Parameters of lists of e-mails and conversations, beside those of every list. */
 export const mailListParameters: readonly Parameter[] = [
-  own('unread', truth, 'What is not read, or what is.'),
-  own('starred', truth, 'What is starred, or what is not.'),
-  own('folder', text, 'Role or path of the mailbox. Without it, what lies in trash and junk is left out.'),
-  own('accountId', whole, 'One account.'),
-  own('conversationId', whole, 'One conversation.'),
-  own('hasAttachment', truth, 'What has attachments, or what has none.'),
-  own('from', text, 'Words of the sender.'),
-  own('to', text, 'Words of those it went to.'),
-  own('before', text, 'Received before a day, or a moment. `after` takes one too, in place of a cursor.'),
+  queryParameter('unread', booleanSchema, 'What is not read, or what is.'),
+  queryParameter('starred', booleanSchema, 'What is starred, or what is not.'),
+  queryParameter(
+    'folder',
+    stringSchema,
+    'Role or path of the mailbox. Without it, what lies in trash and junk is left out.',
+  ),
+  queryParameter('accountId', integerSchema, 'One account.'),
+  queryParameter('conversationId', integerSchema, 'One conversation.'),
+  queryParameter('hasAttachment', booleanSchema, 'What has attachments, or what has none.'),
+  queryParameter('from', stringSchema, 'Words of the sender.'),
+  queryParameter('to', stringSchema, 'Words of those it went to.'),
+  queryParameter(
+    'before',
+    stringSchema,
+    'Received before a day, or a moment. `after` takes one too, in place of a cursor.',
+  ),
 ];

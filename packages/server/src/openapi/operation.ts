@@ -25,21 +25,30 @@ export interface Operation {
   readonly open?: boolean;
 }
 
-const onceKey = parameterRef('Idempotency-Key');
+const idempotencyKeyParameter = parameterRef('Idempotency-Key');
 
 /** Path parameters and the application, which stand under the path for all its methods. */
-export function pathItem(operation: Operation, inPath: readonly Parameter[], subject: Subject): [string, JsonSchema] {
+export function makePathItem(
+  operation: Operation,
+  pathParameters: readonly Parameter[],
+  subject: Subject,
+): [string, JsonSchema] {
   const { method, path } = operation;
-  return [path, { parameters: [parameterRef('X-App'), ...inPath], [method]: describe(operation, subject) }];
+  return [
+    path,
+    { parameters: [parameterRef('X-App'), ...pathParameters], [method]: toOperationObject(operation, subject) },
+  ];
 }
 
 /** An operation as its path has it. */
-export function describe(operation: Operation, { statuses, caller }: Subject): JsonSchema {
+export function toOperationObject(operation: Operation, { statuses, caller }: Subject): JsonSchema {
   const { method, id, tag, summary, description, parameters, body, success, notModified, also, errors, open } =
     operation;
-  const shown =
-    method === 'post' && errors !== 'read' && caller.type !== 'anonymous' ? [...parameters, onceKey] : parameters;
-  const free = open && caller.type !== 'anonymous';
+  const allParameters =
+    method === 'post' && errors !== 'read' && caller.type !== 'anonymous'
+      ? [...parameters, idempotencyKeyParameter]
+      : parameters;
+  const isPublic = open && caller.type !== 'anonymous';
   const responses: Responses = {
     200: success,
     ...(notModified && { 304: { $ref: '#/components/responses/NotModified' } }),
@@ -51,10 +60,10 @@ export function describe(operation: Operation, { statuses, caller }: Subject): J
     tags: [tag],
     summary,
     ...(description !== undefined && { description }),
-    ...(shown.length > 0 && { parameters: shown }),
+    ...(allParameters.length > 0 && { parameters: allParameters }),
     ...(body !== undefined && { requestBody: body }),
     responses,
-    ...(free && { security: [] }),
+    ...(isPublic && { security: [] }),
   };
 }
 
@@ -63,7 +72,7 @@ export function responseRef(name: string): JsonSchema {
 }
 
 /** A reply of `{data}`, with `meta` where the schema of one is given. */
-export function reply(description: string, data: JsonSchema, meta?: JsonSchema, headers?: JsonSchema): JsonSchema {
+export function jsonReply(description: string, data: JsonSchema, meta?: JsonSchema, headers?: JsonSchema): JsonSchema {
   const schema = {
     type: 'object',
     properties: { data, ...(meta && { meta }) },
@@ -74,8 +83,8 @@ export function reply(description: string, data: JsonSchema, meta?: JsonSchema, 
 }
 
 /** A list as a reply, with paginate=false also an entry in each line. */
-export function listReply(description: string, items: JsonSchema, headers?: JsonSchema): JsonSchema {
-  const page = reply(description, { type: 'array', items }, schemaRef('ListMeta'), headers);
+export function jsonListReply(description: string, items: JsonSchema, headers?: JsonSchema): JsonSchema {
+  const page = jsonReply(description, { type: 'array', items }, schemaRef('ListMeta'), headers);
   const lines = {
     'application/x-ndjson': { schema: { type: 'string', description: 'One record per line, with paginate=false.' } },
   };
@@ -83,6 +92,6 @@ export function listReply(description: string, items: JsonSchema, headers?: Json
 }
 
 /** A JSON body. */
-export function body(schema: JsonSchema, required = true): JsonSchema {
+export function jsonBody(schema: JsonSchema, required = true): JsonSchema {
   return { required, content: { 'application/json': { schema } } };
 }

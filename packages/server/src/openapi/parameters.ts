@@ -4,21 +4,31 @@ import type { JsonSchema } from '../schema/field-type.ts';
 
 export type Parameter = Readonly<Record<string, unknown>>;
 
-const inQuery = (name: string, description: string, schema: JsonSchema, example?: unknown): Parameter => ({
+const queryParameter = (name: string, description: string, schema: JsonSchema, example?: unknown): Parameter => ({
   name,
   in: 'query',
   description,
   schema,
   ...(example !== undefined && { example }),
 });
-const names = (name: string, description: string, example: readonly string[], maxItems?: number): Parameter => ({
-  ...inQuery(name, description, { type: 'array', items: { type: 'string' }, ...(maxItems && { maxItems }) }, example),
+const listParameter = (
+  name: string,
+  description: string,
+  example: readonly string[],
+  maxItems?: number,
+): Parameter => ({
+  ...queryParameter(
+    name,
+    description,
+    { type: 'array', items: { type: 'string' }, ...(maxItems && { maxItems }) },
+    example,
+  ),
   style: 'form',
   explode: false,
 });
-const truth = (name: string, description: string): Parameter =>
-  inQuery(name, description, { type: 'boolean', default: false }, true);
-const inHeader = (name: string, description: string, schema: JsonSchema, example: string): Parameter => ({
+const booleanParameter = (name: string, description: string): Parameter =>
+  queryParameter(name, description, { type: 'boolean', default: false }, true);
+const headerParameter = (name: string, description: string, schema: JsonSchema, example: string): Parameter => ({
   name,
   in: 'header',
   description,
@@ -29,7 +39,7 @@ const inHeader = (name: string, description: string, schema: JsonSchema, example
 /** What stands under every path: for which application the request is. */
 export function applicationHeader(application: string, main: string): Parameter {
   const description = `The application; without it "${main}".`;
-  const header = inHeader('X-App', description, { type: 'string', default: application }, application);
+  const header = headerParameter('X-App', description, { type: 'string', default: application }, application);
   return { ...header, required: application !== main };
 }
 
@@ -41,71 +51,80 @@ export const sharedParameters: Readonly<Record<string, Parameter>> = {
     description: `Which records: {"field": {"$operator": value}}, dotted relation paths, $and, $or, $not; at most ${limits.filterConditions} conditions, ${limits.filterDepth} deep, ${limits.filterTextBytes / 1024} KiB (longer ones by POST).`,
     content: { 'application/json': { schema: { type: 'object' }, example: { id: { $gt: 10 } } } },
   },
-  fields: names('fields', 'Fields to show, also of relations (author.name); without it all that may be seen.', ['id']),
-  except: names('except', 'Fields to leave out.', ['updatedAt']),
-  appends: names(
+  fields: listParameter('fields', 'Fields to show, also of relations (author.name); without it all that may be seen.', [
+    'id',
+  ]),
+  except: listParameter('except', 'Fields to leave out.', ['updatedAt']),
+  appends: listParameter(
     'appends',
     `Relations to show, at most ${limits.pathDepth} deep; ${limits.appendedRecords} records each.`,
     [],
     limits.appends,
   ),
-  sort: names(
+  sort: listParameter(
     'sort',
     'Fields to sort by; - before a name: descending. To-one paths are dotted.',
     ['-id'],
     limits.sortTerms,
   ),
-  page: inQuery('page', 'Which page; excludes after.', { type: 'integer', minimum: 1, default: 1 }, 2),
-  pageSize: inQuery(
+  page: queryParameter('page', 'Which page; excludes after.', { type: 'integer', minimum: 1, default: 1 }, 2),
+  pageSize: queryParameter(
     'pageSize',
     'Records of a page.',
-    { type: 'integer', minimum: 1, maximum: limits.pageSizeMaximum, default: limits.pageSizeDefault },
+    { type: 'integer', minimum: 1, maximum: limits.maxPageSize, default: limits.pageSizeDefault },
     50,
   ),
-  paginate: inQuery(
+  paginate: queryParameter(
     'paginate',
     'false: all records, as a stream without meta.',
     { type: 'boolean', default: true },
     true,
   ),
-  count: inQuery(
+  count: queryParameter(
     'count',
-    `How meta.count is found; exact up to ${limits.exactCountMaximum}.`,
+    `How meta.count is found; exact up to ${limits.maxExactCount}.`,
     { type: 'string', enum: ['exact', 'estimated', 'none'], default: 'exact' },
     'none',
   ),
-  after: inQuery('after', 'Go on after meta.nextCursor of the page before; excludes page.', { type: 'string' }),
-  search: inQuery(
+  after: queryParameter('after', 'Go on after meta.nextCursor of the page before; excludes page.', { type: 'string' }),
+  search: queryParameter(
     'search',
     'Text that one of the text fields must hold, whatever its case.',
     { type: 'string', maxLength: limits.patternLength },
     'word',
   ),
-  searchFields: names('searchFields', 'Where search looks.', ['title']),
-  versions: truth('versions', 'Write counters in meta.versions.'),
-  withDeleted: truth('withDeleted', 'Destroyed records that are kept are shown too.'),
-  onlyDeleted: truth('onlyDeleted', 'Destroyed records that are kept are shown alone.'),
-  whitelist: names('whitelist', 'Members of the body to take; others are dropped.', ['title']),
-  blacklist: names('blacklist', 'Members of the body to drop.', ['id']),
-  updateAssociationValues: names('updateAssociationValues', 'Relations whose records a body may change.', ['author']),
-  filterKeys: { ...names('filterKeys', 'Fields by which the record is found.', ['id']), required: true },
-  force: truth('force', 'Removes records for good.'),
-  cascade: truth('cascade', 'Takes relations of other collections along.'),
-  dryRun: truth('dryRun', 'Everything runs, the reply says what would be, and all of it is taken back.'),
-  'Idempotency-Key': inHeader(
+  searchFields: listParameter('searchFields', 'Where search looks.', ['title']),
+  versions: booleanParameter('versions', 'Write counters in meta.versions.'),
+  withDeleted: booleanParameter('withDeleted', 'Destroyed records that are kept are shown too.'),
+  onlyDeleted: booleanParameter('onlyDeleted', 'Destroyed records that are kept are shown alone.'),
+  whitelist: listParameter('whitelist', 'Members of the body to take; others are dropped.', ['title']),
+  blacklist: listParameter('blacklist', 'Members of the body to drop.', ['id']),
+  updateAssociationValues: listParameter('updateAssociationValues', 'Relations whose records a body may change.', [
+    'author',
+  ]),
+  filterKeys: { ...listParameter('filterKeys', 'Fields by which the record is found.', ['id']), required: true },
+  force: booleanParameter('force', 'Removes records for good.'),
+  cascade: booleanParameter('cascade', 'Takes relations of other collections along.'),
+  dryRun: booleanParameter('dryRun', 'Everything runs, the reply says what would be, and all of it is taken back.'),
+  'Idempotency-Key': headerParameter(
     'Idempotency-Key',
     'Asked again under the same key within 24 hours, the request is not done again, and the reply is that of the first time (Idempotency-Replayed).',
     { type: 'string', pattern: '^[!-~]{1,255}$' },
     '8e03978e-40d5-43dd-bc93-6894a57f9324',
   ),
-  'If-None-Match': inHeader('If-None-Match', 'An ETag: 304 where nothing has changed.', { type: 'string' }, '"0.9c1f"'),
-  'If-Match': inHeader(
+  'If-None-Match': headerParameter(
+    'If-None-Match',
+    'An ETag: 304 where nothing has changed.',
+    { type: 'string' },
+    '"0.9c1f"',
+  ),
+  'If-Match': headerParameter(
     'If-Match',
     'The ETag of a get: 412 where the record was written since.',
     { type: 'string' },
     '"3.9c1f"',
   ),
-  'X-Timezone': inHeader(
+  'X-Timezone': headerParameter(
     'X-Timezone',
     'Zone in which days are counted, by IANA name or offset.',
     { type: 'string', default: 'UTC' },
@@ -114,7 +133,7 @@ export const sharedParameters: Readonly<Record<string, Parameter>> = {
 };
 
 /** The headers that an action reads. */
-export const headersOf: Readonly<Record<string, readonly string[]>> = {
+export const headersByAction: Readonly<Record<string, readonly string[]>> = {
   list: ['If-None-Match', 'X-Timezone'],
   get: ['If-None-Match', 'X-Timezone'],
   query: ['X-Timezone'],
@@ -130,8 +149,8 @@ export function parameterRef(name: string): Parameter {
 }
 
 /** The key of a record in the query: one, or where an action takes several also their JSON list. */
-export function keyParameter(key: JsonSchema, several: boolean, required: boolean): Parameter {
-  const schema = several
+export function keyParameter(key: JsonSchema, allowsMany: boolean, required: boolean): Parameter {
+  const schema = allowsMany
     ? { anyOf: [key, { type: 'string', pattern: '^\\[', description: 'a JSON list of keys' }] }
     : key;
   return { name: 'filterByTk', in: 'query', ...(required && { required }), schema };

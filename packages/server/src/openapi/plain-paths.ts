@@ -2,15 +2,15 @@
 
 import type { JsonSchema } from '../schema/field-type.ts';
 import { isMailResource, mailResources } from '../schema/mail-collections.ts';
-import { describe, type Operation } from './operation.ts';
+import { type Operation, toOperationObject } from './operation.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
 import type { Subject } from './subject.ts';
 
 /** Which action a method means, on all records and on one. */
-const ofAll = { get: ['list'], post: ['saveDraft', 'create'] } as const;
-const ofOne = { get: ['get'], patch: ['update'], put: ['update'], delete: ['destroy'] } as const;
+const collectionMethods = { get: ['list'], post: ['saveDraft', 'create'] } as const;
+const recordMethods = { get: ['get'], patch: ['update'], put: ['update'], delete: ['destroy'] } as const;
 
-const key: Parameter = {
+const keyPathParameter: Parameter = {
   name: 'key',
   in: 'path',
   required: true,
@@ -18,7 +18,7 @@ const key: Parameter = {
   schema: { type: 'integer' },
 };
 /** What plain style adds to an action. */
-const added: Readonly<Record<string, Parameter>> = {
+const extraParameters: Readonly<Record<string, Parameter>> = {
   'attachments.get': {
     name: 'meta',
     in: 'query',
@@ -29,25 +29,34 @@ const added: Readonly<Record<string, Parameter>> = {
 };
 
 /** The path items of plain style, for the operations that a role may do. */
-export function plainPaths(operations: readonly Operation[], subject: Subject): Record<string, JsonSchema> {
+export function buildPlainPaths(operations: readonly Operation[], subject: Subject): Record<string, JsonSchema> {
   const paths: Record<string, JsonSchema> = {};
   for (const resource of mailResources) {
-    const own = new Map(operations.filter(({ tag }) => tag === resource).map((each) => [each.id, each]));
-    const item = (
+    const operationsById = new Map(operations.filter(({ tag }) => tag === resource).map((each) => [each.id, each]));
+    const makeItem = (
       methods: Readonly<Record<string, readonly string[]>>,
-      inPath: readonly Parameter[],
+      pathParameters: readonly Parameter[],
     ): JsonSchema | null => {
       const found = Object.entries(methods).flatMap(([method, actions]) => {
-        const operation = actions.map((action) => own.get(`${resource}.${action}`)).find((each) => each !== undefined);
-        return operation ? [[method, describe(plain(operation, method, inPath.length > 0), subject)] as const] : [];
+        const operation = actions
+          .map((action) => operationsById.get(`${resource}.${action}`))
+          .find((each) => each !== undefined);
+        return operation
+          ? [
+              [
+                method,
+                toOperationObject(toPlainOperation(operation, method, pathParameters.length > 0), subject),
+              ] as const,
+            ]
+          : [];
       });
       return found.length === 0
         ? null
-        : { parameters: [parameterRef('X-App'), ...inPath], ...Object.fromEntries(found) };
+        : { parameters: [parameterRef('X-App'), ...pathParameters], ...Object.fromEntries(found) };
     };
     for (const [path, found] of [
-      [`/api/${resource}`, item(ofAll, [])],
-      [`/api/${resource}/{key}`, item(ofOne, [key])],
+      [`/api/${resource}`, makeItem(collectionMethods, [])],
+      [`/api/${resource}/{key}`, makeItem(recordMethods, [keyPathParameter])],
     ] as const)
       if (found) paths[path] = found;
   }
@@ -55,18 +64,18 @@ export function plainPaths(operations: readonly Operation[], subject: Subject): 
 }
 
 /** Whether an operation has a plain spelling at all. */
-export function isPlain({ tag }: Operation): boolean {
+export function hasPlainPath({ tag }: Operation): boolean {
   return isMailResource(tag);
 }
 
-function plain(operation: Operation, method: string, isOne: boolean): Operation {
+function toPlainOperation(operation: Operation, method: string, isOne: boolean): Operation {
   const parameters = operation.parameters.filter((each) => !isOne || each.name !== 'filterByTk');
-  const more = added[operation.id];
+  const extraParameter = extraParameters[operation.id];
   return {
     ...operation,
     // An Idempotency-Key counts for POST alone.
     method: method === 'post' ? 'post' : 'get',
     id: `${operation.id}.${method}`,
-    parameters: more ? [...parameters, more] : parameters,
+    parameters: extraParameter ? [...parameters, extraParameter] : parameters,
   };
 }

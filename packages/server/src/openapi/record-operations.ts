@@ -1,17 +1,17 @@
-import { isSearched } from '../mail/search/asked-mail.ts';
-import { grantsOfAction, type RecordAction } from '../protocol/actions.ts';
+import { isSearchable } from '../mail/search/mail-list-request.ts';
+import { listRequiredGrants, type RecordAction } from '../protocol/actions.ts';
 import { limits } from '../protocol/limits.ts';
-import { parametersOf } from '../protocol/request-normaliser.ts';
+import { actionParameters } from '../protocol/request-normaliser.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import type { Collection } from '../schema/registry.ts';
 import { valueSchema } from './field-schema.ts';
 import { mailListParameters } from './mail-parameters.ts';
-import { body, listReply, type Operation, reply, responseRef } from './operation.ts';
-import { headersOf, keyParameter, type Parameter, parameterRef } from './parameters.ts';
-import { schemaRef, shownName } from './record-schemas.ts';
-import { grantsFor, isTold, mayWrite, type Subject } from './subject.ts';
+import { jsonBody, jsonListReply, jsonReply, type Operation, responseRef } from './operation.ts';
+import { headersByAction, keyParameter, type Parameter, parameterRef } from './parameters.ts';
+import { recordSchemaName, schemaRef } from './record-schemas.ts';
+import { findAllGrants, isServerManagedAction, mayWrite, type Subject } from './subject.ts';
 
-const summaries: Readonly<Record<RecordAction, string>> = {
+const summaryByAction: Readonly<Record<RecordAction, string>> = {
   list: 'List records',
   get: 'Get one record',
   query: 'Count, sum and group records',
@@ -25,82 +25,87 @@ const summaries: Readonly<Record<RecordAction, string>> = {
   history: 'What has become of a record',
   revert: 'Go back to what a record was',
 };
-const actions = Object.keys(summaries) as RecordAction[];
+const actions = Object.keys(summaryByAction) as RecordAction[];
 
 /** The generated actions that the role may do on a collection. */
 export function recordOperations(subject: Subject, collection: Collection): readonly Operation[] {
   return actions
-    .filter((action) => mayDo(subject, collection, action))
-    .map((action) => operationOf(subject, collection, action));
+    .filter((action) => mayPerform(subject, collection, action))
+    .map((action) => buildRecordOperation(subject, collection, action));
 }
 
-function mayDo(subject: Subject, collection: Collection, action: RecordAction): boolean {
-  if (isTold(collection, action)) return false;
+function mayPerform(subject: Subject, collection: Collection, action: RecordAction): boolean {
+  if (isServerManagedAction(collection, action)) return false;
   if (action === 'restore' && collection.trash === null) return false;
   if ((action === 'history' || action === 'revert') && !collection.options.logging) return false;
-  const grants = grantsFor(subject, collection.name, grantsOfAction(action));
+  const grants = findAllGrants(subject, collection.name, listRequiredGrants(action));
   if (grants === null) return false;
-  return action !== 'move' || sortFields(collection, grants).length > 0;
+  return action !== 'move' || findSortFields(collection, grants).length > 0;
 }
 
-function sortFields({ fields }: Collection, grants: NonNullable<ReturnType<typeof grantsFor>>): readonly string[] {
+function findSortFields(
+  { fields }: Collection,
+  grants: NonNullable<ReturnType<typeof findAllGrants>>,
+): readonly string[] {
   return fields.filter((each) => each.type.name === 'sort' && grants[0]!.may(each)).map((each) => each.name);
 }
 
-function operationOf(subject: Subject, collection: Collection, action: RecordAction): Operation {
+function buildRecordOperation(subject: Subject, collection: Collection, action: RecordAction): Operation {
   const { name } = collection;
-  const reads = action === 'list' || action === 'get' || action === 'history';
+  const isRead = action === 'list' || action === 'get' || action === 'history';
   return {
-    method: reads ? 'get' : 'post',
+    method: isRead ? 'get' : 'post',
     path: `/api/${name}:${action}`,
     id: `${name}.${action}`,
     tag: name,
-    summary: summaries[action],
+    summary: summaryByAction[action],
     parameters: parametersFor(subject, collection, action),
-    ...bodyOf(collection, action),
-    success: successOf(collection, action),
-    ...(reads && { notModified: true }),
-    errors: reads || action === 'query' ? 'read' : headersOf[action]?.includes('If-Match') ? 'match' : 'write',
+    ...makeBody(collection, action),
+    success: successResponse(collection, action),
+    ...(isRead && { notModified: true }),
+    errors: isRead || action === 'query' ? 'read' : headersByAction[action]?.includes('If-Match') ? 'match' : 'write',
   };
 }
 
 /** The parameters of an action on a collection, headers included. */
 export function parametersFor(subject: Subject, collection: Collection, action: RecordAction): Parameter[] {
-  const headers = (headersOf[action] ?? []).map(parameterRef);
+  const headers = (headersByAction[action] ?? []).map(parameterRef);
   if (action === 'query') return headers;
   if (action === 'move') return moveParameters(subject, collection);
   if (action === 'history' || action === 'revert') return historyParameters(collection, action);
   const trash = new Set(collection.trash ? [] : ['withDeleted', 'onlyDeleted', 'force']);
-  const named = [...parametersOf[action]].filter((name) => !trash.has(name) && !useless(action, name));
+  const parameterNames = [...actionParameters[action]].filter((name) => !trash.has(name) && !isIgnored(action, name));
   const key = valueSchema(collection.primaryKey, 'shown');
   return [
-    ...named.map((name) => (name === 'filterByTk' ? keyParameter(key, action !== 'get', false) : parameterRef(name))),
-    ...(action === 'list' && isSearched(collection.name) ? mailListParameters : []),
+    ...parameterNames.map((name) =>
+      name === 'filterByTk' ? keyParameter(key, action !== 'get', false) : parameterRef(name),
+    ),
+    ...(action === 'list' && isSearchable(collection.name) ? mailListParameters : []),
     ...headers,
   ];
 }
 
 /** Known, so that clients may send them, and without meaning there. */
-function useless(action: RecordAction, name: string): boolean {
+function isIgnored(action: RecordAction, name: string): boolean {
   return (action === 'get' && (name === 'page' || name === 'pageSize')) || (action === 'destroy' && name === 'cascade');
 }
 
 function moveParameters(subject: Subject, collection: Collection): Parameter[] {
   const key = valueSchema(collection.primaryKey, 'shown');
-  const sorts = sortFields(collection, grantsFor(subject, collection.name, ['update'])!);
-  const own = (name: string, schema: JsonSchema, required = false): Parameter => ({
+  const sortFieldNames = findSortFields(collection, findAllGrants(subject, collection.name, ['update'])!);
+  const moveParameter = (name: string, schema: JsonSchema, required = false): Parameter => ({
     name,
     in: 'query',
     ...(required && { required }),
     schema,
   });
   return [
-    own('sourceId', key, true),
-    own('targetId', key),
-    own('sortField', { type: 'string', enum: sorts, default: 'sort' }),
-    own('method', { type: 'string', enum: ['insertBefore', 'insertAfter'] }),
-    own('sticky', { type: 'boolean', description: 'To the first place.' }),
-    own('targetScope', { description: 'To the end of another scope.' }),
+    moveParameter('sourceId', key, true),
+    moveParameter('targetId', key),
+    moveParameter('sortField', { type: 'string', enum: sortFieldNames, default: 'sort' }),
+    moveParameter('method', { type: 'string', enum: ['insertBefore', 'insertAfter'] }),
+    moveParameter('sticky', { type: 'boolean', description: 'To the first place.' }),
+    moveParameter('targetScope', { description: 'To the end of another scope.' }),
     parameterRef('dryRun'),
   ];
 }
@@ -118,21 +123,21 @@ function historyParameters(collection: Collection, action: 'history' | 'revert')
   return [key, entry, ...['fields', 'except', 'appends', 'dryRun', 'If-Match'].map(parameterRef)];
 }
 
-function bodyOf({ name }: Collection, action: RecordAction): { body?: JsonSchema } {
-  if (action === 'create') return { body: createBody(name) };
-  if (action === 'update') return { body: body(schemaRef(`${name}.update`)) };
-  if (action === 'firstOrCreate' || action === 'updateOrCreate') return { body: body(schemaRef(`${name}.create`)) };
-  return action === 'query' ? { body: body(schemaRef('Query')) } : {};
+function makeBody({ name }: Collection, action: RecordAction): { body?: JsonSchema } {
+  if (action === 'create') return { body: makeCreateBody(name) };
+  if (action === 'update') return { body: jsonBody(schemaRef(`${name}.update`)) };
+  if (action === 'firstOrCreate' || action === 'updateOrCreate') return { body: jsonBody(schemaRef(`${name}.create`)) };
+  return action === 'query' ? { body: jsonBody(schemaRef('Query')) } : {};
 }
 
 /** One record, or many. */
-export function createBody(name: string): JsonSchema {
+export function makeCreateBody(name: string): JsonSchema {
   const one = schemaRef(`${name}.create`);
-  return body({ anyOf: [one, { type: 'array', items: one, maxItems: limits.bulkRecords }] });
+  return jsonBody({ anyOf: [one, { type: 'array', items: one, maxItems: limits.bulkRecords }] });
 }
 
 /** How an action on a collection succeeds, as a reference to a response. */
-export function successOf({ name }: Collection, action: RecordAction): JsonSchema {
+export function successResponse({ name }: Collection, action: RecordAction): JsonSchema {
   if (action === 'query') return responseRef('Groups');
   if (action === 'history') return responseRef('History');
   if (action === 'destroy') return responseRef('Destroyed');
@@ -144,20 +149,21 @@ export function successOf({ name }: Collection, action: RecordAction): JsonSchem
 /** The responses of a collection that the role may meet: one record, a page, and what writes answer. */
 export function recordResponses(subject: Subject, collection: Collection): Record<string, JsonSchema> {
   const { name } = collection;
-  const may = (action: 'create' | 'update' | 'destroy'): boolean => mayWrite(subject, collection, action);
-  const one = schemaRef(shownName(subject, collection, 'get'));
-  const listed = schemaRef(shownName(subject, collection, 'list'));
-  const trial = schemaRef('WriteMeta');
+  const isWritable = (action: 'create' | 'update' | 'destroy'): boolean => mayWrite(subject, collection, action);
+  const one = schemaRef(recordSchemaName(subject, collection, 'get'));
+  const listed = schemaRef(recordSchemaName(subject, collection, 'list'));
+  const writeMeta = schemaRef('WriteMeta');
   const tag = { ETag: { $ref: '#/components/headers/ETag' } };
   const list = { type: 'array', items: one };
-  const responses: Record<string, JsonSchema> = { [`${name}.one`]: reply('One record.', one, trial, tag) };
-  if (subject.grantOf(name, 'list')) responses[`${name}.list`] = listReply('The records.', listed, tag);
-  if (may('create')) responses[`${name}.created`] = reply('As many as were given.', { anyOf: [one, list] }, trial);
-  if (may('update') || may('destroy'))
-    responses[`${name}.changed`] = reply(
+  const responses: Record<string, JsonSchema> = { [`${name}.one`]: jsonReply('One record.', one, writeMeta, tag) };
+  if (subject.findGrant(name, 'list')) responses[`${name}.list`] = jsonListReply('The records.', listed, tag);
+  if (isWritable('create'))
+    responses[`${name}.created`] = jsonReply('As many as were given.', { anyOf: [one, list] }, writeMeta);
+  if (isWritable('update') || isWritable('destroy'))
+    responses[`${name}.changed`] = jsonReply(
       `The record of one key; of several or a filter the records, beyond ${limits.recordsInReply} their number.`,
       { anyOf: [one, list, { type: 'integer' }] },
-      trial,
+      writeMeta,
     );
   return responses;
 }

@@ -2,16 +2,16 @@ import { limits } from '../protocol/limits.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import type { Collection } from '../schema/registry.ts';
 import { valueSchema } from './field-schema.ts';
-import { body, type Operation, reply, responseRef } from './operation.ts';
+import { jsonBody, jsonReply, type Operation, responseRef } from './operation.ts';
 import { keyParameter, type Parameter, parameterRef } from './parameters.ts';
-import { createBody, parametersFor } from './record-operations.ts';
-import { schemaRef, shownName } from './record-schemas.ts';
-import { type Followed, isTold, mayLink, relationsFollowed, type Subject } from './subject.ts';
+import { makeCreateBody, parametersFor } from './record-operations.ts';
+import { recordSchemaName, schemaRef } from './record-schemas.ts';
+import { findVisibleRelations, isServerManagedAction, mayLink, type Subject, type VisibleRelation } from './subject.ts';
 
 type RelationAction = 'list' | 'get' | 'create' | 'update' | 'destroy' | LinkAction;
 type LinkAction = 'set' | 'add' | 'remove' | 'toggle';
 
-const summaries: Readonly<Record<RelationAction, string>> = {
+const summaryByAction: Readonly<Record<RelationAction, string>> = {
   list: 'List the records of the relation',
   get: 'Get a record of the relation',
   create: 'Create records of the relation',
@@ -22,15 +22,15 @@ const summaries: Readonly<Record<RelationAction, string>> = {
   remove: 'Name these records no longer',
   toggle: 'Name these records where they are not, and no longer where they are',
 };
-const actions = Object.keys(summaries) as RelationAction[];
+const actions = Object.keys(summaryByAction) as RelationAction[];
 const linkActions: ReadonlySet<string> = new Set(['set', 'add', 'remove', 'toggle']);
 
 /** The actions of a collection's relations that the role may do. */
 export function relationOperations(subject: Subject, collection: Collection): readonly Operation[] {
-  return relationsFollowed(subject, collection).flatMap((followed) =>
+  return findVisibleRelations(subject, collection).flatMap((visible) =>
     actions
-      .filter((action) => mayDo(subject, collection, followed, action))
-      .map((action) => operationOf(subject, collection, followed, action)),
+      .filter((action) => mayPerform(subject, collection, visible, action))
+      .map((action) => buildRelationOperation(subject, collection, visible, action)),
   );
 }
 
@@ -39,32 +39,37 @@ export function parentParameter({ primaryKey }: Collection): Parameter {
   return { name: 'key', in: 'path', required: true, schema: valueSchema(primaryKey, 'shown') };
 }
 
-function mayDo(subject: Subject, source: Collection, followed: Followed, action: RelationAction): boolean {
-  const { field, target } = followed;
+function mayPerform(subject: Subject, source: Collection, visible: VisibleRelation, action: RelationAction): boolean {
+  const { field, target } = visible;
   const { many, kind, targetField } = field.relation!;
-  if (linkActions.has(action)) return mayLink(subject, source, followed);
+  if (linkActions.has(action)) return mayLink(subject, source, visible);
   if (action === 'list') return many;
-  const grant = subject.grantOf(target.name, action);
-  if (!grant || (action !== 'get' && isTold(target, action))) return false;
+  const grant = subject.findGrant(target.name, action);
+  if (!grant || (action !== 'get' && isServerManagedAction(target, action))) return false;
   if (action !== 'create') return true;
   const foreignKey = kind === 'hasMany' || kind === 'hasOne' ? target.byName.get(targetField) : undefined;
-  return foreignKey ? grant.may(foreignKey) : mayLink(subject, source, followed);
+  return foreignKey ? grant.may(foreignKey) : mayLink(subject, source, visible);
 }
 
-function operationOf(subject: Subject, source: Collection, followed: Followed, action: RelationAction): Operation {
-  const { field, target } = followed;
-  const reads = action === 'list' || action === 'get';
+function buildRelationOperation(
+  subject: Subject,
+  source: Collection,
+  visible: VisibleRelation,
+  action: RelationAction,
+): Operation {
+  const { field, target } = visible;
+  const isRead = action === 'list' || action === 'get';
   return {
-    method: reads ? 'get' : 'post',
+    method: isRead ? 'get' : 'post',
     path: `/api/${source.name}/{key}/${field.name}:${action}`,
     id: `${source.name}.${field.name}.${action}`,
     tag: source.name,
-    summary: `${field.name}: ${summaries[action][0]!.toLowerCase()}${summaries[action].slice(1)}`,
+    summary: `${field.name}: ${summaryByAction[action][0]!.toLowerCase()}${summaryByAction[action].slice(1)}`,
     parameters: isLink(action) ? linkParameters(target) : parametersFor(subject, target, action),
-    ...bodyOf(target, action),
-    success: successOf(subject, followed, action),
-    ...(reads && { notModified: true }),
-    errors: reads ? 'read' : 'match',
+    ...makeBody(target, action),
+    success: makeSuccess(subject, visible, action),
+    ...(isRead && { notModified: true }),
+    errors: isRead ? 'read' : 'match',
   };
 }
 
@@ -76,9 +81,9 @@ function linkParameters(target: Collection): Parameter[] {
   return [keyParameter(valueSchema(target.primaryKey, 'shown'), true, false), parameterRef('dryRun')];
 }
 
-function bodyOf(target: Collection, action: RelationAction): { body?: JsonSchema } {
-  if (action === 'create') return { body: createBody(target.name) };
-  if (action === 'update') return { body: body(schemaRef(`${target.name}.update`)) };
+function makeBody(target: Collection, action: RelationAction): { body?: JsonSchema } {
+  if (action === 'create') return { body: makeCreateBody(target.name) };
+  if (action === 'update') return { body: jsonBody(schemaRef(`${target.name}.update`)) };
   if (!isLink(action)) return {};
   const key = valueSchema(target.primaryKey, 'given');
   const pair = {
@@ -90,10 +95,10 @@ function bodyOf(target: Collection, action: RelationAction): { body?: JsonSchema
   };
   const values = { type: 'array', items: { anyOf: [key, pair] }, maxItems: limits.bulkRecords };
   const object = { type: 'object', properties: { values }, required: ['values'], additionalProperties: false };
-  return { body: body({ anyOf: [object, values] }, false) };
+  return { body: jsonBody({ anyOf: [object, values] }, false) };
 }
 
-function successOf(subject: Subject, { field, target }: Followed, action: RelationAction): JsonSchema {
+function makeSuccess(subject: Subject, { field, target }: VisibleRelation, action: RelationAction): JsonSchema {
   const { many } = field.relation!;
   const name = target.name;
   if (action === 'list') return responseRef(`${name}.list`);
@@ -103,9 +108,9 @@ function successOf(subject: Subject, { field, target }: Followed, action: Relati
   if (action === 'get' && many) return responseRef(`${name}.one`);
   const tag = { ETag: { $ref: '#/components/headers/ETag' } };
   if (action === 'get') {
-    const one = schemaRef(shownName(subject, target, 'get'));
-    return reply('The record, or null.', { anyOf: [one, { type: 'null' }] }, undefined, tag);
+    const one = schemaRef(recordSchemaName(subject, target, 'get'));
+    return jsonReply('The record, or null.', { anyOf: [one, { type: 'null' }] }, undefined, tag);
   }
   const keys = { type: 'array', items: valueSchema(target.primaryKey, 'shown') };
-  return reply('The keys that the relation names now.', keys, schemaRef('WriteMeta'));
+  return jsonReply('The keys that the relation names now.', keys, schemaRef('WriteMeta'));
 }

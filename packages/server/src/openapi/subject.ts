@@ -2,20 +2,20 @@ import type { Extension } from '../extensions/extension.ts';
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { ErrorLabel } from '../protocol/error-catalogue.ts';
-import { relatedAccess } from '../query/filter-plan.ts';
-import type { Grant, GrantOf } from '../query/grant.ts';
+import { requireRelationAccess } from '../query/filter-plan.ts';
+import type { Grant, GrantLookup } from '../query/grant.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
-import { narrowed } from './system-fields.ts';
+import { findNarrowedSchema } from './system-fields.ts';
 
 /** For whom a document is written: everything in it is asked of these grants. */
 export interface Subject {
   readonly application: string;
   readonly caller: Pick<Caller, 'type' | 'role'>;
   readonly registry: Registry;
-  readonly grantOf: GrantOf;
+  readonly findGrant: GrantLookup;
   /** Whether the role may configure the application. */
-  readonly configures: boolean;
+  readonly mayConfigure: boolean;
   /** The status of each kind of error; http/ knows them. */
   readonly statuses: Readonly<Record<ErrorLabel, number>>;
   /** Of extensions, whose actions are told as far as they say something of themselves. */
@@ -23,39 +23,43 @@ export interface Subject {
 }
 
 /** The caller of a context, as a document is written for it. */
-export function subjectOf(
+export function createSubject(
   { name, extensions }: { readonly name: string; readonly extensions: readonly Extension[] },
-  { caller, registry, grantOf, access }: Pick<RecordContext, 'caller' | 'registry' | 'grantOf' | 'access'>,
+  { caller, registry, findGrant, access }: Pick<RecordContext, 'caller' | 'registry' | 'findGrant' | 'access'>,
   statuses: Subject['statuses'],
 ): Subject {
-  const configures = access.roles.get(caller.role)?.allowConfigure ?? false;
-  return { application: name, caller, registry, grantOf, configures, statuses, extensions };
+  const mayConfigure = access.roles.get(caller.role)?.allowConfigure ?? false;
+  return { application: name, caller, registry, findGrant, mayConfigure, statuses, extensions };
 }
 
 /** The fields of a record that an action shows; null where the role may not do it. */
-export function fieldsShown(subject: Subject, collection: Collection, action: 'list' | 'get'): readonly Field[] | null {
-  const grant = subject.grantOf(collection.name, action);
+export function findVisibleFields(
+  subject: Subject,
+  collection: Collection,
+  action: 'list' | 'get',
+): readonly Field[] | null {
+  const grant = subject.findGrant(collection.name, action);
   return grant && collection.fields.filter((field) => field.column !== null && !field.type.secret && grant.may(field));
 }
 
 /** A relation that the role may follow, with the collection that it leads to. */
-export interface Followed {
+export interface VisibleRelation {
   readonly field: Field;
   readonly target: Collection;
 }
 
 /** The relations of a collection that the role may follow: of others neither name nor target is told. */
-export function relationsFollowed(subject: Subject, collection: Collection): readonly Followed[] {
+export function findVisibleRelations(subject: Subject, collection: Collection): readonly VisibleRelation[] {
   return collection.fields.flatMap((field) => {
     const target = field.relation && subject.registry.find(field.relation.target);
     return target && mayFollow(subject, collection, field, target) ? [{ field, target }] : [];
   });
 }
 
-function mayFollow({ grantOf, registry }: Subject, source: Collection, field: Field, target: Collection): boolean {
-  if (field.hidden || !grantOf(source.name, 'get')?.may(field)) return false;
+function mayFollow({ findGrant, registry }: Subject, source: Collection, field: Field, target: Collection): boolean {
+  if (field.hidden || !findGrant(source.name, 'get')?.may(field)) return false;
   try {
-    relatedAccess(field, source, target, grantOf, registry);
+    requireRelationAccess(field, source, target, findGrant, registry);
     return true;
   } catch (error) {
     if (error instanceof ApiError) return false;
@@ -64,23 +68,31 @@ function mayFollow({ grantOf, registry }: Subject, source: Collection, field: Fi
 }
 
 /** Whether a link of the relation may be changed: on the record itself, or on the records that it names. */
-export function mayLink({ grantOf }: Subject, source: Collection, { field, target }: Followed): boolean {
+export function mayLink({ findGrant }: Subject, source: Collection, { field, target }: VisibleRelation): boolean {
   const { kind, targetField, through } = field.relation!;
-  if (field.kept || !grantOf(target.name, 'get')) return false;
-  const lies =
+  if (field.serverManaged || !findGrant(target.name, 'get')) return false;
+  const foreignKeyLocation =
     kind === 'belongsTo' || through ? { on: source, as: field } : { on: target, as: target.byName.get(targetField) };
-  if (isTold(lies.on, 'update') || (lies.as && narrowed(lies.on, lies.as, 'given') === null)) return false;
-  return Boolean(lies.as && grantOf(lies.on.name, 'update')?.may(lies.as));
+  if (
+    isServerManagedAction(foreignKeyLocation.on, 'update') ||
+    (foreignKeyLocation.as && findNarrowedSchema(foreignKeyLocation.on, foreignKeyLocation.as, 'given') === null)
+  )
+    return false;
+  return Boolean(foreignKeyLocation.as && findGrant(foreignKeyLocation.on.name, 'update')?.may(foreignKeyLocation.as));
 }
 
 /** All of the grants, or null. */
-export function grantsFor({ grantOf }: Subject, resource: string, actions: readonly string[]): readonly Grant[] | null {
-  const grants = actions.map((action) => grantOf(resource, action));
+export function findAllGrants(
+  { findGrant }: Subject,
+  resource: string,
+  actions: readonly string[],
+): readonly Grant[] | null {
+  const grants = actions.map((action) => findGrant(resource, action));
   return grants.every((grant) => grant !== null) ? grants : null;
 }
 
 /** Records whose actions are written down by hand, or that the server writes alone: what else a grant would open. */
-const told: Readonly<Record<string, ReadonlySet<string>>> = {
+const serverManagedActions: Readonly<Record<string, ReadonlySet<string>>> = {
   apiKeys: new Set(['create', 'firstOrCreate', 'updateOrCreate']),
   applications: new Set(['list', 'get', 'query', 'create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
   applicationErrors: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
@@ -94,15 +106,15 @@ const told: Readonly<Record<string, ReadonlySet<string>>> = {
 };
 
 /** Whether a system collection lacks a generated action. */
-export function isTold({ name, system }: Collection, action: string): boolean {
-  return system && told[name]?.has(action) === true;
+export function isServerManagedAction({ name, system }: Collection, action: string): boolean {
+  return system && serverManagedActions[name]?.has(action) === true;
 }
 
 /** Whether the role may write records of a collection by a generated action. */
 export function mayWrite(
-  { grantOf }: Subject,
+  { findGrant }: Subject,
   collection: Collection,
   action: 'create' | 'update' | 'destroy',
 ): boolean {
-  return grantOf(collection.name, action) !== null && !isTold(collection, action);
+  return findGrant(collection.name, action) !== null && !isServerManagedAction(collection, action);
 }

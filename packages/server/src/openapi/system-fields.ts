@@ -2,29 +2,29 @@ import { grantableActions } from '../protocol/actions.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import type { Collection, Field } from '../schema/registry.ts';
 
-const names: JsonSchema = { type: 'array', items: { type: 'string' } };
+const nameList: JsonSchema = { type: 'array', items: { type: 'string' } };
 const roleName: JsonSchema = {
   anyOf: [{ type: 'string' }, { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }],
 };
-const status: JsonSchema = { type: 'string', enum: ['active', 'suspended'] };
-const credential: JsonSchema = {
+const statusSchema: JsonSchema = { type: 'string', enum: ['active', 'suspended'] };
+const credentialSchema: JsonSchema = {
   type: ['object', 'null'],
   properties: { type: { type: 'string', enum: ['session', 'apiKey'] }, id: { type: 'integer' } },
   required: ['type', 'id'],
   additionalProperties: false,
 };
-const grants: JsonSchema = { type: 'string', enum: [...grantableActions, 'view', '*'] };
+const grantableAction: JsonSchema = { type: 'string', enum: [...grantableActions, 'view', '*'] };
 
-interface SystemField {
+interface NarrowedField {
   readonly shown?: JsonSchema;
   /** Null: written by the server alone. */
   readonly given?: JsonSchema | null;
 }
 
 /** Fields of system collections that take or show something narrower than their type says. */
-const narrower: Readonly<Record<string, Readonly<Record<string, SystemField>>>> = {
+const narrowedFields: Readonly<Record<string, Readonly<Record<string, NarrowedField>>>> = {
   users: {
-    status: { shown: status, given: { ...status, default: 'active' } },
+    status: { shown: statusSchema, given: { ...statusSchema, default: 'active' } },
     roles: { given: { type: 'array', items: roleName, description: 'Names of roles; they replace those held.' } },
   },
   roles: {
@@ -33,7 +33,7 @@ const narrower: Readonly<Record<string, Readonly<Record<string, SystemField>>>> 
     permissions: { given: null },
   },
   webhooks: {
-    events: { shown: names },
+    events: { shown: nameList },
     filter: { shown: { type: ['object', 'null'] } },
     failingSince: { given: null },
     pausedAt: { given: null },
@@ -59,15 +59,18 @@ const narrower: Readonly<Record<string, Readonly<Record<string, SystemField>>>> 
   },
   audit: {
     actor: { shown: { type: ['string', 'null'], pattern: '^(?:main/)?(?:user|apiKey):\\d+$' } },
-    credential: { shown: credential },
+    credential: { shown: credentialSchema },
     outcome: { shown: { type: 'string', enum: ['done', 'refused'] } },
   },
   permissions: {
     role: { given: roleName },
     roleOf: { given: null },
     actions: {
-      shown: names,
-      given: { anyOf: [grants, { type: 'array', items: grants, minItems: 1 }], description: 'view is list and get.' },
+      shown: nameList,
+      given: {
+        anyOf: [grantableAction, { type: 'array', items: grantableAction, minItems: 1 }],
+        description: 'view is list and get.',
+      },
     },
     filter: {
       shown: { type: ['object', 'null'] },
@@ -76,16 +79,16 @@ const narrower: Readonly<Record<string, Readonly<Record<string, SystemField>>>> 
         description: 'Which rows: a filter; {{$user.id}} and its kin stand for the caller.',
       },
     },
-    fields: { shown: { ...names, type: ['array', 'null'] }, given: { ...names, type: ['array', 'null'] } },
-    exceptFields: { shown: { ...names, type: ['array', 'null'] }, given: { ...names, type: ['array', 'null'] } },
+    fields: { shown: { ...nameList, type: ['array', 'null'] }, given: { ...nameList, type: ['array', 'null'] } },
+    exceptFields: { shown: { ...nameList, type: ['array', 'null'] }, given: { ...nameList, type: ['array', 'null'] } },
   },
 };
 
 /** What a system field shows or takes beside its type; undefined where its type says it all, null: no request gives it. */
-export function narrowed(
+export function findNarrowedSchema(
   { name, system }: Collection,
   field: Field,
-  way: 'shown' | 'given',
+  direction: 'shown' | 'given',
 ): JsonSchema | null | undefined {
-  return system ? narrower[name]?.[field.name]?.[way] : undefined;
+  return system ? narrowedFields[name]?.[field.name]?.[direction] : undefined;
 }

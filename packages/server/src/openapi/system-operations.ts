@@ -1,28 +1,34 @@
 import { applicationOperations } from './application-operations.ts';
 import { auditOperations } from './audit-operations.ts';
 import { authOperations } from './auth-operations.ts';
-import { batch } from './batch-operation.ts';
-import { changeOperations } from './change-operations.ts';
+import { batchOperation } from './batch-operation.ts';
+import { eventOperations } from './change-operations.ts';
 import { definitionOperations } from './definition-operations.ts';
-import { extensionOperations } from './extension-operations.ts';
+import { listExtensionOperations } from './extension-operations.ts';
 import { keyOperations } from './key-operations.ts';
 import { mailOperations } from './mail-operations.ts';
-import { type Operation, reply } from './operation.ts';
+import { jsonReply, type Operation } from './operation.ts';
+import {
+  allowEveryone,
+  etagHeader,
+  isSignedIn,
+  type OperationDefinition,
+  toOperation,
+} from './operation-definition.ts';
 import { permissionOperations } from './permission-operations.ts';
 import { schemaRef } from './record-schemas.ts';
 import type { Subject } from './subject.ts';
 import { webhookOperations } from './webhook-operations.ts';
-import { everybody, operationOf, signedIn, tag, type WrittenOperation } from './written-operation.ts';
 
-const documentOperations: readonly WrittenOperation[] = [
+const documentOperations: readonly OperationDefinition[] = [
   {
     action: 'docs:openapi',
     method: 'get',
     summary: 'This document, for the role of the credential',
-    may: everybody,
+    may: allowEveryone,
     success: {
       description: 'OpenAPI 3.1.',
-      headers: tag,
+      headers: etagHeader,
       content: { 'application/json': { schema: { type: 'object', required: ['openapi'] } } },
     },
     notModified: true,
@@ -31,26 +37,26 @@ const documentOperations: readonly WrittenOperation[] = [
 ];
 
 /** What is no resource: it has no action in its path. */
-const health: Operation = {
+const healthOperation: Operation = {
   method: 'get',
   path: '/api/health',
   id: 'health',
   tag: 'health',
   summary: 'Whether the server lives',
   parameters: [],
-  success: reply('It does.', schemaRef('Health')),
+  success: jsonReply('It does.', schemaRef('Health')),
   errors: 'read',
   open: true,
 };
 
-const all: readonly WrittenOperation[] = [
+const operationDefinitions: readonly OperationDefinition[] = [
   ...authOperations,
   ...keyOperations,
   ...permissionOperations,
   ...definitionOperations,
   ...applicationOperations,
   ...auditOperations,
-  ...changeOperations,
+  ...eventOperations,
   ...documentOperations,
   ...webhookOperations,
   ...mailOperations,
@@ -59,10 +65,10 @@ const all: readonly WrittenOperation[] = [
 /** The operations that no collection's definition makes, as far as the role may do them. */
 export function systemOperations(subject: Subject): readonly Operation[] {
   return [
-    health,
-    ...(signedIn(subject) ? [batch] : []),
-    ...[...all, ...extensionOperations(subject)]
+    healthOperation,
+    ...(isSignedIn(subject) ? [batchOperation] : []),
+    ...[...operationDefinitions, ...listExtensionOperations(subject)]
       .filter((each) => each.may(subject))
-      .map((each) => operationOf(each, subject)),
+      .map((each) => toOperation(each, subject)),
   ];
 }

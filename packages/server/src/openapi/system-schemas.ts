@@ -1,4 +1,4 @@
-import { mainName } from '../applications/application.ts';
+import { mainApplicationName } from '../applications/application.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { journalSchemas } from './audit-operations.ts';
 import { accountSchemas, sessionSchemas } from './auth-schemas.ts';
@@ -9,7 +9,15 @@ import { keySchemas, keyUseSchemas } from './key-operations.ts';
 import { mailSchemas } from './mail-operations.ts';
 import { querySchema } from './parameters.ts';
 import { explanationSchemas } from './permission-operations.ts';
-import { listOf, moment, object, text, textOrNull, truth, whole } from './schema-parts.ts';
+import {
+  arraySchema,
+  booleanSchema,
+  dateTimeSchema,
+  integerSchema,
+  objectSchema,
+  stringOrNullSchema,
+  stringSchema,
+} from './schema-parts.ts';
 import type { Subject } from './subject.ts';
 import { webhookSchemas } from './webhook-operations.ts';
 
@@ -18,77 +26,79 @@ type Schemas = Readonly<Record<string, JsonSchema>>;
 /** Schemas of every document. */
 export const commonSchemas: Readonly<Record<string, JsonSchema>> = {
   Error: errorSchema,
-  ListMeta: object(
+  ListMeta: objectSchema(
     {
       count: { type: 'integer', description: 'All that match; absent with count=none.' },
       countIsEstimate: { const: true },
-      page: whole,
-      pageSize: whole,
-      totalPage: whole,
-      hasNext: truth,
-      nextCursor: { ...textOrNull, description: 'For after; null on the last page.' },
-      versions: { type: 'object', additionalProperties: whole },
+      page: integerSchema,
+      pageSize: integerSchema,
+      totalPage: integerSchema,
+      hasNext: booleanSchema,
+      nextCursor: { ...stringOrNullSchema, description: 'For after; null on the last page.' },
+      versions: { type: 'object', additionalProperties: integerSchema },
     },
     ['pageSize', 'hasNext', 'nextCursor'],
   ),
-  HistoryEntry: object(
+  HistoryEntry: objectSchema(
     {
-      id: whole,
-      at: moment,
+      id: integerSchema,
+      at: dateTimeSchema,
       action: { type: 'string', enum: ['created', 'updated', 'destroyed', 'restored'] },
-      actor: textOrNull,
-      requestId: textOrNull,
-      changes: listOf(object({ field: text, before: {}, after: {} }, ['field', 'before', 'after'])),
+      actor: stringOrNullSchema,
+      requestId: stringOrNullSchema,
+      changes: arraySchema(objectSchema({ field: stringSchema, before: {}, after: {} }, ['field', 'before', 'after'])),
     },
     ['id', 'at', 'action', 'actor', 'requestId', 'changes'],
   ),
-  WriteMeta: object({ dryRun: { const: true } }),
+  WriteMeta: objectSchema({ dryRun: { const: true } }),
   Query: querySchema,
   ...eventSchemas,
-  Health: object({ status: { const: 'ok' }, uptime: { type: 'integer', description: 'Seconds.' } }, [
+  Health: objectSchema({ status: { const: 'ok' }, uptime: { type: 'integer', description: 'Seconds.' } }, [
     'status',
     'uptime',
   ]),
 };
 
-const applicationOptions = object({ autoStart: truth, metadata: { type: 'object' } });
+const applicationOptions = objectSchema({ autoStart: booleanSchema, metadata: { type: 'object' } });
 
 /** Schemas for those who manage applications. */
 export const applicationSchemas: Readonly<Record<string, JsonSchema>> = {
   NewApplication: {
-    ...object(
+    ...objectSchema(
       {
         name: { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_-]{0,59}$' },
         displayName: { type: ['string', 'null'], maxLength: 255 },
-        description: textOrNull,
+        description: stringOrNullSchema,
         options: applicationOptions,
       },
       ['name'],
     ),
     examples: [{ name: 'shop', displayName: 'The shop', options: { autoStart: true } }],
   },
-  ApplicationChange: object({
+  ApplicationChange: objectSchema({
     displayName: { type: ['string', 'null'], maxLength: 255 },
-    description: textOrNull,
+    description: stringOrNullSchema,
     options: applicationOptions,
   }),
 };
 
 /** The schemas that no collection's definition makes, as far as the role meets them. */
-export function systemSchemas({ caller, application, grantOf, configures }: Subject): Schemas {
-  const any = (resource: string, actions: readonly string[]): boolean =>
-    actions.some((action) => grantOf(resource, action) !== null);
+export function systemSchemas({ caller, application, findGrant, mayConfigure }: Subject): Schemas {
+  const isAnyGranted = (resource: string, actions: readonly string[]): boolean =>
+    actions.some((action) => findGrant(resource, action) !== null);
   const definitions = ['list', 'get', 'create', 'update', 'destroy'];
   return {
     ...commonSchemas,
     ...accountSchemas,
     ...(caller.type !== 'anonymous' && { ...sessionSchemas, ...keySchemas }),
-    ...(any('apiKeys', ['list']) && keyUseSchemas),
-    ...(configures && explanationSchemas),
-    ...((any('collections', definitions) || any('fields', definitions)) && definitionSchemas),
-    ...(application === mainName && any('applications', ['create', 'update']) && applicationSchemas),
-    ...(any('audit', ['list']) && journalSchemas),
-    ...(any('webhooks', ['create', 'update']) && webhookSchemas),
-    ...(any('emails', ['list', 'get', 'create', 'update', 'destroy']) && mailSchemas),
+    ...(isAnyGranted('apiKeys', ['list']) && keyUseSchemas),
+    ...(mayConfigure && explanationSchemas),
+    ...((isAnyGranted('collections', definitions) || isAnyGranted('fields', definitions)) && definitionSchemas),
+    ...(application === mainApplicationName &&
+      isAnyGranted('applications', ['create', 'update']) &&
+      applicationSchemas),
+    ...(isAnyGranted('audit', ['list']) && journalSchemas),
+    ...(isAnyGranted('webhooks', ['create', 'update']) && webhookSchemas),
+    ...(isAnyGranted('emails', ['list', 'get', 'create', 'update', 'destroy']) && mailSchemas),
   };
 }

@@ -35,7 +35,7 @@ export function isReadAction(action: string): action is ReadAction {
 }
 
 /** The grants that a record action needs on its collection. */
-export function grantsOfAction(action: RecordAction): readonly string[] {
+export function listRequiredGrants(action: RecordAction): readonly string[] {
   if (action === 'restore') return ['destroy'];
   if (action === 'query') return ['list'];
   if (action === 'move') return ['update'];

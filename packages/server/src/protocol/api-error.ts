@@ -45,7 +45,7 @@ export class ApiError extends Error {
 }
 
 /** 400 for a parameter that is true or false. */
-export function notTruth(name: string): ApiError {
+export function booleanExpected(name: string): ApiError {
   return new ApiError('PARAMETER_INVALID', `"${name}" must be true or false.`);
 }
 

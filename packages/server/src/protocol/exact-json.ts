@@ -30,9 +30,9 @@ export class JsonNumber {
   constructor(source: string) {
     this.nearest = Number(source);
     this.text = canonicalText(source);
-    const isHeld = Number.isFinite(this.nearest) && this.nearest !== 0;
+    const isStored = Number.isFinite(this.nearest) && this.nearest !== 0;
     const isWhole = /^-?\d+$/.test(source);
-    this.double = isHeld && (!isWhole || BigInt(this.nearest) === BigInt(source)) ? this.nearest : null;
+    this.double = isStored && (!isWhole || BigInt(this.nearest) === BigInt(source)) ? this.nearest : null;
   }
 
   toJSON(): unknown {
@@ -57,7 +57,7 @@ const maxArrayIndex = 2 ** 32 - 2;
 /** Ten digits, each written as an escape, and the quotation mark before them. */
 const maxNameLength = 61;
 /** Digits that a JavaScript number always keeps. */
-const mostExactDigits = 15;
+const maxExactDigits = 15;
 
 /**
  * Parses JSON like `JSON.parse`.
@@ -156,7 +156,7 @@ function markedText(text: string): string | null {
       index = end;
     } else if (isDigit(code)) {
       const digitsEnd = endOfDigits(text, index);
-      const isLong = digitsEnd - index > mostExactDigits || isExponent(text.charCodeAt(digitsEnd));
+      const isLong = digitsEnd - index > maxExactDigits || isExponent(text.charCodeAt(digitsEnd));
       const end = isLong ? endOfExponent(text, digitsEnd) : digitsEnd;
       const start = text.charCodeAt(index - 1) === minus ? index - 1 : index;
       if (isLong && needsMark(text, start, end)) {
@@ -265,7 +265,7 @@ interface Decimal {
   readonly point: number;
 }
 
-function decimalOf(source: string): Decimal {
+function parseDecimal(source: string): Decimal {
   const negative = source.startsWith('-');
   const [mantissa = '', exponent = '0'] = (negative ? source.slice(1) : source).split(/[eE]/);
   const [whole = '', fraction = ''] = mantissa.split('.');
@@ -280,8 +280,8 @@ function decimalOf(source: string): Decimal {
 /** Negative, zero or positive; NaN where one of the two is no decimal number. */
 export function compareDecimals(one: string, other: string): number {
   if (!decimalForm.test(one) || !decimalForm.test(other)) return Number.NaN;
-  const [a, b] = [decimalOf(one), decimalOf(other)];
-  const [signA, signB] = [signOf(a), signOf(b)];
+  const [a, b] = [parseDecimal(one), parseDecimal(other)];
+  const [signA, signB] = [getSign(a), getSign(b)];
   if (signA !== signB || signA === 0) return signA - signB;
   if (a.point !== b.point) return a.point > b.point ? signA : -signA;
   if (a.digits === b.digits) return 0;
@@ -289,7 +289,7 @@ export function compareDecimals(one: string, other: string): number {
   return a.digits > b.digits ? signA : -signA;
 }
 
-function signOf({ negative, digits }: Decimal): number {
+function getSign({ negative, digits }: Decimal): number {
   if (digits === '') return 0;
   return negative ? -1 : 1;
 }
@@ -304,19 +304,19 @@ function isExact(source: string): boolean {
   if (size > Number.MAX_SAFE_INTEGER && size < 1e21) return false;
   const shortest = String(number);
   if (shortest === source) return true;
-  const given = decimalOf(source);
+  const given = parseDecimal(source);
   if (given.digits === '') return true;
   const { digits, point } = given;
   // Fifteen digits survive in both directions.
   if (digits.length <= 15 && Math.abs(point) < 290) return true;
   if (digits.length > 17 + 308) return false;
-  const held = decimalOf(shortest);
-  return Number.isFinite(number) && held.digits === digits && held.point === point;
+  const nearest = parseDecimal(shortest);
+  return Number.isFinite(number) && nearest.digits === digits && nearest.point === point;
 }
 
 /** Digits with a point where that is short, else with an exponent. */
 function canonicalText(source: string): string {
-  const { negative, digits, point } = decimalOf(source);
+  const { negative, digits, point } = parseDecimal(source);
   const sign = negative ? '-' : '';
   if (!Number.isSafeInteger(point)) return source;
   if (point > 40 || point < -40) {

@@ -2,11 +2,11 @@ import { ApiError } from './api-error.ts';
 import { isObject } from './json-text.ts';
 import { limits } from './limits.ts';
 import { operators } from './operators.ts';
-import type { AskedFilter, AskedOperand } from './record-request.ts';
+import type { ParsedFilter, ParsedOperand } from './record-request.ts';
 
 /** A filter taken apart: its structure, its values by slot, and the text that is equal for equal structures. */
-export interface NormalFilter {
-  readonly filter: AskedFilter | null;
+export interface NormalisedFilter {
+  readonly filter: ParsedFilter | null;
   readonly shape: string;
   readonly values: readonly unknown[];
 }
@@ -20,10 +20,10 @@ export interface NormalFilter {
  * @param before values that have their slots already.
  * @throws ApiError `FILTER_INVALID`, `OPERATOR_UNKNOWN` or `LIMIT_EXCEEDED`.
  */
-export function normaliseFilter(input: unknown, before: readonly unknown[] = []): NormalFilter {
+export function normaliseFilter(input: unknown, before: readonly unknown[] = []): NormalisedFilter {
   const walker = new FilterWalker(before);
   const filter = walker.object(input, 0);
-  return { filter, shape: filter === null ? '' : shapeOf(filter), values: walker.values };
+  return { filter, shape: filter === null ? '' : buildShape(filter), values: walker.values };
 }
 
 class FilterWalker {
@@ -36,21 +36,21 @@ class FilterWalker {
   }
 
   /** @param on the path that the object stands under, for messages. */
-  object(input: unknown, depth: number, on = ''): AskedFilter | null {
+  object(input: unknown, depth: number, on = ''): ParsedFilter | null {
     if (!isObject(input)) {
       throw new ApiError('FILTER_INVALID', 'A filter must be an object such as {"views": {"$gt": 10}}.');
     }
     if (depth > limits.filterDepth)
       throw new ApiError('LIMIT_EXCEEDED', `A filter nests at most ${limits.filterDepth} deep.`);
-    const parts: AskedFilter[] = [];
+    const parts: ParsedFilter[] = [];
     for (const [key, value] of Object.entries(input)) {
       const part = this.#member(key, value, depth, on);
       if (part !== null) parts.push(part);
     }
-    return joined('all', parts);
+    return joinFilters('all', parts);
   }
 
-  #member(key: string, value: unknown, depth: number, on: string): AskedFilter | null {
+  #member(key: string, value: unknown, depth: number, on: string): ParsedFilter | null {
     if (key === '$and' || key === '$or') return this.#logic(key, value, depth, on);
     if (key === '$not') {
       const inner = this.object(value, depth + 1, on);
@@ -72,24 +72,24 @@ class FilterWalker {
     return inner === null ? null : { kind: 'at', path, of: inner };
   }
 
-  #logic(key: '$and' | '$or', value: unknown, depth: number, on: string): AskedFilter | null {
+  #logic(key: '$and' | '$or', value: unknown, depth: number, on: string): ParsedFilter | null {
     const members = Array.isArray(value) ? value : isObject(value) ? [value] : null;
     if (members === null)
       throw new ApiError('FILTER_INVALID', `${key} takes a list of filters, such as [{"views": {"$gt": 10}}].`);
     const parts = members.map((member) => this.object(member, depth + 1, on)).filter((part) => part !== null);
-    return joined(key === '$and' ? 'all' : 'any', parts);
+    return joinFilters(key === '$and' ? 'all' : 'any', parts);
   }
 
-  #shorthand(value: unknown, on: string): AskedFilter {
+  #shorthand(value: unknown, on: string): ParsedFilter {
     return this.#test(Array.isArray(value) ? '$in' : '$eq', value, on);
   }
 
-  #test(operator: string, value: unknown, on: string): AskedFilter {
+  #test(operator: string, value: unknown, on: string): ParsedFilter {
     const known = Object.hasOwn(operators, operator) ? operators[operator] : undefined;
     if (!known)
       throw new ApiError(
         'OPERATOR_UNKNOWN',
-        `There is no filter operator "${operator.slice(0, 40)}"${placed(on)}. Use one of: ${Object.keys(operators).join(', ')}.`,
+        `There is no filter operator "${operator.slice(0, 40)}"${describeLocation(on)}. Use one of: ${Object.keys(operators).join(', ')}.`,
       );
     this.#conditions += 1;
     if (this.#conditions > limits.filterConditions) {
@@ -98,41 +98,50 @@ class FilterWalker {
     return { kind: 'test', operator, operand: this.#operand(operator, known.operand, value, on) };
   }
 
-  #operand(operator: string, shape: string, value: unknown, on: string): AskedOperand {
-    if (shape === 'flag') return { slot: -1, form: flag(operator, value, on) ? 'true' : 'false' };
+  #operand(operator: string, shape: string, value: unknown, on: string): ParsedOperand {
+    if (shape === 'flag') return { slot: -1, form: parseFlag(operator, value, on) ? 'true' : 'false' };
     if (shape === 'list' || shape === 'pair') return this.#list(operator, shape, value, on);
     if (shape === 'period' || shape === 'periods') return this.#period(operator, shape, value, on);
     if (isObject(value) || Array.isArray(value)) {
       throw new ApiError(
         'FILTER_INVALID',
-        `${operator}${placed(on)} takes one value, not a list or object; for several values use $in.`,
+        `${operator}${describeLocation(on)} takes one value, not a list or object; for several values use $in.`,
       );
     }
     return value === null ? { slot: -1, form: 'null' } : { slot: this.#slotOf(value), form: 'scalar' };
   }
 
-  #period(operator: string, shape: string, value: unknown, on: string): AskedOperand {
+  #period(operator: string, shape: string, value: unknown, on: string): ParsedOperand {
     const pair = shape === 'periods' && Array.isArray(value);
     const parts = pair ? (value as unknown[]) : [value];
     const plain = (part: unknown): boolean => typeof part === 'string' || isObject(part);
     if (!parts.every(plain) || (pair && parts.length !== 2))
       throw new ApiError(
         'FILTER_INVALID',
-        `${operator}${placed(on)} takes a period such as "2026-11" or {"type": "today"}${shape === 'periods' ? ', or two of them' : ''}.`,
+        `${operator}${describeLocation(on)} takes a period such as "2026-11" or {"type": "today"}${shape === 'periods' ? ', or two of them' : ''}.`,
       );
     return { slot: this.#slotOf(value), form: 'list' };
   }
 
-  #list(operator: string, shape: string, value: unknown, on: string): AskedOperand {
+  #list(operator: string, shape: string, value: unknown, on: string): ParsedOperand {
     // A variable may stand for a whole list; which ones there are is asked where it is read.
     if (shape === 'list' && isVariable(value)) return { slot: this.#slotOf(value), form: 'list' };
     if (!Array.isArray(value) || value.some((member) => isObject(member) || Array.isArray(member))) {
-      throw new ApiError('FILTER_INVALID', `${operator}${placed(on)} takes a list of values, such as [1, 2].`);
+      throw new ApiError(
+        'FILTER_INVALID',
+        `${operator}${describeLocation(on)} takes a list of values, such as [1, 2].`,
+      );
     }
     if (shape === 'pair' && value.length !== 2)
-      throw new ApiError('FILTER_INVALID', `${operator}${placed(on)} takes a list of two values, such as [1, 2].`);
+      throw new ApiError(
+        'FILTER_INVALID',
+        `${operator}${describeLocation(on)} takes a list of two values, such as [1, 2].`,
+      );
     if (value.length > limits.inValues) {
-      throw new ApiError('LIMIT_EXCEEDED', `${operator}${placed(on)} takes at most ${limits.inValues} values.`);
+      throw new ApiError(
+        'LIMIT_EXCEEDED',
+        `${operator}${describeLocation(on)} takes at most ${limits.inValues} values.`,
+      );
     }
     return { slot: this.#slotOf(value), form: 'list' };
   }
@@ -154,31 +163,31 @@ function isVariable(value: unknown): boolean {
 }
 
 /** Presence operators take true (also as text, 1 or nothing at all) or false. */
-function flag(operator: string, value: unknown, on: string): boolean {
+function parseFlag(operator: string, value: unknown, on: string): boolean {
   if (value === true || value === 'true' || value === null || value === '' || value === 1 || value === '1') return true;
   if (value === false || value === 'false' || value === 0 || value === '0') return false;
-  throw new ApiError('FILTER_INVALID', `${operator}${placed(on)} must be true or false.`);
+  throw new ApiError('FILTER_INVALID', `${operator}${describeLocation(on)} must be true or false.`);
 }
 
 /** Where a condition stands, for messages. */
-function placed(on: string): string {
+function describeLocation(on: string): string {
   return on === '' ? '' : ` on "${on.slice(0, 120)}"`;
 }
 
-function joined(kind: 'all' | 'any', parts: AskedFilter[]): AskedFilter | null {
+function joinFilters(kind: 'all' | 'any', parts: ParsedFilter[]): ParsedFilter | null {
   if (parts.length === 0) return null;
   return parts.length === 1 ? parts[0]! : { kind, of: parts };
 }
 
-function shapeOf(filter: AskedFilter): string {
+function buildShape(filter: ParsedFilter): string {
   switch (filter.kind) {
     case 'all':
     case 'any':
-      return `${filter.kind}(${filter.of.map(shapeOf).join()})`;
+      return `${filter.kind}(${filter.of.map(buildShape).join()})`;
     case 'not':
-      return `not(${shapeOf(filter.of)})`;
+      return `not(${buildShape(filter.of)})`;
     case 'at':
-      return `${JSON.stringify(filter.path)}(${shapeOf(filter.of)})`;
+      return `${JSON.stringify(filter.path)}(${buildShape(filter.of)})`;
     case 'test':
       return `${filter.operator}:${filter.operand.form}`;
   }

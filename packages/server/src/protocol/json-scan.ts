@@ -36,7 +36,7 @@ const buckets = 1 << 18;
 const seed = randomInt(2 ** 31);
 
 /** Bytes of a key that are kept; every character of a forbidden one may be written as a six-character escape. */
-const keptLength = 6 * 'constructor'.length;
+const maxStoredKeyLength = 6 * 'constructor'.length;
 
 /**
  * Counts values, levels and different keys, and looks for forbidden keys, escaped spellings included. Takes the text in
@@ -177,7 +177,7 @@ class KeyCounter {
   #hash = seed;
   length = 0;
   isEscaped = false;
-  readonly #start = Buffer.alloc(keptLength);
+  readonly #start = Buffer.alloc(maxStoredKeyLength);
 
   /** The next bytes of the key. */
   add(bytes: Uint8Array, from: number, to: number): void {
@@ -188,8 +188,8 @@ class KeyCounter {
       if (code === backslash) this.isEscaped = true;
     }
     this.#hash = hash;
-    const kept = Math.min(to, from + keptLength - this.length);
-    for (let index = from; index < kept; index += 1) this.#start[this.length + index - from] = bytes[index]!;
+    const storedEnd = Math.min(to, from + maxStoredKeyLength - this.length);
+    for (let index = from; index < storedEnd; index += 1) this.#start[this.length + index - from] = bytes[index]!;
     this.length += to - from;
   }
 
@@ -201,7 +201,7 @@ class KeyCounter {
 
   /** What the key says; null where it is malformed or long. */
   shortKey(): string | null {
-    if (this.length > keptLength) return null;
+    if (this.length > maxStoredKeyLength) return null;
     const written = this.#start.toString('latin1', 0, this.length);
     if (!this.isEscaped) return written;
     try {

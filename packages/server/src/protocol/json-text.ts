@@ -46,11 +46,11 @@ export class JsonGuard {
    */
   check(bytes: Uint8Array): void {
     const finding = this.#scanner.scan(bytes);
-    if (finding !== null) throw refusalOf(finding);
+    if (finding !== null) throw toRefusal(finding);
   }
 }
 
-function refusalOf(finding: Exclude<ScanFinding, null>): ApiError {
+function toRefusal(finding: Exclude<ScanFinding, null>): ApiError {
   if (finding === 'values')
     return new ApiError(
       'LIMIT_EXCEEDED',

@@ -2,18 +2,18 @@
 import { ApiError } from './api-error.ts';
 
 /** So many names stand in one message. */
-const mostNames = 30;
+const maxNames = 30;
 
 /** Names as a message lists them: `id, title, and 3 more`. */
-export function listed(names: Iterable<string>): string {
+export function formatNames(names: Iterable<string>): string {
   const all = [...names];
-  const more = all.length - mostNames;
-  return more > 0 ? `${all.slice(0, mostNames).join(', ')}, and ${more} more` : all.join(', ');
+  const more = all.length - maxNames;
+  return more > 0 ? `${all.slice(0, maxNames).join(', ')}, and ${more} more` : all.join(', ');
 }
 
 /** @param known the parameters that the action takes. */
 export function parameterUnknown(action: string, name: string, known: Iterable<string>): ApiError {
-  const names = listed(known);
+  const names = formatNames(known);
   const cure = names === '' ? 'It takes none.' : `It takes: ${names}.`;
   return new ApiError('PARAMETER_UNKNOWN', `${action} knows no parameter "${name.slice(0, 60)}". ${cure}`);
 }

@@ -24,8 +24,8 @@ export const limits = {
   jsonDepth: 100,
   bulkRecords: 1000,
   pageSizeDefault: 20,
-  pageSizeMaximum: 1000,
-  exactCountMaximum: 100_000,
+  maxPageSize: 1000,
+  maxExactCount: 100_000,
   /** Entries of a list of a system resource that is requested without paging. */
   wholeList: 100_000,
   filterDepth: 16,
@@ -52,9 +52,9 @@ export const limits = {
   recordsByFilter: 10_000,
   recordsInReply: 1000,
   /** Records that go along when others are destroyed. */
-  recordsAlong: 100_000,
+  maxCascade: 100_000,
   /** So many of them at most while the event loop waits. */
-  recordsAlongAtOnce: 1000,
+  maxCascadeOnEventLoop: 1000,
   queryMilliseconds: 5000,
   /** Records of one piece of a stream: more of them leave the collector more to hold. */
   streamChunk: 100,
@@ -88,8 +88,8 @@ export const limits = {
   batchBytes: 64 * 1024 * 1024,
   referredBytes: 10 * 1024 * 1024,
   /** How long replies are kept for repeated requests, how long a reply may be, and how many an application keeps. */
-  replyKeptMilliseconds: 24 * 3_600_000,
-  replyKeptBytes: 256 * 1024,
-  repliesKept: 50_000,
+  storedReplyMilliseconds: 24 * 3_600_000,
+  storedReplyBytes: 256 * 1024,
+  maxStoredReplies: 50_000,
   queryRows: 10_000,
 } as const;

@@ -5,8 +5,8 @@ import { isForbiddenKey } from './json-text.ts';
 /** A query string as nested plain data: text, lists and objects of text. A bare key is null. */
 export type QueryValue = string | null | QueryValue[] | { [key: string]: QueryValue };
 
-const maximumDepth = 40;
-const maximumPairs = 20_000;
+const maxDepth = 40;
+const maxPairs = 20_000;
 
 /**
  * Reads a query string in the bracket spelling of `qs`: `a=1`, `a[]=1&a[]=2`, `a[b][$gt]=1`, `a[0][b]=1`.
@@ -18,13 +18,13 @@ export function parseQueryText(text: string): Record<string, QueryValue> {
   const root: Record<string, QueryValue> = Object.create(null);
   if (text === '') return root;
   const pairs = text.split('&');
-  if (pairs.length > maximumPairs)
-    throw new ApiError('PARAMETER_INVALID', `The query holds more than ${maximumPairs} parameters.`);
+  if (pairs.length > maxPairs)
+    throw new ApiError('PARAMETER_INVALID', `The query holds more than ${maxPairs} parameters.`);
   for (const pair of pairs) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
     const name = decode(equals < 0 ? pair : pair.slice(0, equals));
-    place(root, pathOf(name), equals < 0 ? null : decode(pair.slice(equals + 1)), name);
+    assignValue(root, parsePath(name), equals < 0 ? null : decode(pair.slice(equals + 1)), name);
   }
   return root;
 }
@@ -38,44 +38,44 @@ function decode(text: string): string {
   }
 }
 
-function pathOf(name: string): string[] {
+function parsePath(name: string): string[] {
   const open = name.indexOf('[');
-  if (open <= 0) return [checked(name)];
-  const path = [checked(name.slice(0, open))];
+  if (open <= 0) return [checkName(name)];
+  const path = [checkName(name.slice(0, open))];
   const rest = name.slice(open);
   if (!/^(\[[^[\]]*\])+$/.test(rest))
     throw new ApiError('PARAMETER_INVALID', 'A parameter name has unbalanced brackets.');
-  for (const part of rest.slice(1, -1).split('][')) path.push(checked(part));
-  if (path.length > maximumDepth) throw new ApiError('PARAMETER_INVALID', `Brackets nest deeper than ${maximumDepth}.`);
+  for (const part of rest.slice(1, -1).split('][')) path.push(checkName(part));
+  if (path.length > maxDepth) throw new ApiError('PARAMETER_INVALID', `Brackets nest deeper than ${maxDepth}.`);
   return path;
 }
 
-function checked(name: string): string {
+function checkName(name: string): string {
   if (isForbiddenKey(name)) throw new ApiError('PARAMETER_INVALID', `The name "${name}" is not allowed in a request.`);
   return name;
 }
 
-function place(root: Record<string, QueryValue>, path: string[], value: string | null, name: string): void {
+function assignValue(root: Record<string, QueryValue>, path: string[], value: string | null, name: string): void {
   let into: Record<string, QueryValue> = root;
   for (let index = 0; index < path.length; index += 1) {
     const key = path[index] === '' ? String(Object.keys(into).length) : path[index]!;
-    const present = into[key];
+    const existing = into[key];
     if (index === path.length - 1) {
-      into[key] = present === undefined ? value : repeated(present, value, name);
+      into[key] = existing === undefined ? value : resolveRepeated(existing, value, name);
       return;
     }
-    if (present !== undefined && (present === null || typeof present !== 'object' || Array.isArray(present))) {
+    if (existing !== undefined && (existing === null || typeof existing !== 'object' || Array.isArray(existing))) {
       throw new ApiError('PARAMETER_INVALID', `The parameter "${path[0]}" is given in two forms that differ.`);
     }
-    const deeper = present ?? (Object.create(null) as Record<string, QueryValue>);
+    const deeper = existing ?? (Object.create(null) as Record<string, QueryValue>);
     into[key] = deeper;
     into = deeper;
   }
 }
 
 /** `a=1&a=1` is one value; `a=1&a=2` is a contradiction, save that brackets make lists. */
-function repeated(present: QueryValue, value: string | null, name: string): QueryValue {
-  if (present === value) return present;
+function resolveRepeated(existing: QueryValue, value: string | null, name: string): QueryValue {
+  if (existing === value) return existing;
   throw new ApiError('PARAMETER_INVALID', `The parameter "${name}" is given twice with different values.`);
 }
 

@@ -12,25 +12,25 @@ export interface SortTerm {
  *
  * The `shape` of two filters is equal exactly if they differ in values alone, so a compiled plan can be found by it.
  */
-export type AskedFilter =
-  | { readonly kind: 'all'; readonly of: readonly AskedFilter[] }
-  | { readonly kind: 'any'; readonly of: readonly AskedFilter[] }
-  | { readonly kind: 'not'; readonly of: AskedFilter }
-  | { readonly kind: 'at'; readonly path: readonly string[]; readonly of: AskedFilter }
-  | { readonly kind: 'test'; readonly operator: string; readonly operand: AskedOperand };
+export type ParsedFilter =
+  | { readonly kind: 'all'; readonly of: readonly ParsedFilter[] }
+  | { readonly kind: 'any'; readonly of: readonly ParsedFilter[] }
+  | { readonly kind: 'not'; readonly of: ParsedFilter }
+  | { readonly kind: 'at'; readonly path: readonly string[]; readonly of: ParsedFilter }
+  | { readonly kind: 'test'; readonly operator: string; readonly operand: ParsedOperand };
 
-/** The operand of a condition: its slot in {@link AskedRecordRequest.values}, and what the shape depends on. */
-export interface AskedOperand {
+/** The operand of a condition: its slot in {@link RecordRequest.values}, and what the shape depends on. */
+export interface ParsedOperand {
   readonly slot: number;
   readonly form: 'null' | 'scalar' | 'list' | 'true' | 'false';
 }
 
 /** A record request in its one normal form, whatever spelling it came in. Nothing in it is checked against a schema. */
-export interface AskedRecordRequest {
+export interface RecordRequest {
   /** Equal for requests that differ in values alone: the key under which plans are kept. */
   readonly shape: string;
   readonly filterByTk: unknown;
-  readonly filter: AskedFilter | null;
+  readonly filter: ParsedFilter | null;
   readonly values: readonly unknown[];
   /** True where the values came as bracket text, so that "5" may stand for a number. */
   readonly valuesAreText: boolean;
@@ -59,11 +59,11 @@ export interface AskedRecordRequest {
   /** Text that one of the fields must hold, by the slot of its value; `fields` null: all that may be searched. */
   readonly search: { readonly slot: number; readonly fields: readonly string[] | null } | null;
   /** Words that the index of mail is asked for, as its engine writes them, by the slot of the text; never what a caller sent. */
-  readonly words: { readonly slot: number /** Single whole words, no phrases. */; readonly plain: boolean } | null;
+  readonly fullText: { readonly slot: number /** Single whole words, no phrases. */; readonly plain: boolean } | null;
   /** Folders in which e-mails lie, or do not, by the slots of their names; never what a caller sent. */
-  readonly placed: readonly { readonly slot: number; readonly not: boolean }[];
+  readonly folders: readonly { readonly slot: number; readonly not: boolean }[];
   /** Where records are asked for as the relation of one: the records that it names alone. */
-  readonly within: { readonly collection: string; readonly relation: string; readonly tk: unknown } | null;
+  readonly within: { readonly collection: string; readonly relation: string; readonly key: unknown } | null;
   /** A destroyed record is removed, whether or not the collection keeps a trash. */
   readonly force: boolean;
 }

@@ -1,25 +1,25 @@
 import type { RecordAction } from './actions.ts';
-import { ApiError, notTruth } from './api-error.ts';
+import { ApiError, booleanExpected } from './api-error.ts';
 import { normaliseFilter } from './filter-normaliser.ts';
 import { isObject, parseJson } from './json-text.ts';
 import { parameterUnknown } from './known-names.ts';
 import { limits } from './limits.ts';
 import { listsFromIndexes, type QueryValue } from './query-text.ts';
-import type { AskedRecordRequest, CountMode, SortTerm } from './record-request.ts';
+import type { CountMode, RecordRequest, SortTerm } from './record-request.ts';
 
 const readParameters = ['filterByTk', 'filter', 'fields', 'except', 'appends', 'sort', 'page', 'pageSize'];
-const trashed = ['withDeleted', 'onlyDeleted'];
-const searched = ['search', 'searchFields'];
-const shown = ['fields', 'except', 'appends'];
-const bodies = ['whitelist', 'blacklist', 'updateAssociationValues', 'dryRun'];
+const trashParameters = ['withDeleted', 'onlyDeleted'];
+const searchParameters = ['search', 'searchFields'];
+const selectionParameters = ['fields', 'except', 'appends'];
+const bodyParameters = ['whitelist', 'blacklist', 'updateAssociationValues', 'dryRun'];
 /** The parameters of each record action. */
-export const parametersOf: Readonly<Record<NormalisedAction, ReadonlySet<string>>> = {
-  list: new Set([...readParameters, 'paginate', 'count', 'after', 'versions', ...trashed, ...searched]),
-  get: new Set([...readParameters, 'versions', ...trashed]),
-  create: new Set([...shown, ...bodies]),
-  firstOrCreate: new Set([...shown, ...bodies, 'filterKeys']),
-  updateOrCreate: new Set([...shown, ...bodies, 'filterKeys']),
-  update: new Set(['filterByTk', 'filter', ...shown, ...bodies]),
+export const actionParameters: Readonly<Record<NormalisedAction, ReadonlySet<string>>> = {
+  list: new Set([...readParameters, 'paginate', 'count', 'after', 'versions', ...trashParameters, ...searchParameters]),
+  get: new Set([...readParameters, 'versions', ...trashParameters]),
+  create: new Set([...selectionParameters, ...bodyParameters]),
+  firstOrCreate: new Set([...selectionParameters, ...bodyParameters, 'filterKeys']),
+  updateOrCreate: new Set([...selectionParameters, ...bodyParameters, 'filterKeys']),
+  update: new Set(['filterByTk', 'filter', ...selectionParameters, ...bodyParameters]),
   destroy: new Set(['filterByTk', 'filter', 'cascade', 'force', 'dryRun']),
   restore: new Set(['filterByTk', 'filter', 'fields', 'except', 'appends', 'dryRun']),
 };
@@ -28,8 +28,8 @@ export const parametersOf: Readonly<Record<NormalisedAction, ReadonlySet<string>
 export type NormalisedAction = Exclude<RecordAction, 'query' | 'move' | 'history' | 'revert'>;
 
 /** Whether {@link normaliseRequest} knows the parameters of an action. */
-export function isNormalised(action: string): action is NormalisedAction {
-  return Object.hasOwn(parametersOf, action);
+export function isNormalisedAction(action: string): action is NormalisedAction {
+  return Object.hasOwn(actionParameters, action);
 }
 
 /**
@@ -45,35 +45,35 @@ export function normaliseRequest(
   parameters: Readonly<Record<string, unknown>>,
   fromText: boolean,
   isOneKey = false,
-): AskedRecordRequest {
+): RecordRequest {
   for (const name of Object.keys(parameters)) {
-    if (!parametersOf[action].has(name)) {
-      throw parameterUnknown(action, name, parametersOf[action]);
+    if (!actionParameters[action].has(name)) {
+      throw parameterUnknown(action, name, actionParameters[action]);
     }
   }
-  const filterInput = objectOf('filter', parameters['filter'], fromText);
+  const filterInput = readObject('filter', parameters['filter'], fromText);
   const { filter, shape, values: filterValues } = normaliseFilter(filterInput.value ?? {});
-  const words = searchOf(parameters['search']);
-  const searchFields = namesOf('searchFields', parameters['searchFields']);
-  const values = words === null ? filterValues : [...filterValues, words];
-  const search = words === null ? null : { slot: filterValues.length, fields: searchFields };
-  const fields = namesOf('fields', parameters['fields']);
-  const except = namesOf('except', parameters['except']);
-  const appends = namesOf('appends', parameters['appends']) ?? [];
+  const searchText = readSearch(parameters['search']);
+  const searchFields = readNames('searchFields', parameters['searchFields']);
+  const values = searchText === null ? filterValues : [...filterValues, searchText];
+  const search = searchText === null ? null : { slot: filterValues.length, fields: searchFields };
+  const fields = readNames('fields', parameters['fields']);
+  const except = readNames('except', parameters['except']);
+  const appends = readNames('appends', parameters['appends']) ?? [];
   if (appends.length > limits.appends)
     throw new ApiError('LIMIT_EXCEEDED', `appends takes at most ${limits.appends} paths.`);
-  const sort = sortOf(parameters['sort']);
-  const after = textOf('after', parameters['after']);
-  const page = numberOf('page', parameters['page'], 1, Number.MAX_SAFE_INTEGER);
-  const pageSize = numberOf('pageSize', parameters['pageSize'], 1, limits.pageSizeMaximum);
+  const sort = parseSort(parameters['sort']);
+  const after = readText('after', parameters['after']);
+  const page = readNumber('page', parameters['page'], 1, Number.MAX_SAFE_INTEGER);
+  const pageSize = readNumber('pageSize', parameters['pageSize'], 1, limits.maxPageSize);
   if (after !== null && page !== null)
     throw new ApiError('PARAMETER_INVALID', 'page and after exclude each other; send one.');
-  const count = countOf(parameters['count']);
-  const paginate = truthOf('paginate', parameters['paginate'], true);
-  const versions = truthOf('versions', parameters['versions'], false);
-  const filterByTk = tkOf(parameters['filterByTk'], isOneKey);
-  const trash = trashOf(action, parameters);
-  const force = truthOf('force', parameters['force'], false);
+  const count = readCount(parameters['count']);
+  const paginate = readBoolean('paginate', parameters['paginate'], true);
+  const versions = readBoolean('versions', parameters['versions'], false);
+  const filterByTk = readKey(parameters['filterByTk'], isOneKey);
+  const trash = readTrash(action, parameters);
+  const force = readBoolean('force', parameters['force'], false);
   return {
     shape: JSON.stringify([
       shape,
@@ -85,7 +85,7 @@ export function normaliseRequest(
       count,
       paginate,
       versions,
-      tkForm(filterByTk),
+      describeKeyForm(filterByTk),
       trash,
       force,
       search,
@@ -104,43 +104,43 @@ export function normaliseRequest(
     count,
     after,
     versions,
-    cascade: truthOf('cascade', parameters['cascade'], false),
+    cascade: readBoolean('cascade', parameters['cascade'], false),
     trash,
     search,
-    whitelist: namesOf('whitelist', parameters['whitelist']),
-    blacklist: namesOf('blacklist', parameters['blacklist']) ?? [],
-    updateAssociationValues: namesOf('updateAssociationValues', parameters['updateAssociationValues']) ?? [],
-    filterKeys: namesOf('filterKeys', parameters['filterKeys']) ?? [],
-    dryRun: truthOf('dryRun', parameters['dryRun'], false),
+    whitelist: readNames('whitelist', parameters['whitelist']),
+    blacklist: readNames('blacklist', parameters['blacklist']) ?? [],
+    updateAssociationValues: readNames('updateAssociationValues', parameters['updateAssociationValues']) ?? [],
+    filterKeys: readNames('filterKeys', parameters['filterKeys']) ?? [],
+    dryRun: readBoolean('dryRun', parameters['dryRun'], false),
     within: null,
-    words: null,
-    placed: [],
+    fullText: null,
+    folders: [],
     force,
   };
 }
 
 /** What an action reaches: restore the trash alone, a forced destroy all that is there. */
-function trashOf(action: NormalisedAction, parameters: Readonly<Record<string, unknown>>): AskedRecordRequest['trash'] {
-  if (action === 'restore' || truthOf('onlyDeleted', parameters['onlyDeleted'], false)) return 'only';
+function readTrash(action: NormalisedAction, parameters: Readonly<Record<string, unknown>>): RecordRequest['trash'] {
+  if (action === 'restore' || readBoolean('onlyDeleted', parameters['onlyDeleted'], false)) return 'only';
   const all = action === 'destroy' ? 'force' : 'withDeleted';
-  return truthOf(all, parameters[all], false) ? 'with' : 'without';
+  return readBoolean(all, parameters[all], false) ? 'with' : 'without';
 }
 
 /** A request for records by their keys, and nothing else. */
-export function requestByKeys(action: NormalisedAction, keys: unknown): AskedRecordRequest {
+export function requestByKeys(action: NormalisedAction, keys: unknown): RecordRequest {
   return normaliseRequest(action, { filterByTk: keys }, false);
 }
 
-function tkForm(filterByTk: unknown): string {
+function describeKeyForm(filterByTk: unknown): string {
   return filterByTk === undefined ? 'none' : Array.isArray(filterByTk) ? 'many' : 'one';
 }
 
 /** One key; many by brackets or a JSON array. Text is never split at commas: a key may hold one. */
-function tkOf(input: unknown, isOneKey: boolean): unknown {
+function readKey(input: unknown, isOneKey: boolean): unknown {
   if (input === undefined) return undefined;
   const value = listsFromIndexes(input as QueryValue);
   if (!isOneKey && typeof value === 'string' && value.startsWith('[')) {
-    const list = parsedJson('filterByTk', value);
+    const list = parseParameterJson('filterByTk', value);
     if (Array.isArray(list)) return list;
   }
   if (value === null || value === '')
@@ -151,23 +151,23 @@ function tkOf(input: unknown, isOneKey: boolean): unknown {
   return value;
 }
 
-function objectOf(name: string, input: unknown, fromText: boolean): { value: unknown; isText: boolean } {
+function readObject(name: string, input: unknown, fromText: boolean): { value: unknown; isText: boolean } {
   if (input === undefined || input === null) return { value: null, isText: false };
   if (typeof input === 'string') {
     if (input.length > limits.filterTextBytes) {
       throw new ApiError('LIMIT_EXCEEDED', `${name} is longer than 64 KiB; send it in the body of a POST.`);
     }
-    return { value: input.trim() === '' ? null : parsedJson(name, input), isText: false };
+    return { value: input.trim() === '' ? null : parseParameterJson(name, input), isText: false };
   }
   return { value: fromText ? listsFromIndexes(input as QueryValue) : input, isText: fromText };
 }
 
-function parsedJson(name: string, text: string): unknown {
+function parseParameterJson(name: string, text: string): unknown {
   return parseJson(text, () => new ApiError('PARAMETER_INVALID', `${name} is not valid JSON.`));
 }
 
 /** Names as a comma list, a JSON list, bracket list, or list; null when absent. */
-function namesOf(name: string, input: unknown): string[] | null {
+function readNames(name: string, input: unknown): string[] | null {
   if (input === undefined || input === null) return null;
   const value = listsFromIndexes(input as QueryValue);
   const list = typeof value === 'string' ? listFromText(name, value) : value;
@@ -179,11 +179,11 @@ function namesOf(name: string, input: unknown): string[] | null {
 }
 
 function listFromText(name: string, text: string): unknown {
-  return text.trimStart().startsWith('[') ? parsedJson(name, text) : text.split(',');
+  return text.trimStart().startsWith('[') ? parseParameterJson(name, text) : text.split(',');
 }
 
-function sortOf(input: unknown): SortTerm[] {
-  const names = namesOf('sort', input) ?? [];
+function parseSort(input: unknown): SortTerm[] {
+  const names = readNames('sort', input) ?? [];
   if (names.length > limits.sortTerms)
     throw new ApiError('LIMIT_EXCEEDED', `sort takes at most ${limits.sortTerms} terms.`);
   return names.map((name) => {
@@ -194,32 +194,32 @@ function sortOf(input: unknown): SortTerm[] {
   });
 }
 
-function numberOf(name: string, input: unknown, least: number, most: number): number | null {
+function readNumber(name: string, input: unknown, min: number, max: number): number | null {
   if (input === undefined || input === null) return null;
   const number = typeof input === 'string' && /^\d{1,16}$/.test(input) ? Number(input) : input;
-  if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < least || number > most) {
-    const bound = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+  if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < min || number > max) {
+    const bound = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
     throw new ApiError('PARAMETER_INVALID', `${name} must be a whole number ${bound}.`);
   }
   return number;
 }
 
-function truthOf(name: string, input: unknown, fallback: boolean): boolean {
+function readBoolean(name: string, input: unknown, fallback: boolean): boolean {
   if (input === undefined) return fallback;
   if (input === true || input === 'true' || input === '1' || input === null || input === '') return true;
   if (input === false || input === 'false' || input === '0') return false;
-  throw notTruth(name);
+  throw booleanExpected(name);
 }
 
-function countOf(input: unknown): CountMode {
+function readCount(input: unknown): CountMode {
   if (input === undefined || input === null) return 'exact';
   if (input === 'exact' || input === 'estimated' || input === 'none') return input;
   throw new ApiError('PARAMETER_INVALID', 'count must be exact, estimated or none.');
 }
 
 /** Text to be searched for; nothing but white space is no search. */
-function searchOf(input: unknown): string | null {
-  const text = textOf('search', typeof input === 'number' ? String(input) : input)?.trim() ?? '';
+function readSearch(input: unknown): string | null {
+  const text = readText('search', typeof input === 'number' ? String(input) : input)?.trim() ?? '';
   if (text.length > limits.patternLength)
     throw new ApiError('LIMIT_EXCEEDED', `search takes at most ${limits.patternLength} characters.`);
   if (!text.isWellFormed() || text.includes('\u0000'))
@@ -230,7 +230,7 @@ function searchOf(input: unknown): string | null {
   return text === '' ? null : text;
 }
 
-function textOf(name: string, input: unknown): string | null {
+function readText(name: string, input: unknown): string | null {
   if (input === undefined || input === null || input === '') return null;
   if (typeof input !== 'string') throw new ApiError('PARAMETER_INVALID', `${name} must be text.`);
   return input;

@@ -1,24 +1,24 @@
 import { compile, type Statement } from '../database/database.ts';
 import { identifier, join, type Param, type Sql, sql } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import type { AskedDimension, AskedMeasure, AskedQuery } from '../protocol/query-request.ts';
-import { type FieldType, type Storage, scaleOf } from '../schema/field-type.ts';
+import type { ParsedDimension, ParsedMeasure, ParsedQuery } from '../protocol/query-request.ts';
+import { type FieldType, readDecimalScale, type Storage } from '../schema/field-type.ts';
 import { fieldTypes } from '../schema/field-types.ts';
 import { type Collection, type Field, makeCollection } from '../schema/registry.ts';
 import { planFilter } from './filter-plan.ts';
 import type { Grant } from './grant.ts';
 import { Aliases, compilePredicate } from './predicate-compiler.ts';
-import { type PlanContext, planCondition, whereOf } from './read-plan.ts';
+import { compileWhere, type PlanContext, planCondition } from './read-plan.ts';
 import { compileSortKey, planSort, type SortKey } from './sort-plan.ts';
 
 /** A query, compiled. One row: the groups' objects as one text, and their number; before them what a shared engine adds. */
 export interface QueryPlan {
   readonly statement: Statement;
-  readonly lead: number;
+  readonly columnOffset: number;
 }
 
 /** A column of the result before it is JSON. */
-interface Result {
+interface ResultColumn {
   readonly alias: string;
   readonly value: Sql;
   readonly type: FieldType;
@@ -29,31 +29,33 @@ const zone: Param = { storage: 'text', read: (environment) => environment.zone }
 const numbers: ReadonlySet<Storage> = new Set(['integer', 'bigint', 'double']);
 const ordered: ReadonlySet<Storage> = new Set(['integer', 'bigint', 'double', 'text', 'datetime']);
 /** What having may name is what the query shows. */
-const everything: Grant = { identity: 'having', rows: null, may: () => true };
+const havingGrant: Grant = { identity: 'having', rows: null, may: () => true };
 
 /**
  * Groups the records that a list would show.
  *
  * @throws ApiError 400 for names and types that do not fit, 403 for denied fields.
  */
-export function planQuery(query: AskedQuery, collection: Collection, grant: Grant, context: PlanContext): QueryPlan {
-  const { dialect, registry, grantOf } = context;
+export function planQuery(query: ParsedQuery, collection: Collection, grant: Grant, context: PlanContext): QueryPlan {
+  const { dialect, registry, findGrant } = context;
   const aliases = new Aliases();
-  const valueAt = (key: SortKey): Sql => compileSortKey(key, collection.table, dialect, aliases);
-  const keyOf = (path: string): SortKey =>
-    planSort([{ path, descending: false }], collection, grant, registry, grantOf)[0]!;
-  const dimensions = query.dimensions.map((each) => dimensionOf(each, keyOf(each.field), valueAt, context));
+  const compileValue = (key: SortKey): Sql => compileSortKey(key, collection.table, dialect, aliases);
+  const resolveKey = (path: string): SortKey =>
+    planSort([{ path, descending: false }], collection, grant, registry, findGrant)[0]!;
+  const dimensions = query.dimensions.map((each) =>
+    compileDimension(each, resolveKey(each.field), compileValue, context),
+  );
   const measures = query.measures.map((each) =>
-    measureOf(each, each.field === null ? null : keyOf(each.field), valueAt, context),
+    compileMeasure(each, each.field === null ? null : resolveKey(each.field), compileValue, context),
   );
   const results = [...dimensions, ...measures];
   const condition = planCondition(
-    { filter: query.filter, trash: 'without', within: null, search: null, words: null, placed: [] },
+    { filter: query.filter, trash: 'without', within: null, search: null, fullText: null, folders: [] },
     collection,
     grant,
     context,
   );
-  const where = whereOf([condition], true, collection, dialect, aliases);
+  const where = compileWhere([condition], true, collection, dialect, aliases);
   const columns = join(
     results.map(({ value }, index) => sql`${value} AS ${column(index)}`),
     ',',
@@ -66,61 +68,67 @@ export function planQuery(query: AskedQuery, collection: Collection, grant: Gran
         )}`
       : sql``;
   const grouped = sql`SELECT ${columns} FROM ${identifier(collection.table)}${where}${groups}`;
-  const shown = dialect.object(
+  const object = dialect.object(
     results.map(({ alias, type }, index) => dialect.member(alias, type.storage!, sql`g.${column(index)}`)),
   );
   const range = query.offset > 0 ? sql`LIMIT ${query.limit} OFFSET ${offset}` : sql`LIMIT ${query.limit}`;
-  const page = sql`SELECT ${shown} AS j FROM (${grouped}) g${havingOf(query, results, context, aliases)}${orderOf(query, results, dimensions.length, context)} ${range}`;
+  const page = sql`SELECT ${object} AS j FROM (${grouped}) g${compileHaving(query, results, context, aliases)}${compileOrder(query, results, dimensions.length, context)} ${range}`;
   return {
     statement: compile(dialect, dialect.guardedPage(dialect.pageText(page), 2, null)),
-    lead: dialect.shared ? 2 : 0,
+    columnOffset: dialect.shared ? 2 : 0,
   };
 }
 
-function dimensionOf(
-  { alias, field, format }: AskedDimension,
+function compileDimension(
+  { alias, field, format }: ParsedDimension,
   key: SortKey,
-  valueAt: (key: SortKey) => Sql,
+  compileValue: (key: SortKey) => Sql,
   { dialect }: PlanContext,
-): Result {
-  if (format === null) return { alias, value: valueAt(key), type: key.field.type };
+): ResultColumn {
+  if (format === null) return { alias, value: compileValue(key), type: key.field.type };
   if (!key.field.type.operators.has('date'))
     throw new ApiError('OPERATOR_MISFIT', `A format goes with dates; "${field}" is a ${key.field.type.name} field.`);
-  const value = dialect.dateText(format, key.field.type.storage!, valueAt(key), zone);
+  const value = dialect.dateText(format, key.field.type.storage!, compileValue(key), zone);
   return { alias, value, type: fieldTypes.get('string')! };
 }
 
-function measureOf(
-  { alias, aggregation, distinct, field }: AskedMeasure,
+function compileMeasure(
+  { alias, aggregation, distinct, field }: ParsedMeasure,
   key: SortKey | null,
-  valueAt: (key: SortKey) => Sql,
+  compileValue: (key: SortKey) => Sql,
   { dialect }: PlanContext,
-): Result {
+): ResultColumn {
   const bigInt = fieldTypes.get('bigInt')!;
   if (key === null) return { alias, value: sql`count(*)`, type: bigInt };
   const { type } = key.field;
-  const value = distinct ? sql`DISTINCT ${valueAt(key)}` : valueAt(key);
+  const value = distinct ? sql`DISTINCT ${compileValue(key)}` : compileValue(key);
   if (aggregation === 'count') return { alias, value: sql`count(${value})`, type: bigInt };
-  const decimal = scaleOf(type.storage!) !== null;
+  const decimal = readDecimalScale(type.storage!) !== null;
   const fits = decimal || (aggregation === 'min' || aggregation === 'max' ? ordered : numbers).has(type.storage!);
   if (!fits)
     throw new ApiError('OPERATOR_MISFIT', `${aggregation} does not fit "${field}", which is a ${type.name} field.`);
   if (aggregation === 'avg')
     return { alias, value: dialect.average(value, type.storage!), type: fieldTypes.get('double')! };
   if (aggregation === 'sum') {
-    const sum = type.storage === 'integer' ? bigInt : decimal ? { ...type, storage: widest(type.storage!) } : type;
-    return { alias, value: dialect.sum(valueAt(key), type.storage!, distinct), type: sum };
+    const sum =
+      type.storage === 'integer' ? bigInt : decimal ? { ...type, storage: widestDecimal(type.storage!) } : type;
+    return { alias, value: dialect.sum(compileValue(key), type.storage!, distinct), type: sum };
   }
   return { alias, value: sql`${aggregation}(${value})`, type };
 }
 
 /** A sum has the scale of what it adds, and as many digits as there are. */
-function widest(storage: Storage): Storage {
-  return `decimal(18,${scaleOf(storage)!})`;
+function widestDecimal(storage: Storage): Storage {
+  return `decimal(18,${readDecimalScale(storage)!})`;
 }
 
 /** A filter over the results, by their names. */
-function havingOf({ having }: AskedQuery, results: readonly Result[], context: PlanContext, aliases: Aliases): Sql {
+function compileHaving(
+  { having }: ParsedQuery,
+  results: readonly ResultColumn[],
+  context: PlanContext,
+  aliases: Aliases,
+): Sql {
   if (having === null) return sql``;
   const fields = results.map(({ alias, type }, index) => resultField(alias, type, `c${index}`, index));
   const shape = makeCollection({
@@ -134,7 +142,7 @@ function havingOf({ having }: AskedQuery, results: readonly Result[], context: P
     internal: true,
     fields: [{ ...fields[0]!, primaryKey: true }, ...fields.slice(1)],
   });
-  const predicate = planFilter(having, shape, everything, context.registry, context.grantOf);
+  const predicate = planFilter(having, shape, havingGrant, context.registry, context.findGrant);
   return sql` WHERE ${compilePredicate(predicate, 'g', shape, context.dialect, aliases)}`;
 }
 
@@ -149,30 +157,30 @@ function resultField(name: string, type: FieldType, columnName: string, id: numb
     primaryKey: false,
     autoIncrement: false,
     notNull: false,
-    kept: false,
+    serverManaged: false,
     hidden: false,
     core: false,
     references: null,
     relation: null,
-    anchor: false,
+    referencedKey: false,
   };
 }
 
 /** What is not ordered otherwise is ordered by the dimensions, so that pages do not overlap. */
-function orderOf(
-  { orders }: AskedQuery,
-  results: readonly Result[],
+function compileOrder(
+  { orders }: ParsedQuery,
+  results: readonly ResultColumn[],
   dimensions: number,
   { dialect }: PlanContext,
 ): Sql {
-  const asked = orders.map(({ alias, descending }) => ({
+  const requested = orders.map(({ alias, descending }) => ({
     index: results.findIndex((each) => each.alias === alias),
     descending,
   }));
   const rest = Array.from({ length: dimensions }, (_, index) => ({ index, descending: false })).filter(
-    ({ index }) => !asked.some((each) => each.index === index),
+    ({ index }) => !requested.some((each) => each.index === index),
   );
-  const terms = [...asked, ...rest].map(({ index, descending }) =>
+  const terms = [...requested, ...rest].map(({ index, descending }) =>
     dialect.nullsLast(sql`g.${column(index)}`, descending),
   );
   return terms.length === 0 ? sql`` : sql` ORDER BY ${join(terms, ',')}`;

@@ -1,27 +1,27 @@
 import { isWellFormedJson } from '../base/well-formed.ts';
 import type { BindEnvironment } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import { listed } from '../protocol/known-names.ts';
+import { formatNames } from '../protocol/known-names.ts';
 import { limits } from '../protocol/limits.ts';
 import { type Operator, operators } from '../protocol/operators.ts';
-import type { AskedFilter, AskedOperand } from '../protocol/record-request.ts';
-import { misfit } from '../schema/field-type.ts';
+import type { ParsedFilter, ParsedOperand } from '../protocol/record-request.ts';
+import { invalidOperand } from '../schema/field-type.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
 import { expectedValue } from '../schema/value-schema.ts';
-import type { Grant, GrantOf, RowFilter } from './grant.ts';
-import { seenThroughRule } from './mail-viewer.ts';
-import { rangeBetween, rangeOf } from './period.ts';
-import { both, isThere, type Operand, type Predicate, relationsIn, type TrashView } from './predicate.ts';
-import { denied, namedField } from './read-access.ts';
-import { datePeriod, isKnownVariable, variableOf } from './variables.ts';
+import type { Grant, GrantLookup, RowFilter } from './grant.ts';
+import { visibleThroughRule } from './mail-viewer.ts';
+import { toRange, toRangeBetween } from './period.ts';
+import { both, countRelations, type Operand, type Predicate, presentCondition, type TrashView } from './predicate.ts';
+import { permissionDenied, requireReadableField } from './read-access.ts';
+import { datePeriod, isKnownVariable, parseVariable } from './variables.ts';
 
-type OperandOf = (operand: AskedOperand, field: Field, operator: string) => Operand;
+type OperandFactory = (operand: ParsedOperand, field: Field, operator: string) => Operand;
 
-interface Context {
+interface FilterContext {
   readonly registry: Registry;
   /** Null inside a permission's own filter, which may look at anything. */
-  readonly grantOf: GrantOf | null;
-  readonly operandOf: OperandOf;
+  readonly findGrant: GrantLookup | null;
+  readonly createOperand: OperandFactory;
   /** Relations followed so far by all paths of the filter; null where their number is not limited. */
   readonly relations: { count: number } | null;
 }
@@ -33,17 +33,17 @@ interface Context {
  * @throws ApiError 400 for unknown names and misfits, 403 for denied fields and targets.
  */
 export function planFilter(
-  filter: AskedFilter,
+  filter: ParsedFilter,
   collection: Collection,
   grant: Grant,
   registry: Registry,
-  grantOf: GrantOf,
+  findGrant: GrantLookup,
 ): Predicate {
-  return resolve(
+  return resolveFilter(
     filter,
     collection,
     grant,
-    { registry, grantOf, operandOf: requestOperand, relations: { count: 0 } },
+    { registry, findGrant, createOperand: createRequestOperand, relations: { count: 0 } },
     0,
   );
 }
@@ -58,19 +58,25 @@ export function planRows(
   registry: Registry,
   trash: TrashView = 'without',
 ): Predicate | null {
-  return both(isThere(collection, trash), planRowFilter(rows, collection, registry));
+  return both(presentCondition(collection, trash), planRowFilter(rows, collection, registry));
 }
 
 function planRowFilter(rows: RowFilter | null, collection: Collection, registry: Registry): Predicate | null {
   if (rows === null) return null;
   const variables: Operand[] = [];
-  const operandOf: OperandOf = (operand, field, operator) => {
-    const planned = ruleOperand(rows, operand, field, operator);
+  const createOperand: OperandFactory = (operand, field, operator) => {
+    const planned = createRuleOperand(rows, operand, field, operator);
     if (rows.variables.has(operand.slot)) variables.push(planned);
     return planned;
   };
   try {
-    const resolved = resolve(rows.filter, collection, null, { registry, grantOf: null, operandOf, relations: null }, 0);
+    const resolved = resolveFilter(
+      rows.filter,
+      collection,
+      null,
+      { registry, findGrant: null, createOperand, relations: null },
+      0,
+    );
     return variables.length === 0 ? resolved : { kind: 'variables', variables, of: resolved };
   } catch (error) {
     if (error instanceof ApiError) return { kind: 'never' };
@@ -78,21 +84,21 @@ function planRowFilter(rows: RowFilter | null, collection: Collection, registry:
   }
 }
 
-function resolve(
-  filter: AskedFilter,
+function resolveFilter(
+  filter: ParsedFilter,
   collection: Collection,
   grant: Grant | null,
-  context: Context,
+  context: FilterContext,
   depth: number,
 ): Predicate {
   switch (filter.kind) {
     case 'all':
     case 'any':
-      return { kind: filter.kind, of: filter.of.map((each) => resolve(each, collection, grant, context, depth)) };
+      return { kind: filter.kind, of: filter.of.map((each) => resolveFilter(each, collection, grant, context, depth)) };
     case 'not':
-      return { kind: 'not', of: resolve(filter.of, collection, grant, context, depth) };
+      return { kind: 'not', of: resolveFilter(filter.of, collection, grant, context, depth) };
     case 'at':
-      return resolveAt(filter.path, filter.of, collection, grant, context, depth);
+      return resolvePath(filter.path, filter.of, collection, grant, context, depth);
     case 'test':
       throw new ApiError(
         'FILTER_INVALID',
@@ -101,18 +107,18 @@ function resolve(
   }
 }
 
-function resolveAt(
+function resolvePath(
   path: readonly string[],
-  of: AskedFilter,
+  of: ParsedFilter,
   collection: Collection,
   grant: Grant | null,
-  context: Context,
+  context: FilterContext,
   depth: number,
 ): Predicate {
-  const field = namedField(collection, path[0]!, grant);
+  const field = requireReadableField(collection, path[0]!, grant);
   if (!field.relation) {
-    if (path.length > 1) throw noRelation(collection, path[0]!, path.slice(1).join('.'), grant);
-    return conditions(of, field, context);
+    if (path.length > 1) throw relationUnknown(collection, path[0]!, path.slice(1).join('.'), grant);
+    return resolveConditions(of, field, context);
   }
   if (depth >= limits.pathDepth)
     throw new ApiError('LIMIT_EXCEEDED', `A relation path is at most ${limits.pathDepth} deep.`);
@@ -120,11 +126,11 @@ function resolveAt(
 }
 
 /** @param rest what follows the field in the path. */
-function noRelation(collection: Collection, name: string, rest: string, grant: Grant | null): ApiError {
+function relationUnknown(collection: Collection, name: string, rest: string, grant: Grant | null): ApiError {
   const relations = collection.fields.filter(
     (field) => field.relation && !field.hidden && (grant === null || grant.may(field)),
   );
-  const names = listed(relations.map((field) => field.name));
+  const names = formatNames(relations.map((field) => field.name));
   return new ApiError(
     'RELATION_UNKNOWN',
     `"${name}" of ${collection.name} is no relation, so "${rest.slice(0, 120)}" cannot follow it. ${names === '' ? 'It has no relations.' : `Its relations are: ${names}.`}`,
@@ -133,31 +139,33 @@ function noRelation(collection: Collection, name: string, rest: string, grant: G
 
 function resolveRelated(
   rest: readonly string[],
-  of: AskedFilter,
+  of: ParsedFilter,
   field: Field,
   source: Collection,
-  context: Context,
+  context: FilterContext,
   depth: number,
 ): Predicate {
   const relation = field.relation!;
   const target = context.registry.get(relation.target);
-  const access = context.grantOf && relatedAccess(field, source, target, context.grantOf, context.registry);
-  countRelations(context, 1 + relationsIn(access?.parent ?? null) + relationsIn(access?.target ?? null));
-  const seen = access ? access.target : both(isThere(target, 'without'), seenThroughRule(target, context.registry));
+  const access = context.findGrant && requireRelationAccess(field, source, target, context.findGrant, context.registry);
+  limitRelations(context, 1 + countRelations(access?.parent ?? null) + countRelations(access?.target ?? null));
+  const visible = access
+    ? access.target
+    : both(presentCondition(target, 'without'), visibleThroughRule(target, context.registry));
   const related = (inner: Predicate | null): Predicate => {
-    const predicate: Predicate = { kind: 'related', source, relation, target, of: both(seen, inner) };
+    const predicate: Predicate = { kind: 'related', source, relation, target, of: both(visible, inner) };
     return access?.parent ? { kind: 'all', of: [access.parent, predicate] } : predicate;
   };
-  const presence = rest.length === 0 ? presenceTest(of) : null;
+  const presence = rest.length === 0 ? readPresenceTest(of) : null;
   if (presence !== null) return presence ? related(null) : { kind: 'not', of: related(null) };
   const inner = rest.length > 0 ? ({ kind: 'at', path: rest, of } as const) : of;
   // A value straight on a relation means the key of the related record.
   const keyed = hasBareTest(inner) ? ({ kind: 'at', path: [target.primaryKey.name], of: inner } as const) : inner;
-  return related(resolve(keyed, target, access?.grant ?? null, context, depth + 1));
+  return related(resolveFilter(keyed, target, access?.grant ?? null, context, depth + 1));
 }
 
 /** Planning and preparing take time by the number of subqueries. @throws ApiError `LIMIT_EXCEEDED` */
-function countRelations({ relations }: Context, more: number): void {
+function limitRelations({ relations }: FilterContext, more: number): void {
   if (relations === null) return;
   relations.count += more;
   if (relations.count > limits.filterRelations)
@@ -168,21 +176,21 @@ function countRelations({ relations }: Context, more: number): void {
 }
 
 /** What a path through a relation needs: get on the parent row, list or get on the target. */
-export function relatedAccess(
+export function requireRelationAccess(
   field: Field,
   source: Collection,
   target: Collection,
-  grantOf: GrantOf,
+  findGrant: GrantLookup,
   registry: Registry,
 ): { readonly grant: Grant; readonly parent: Predicate | null; readonly target: Predicate | null } {
-  const parent = grantOf(source.name, 'get');
-  if (!parent) throw denied(source.name, 'get');
+  const parent = findGrant(source.name, 'get');
+  if (!parent) throw permissionDenied(source.name, 'get');
   if (!parent.may(field))
     throw new ApiError('FIELD_DENIED', `The role may not read "${field.name}" of ${source.name}.`);
   const action = field.relation!.many ? 'list' : 'get';
-  const grant = grantOf(target.name, action);
-  if (!grant) throw denied(target.name, action);
-  const foreignKey = foreignKeyAbroad(field, target);
+  const grant = findGrant(target.name, action);
+  if (!grant) throw permissionDenied(target.name, action);
+  const foreignKey = foreignKeyInTarget(field, target);
   if (foreignKey && !grant.may(foreignKey))
     throw new ApiError('FIELD_DENIED', `The role may not read "${field.name}" of ${source.name}.`);
   return {
@@ -193,19 +201,19 @@ export function relatedAccess(
 }
 
 /** The foreign key of a relation where it lies in the target; that of a join is not the target's to show. */
-function foreignKeyAbroad({ relation }: Field, target: Collection): Field | undefined {
+function foreignKeyInTarget({ relation }: Field, target: Collection): Field | undefined {
   const { kind, targetField } = relation!;
   return kind === 'hasMany' || kind === 'hasOne' ? target.byName.get(targetField) : undefined;
 }
 
-function hasBareTest(filter: AskedFilter): boolean {
+function hasBareTest(filter: ParsedFilter): boolean {
   if (filter.kind === 'test') return true;
   if (filter.kind === 'all' || filter.kind === 'any') return filter.of.every(hasBareTest);
   return filter.kind === 'not' && hasBareTest(filter.of);
 }
 
 /** True or false for `$exists`, `$notExists`, and for null as a value; else null. */
-function presenceTest(of: AskedFilter): boolean | null {
+function readPresenceTest(of: ParsedFilter): boolean | null {
   if (of.kind !== 'test') return null;
   const { operator, operand } = of;
   if (operator === '$exists' || operator === '$notNull') return operand.form === 'true';
@@ -214,67 +222,67 @@ function presenceTest(of: AskedFilter): boolean | null {
   return null;
 }
 
-function conditions(of: AskedFilter, field: Field, context: Context): Predicate {
+function resolveConditions(of: ParsedFilter, field: Field, context: FilterContext): Predicate {
   switch (of.kind) {
     case 'all':
     case 'any':
-      return { kind: of.kind, of: of.of.map((each) => conditions(each, field, context)) };
+      return { kind: of.kind, of: of.of.map((each) => resolveConditions(each, field, context)) };
     case 'not':
-      return { kind: 'not', of: conditions(of.of, field, context) };
+      return { kind: 'not', of: resolveConditions(of.of, field, context) };
     case 'at':
       throw new ApiError(
         'RELATION_UNKNOWN',
         `"${field.name}" is no relation, so "${of.path.join('.')}" cannot follow it.`,
       );
     case 'test':
-      return test(of.operator, of.operand, field, context);
+      return resolveTest(of.operator, of.operand, field, context);
   }
 }
 
-function test(name: string, operand: AskedOperand, field: Field, context: Context): Predicate {
+function resolveTest(name: string, operand: ParsedOperand, field: Field, context: FilterContext): Predicate {
   const operator = operators[name]!;
-  checkFit(name, operator, operand, field);
+  checkOperator(name, operator, operand, field);
   const positive = operator.complementOf ?? (name === '$endWith' ? '$endsWith' : name);
   const predicate: Predicate = {
     kind: 'test',
     field,
     operator: positive,
-    operand: context.operandOf(operand, field, name),
+    operand: context.createOperand(operand, field, name),
   };
-  const negative = operator.complementOf !== undefined;
-  const flagged = operator.operand === 'flag' && operand.form === 'false';
-  return negative !== flagged ? { kind: 'not', of: predicate } : predicate;
+  const isNegated = operator.complementOf !== undefined;
+  const isFalseFlag = operator.operand === 'flag' && operand.form === 'false';
+  return isNegated !== isFalseFlag ? { kind: 'not', of: predicate } : predicate;
 }
 
-function checkFit(name: string, operator: Operator, operand: AskedOperand, field: Field): void {
-  const plainNull = operand.form === 'null' && (name === '$eq' || name === '$ne');
-  if (field.type.operators.has(operator.family) || plainNull) {
-    if (operand.form === 'null' && !plainNull)
+function checkOperator(name: string, operator: Operator, operand: ParsedOperand, field: Field): void {
+  const isPlainNull = operand.form === 'null' && (name === '$eq' || name === '$ne');
+  if (field.type.operators.has(operator.family) || isPlainNull) {
+    if (operand.form === 'null' && !isPlainNull)
       throw new ApiError('FILTER_INVALID', `${name} on "${field.name}" takes no null; use $null.`);
     return;
   }
   const fitting = Object.entries(operators).filter(([, each]) => field.type.operators.has(each.family));
   throw new ApiError(
     'OPERATOR_MISFIT',
-    `${name} does not fit "${field.name}" of the type ${field.type.name}. Use one of: ${listed(fitting.map(([each]) => each))}.`,
+    `${name} does not fit "${field.name}" of the type ${field.type.name}. Use one of: ${formatNames(fitting.map(([each]) => each))}.`,
   );
 }
 
-function requestOperand(operand: AskedOperand, field: Field, operator: string): Operand {
+function createRequestOperand(operand: ParsedOperand, field: Field, operator: string): Operand {
   return {
     form: operand.form,
     read: (environment) => {
       const value = environment.values[operand.slot];
-      const variable = variableOf(value);
+      const variable = parseVariable(value);
       if (variable !== null && isKnownVariable(variable))
-        return ofVariable(variable, field, operator, environment, environment.zone);
-      return valueFor(value, environment.valuesAreText, field, operator, environment, environment.zone);
+        return resolveVariable(variable, field, operator, environment, environment.zone);
+      return toOperandValue(value, environment.valuesAreText, field, operator, environment, environment.zone);
     },
   };
 }
 
 /** A value as an operator compares it: of the field's type, a range of time, or elements of a list. */
-function valueFor(
+function toOperandValue(
   value: unknown,
   isText: boolean,
   field: Field,
@@ -283,7 +291,7 @@ function valueFor(
   zone: string,
 ): unknown {
   const { family, operand } = operators[operator]!;
-  if (family === 'date') return periodFor(value, field, operator, now, zone);
+  if (family === 'date') return toPeriod(value, field, operator, now, zone);
   if (operand === 'list' && !Array.isArray(value))
     throw new ApiError('FILTER_INVALID', `${operator} on "${field.name}" takes a list of values, such as [1, 2].`);
   if (family === 'array') {
@@ -291,13 +299,13 @@ function valueFor(
       throw new ApiError('FILTER_INVALID', `${operator} on "${field.name}" names a value that no list can hold.`);
     return (value as unknown[]).map((each) => JSON.stringify(each));
   }
-  const one = (each: unknown): unknown => typedOne(each, isText, field, operator);
+  const one = (each: unknown): unknown => toTypedValue(each, isText, field, operator);
   return operand === 'one' ? one(value) : (value as unknown[]).filter((each) => each !== null).map(one);
 }
 
-function periodFor(value: unknown, { name, type }: Field, operator: string, now: number, zone: string): unknown {
+function toPeriod(value: unknown, { name, type }: Field, operator: string, now: number, zone: string): unknown {
   try {
-    return rangeBetween(value, type.storage === 'text', { now, zone });
+    return toRangeBetween(value, type.storage === 'text', { now, zone });
   } catch (error) {
     if (error instanceof ApiError) throw new ApiError(error.code, `${operator} on "${name}": ${error.message}`);
     throw error;
@@ -309,13 +317,19 @@ function periodFor(value: unknown, { name, type }: Field, operator: string, now:
  *
  * @returns null where there is none, and where it is none that the operator takes on this field.
  */
-function ofVariable(name: string, field: Field, operator: string, environment: BindEnvironment, zone: string): unknown {
+function resolveVariable(
+  name: string,
+  field: Field,
+  operator: string,
+  environment: BindEnvironment,
+  zone: string,
+): unknown {
   const value = variableValue(name, field, operator, environment, zone);
   const takesList = operators[operator]!.operand === 'list';
   const whole = takesList && !Array.isArray(value) ? [value] : value;
   if (value === null || (Array.isArray(whole) && whole.length === 0)) return null;
   try {
-    return valueFor(whole, false, field, operator, environment, zone);
+    return toOperandValue(whole, false, field, operator, environment, zone);
   } catch (error) {
     if (error instanceof ApiError) return null;
     throw error;
@@ -332,24 +346,30 @@ function variableValue(
   const day = datePeriod(name);
   if (day === null) return variables()[name] ?? null;
   const period = { type: day };
-  return operators[operator]!.family === 'date' ? period : rangeOf(period, type.storage === 'text', { now, zone })[0];
+  return operators[operator]!.family === 'date' ? period : toRange(period, type.storage === 'text', { now, zone })[0];
 }
 
 /** A permission's value: fixed and checked once, or a variable of the caller. */
-function ruleOperand(rows: RowFilter, operand: AskedOperand, field: Field, operator: string): Operand {
+function createRuleOperand(rows: RowFilter, operand: ParsedOperand, field: Field, operator: string): Operand {
   const variable = rows.variables.get(operand.slot);
   if (variable !== undefined)
-    return { form: operand.form, read: (environment) => ofVariable(variable, field, operator, environment, 'UTC') };
+    return {
+      form: operand.form,
+      read: (environment) => resolveVariable(variable, field, operator, environment, 'UTC'),
+    };
   const value = rows.values[operand.slot];
   if (operators[operator]!.family === 'date')
-    return { form: operand.form, read: (environment) => valueFor(value, false, field, operator, environment, 'UTC') };
-  const fixed = operand.slot < 0 ? null : valueFor(value, false, field, operator, { now: 0 }, 'UTC');
+    return {
+      form: operand.form,
+      read: (environment) => toOperandValue(value, false, field, operator, environment, 'UTC'),
+    };
+  const fixed = operand.slot < 0 ? null : toOperandValue(value, false, field, operator, { now: 0 }, 'UTC');
   return { form: operand.form, read: () => fixed };
 }
 
-function typedOne(value: unknown, isText: boolean, field: Field, operator: string): unknown {
+function toTypedValue(value: unknown, isText: boolean, field: Field, operator: string): unknown {
   const canonical = field.type.readOperand(value, isText);
-  if (canonical === misfit) {
+  if (canonical === invalidOperand) {
     throw new ApiError(
       'FILTER_INVALID',
       `The value of ${operator} on "${field.name}" does not fit the type ${field.type.name}. ${expectedValue(field)}`.trimEnd(),
@@ -361,7 +381,7 @@ function typedOne(value: unknown, isText: boolean, field: Field, operator: strin
 
 /** Matching takes time by the length of text and pattern together, and a single match cannot be ended. */
 function checkPattern(pattern: string, operator: string, field: Field): void {
-  if (trailingEscape(pattern))
+  if (hasTrailingEscape(pattern))
     throw new ApiError(
       'FILTER_INVALID',
       `The pattern of ${operator} on "${field.name}" ends in a lone backslash; write two for one that is meant.`,
@@ -373,7 +393,7 @@ function checkPattern(pattern: string, operator: string, field: Field): void {
     );
 }
 
-function trailingEscape(pattern: string): boolean {
+function hasTrailingEscape(pattern: string): boolean {
   return /(^|[^\\])(\\\\)*\\$/.test(pattern);
 }
 
@@ -382,16 +402,22 @@ function trailingEscape(pattern: string): boolean {
  *
  * @throws ApiError 400 saying what does not hold.
  */
-export function checkRows(
+export function checkRowFilter(
   rows: RowFilter,
   collection: Collection,
   registry: Registry,
   environment: BindEnvironment,
 ): void {
-  const operandOf: OperandOf = (operand, field, operator) => {
-    const planned = ruleOperand(rows, operand, field, operator);
+  const createOperand: OperandFactory = (operand, field, operator) => {
+    const planned = createRuleOperand(rows, operand, field, operator);
     planned.read(environment);
     return planned;
   };
-  resolve(rows.filter, collection, null, { registry, grantOf: null, operandOf, relations: { count: 0 } }, 0);
+  resolveFilter(
+    rows.filter,
+    collection,
+    null,
+    { registry, findGrant: null, createOperand, relations: { count: 0 } },
+    0,
+  );
 }

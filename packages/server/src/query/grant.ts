@@ -1,4 +1,4 @@
-import type { AskedFilter } from '../protocol/record-request.ts';
+import type { ParsedFilter } from '../protocol/record-request.ts';
 import type { Field } from '../schema/registry.ts';
 
 /**
@@ -15,11 +15,11 @@ export interface Grant {
 
 /** A permission's row filter: normalised, its values fixed, its variables by slot. */
 export interface RowFilter {
-  readonly filter: AskedFilter;
+  readonly filter: ParsedFilter;
   readonly values: readonly unknown[];
   /** Variable names by the slot that holds them. */
   readonly variables: ReadonlyMap<number, string>;
 }
 
 /** The caller's grants by resource and action; null where there is none. */
-export type GrantOf = (resource: string, action: string) => Grant | null;
+export type GrantLookup = (resource: string, action: string) => Grant | null;

@@ -1,11 +1,11 @@
 /** The history of one record as one statement: whether the caller reaches the record, and the entries that it may see. */
 import { compile, type Statement } from '../database/database.ts';
 import { identifier, listValue, type Param, type Sql, sql, value } from '../database/sql.ts';
-import { type Collection, columnsOf, type Field } from '../schema/registry.ts';
+import { type Collection, type Field, listColumnFields } from '../schema/registry.ts';
 import { planRows } from './filter-plan.ts';
 import type { Grant } from './grant.ts';
 import { Aliases } from './predicate-compiler.ts';
-import { keyCondition, type PlanContext, whereOf } from './read-plan.ts';
+import { compileWhere, keyCondition, type PlanContext } from './read-plan.ts';
 
 /** Columns of each row: the first three in all rows, the others null where there is no entry. */
 export const historyColumns = {
@@ -13,7 +13,7 @@ export const historyColumns = {
   reached: 1,
   total: 2,
   id: 3,
-  at: 4,
+  time: 4,
   action: 5,
   actor: 6,
   requestId: 7,
@@ -31,9 +31,9 @@ export interface HistoryPage {
 }
 
 /** The fields of which history tells a caller: what all of the grants show. */
-export function fieldsTold(collection: Collection, grants: readonly Grant[]): readonly Field[] {
-  return columnsOf(collection).filter(
-    (field) => !field.type.secret && !field.kept && grants.every((grant) => grant.may(field)),
+export function listReadableFields(collection: Collection, grants: readonly Grant[]): readonly Field[] {
+  return listColumnFields(collection).filter(
+    (field) => !field.type.secret && !field.serverManaged && grants.every((grant) => grant.may(field)),
   );
 }
 
@@ -52,13 +52,13 @@ export function planHistory(
   { key, before, offset, size, counted }: HistoryPage,
   { registry, dialect }: PlanContext,
 ): Statement {
-  const one = (name: 'h' | 'c'): Sql => {
-    const own = sql`${name}.collection_id=${value('integer', collection.id)} AND ${name}.tk=${value('text', String(key))}`;
-    const tick = dialect.tick(name, 1);
-    return tick ? sql`${tick} AND ${own}` : own;
+  const compileRecordFilter = (name: 'h' | 'c'): Sql => {
+    const isOfRecord = sql`${name}.collection_id=${value('integer', collection.id)} AND ${name}.tk=${value('text', String(key))}`;
+    const tick = dialect.deadlineCheck(name, 1);
+    return tick ? sql`${tick} AND ${isOfRecord}` : isOfRecord;
   };
   const rows = grants.map((grant) => planRows(grant.rows, collection, registry, 'with'));
-  const where = whereOf(
+  const where = compileWhere(
     [keyCondition({ filterByTk: key }, collection), ...rows],
     false,
     collection,
@@ -68,13 +68,13 @@ export function planHistory(
   const reached = sql`(SELECT 1 AS v FROM ${identifier(collection.table)}${where}) r`;
   const ids: Param = listValue(
     'text',
-    fieldsTold(collection, grants).map((field) => String(field.id)),
+    listReadableFields(collection, grants).map((field) => String(field.id)),
   );
-  const told = sql`(h.action<>'updated' OR EXISTS (SELECT 1 FROM ${dialect.memberNames(sql`h.changes`)} WHERE ${dialect.isIn(sql`n.v`, ids)}))`;
-  const own = isRestricted(grants)
-    ? sql` AND EXISTS (SELECT 1 FROM ${reached}) AND h.id>=COALESCE((SELECT max(c.id) FROM _history c WHERE ${one('c')} AND c.action='created'),0)`
+  const isReadable = sql`(h.action<>'updated' OR EXISTS (SELECT 1 FROM ${dialect.memberNames(sql`h.changes`)} WHERE ${dialect.isIn(sql`n.v`, ids)}))`;
+  const isVisible = isRestricted(grants)
+    ? sql` AND EXISTS (SELECT 1 FROM ${reached}) AND h.id>=COALESCE((SELECT max(c.id) FROM _history c WHERE ${compileRecordFilter('c')} AND c.action='created'),0)`
     : sql``;
-  const all = sql`_history h WHERE ${one('h')} AND ${told}${own}`;
+  const all = sql`_history h WHERE ${compileRecordFilter('h')} AND ${isReadable}${isVisible}`;
   const older = before === null ? sql`` : sql` AND h.id<${value('bigint', before)}`;
   const page = sql`SELECT h.id,${dialect.scalar('datetime', sql`h.at`)} AS at,h.action,h.actor,h.request_id,h.changes FROM ${all}${older} ORDER BY h.id DESC LIMIT ${size} OFFSET ${value('bigint', offset)}`;
   const current = dialect.versionGuard() ?? sql`1=1`;

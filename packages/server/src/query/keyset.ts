@@ -32,9 +32,9 @@ export function wholeOrder(keys: readonly OrderedKey[], dialect: Dialect): Segme
  */
 export function afterCursor(keys: readonly OrderedKey[], nulls: CursorNulls, dialect: Dialect): Segment[] {
   const [first, ...rest] = keys;
-  const oneWay = keys.every(({ key }) => key.descending === first!.key.descending);
-  const restPlain = rest.every(({ key }) => !key.nullable);
-  if (!oneWay || !restPlain) return [{ condition: lexicographic(keys, nulls, 0), order: orderBy(keys, dialect) }];
+  const isOneWay = keys.every(({ key }) => key.descending === first!.key.descending);
+  const isRestPlain = rest.every(({ key }) => !key.nullable);
+  if (!isOneWay || !isRestPlain) return [{ condition: lexicographic(keys, nulls, 0), order: orderBy(keys, dialect) }];
   if (rest.length === 0) return [{ condition: rowValue(keys, 0), order: plainOrder(keys) }];
   const isNull = sql`${first!.value} IS NULL`;
   const restOrder = plainOrder(rest);
@@ -48,24 +48,24 @@ export function afterCursor(keys: readonly OrderedKey[], nulls: CursorNulls, dia
 }
 
 /** The rows after a cursor as one segment. */
-export function afterCursorAtOnce(keys: readonly OrderedKey[], nulls: CursorNulls, dialect: Dialect): Segment {
+export function afterCursorInOneSegment(keys: readonly OrderedKey[], nulls: CursorNulls, dialect: Dialect): Segment {
   const condition = keys.length === 1 ? rowValue(keys, 0) : lexicographic(keys, nulls, 0);
   return { condition, order: orderBy(keys, dialect) };
 }
 
 function orderBy(keys: readonly OrderedKey[], dialect: Dialect): Sql {
   const terms = keys.map(({ key, value }) =>
-    key.nullable ? dialect.nullsLast(value, key.descending) : directed(key, value),
+    key.nullable ? dialect.nullsLast(value, key.descending) : withDirection(key, value),
   );
   return terms.reduce((left, right) => sql`${left},${right}`);
 }
 
 /** For rows whose keys are known not to be null. */
 function plainOrder(keys: readonly OrderedKey[]): Sql {
-  return keys.map(({ key, value }) => directed(key, value)).reduce((left, right) => sql`${left},${right}`);
+  return keys.map(({ key, value }) => withDirection(key, value)).reduce((left, right) => sql`${left},${right}`);
 }
 
-function directed(key: SortKey, value: Sql): Sql {
+function withDirection(key: SortKey, value: Sql): Sql {
   return key.descending ? sql`${value} DESC` : value;
 }
 
@@ -79,18 +79,18 @@ function rowValue(keys: readonly OrderedKey[], from: number): Sql {
 
 /** Strictly after at this key, or equal here and after at the next. */
 function lexicographic(keys: readonly OrderedKey[], nulls: CursorNulls, index: number): Sql {
-  const at = keys[index]!;
+  const orderedKey = keys[index]!;
   const isNull = nulls[index]!;
-  const beyond = strictlyAfter(at, isNull, index);
+  const beyond = strictlyAfter(orderedKey, isNull, index);
   if (index === keys.length - 1) return beyond;
-  const equal = isNull ? sql`${at.value} IS NULL` : sql`${at.value}=${cursorParam(at, index)}`;
+  const equal = isNull ? sql`${orderedKey.value} IS NULL` : sql`${orderedKey.value}=${cursorParam(orderedKey, index)}`;
   return sql`(${beyond} OR (${equal} AND ${lexicographic(keys, nulls, index + 1)}))`;
 }
 
-function strictlyAfter(at: OrderedKey, isNull: boolean, index: number): Sql {
+function strictlyAfter(orderedKey: OrderedKey, isNull: boolean, index: number): Sql {
   if (isNull) return sql`(1=0)`;
-  const beyond = sql`${at.value}${at.key.descending ? '<' : '>'}${cursorParam(at, index)}`;
-  return at.key.nullable ? sql`(${beyond} OR ${at.value} IS NULL)` : beyond;
+  const beyond = sql`${orderedKey.value}${orderedKey.key.descending ? '<' : '>'}${cursorParam(orderedKey, index)}`;
+  return orderedKey.key.nullable ? sql`(${beyond} OR ${orderedKey.value} IS NULL)` : beyond;
 }
 
 function cursorParam({ key }: OrderedKey, index: number): Param {

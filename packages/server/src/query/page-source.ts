@@ -4,7 +4,7 @@
  */
 import type { Dialect } from '../database/dialect.ts';
 import { identifier, type Sql, sql } from '../database/sql.ts';
-import { type Collection, fieldOf } from '../schema/registry.ts';
+import { type Collection, getField } from '../schema/registry.ts';
 import type { Predicate } from './predicate.ts';
 import type { SortKey } from './sort-plan.ts';
 
@@ -15,19 +15,19 @@ type Related = Extract<Predicate, { kind: 'related' }>;
 /** A page by one of these ways; `rest` is what is left of its condition. */
 export type PageSource =
   | { readonly by: 'words'; readonly matched: Matched; readonly rest: Predicate | null }
-  | { readonly by: 'asking'; readonly wanted: Wanted; readonly groups: Related; readonly rest: Predicate | null }
+  | { readonly by: 'asking'; readonly match: FullTextMatch; readonly groups: Related; readonly rest: Predicate | null }
   | { readonly by: 'placed'; readonly placed: Placed; readonly rest: Predicate | null }
   | { readonly by: 'groups'; readonly groups: Related; readonly rest: Predicate | null };
 
 /** Which records have the words: e-mails themselves, or what has such e-mails. */
-export interface Wanted {
+export interface FullTextMatch {
   readonly matched: Matched;
   /** By which relation the e-mails are had, and what else holds for them; null: the records are e-mails. */
-  readonly through: { readonly path: Related; readonly others: Predicate | null } | null;
+  readonly through: { readonly path: Related; readonly conditions: Predicate | null } | null;
 }
 
 /** The way of a list; null: the plain way. */
-export function pageSourceOf(
+export function findPageSource(
   condition: Predicate | null,
   keys: readonly SortKey[],
   collection: Collection,
@@ -37,19 +37,19 @@ export function pageSourceOf(
   const parts = conjuncts(condition);
   const matched = parts.find((each) => each.kind === 'matched');
   const groups = parts.find((each): each is Related => each.kind === 'related' && isSharing(each));
-  const byKey = keys[0]!.field === collection.primaryKey;
+  const isByKey = keys[0]!.field === collection.primaryKey;
   const placed = parts.find((each): each is Placed => each.kind === 'placed' && each.by === 'probe');
-  if (placed && byKey && !matched) return { by: 'placed', placed, rest: without(parts, placed) };
-  const wanted = groups ? wantedIn(parts, groups, collection, dialect) : null;
-  if (groups && wanted && isOneWay(keys, collection))
-    return { by: 'asking', wanted: wanted.wanted, groups, rest: without(parts, groups, wanted.part) };
-  if (matched && dialect.words.page) return byKey ? { by: 'words', matched, rest: without(parts, matched) } : null;
+  if (placed && isByKey && !matched) return { by: 'placed', placed, rest: without(parts, placed) };
+  const found = groups ? findMatch(parts, groups, collection, dialect) : null;
+  if (groups && found && isOneWay(keys, collection))
+    return { by: 'asking', match: found.match, groups, rest: without(parts, groups, found.part) };
+  if (matched && dialect.fullText.page) return isByKey ? { by: 'words', matched, rest: without(parts, matched) } : null;
   if (!groups) return null;
-  const own = groups.relation.sourceField;
+  const groupField = groups.relation.sourceField;
   // Where one group is named anyway, the plain way goes straight to it; with LATERAL the other groups cost nothing.
   if (
     !dialect.lateral &&
-    parts.some((each) => each.kind === 'test' && each.operator === '$eq' && each.field.name === own)
+    parts.some((each) => each.kind === 'test' && each.operator === '$eq' && each.field.name === groupField)
   )
     return null;
   return { by: 'groups', groups, rest: without(parts, groups) };
@@ -91,27 +91,27 @@ function conjuncts(predicate: Predicate): readonly Predicate[] {
  * The words that are asked of one record at a time. An index that gives what it finds in order needs that only where another
  * condition leaves little, and it is slow at phrases and beginnings of words.
  */
-function wantedIn(
+function findMatch(
   parts: readonly Predicate[],
   groups: Related,
   collection: Collection,
-  { words }: Dialect,
-): { readonly wanted: Wanted; readonly part: Predicate } | null {
+  { fullText }: Dialect,
+): { readonly match: FullTextMatch; readonly part: Predicate } | null {
   for (const part of parts.filter((each) => each !== groups)) {
-    const wanted = wantedBy(part);
-    if (!wanted) continue;
-    const isNarrow = wanted.through !== null || parts.some((each) => isFlag(each, collection, groups));
-    return words.page && !(wanted.matched.plain && isNarrow) ? null : { wanted, part };
+    const match = readMatch(part);
+    if (!match) continue;
+    const isNarrow = match.through !== null || parts.some((each) => isFlag(each, collection, groups));
+    return fullText.page && !(match.matched.plain && isNarrow) ? null : { match, part };
   }
   return null;
 }
 
-function wantedBy(part: Predicate): Wanted | null {
+function readMatch(part: Predicate): FullTextMatch | null {
   if (part.kind === 'matched') return { matched: part, through: null };
   if (part.kind !== 'related' || part.of === null || part.relation.through !== null) return null;
   const inner = conjuncts(part.of);
   const matched = inner.find((each) => each.kind === 'matched');
-  return matched ? { matched, through: { path: part, others: without(inner, matched) } } : null;
+  return matched ? { matched, through: { path: part, conditions: without(inner, matched) } } : null;
 }
 
 /** One value of a field that is neither the key nor what tells groups apart. */
@@ -120,8 +120,8 @@ function isFlag(part: Predicate, { primaryKey }: Collection, { relation }: Relat
   return part.field !== primaryKey && part.field.name !== relation.sourceField;
 }
 
-function without(parts: readonly Predicate[], ...taken: readonly Predicate[]): Predicate | null {
-  const rest = parts.filter((each) => !taken.includes(each));
+function without(parts: readonly Predicate[], ...removed: readonly Predicate[]): Predicate | null {
+  const rest = parts.filter((each) => !removed.includes(each));
   return rest.length === 0 ? null : { kind: 'all', of: rest };
 }
 
@@ -132,44 +132,44 @@ export interface GroupedPage {
   /** A query for the groups, one column. */
   readonly groups: Sql;
   /** Records that are wanted at most. */
-  readonly most: number;
+  readonly maxRecords: number;
   /** The condition and the order of the rows `r`. */
   readonly condition: Sql | null;
   readonly order: Sql;
 }
 
 /** The keys of a page's e-mails, read mailbox by mailbox in the order of an index. */
-export interface PlacedPage {
+export interface MailboxPage {
   readonly collection: Collection;
   /** A query for the mailboxes, one column `k`. */
   readonly mailboxes: Sql;
-  readonly most: number;
+  readonly maxRecords: number;
   /** The condition about the e-mail `r` and its placement `p`, and the order of these. */
   readonly condition: Sql | null;
   readonly order: Sql;
 }
 
 /** A query for keys: those of the page, and some more. */
-export function compilePlacedPage(
-  { collection, mailboxes, most, condition, order }: PlacedPage,
+export function compileMailboxPage(
+  { collection, mailboxes, maxRecords, condition, order }: MailboxPage,
   dialect: Dialect,
 ): Sql {
   const table = identifier(collection.table);
-  const also = condition === null ? sql`` : sql` AND ${condition}`;
+  const extraCondition = condition === null ? sql`` : sql` AND ${condition}`;
   // One e-mail may lie twice in a mailbox.
-  const first = sql`SELECT DISTINCT p."emailId" FROM "mailPlacements" p CROSS JOIN ${table} r WHERE p."mailboxId"=g.k AND r.id=p."emailId"${also} ORDER BY ${order} LIMIT ${most}`;
+  const first = sql`SELECT DISTINCT p."emailId" FROM "mailPlacements" p CROSS JOIN ${table} r WHERE p."mailboxId"=g.k AND r.id=p."emailId"${extraCondition} ORDER BY ${order} LIMIT ${maxRecords}`;
   if (dialect.lateral) return sql`SELECT b."emailId" FROM (${mailboxes}) g CROSS JOIN LATERAL (${first}) b`;
   return sql`SELECT b.id FROM (${mailboxes}) g CROSS JOIN ${table} b WHERE b.id IN (${first})`;
 }
 
 /** A query for keys: those of the page, and some more. */
-export function compileGrouped(page: GroupedPage, dialect: Dialect): Sql {
-  const { collection, relation, groups, most, condition, order } = page;
+export function compileGroupedPage(page: GroupedPage, dialect: Dialect): Sql {
+  const { collection, relation, groups, maxRecords, condition, order } = page;
   const table = identifier(collection.table);
   const key = identifier(collection.primaryKey.column!);
-  const own = identifier(fieldOf(collection, relation.sourceField).column!);
-  const also = condition === null ? sql`` : sql` AND ${condition}`;
-  const first = sql`SELECT r.${key} FROM ${table} r WHERE r.${own}=g.k${also} ORDER BY ${order} LIMIT ${most}`;
+  const groupColumn = identifier(getField(collection, relation.sourceField).column!);
+  const extraCondition = condition === null ? sql`` : sql` AND ${condition}`;
+  const first = sql`SELECT r.${key} FROM ${table} r WHERE r.${groupColumn}=g.k${extraCondition} ORDER BY ${order} LIMIT ${maxRecords}`;
   if (dialect.lateral)
     return sql`SELECT b.${key} FROM (SELECT DISTINCT k FROM (${groups}) d(k)) g CROSS JOIN LATERAL (${first}) b`;
   return sql`SELECT b.${key} FROM (SELECT DISTINCT k FROM (SELECT NULL AS k WHERE 0 UNION ALL ${groups})) g CROSS JOIN ${table} b WHERE b.${key} IN (${first})`;

@@ -13,7 +13,7 @@ export interface Calendar {
 /** A stretch of days, or one moment; the end does not belong to it. */
 type Period =
   | { readonly kind: 'days'; readonly start: Temporal.PlainDate; readonly end: Temporal.PlainDate }
-  | { readonly kind: 'moment'; readonly at: string };
+  | { readonly kind: 'moment'; readonly instant: string };
 
 /** Names of periods around the current day, by `{type}` and by `{{$date.<type>}}`. */
 export const relativePeriods: ReadonlySet<string> = new Set([
@@ -25,10 +25,10 @@ export const relativePeriods: ReadonlySet<string> = new Set([
 
 const units = ['day', 'week', 'month', 'quarter', 'year'] as const;
 type Unit = (typeof units)[number];
-const mostUnits = 100_000;
+const maxUnits = 100_000;
 
 /** A zone as clients name it; null when there is none of that name. */
-export function knownZone(name: string): string | null {
+export function findZone(name: string): string | null {
   try {
     return new Temporal.ZonedDateTime(0n, name).timeZoneId;
   } catch {
@@ -45,27 +45,28 @@ export function knownZone(name: string): string | null {
  *
  * @throws ApiError `FILTER_INVALID`.
  */
-export function rangeOf(value: unknown, ofDays: boolean, calendar: Calendar): readonly [string, string] {
-  const period = periodOf(value, calendar);
-  if (period.kind === 'moment') return momentRange(period.at, ofDays, calendar);
-  if (ofDays) return [dayText(period.start), dayText(period.end)];
-  return [startOf(period.start, calendar), startOf(period.end, calendar)];
+export function toRange(value: unknown, isDays: boolean, calendar: Calendar): readonly [string, string] {
+  const period = parsePeriod(value, calendar);
+  if (period.kind === 'moment') return toInstantRange(period.instant, isDays, calendar);
+  if (isDays) return [formatDay(period.start), formatDay(period.end)];
+  return [formatStartOfDay(period.start, calendar), formatStartOfDay(period.end, calendar)];
 }
 
 /** The range from the start of one value to the end of another; one value is both. */
-export function rangeBetween(value: unknown, ofDays: boolean, calendar: Calendar): readonly [string, string] {
-  if (!Array.isArray(value)) return rangeOf(value, ofDays, calendar);
-  return [rangeOf(value[0], ofDays, calendar)[0], rangeOf(value[1], ofDays, calendar)[1]];
+export function toRangeBetween(value: unknown, isDays: boolean, calendar: Calendar): readonly [string, string] {
+  if (!Array.isArray(value)) return toRange(value, isDays, calendar);
+  return [toRange(value[0], isDays, calendar)[0], toRange(value[1], isDays, calendar)[1]];
 }
 
-function momentRange(at: string, ofDays: boolean, { zone }: Calendar): readonly [string, string] {
-  if (!ofDays) return [at, momentText(Date.parse(at) + 1)];
-  const day = Temporal.Instant.from(at).toZonedDateTimeISO(zone).toPlainDate();
-  return [dayText(day), dayText(day.add({ days: 1 }))];
+function toInstantRange(instant: string, isDays: boolean, { zone }: Calendar): readonly [string, string] {
+  if (!isDays) return [instant, formatInstant(Date.parse(instant) + 1)];
+  const day = Temporal.Instant.from(instant).toZonedDateTimeISO(zone).toPlainDate();
+  return [formatDay(day), formatDay(day.add({ days: 1 }))];
 }
 
-function periodOf(value: unknown, calendar: Calendar): Period {
-  const period = typeof value === 'string' ? writtenPeriod(value) : isObject(value) ? relative(value, calendar) : null;
+function parsePeriod(value: unknown, calendar: Calendar): Period {
+  const period =
+    typeof value === 'string' ? parseWrittenPeriod(value) : isObject(value) ? resolveRelative(value, calendar) : null;
   if (period === null)
     throw new ApiError(
       'FILTER_INVALID',
@@ -74,21 +75,21 @@ function periodOf(value: unknown, calendar: Calendar): Period {
   return period;
 }
 
-const written = /^(\d{4})(?:-(\d{2})(?:-(\d{2}))?|Q([1-4])|W(\d{2}))?$/;
+const periodPattern = /^(\d{4})(?:-(\d{2})(?:-(\d{2}))?|Q([1-4])|W(\d{2}))?$/;
 
-function writtenPeriod(text: string): Period | null {
-  const match = written.exec(text.trim());
+function parseWrittenPeriod(text: string): Period | null {
+  const match = periodPattern.exec(text.trim());
   if (!match) {
-    const at = /[Tt ]\d/.test(text) ? canonicalDatetime(text.trim()) : null;
-    return at === null ? null : { kind: 'moment', at };
+    const instant = /[Tt ]\d/.test(text) ? canonicalDatetime(text.trim()) : null;
+    return instant === null ? null : { kind: 'moment', instant };
   }
   const [, year, month, day, quarter, week] = match;
   try {
     if (Number(year) < 1) return null;
-    const from = (start: Temporal.PlainDate, more: Temporal.DurationLike): Period => days(start, start.add(more));
+    const from = (start: Temporal.PlainDate, more: Temporal.DurationLike): Period => daysPeriod(start, start.add(more));
     const date = (m: number, d: number): Temporal.PlainDate =>
       Temporal.PlainDate.from({ year: Number(year), month: m, day: d }, { overflow: 'reject' });
-    if (week !== undefined) return weekOf(date(1, 4), Number(week));
+    if (week !== undefined) return toIsoWeek(date(1, 4), Number(week));
     if (quarter !== undefined) return from(date(Number(quarter) * 3 - 2, 1), { months: 3 });
     if (day !== undefined) return from(date(Number(month), Number(day)), { days: 1 });
     return month === undefined ? from(date(1, 1), { years: 1 }) : from(date(Number(month), 1), { months: 1 });
@@ -98,35 +99,35 @@ function writtenPeriod(text: string): Period | null {
 }
 
 /** ISO 8601: the first week of a year is the one with 4 January. */
-function weekOf(fourth: Temporal.PlainDate, week: number): Period | null {
+function toIsoWeek(fourth: Temporal.PlainDate, week: number): Period | null {
   const start = fourth.subtract({ days: fourth.dayOfWeek - 1 }).add({ weeks: week - 1 });
-  return week >= 1 && start.yearOfWeek === fourth.year ? days(start, start.add({ weeks: 1 })) : null;
+  return week >= 1 && start.yearOfWeek === fourth.year ? daysPeriod(start, start.add({ weeks: 1 })) : null;
 }
 
-function relative({ type, number, unit }: Record<string, unknown>, { now, zone }: Calendar): Period | null {
+function resolveRelative({ type, number, unit }: Record<string, unknown>, { now, zone }: Calendar): Period | null {
   const today = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone).toPlainDate();
   if (type === 'past' || type === 'next') {
     const count = typeof number === 'string' && /^\d{1,6}$/.test(number) ? Number(number) : number;
-    const known = units.includes(unit as Unit);
-    if (!known || !Number.isInteger(count) || (count as number) < 1 || (count as number) > mostUnits) return null;
-    const [start, end] = around(today, unit as Unit);
-    const length = lengthOf(unit as Unit, count as number);
-    return type === 'past' ? clamped(start, length, -1) : clamped(end, length, 1);
+    const isKnownUnit = units.includes(unit as Unit);
+    if (!isKnownUnit || !Number.isInteger(count) || (count as number) < 1 || (count as number) > maxUnits) return null;
+    const [start, end] = periodAround(today, unit as Unit);
+    const length = toDuration(unit as Unit, count as number);
+    return type === 'past' ? extendPeriod(start, length, -1) : extendPeriod(end, length, 1);
   }
   if (typeof type !== 'string' || !relativePeriods.has(type)) return null;
-  if (type === 'today') return days(today, today.add({ days: 1 }));
-  if (type === 'yesterday') return days(today.subtract({ days: 1 }), today);
-  if (type === 'tomorrow') return days(today.add({ days: 1 }), today.add({ days: 2 }));
+  if (type === 'today') return daysPeriod(today, today.add({ days: 1 }));
+  if (type === 'yesterday') return daysPeriod(today.subtract({ days: 1 }), today);
+  if (type === 'tomorrow') return daysPeriod(today.add({ days: 1 }), today.add({ days: 2 }));
   const which = type.slice(0, 4);
   const named = type.slice(4).toLowerCase() as Unit;
-  const [start, end] = around(today, named);
-  const one = lengthOf(named, 1);
-  if (which === 'last') return days(start.subtract(one), start);
-  return which === 'next' ? days(end, end.add(one)) : days(start, end);
+  const [start, end] = periodAround(today, named);
+  const one = toDuration(named, 1);
+  if (which === 'last') return daysPeriod(start.subtract(one), start);
+  return which === 'next' ? daysPeriod(end, end.add(one)) : daysPeriod(start, end);
 }
 
 /** The unit that a day lies in. Weeks begin on Monday. */
-function around(day: Temporal.PlainDate, unit: Unit): [Temporal.PlainDate, Temporal.PlainDate] {
+function periodAround(day: Temporal.PlainDate, unit: Unit): [Temporal.PlainDate, Temporal.PlainDate] {
   const starts: Readonly<Record<Unit, () => Temporal.PlainDate>> = {
     day: () => day,
     week: () => day.subtract({ days: day.dayOfWeek - 1 }),
@@ -135,18 +136,18 @@ function around(day: Temporal.PlainDate, unit: Unit): [Temporal.PlainDate, Tempo
     year: () => day.with({ month: 1, day: 1 }),
   };
   const start = starts[unit]();
-  return [start, start.add(lengthOf(unit, 1))];
+  return [start, start.add(toDuration(unit, 1))];
 }
 
-function lengthOf(unit: Unit, count: number): Temporal.DurationLike {
+function toDuration(unit: Unit, count: number): Temporal.DurationLike {
   return unit === 'quarter' ? { months: 3 * count } : { [`${unit}s`]: count };
 }
 
-function clamped(from: Temporal.PlainDate, length: Temporal.DurationLike, direction: 1 | -1): Period {
-  return direction > 0 ? days(from, from.add(length)) : days(from.subtract(length), from);
+function extendPeriod(from: Temporal.PlainDate, length: Temporal.DurationLike, direction: 1 | -1): Period {
+  return direction > 0 ? daysPeriod(from, from.add(length)) : daysPeriod(from.subtract(length), from);
 }
 
-function days(start: Temporal.PlainDate, end: Temporal.PlainDate): Period {
+function daysPeriod(start: Temporal.PlainDate, end: Temporal.PlainDate): Period {
   return { kind: 'days', start, end };
 }
 
@@ -154,16 +155,16 @@ const latest = Date.parse('9999-12-31T23:59:59.999Z');
 const earliest = Date.parse('0001-01-01T00:00:00.000Z');
 
 /** Fields hold the years 0001–9999; what lies outside begins and ends with them. */
-function dayText(day: Temporal.PlainDate): string {
+function formatDay(day: Temporal.PlainDate): string {
   if (day.year > 9999) return '9999-12-31~'; // after every day
   return day.year < 1 ? '0001-01-01' : day.toString();
 }
 
-function startOf(day: Temporal.PlainDate, { zone }: Calendar): string {
-  return momentText(day.toZonedDateTime(zone).epochMilliseconds);
+function formatStartOfDay(day: Temporal.PlainDate, { zone }: Calendar): string {
+  return formatInstant(day.toZonedDateTime(zone).epochMilliseconds);
 }
 
-function momentText(at: number): string {
-  if (at > latest) return 'infinity'; // after every moment: PostgreSQL's word, and past every digit as text
-  return new Date(Math.max(earliest, at)).toISOString();
+function formatInstant(instant: number): string {
+  if (instant > latest) return 'infinity'; // after every moment: PostgreSQL's word, and past every digit as text
+  return new Date(Math.max(earliest, instant)).toISOString();
 }

@@ -1,8 +1,8 @@
 import type { Dialect } from '../database/dialect.ts';
-import { balanced, identifier, type Param, type Sql, sql } from '../database/sql.ts';
+import { identifier, joinBalanced, type Param, type Sql, sql } from '../database/sql.ts';
 import type { Storage } from '../schema/field-type.ts';
-import { type Collection, fieldOf, type Join, type Relation } from '../schema/registry.ts';
-import { type Operand, type Predicate, testsIn } from './predicate.ts';
+import { type Collection, getField, type Join, type Relation } from '../schema/registry.ts';
+import { countTests, type Operand, type Predicate } from './predicate.ts';
 
 /** Makes aliases that differ within one statement. The root of a statement is known by its table's own name. */
 export class Aliases {
@@ -15,8 +15,8 @@ export class Aliases {
 }
 
 /** `"alias"."column"` of a field. */
-export function columnOf(alias: string, collection: Collection, name: string): Sql {
-  return sql`${identifier(alias)}.${identifier(fieldOf(collection, name).column!)}`;
+export function compileColumn(alias: string, collection: Collection, name: string): Sql {
+  return sql`${identifier(alias)}.${identifier(getField(collection, name).column!)}`;
 }
 
 /**
@@ -33,9 +33,9 @@ export function compilePredicate(
   const inner = (each: Predicate): Sql => compilePredicate(each, alias, collection, dialect, aliases);
   switch (predicate.kind) {
     case 'all':
-      return predicate.of.length === 0 ? sql`(1=1)` : balanced(predicate.of.map(inner), ' AND ');
+      return predicate.of.length === 0 ? sql`(1=1)` : joinBalanced(predicate.of.map(inner), ' AND ');
     case 'any':
-      return balanced(predicate.of.map(inner), ' OR ');
+      return joinBalanced(predicate.of.map(inner), ' OR ');
     case 'not':
       return sql`((${inner(predicate.of)}) IS NOT TRUE)`;
     case 'never':
@@ -43,7 +43,7 @@ export function compilePredicate(
     case 'variables':
       return sql`(${variablesPresent(predicate.variables)} AND ${inner(predicate.of)})`;
     case 'test':
-      return compileTestOf(predicate, sql`${identifier(alias)}.${identifier(predicate.field.column!)}`, dialect);
+      return compileFieldTest(predicate, sql`${identifier(alias)}.${identifier(predicate.field.column!)}`, dialect);
     case 'related':
       return compileRelated(predicate, alias, dialect, aliases);
     case 'within':
@@ -51,12 +51,12 @@ export function compilePredicate(
     case 'matched':
       return compileMatched(predicate, alias, dialect);
     case 'placed':
-      return compilePlaced(predicate, alias, aliases);
+      return compileInFolder(predicate, alias, aliases);
   }
 }
 
 /** A test, held against what stands for its field. */
-export function compileTestOf(
+export function compileFieldTest(
   { operator, operand, field }: Extract<Predicate, { kind: 'test' }>,
   column: Sql,
   dialect: Dialect,
@@ -67,30 +67,33 @@ export function compileTestOf(
 type Matched = Extract<Predicate, { kind: 'matched' }>;
 
 function compileMatched(predicate: Matched, alias: string, dialect: Dialect): Sql {
-  const { expression, accounts } = wordsOf(predicate);
-  return dialect.words.found(sql`${identifier(alias)}`, expression, accounts);
+  const { expression, accounts } = compileFullText(predicate);
+  return dialect.fullText.matchesEmail(sql`${identifier(alias)}`, expression, accounts);
 }
 
 type Placed = Extract<Predicate, { kind: 'placed' }>;
 
-function compilePlaced(predicate: Placed, alias: string, aliases: Aliases): Sql {
+function compileInFolder(predicate: Placed, alias: string, aliases: Aliases): Sql {
   const inner = identifier(aliases.next());
-  const own = sql`${identifier(alias)}.id`;
-  const there = sql`${inner}."mailboxId" IN (${mailboxesOf(predicate)})`;
+  const ownColumn = sql`${identifier(alias)}.id`;
+  const isInMailbox = sql`${inner}."mailboxId" IN (${compileMailboxes(predicate)})`;
   if (predicate.by === 'list')
-    return sql`${own} IN (SELECT ${inner}."emailId" FROM "mailPlacements" ${inner} WHERE ${there})`;
-  return sql`EXISTS (SELECT 1 FROM "mailPlacements" ${inner} WHERE ${inner}."emailId"=${own} AND ${there})`;
+    return sql`${ownColumn} IN (SELECT ${inner}."emailId" FROM "mailPlacements" ${inner} WHERE ${isInMailbox})`;
+  return sql`EXISTS (SELECT 1 FROM "mailPlacements" ${inner} WHERE ${inner}."emailId"=${ownColumn} AND ${isInMailbox})`;
 }
 
 /** A query for the ids of the mailboxes that are meant, one column. */
-export function mailboxesOf({ folder, viewer }: Placed): Sql {
+export function compileMailboxes({ folder, viewer }: Placed): Sql {
   const name: Param = { storage: 'text', read: folder.read };
   const user: Param = { storage: 'integer', read: viewer.read };
   return sql`SELECT id AS k FROM mailboxes WHERE coalesce(role,path)=${name} AND "accountId" IN (SELECT "accountId" FROM "accountMembers" WHERE "userId"=${user})`;
 }
 
 /** What the index of words is asked. */
-export function wordsOf({ expression, viewer }: Matched): { readonly expression: Param; readonly accounts: Sql } {
+export function compileFullText({ expression, viewer }: Matched): {
+  readonly expression: Param;
+  readonly accounts: Sql;
+} {
   const user: Param = { storage: 'integer', read: viewer.read };
   return {
     expression: { storage: 'text', read: expression.read },
@@ -117,9 +120,9 @@ function compileTest(operator: string, operand: Operand, storage: Storage, colum
     case '$lte':
       return sql`${column}<=${param}`;
     case '$between':
-      return sql`${column} BETWEEN ${member(param, 0)} AND ${member(param, 1)}`;
+      return sql`${column} BETWEEN ${memberParam(param, 0)} AND ${memberParam(param, 1)}`;
     case '$in':
-      return dialect.isIn(column, listed(storage, operand));
+      return dialect.isIn(column, listParam(storage, operand));
     case '$like':
       return dialect.like(column, param, false);
     case '$ilike':
@@ -138,15 +141,15 @@ function compileTest(operator: string, operand: Operand, storage: Storage, colum
       return dialect.isTrue(column);
     case '$dateOn':
     case '$dateBetween':
-      return sql`(${column}>=${end(param, 0)} AND ${column}<${end(param, 1)})`;
+      return sql`(${column}>=${rangeEnd(param, 0)} AND ${column}<${rangeEnd(param, 1)})`;
     case '$dateBefore':
-      return sql`${column}<${end(param, 0)}`;
+      return sql`${column}<${rangeEnd(param, 0)}`;
     case '$dateAfter':
-      return sql`${column}>=${end(param, 1)}`;
+      return sql`${column}>=${rangeEnd(param, 1)}`;
     case '$match':
-      return dialect.sameElements(column, elements(operand));
+      return dialect.sameElements(column, elementsParam(operand));
     case '$anyOf':
-      return dialect.anyElement(column, elements(operand));
+      return dialect.anyElement(column, elementsParam(operand));
     case '$arrayEmpty':
       return dialect.isEmpty(storage, column);
     case '$isFalsy':
@@ -157,7 +160,7 @@ function compileTest(operator: string, operand: Operand, storage: Storage, colum
 }
 
 /** An end of a range of time; null, which holds for nothing, where a variable gives none. */
-function end(range: Param, index: number): Param {
+function rangeEnd(range: Param, index: number): Param {
   return {
     storage: range.storage,
     read: (environment) => (range.read(environment) as unknown[] | null)?.[index] ?? null,
@@ -165,16 +168,16 @@ function end(range: Param, index: number): Param {
 }
 
 /** The elements of a list as JSON texts. */
-function elements(operand: Operand): Param {
-  return listed('text', operand);
+function elementsParam(operand: Operand): Param {
+  return listParam('text', operand);
 }
 
 /** A list; empty, which holds for nothing, where a variable gives none. */
-function listed(storage: Storage, { read }: Operand): Param {
+function listParam(storage: Storage, { read }: Operand): Param {
   return { storage, list: true, read: (environment) => read(environment) ?? [] };
 }
 
-function member(list: Param, index: number): Param {
+function memberParam(list: Param, index: number): Param {
   return { storage: list.storage, read: (environment) => (list.read(environment) as unknown[])[index] };
 }
 
@@ -187,16 +190,18 @@ function compileRelated(
 ): Sql {
   const { source, relation, target } = predicate;
   const inner = aliases.next();
-  const column = columnOf(inner, target, relation.targetField);
-  const tick = dialect.tick(inner, testsIn(predicate.of));
-  const wanted = [
+  const column = compileColumn(inner, target, relation.targetField);
+  const tick = dialect.deadlineCheck(inner, countTests(predicate.of));
+  const conditions = [
     ...(tick ? [tick] : []),
     sql`${column} IS NOT NULL`,
     ...(predicate.of ? [compilePredicate(predicate.of, inner, target, dialect, aliases)] : []),
   ];
-  const keys = sql`SELECT ${column} FROM ${identifier(target.table)} ${identifier(inner)} WHERE ${balanced(wanted, ' AND ')}`;
-  const own = columnOf(alias, source, relation.sourceField);
-  return relation.through ? sql`${own} IN (${throughKeys(relation, keys)})` : sql`${own} IN (${keys})`;
+  const keys = sql`SELECT ${column} FROM ${identifier(target.table)} ${identifier(inner)} WHERE ${joinBalanced(conditions, ' AND ')}`;
+  const ownColumn = compileColumn(alias, source, relation.sourceField);
+  return relation.through
+    ? sql`${ownColumn} IN (${compileThroughKeys(relation, keys)})`
+    : sql`${ownColumn} IN (${keys})`;
 }
 
 /** Rows that one record's relation names: its value is found once, then the rows by it. */
@@ -209,23 +214,23 @@ function compileWithin(
 ): Sql {
   const outer = aliases.next();
   const key: Param = { storage: source.primaryKey.type.storage!, read: (environment) => environment.parent };
-  const wanted = [
-    sql`${columnOf(outer, source, source.primaryKey.name)}=${key}`,
+  const conditions = [
+    sql`${compileColumn(outer, source, source.primaryKey.name)}=${key}`,
     ...(parent ? [compilePredicate(parent, outer, source, dialect, aliases)] : []),
   ];
-  const value = sql`SELECT ${columnOf(outer, source, relation.sourceField)} FROM ${identifier(source.table)} ${identifier(outer)} WHERE ${balanced(wanted, ' AND ')}`;
-  const own = columnOf(alias, target, relation.targetField);
-  if (!relation.through) return sql`${own}=(${value})`;
+  const value = sql`SELECT ${compileColumn(outer, source, relation.sourceField)} FROM ${identifier(source.table)} ${identifier(outer)} WHERE ${joinBalanced(conditions, ' AND ')}`;
+  const ownColumn = compileColumn(alias, target, relation.targetField);
+  if (!relation.through) return sql`${ownColumn}=(${value})`;
   const { table, sourceColumn, targetColumn } = relation.through;
-  return sql`${own} IN (SELECT ${identifier(targetColumn)} FROM ${identifier(table)} WHERE ${identifier(sourceColumn)}=(${value})${linked(relation.through)})`;
+  return sql`${ownColumn} IN (SELECT ${identifier(targetColumn)} FROM ${identifier(table)} WHERE ${identifier(sourceColumn)}=(${value})${excludeTrashedLinks(relation.through)})`;
 }
 
 /** Links in the trash of a join are none. */
-export function linked({ trashColumn }: Join): Sql {
+export function excludeTrashedLinks({ trashColumn }: Join): Sql {
   return trashColumn === null ? sql`` : sql` AND ${identifier(trashColumn)} IS NULL`;
 }
 
-function throughKeys({ through }: Relation, keys: Sql): Sql {
+function compileThroughKeys({ through }: Relation, keys: Sql): Sql {
   const { table, sourceColumn, targetColumn } = through!;
-  return sql`SELECT ${identifier(sourceColumn)} FROM ${identifier(table)} WHERE ${identifier(targetColumn)} IN (${keys})${linked(through!)}`;
+  return sql`SELECT ${identifier(sourceColumn)} FROM ${identifier(table)} WHERE ${identifier(targetColumn)} IN (${keys})${excludeTrashedLinks(through!)}`;
 }

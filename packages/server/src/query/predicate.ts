@@ -1,6 +1,6 @@
 import type { BindEnvironment } from '../database/sql.ts';
-import type { AskedRecordRequest } from '../protocol/record-request.ts';
-import { leavingStatus } from '../schema/mail-collections.ts';
+import type { RecordRequest } from '../protocol/record-request.ts';
+import { deletingStatus } from '../schema/mail-collections.ts';
 import type { Collection, Field, Relation } from '../schema/registry.ts';
 
 /** A filter with its names resolved, its operators fitted to field types and the grants on its paths built in. */
@@ -55,14 +55,14 @@ export function both(left: Predicate | null, right: Predicate | null): Predicate
 }
 
 /** How many conditions a row is held against at most; what relation paths lead to is counted where it is visited. */
-export function testsIn(predicate: Predicate | null): number {
+export function countTests(predicate: Predicate | null): number {
   switch (predicate?.kind) {
     case 'all':
     case 'any':
-      return predicate.of.reduce((sum, each) => sum + testsIn(each), 0);
+      return predicate.of.reduce((sum, each) => sum + countTests(each), 0);
     case 'not':
     case 'variables':
-      return testsIn(predicate.of);
+      return countTests(predicate.of);
     case 'test':
     case 'related':
     case 'within':
@@ -75,27 +75,27 @@ export function testsIn(predicate: Predicate | null): number {
 }
 
 /** How many relations a predicate follows: each is a subquery of its statement. */
-export function relationsIn(predicate: Predicate | null): number {
+export function countRelations(predicate: Predicate | null): number {
   switch (predicate?.kind) {
     case 'all':
     case 'any':
-      return predicate.of.reduce((sum, each) => sum + relationsIn(each), 0);
+      return predicate.of.reduce((sum, each) => sum + countRelations(each), 0);
     case 'not':
     case 'variables':
-      return relationsIn(predicate.of);
+      return countRelations(predicate.of);
     case 'related':
-      return 1 + relationsIn(predicate.of);
+      return 1 + countRelations(predicate.of);
     case 'within':
-      return 1 + relationsIn(predicate.parent);
+      return 1 + countRelations(predicate.parent);
     default:
       return 0;
   }
 }
 
 /** Whether a record is none of those that are only there until all that hangs on them is gone; null where there are none such. */
-export function isStanding(collection: Collection, view: TrashView): Predicate | null {
+export function notBeingDeleted(collection: Collection, view: TrashView): Predicate | null {
   if (!collection.system || collection.name !== 'accounts' || view === 'with') return null;
-  const operand: Operand = { form: 'scalar', read: () => leavingStatus };
+  const operand: Operand = { form: 'scalar', read: () => deletingStatus };
   return {
     kind: 'not',
     of: { kind: 'test', field: collection.byName.get('status')!, operator: '$eq', operand },
@@ -103,15 +103,15 @@ export function isStanding(collection: Collection, view: TrashView): Predicate |
 }
 
 /** Whether a record is there: not in the trash, as far as that is asked for, and not on its way out; null where all are. */
-export function isThere(collection: Collection, view: TrashView): Predicate | null {
-  return both(inTrash(collection, view), isStanding(collection, view));
+export function presentCondition(collection: Collection, view: TrashView): Predicate | null {
+  return both(trashCondition(collection, view), notBeingDeleted(collection, view));
 }
 
 /** Which records of a collection with a trash are meant. */
-export type TrashView = AskedRecordRequest['trash'];
+export type TrashView = RecordRequest['trash'];
 
 /** Whether a record is in the trash, or is not; null where that does not matter. */
-export function inTrash({ trash }: Collection, view: TrashView): Predicate | null {
+export function trashCondition({ trash }: Collection, view: TrashView): Predicate | null {
   if (trash === null || view === 'with') return null;
   const live: Predicate = {
     kind: 'test',

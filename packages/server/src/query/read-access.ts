@@ -1,5 +1,5 @@
 import { ApiError } from '../protocol/api-error.ts';
-import { listed } from '../protocol/known-names.ts';
+import { formatNames } from '../protocol/known-names.ts';
 import type { Collection, Field } from '../schema/registry.ts';
 import type { Grant } from './grant.ts';
 
@@ -9,7 +9,7 @@ import type { Grant } from './grant.ts';
  * @param grant null inside a permission's own filter.
  * @throws ApiError `FIELD_UNKNOWN`, or `FIELD_DENIED` for denied fields and secrets (for admin too).
  */
-export function namedField(collection: Collection, name: string, grant: Grant | null): Field {
+export function requireReadableField(collection: Collection, name: string, grant: Grant | null): Field {
   const field = collection.byName.get(name);
   if (!field) throw fieldUnknown(collection, name, grant);
   if (field.type.secret || (grant && !grant.may(field))) {
@@ -23,10 +23,10 @@ export function fieldUnknown(collection: Collection, name: string, grant: Grant 
   const usable = collection.fields.filter(
     (field) => !field.hidden && !field.type.secret && (grant === null || grant.may(field)),
   );
-  const cure = usable.length === 0 ? '' : ` Its fields are: ${listed(usable.map((field) => field.name))}.`;
+  const cure = usable.length === 0 ? '' : ` Its fields are: ${formatNames(usable.map((field) => field.name))}.`;
   return new ApiError('FIELD_UNKNOWN', `${collection.name} has no field "${name.slice(0, 60)}".${cure}`);
 }
 
-export function denied(resource: string, action: string): ApiError {
+export function permissionDenied(resource: string, action: string): ApiError {
   return new ApiError('NO_PERMISSION', `The role does not allow ${action} on ${resource}.`);
 }

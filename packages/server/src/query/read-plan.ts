@@ -1,34 +1,41 @@
 import { compile, type Statement } from '../database/database.ts';
 import type { Dialect } from '../database/dialect.ts';
-import { balanced, identifier, join, type Param, type Sql, sql } from '../database/sql.ts';
+import { identifier, join, joinBalanced, type Param, type Sql, sql } from '../database/sql.ts';
 import { limits } from '../protocol/limits.ts';
-import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import type { RecordRequest } from '../protocol/record-request.ts';
 import type { Storage } from '../schema/field-type.ts';
-import { type Collection, fieldOf, type Registry } from '../schema/registry.ts';
-import { compileAsking } from './asking-page.ts';
-import { planFilter, planRows, relatedAccess } from './filter-plan.ts';
-import type { Grant, GrantOf } from './grant.ts';
+import { type Collection, getField, type Registry } from '../schema/registry.ts';
+import { compileCandidateScan } from './candidate-scan.ts';
+import { planFilter, planRows, requireRelationAccess } from './filter-plan.ts';
+import type { Grant, GrantLookup } from './grant.ts';
 import {
   afterCursor,
-  afterCursorAtOnce,
+  afterCursorInOneSegment,
   type CursorNulls,
   type OrderedKey,
   type Segment,
   wholeOrder,
 } from './keyset.ts';
 import { compileObject } from './object-compiler.ts';
-import { compileGrouped, compilePlacedPage, keyBounds, type PageSource, pageSourceOf } from './page-source.ts';
-import { both, isThere, type Predicate, testsIn } from './predicate.ts';
-import { Aliases, columnOf, compilePredicate, compileTestOf, mailboxesOf, wordsOf } from './predicate-compiler.ts';
-import { denied } from './read-access.ts';
-import { planPlaced, planSearch, planWords } from './search-plan.ts';
+import { compileGroupedPage, compileMailboxPage, findPageSource, keyBounds, type PageSource } from './page-source.ts';
+import { both, countTests, type Predicate, presentCondition } from './predicate.ts';
+import {
+  Aliases,
+  compileColumn,
+  compileFieldTest,
+  compileFullText,
+  compileMailboxes,
+  compilePredicate,
+} from './predicate-compiler.ts';
+import { permissionDenied } from './read-access.ts';
+import { planFolders, planFullText, planSearch } from './search-plan.ts';
 import { planSelection, type Selection } from './selection.ts';
 import { compileSortKey, planSort, type SortKey } from './sort-plan.ts';
 
 /** A list, compiled: run it with values as often as wanted while registry and access stay as they are. */
 export interface ListPlan {
   /**
-   * With `shownKeys` one row: the objects as one text ({@link Dialect.pageText}) and their number. Else rows of: the
+   * With `keyNames` one row: the objects as one text ({@link Dialect.pageText}) and their number. Else rows of: the
    * object as JSON text, the value of each key, and the write counter where versions are asked for. Where the dialect is
    * shared, total and presence come first, and no row at all means that the plan is stale. Takes one record more than
    * the page has.
@@ -40,27 +47,27 @@ export interface ListPlan {
   readonly estimate: Statement | null;
   readonly keys: readonly SortKey[];
   /** Names under which the objects show all keys; null where rows carry them. */
-  readonly shownKeys: readonly string[] | null;
+  readonly keyNames: readonly string[] | null;
   /** Tables on which the count depends. */
   readonly tables: readonly string[];
   /** Columns before the object. */
-  readonly lead: number;
+  readonly columnOffset: number;
 }
 
 /** One record by key, or the first match of a filter. Rows of: the object as JSON text, the write counter. */
 export interface GetPlan {
   readonly statement: Statement;
-  readonly lead: number;
+  readonly columnOffset: number;
 }
 
 /** What every compilation takes: the snapshot, the caller's grants, the engine. */
 export interface PlanContext {
   readonly registry: Registry;
-  readonly grantOf: GrantOf;
+  readonly findGrant: GrantLookup;
   readonly dialect: Dialect;
 }
 
-type Conditions = Pick<AskedRecordRequest, 'filter' | 'trash' | 'within' | 'search' | 'words' | 'placed'>;
+type Conditions = Pick<RecordRequest, 'filter' | 'trash' | 'within' | 'search' | 'fullText' | 'folders'>;
 
 const offset: Param = { storage: 'bigint', read: (environment) => environment.offset };
 
@@ -71,12 +78,12 @@ export function planCondition(
   grant: Grant,
   context: PlanContext,
 ): Predicate | null {
-  const seen = both(planWithin(request, context), planRows(grant.rows, collection, context.registry, request.trash));
-  const words = planWords(request.words, collection, context.registry, context.grantOf);
-  const placed = planPlaced(request.placed, collection, grant, context.registry, context.grantOf);
-  const rows = both(both(both(seen, words), placed), planSearch(request.search, collection, grant));
+  const visible = both(planWithin(request, context), planRows(grant.rows, collection, context.registry, request.trash));
+  const fullText = planFullText(request.fullText, collection, context.registry, context.findGrant);
+  const folders = planFolders(request.folders, collection, grant, context.registry, context.findGrant);
+  const rows = both(both(both(visible, fullText), folders), planSearch(request.search, collection, grant));
   if (request.filter === null) return rows;
-  return both(rows, planFilter(request.filter, collection, grant, context.registry, context.grantOf));
+  return both(rows, planFilter(request.filter, collection, grant, context.registry, context.findGrant));
 }
 
 /**
@@ -91,19 +98,19 @@ export function planWriteCondition(
 ): Predicate | null {
   const rows = both(planWithin(request, context), planRows(grant.rows, collection, context.registry, request.trash));
   if (request.filter === null) return rows;
-  const list = context.grantOf(collection.name, 'list');
-  if (!list) throw denied(collection.name, 'list');
+  const list = context.findGrant(collection.name, 'list');
+  if (!list) throw permissionDenied(collection.name, 'list');
   return both(rows, planCondition(request, collection, list, context));
 }
 
 /** The rows that the relation of one record names, where that is asked for; the caller must be able to get the record. */
-function planWithin({ within }: Conditions, { registry, grantOf }: PlanContext): Predicate | null {
+function planWithin({ within }: Conditions, { registry, findGrant }: PlanContext): Predicate | null {
   if (within === null) return null;
   const source = registry.get(within.collection);
-  const field = fieldOf(source, within.relation);
+  const field = getField(source, within.relation);
   const relation = field.relation!;
-  const access = relatedAccess(field, source, registry.get(relation.target), grantOf, registry);
-  return { kind: 'within', source, relation, parent: both(isThere(source, 'without'), access.parent) };
+  const access = requireRelationAccess(field, source, registry.get(relation.target), findGrant, registry);
+  return { kind: 'within', source, relation, parent: both(presentCondition(source, 'without'), access.parent) };
 }
 
 /** What of a page stands in the statement's text. */
@@ -116,121 +123,116 @@ export interface PageShape {
   /** As one text where that is possible, or as rows; `keys`: as text, of objects that show the sort's keys by their place. */
   readonly content: 'text' | 'rows' | 'keys';
   /** Characters of a record's text past which null stands in its place, so that it is never taken into memory; rows only. */
-  readonly longest?: number;
+  readonly maxLength?: number;
 }
 
 export function planList(
-  request: AskedRecordRequest,
+  request: RecordRequest,
   collection: Collection,
   grant: Grant,
   shape: PageShape,
   context: PlanContext,
 ): ListPlan {
-  const { dialect, registry, grantOf } = context;
-  const selection = planSelection(request, collection, grant, registry, grantOf);
-  const keys = planSort(request.sort, collection, grant, registry, grantOf);
+  const { dialect, registry, findGrant } = context;
+  const selection = planSelection(request, collection, grant, registry, findGrant);
+  const keys = planSort(request.sort, collection, grant, registry, findGrant);
   const condition = planCondition(request, collection, grant, context);
   const keyed = keyCondition(request, collection);
   const segments = compileSegments(keys, shape.cursorNulls, collection, dialect);
-  const bare = shape.content === 'keys';
+  const isKeysOnly = shape.content === 'keys';
   const wantsText = shape.content !== 'rows' && !request.versions;
-  const shownKeys = wantsText ? keysShown(keys, bare ? null : selection) : null;
+  const keyNames = wantsText ? findKeyNames(keys, isKeysOnly ? null : selection) : null;
   const extra = [
-    ...(shownKeys ? [] : segments.keys.map(({ key, value }) => dialect.scalar(key.field.type.storage!, value))),
-    ...(request.versions ? [counterOf(collection)] : []),
+    ...(keyNames ? [] : segments.keys.map(({ key, value }) => dialect.scalar(key.field.type.storage!, value))),
+    ...(request.versions ? [compileCounter(collection)] : []),
   ];
-  const whole = bare
+  const whole = isKeysOnly
     ? dialect.object(
-        segments.keys.map(({ key, value }, place) => dialect.member(String(place), key.field.type.storage!, value)),
+        segments.keys.map(({ key, value }, index) => dialect.member(String(index), key.field.type.storage!, value)),
       )
     : compileObject(selection, collection.table, dialect, segments.aliases);
-  const object = shape.longest === undefined ? whole : unlessLonger(whole, shape.longest);
+  const object = shape.maxLength === undefined ? whole : limitLength(whole, shape.maxLength);
   const columns = join([sql`${object} AS j`, ...extra], ',');
-  const plain = shape.hasOffset || keyed !== null || request.trash !== 'without';
-  const source = plain ? null : pageSourceOf(condition, keys, collection, dialect);
+  const isPlain = shape.hasOffset || keyed !== null || request.trash !== 'without';
+  const source = isPlain ? null : findPageSource(condition, keys, collection, dialect);
   const records = source
-    ? compileSourced(source, columns, keys, shape, collection, dialect, segments.aliases)
+    ? compileSourcedPage(source, columns, keys, shape, collection, dialect, segments.aliases)
     : compilePage(columns, segments, condition, keyed, shape, collection, dialect);
-  const page = shownKeys ? dialect.pageText(records) : records;
+  const page = keyNames ? dialect.pageText(records) : records;
   const wantsCount = request.count !== 'none';
-  const cap = request.count === 'estimated' ? 1000 : limits.exactCountMaximum;
-  const counted = wantsCount ? compileCount(condition, keyed, collection, cap, dialect) : null;
-  const inline = dialect.shared ? counted : null;
+  const cap = request.count === 'estimated' ? 1000 : limits.maxExactCount;
+  const countSql = wantsCount ? compileCount(condition, keyed, collection, cap, dialect) : null;
+  const inline = dialect.shared ? countSql : null;
   return {
-    page: compile(dialect, dialect.guardedPage(page, shownKeys ? 2 : 1 + extra.length, inline)),
-    count: counted && !dialect.shared ? compile(dialect, counted) : null,
+    page: compile(dialect, dialect.guardedPage(page, keyNames ? 2 : 1 + extra.length, inline)),
+    count: countSql && !dialect.shared ? compile(dialect, countSql) : null,
     cap,
     estimate:
-      counted && dialect.shared ? compile(dialect, compileEstimate(condition, keyed, collection, dialect)) : null,
+      countSql && dialect.shared ? compile(dialect, compileEstimate(condition, keyed, collection, dialect)) : null,
     keys,
-    shownKeys,
-    tables: [...tablesOf(condition, new Set([collection.table]))],
-    lead: dialect.shared ? 2 : 0,
+    keyNames,
+    tables: [...collectTables(condition, new Set([collection.table]))],
+    columnOffset: dialect.shared ? 2 : 0,
   };
 }
 
-function unlessLonger(object: Sql, longest: number): Sql {
-  return sql`(SELECT CASE WHEN length(CAST(b.t AS text))>${longest} THEN NULL ELSE b.t END FROM (SELECT ${object} AS t) b)`;
+function limitLength(object: Sql, maxLength: number): Sql {
+  return sql`(SELECT CASE WHEN length(CAST(b.t AS text))>${maxLength} THEN NULL ELSE b.t END FROM (SELECT ${object} AS t) b)`;
 }
 
 /** The object keeps the action's own field mask, whatever grant the rows come from. */
-export function planGet(
-  request: AskedRecordRequest,
-  collection: Collection,
-  grant: Grant,
-  context: PlanContext,
-): GetPlan {
-  const { dialect, registry, grantOf } = context;
-  const selection = planSelection(request, collection, grant, registry, grantOf);
-  const keys = planSort(request.sort, collection, grant, registry, grantOf);
+export function planGet(request: RecordRequest, collection: Collection, grant: Grant, context: PlanContext): GetPlan {
+  const { dialect, registry, findGrant } = context;
+  const selection = planSelection(request, collection, grant, registry, findGrant);
+  const keys = planSort(request.sort, collection, grant, registry, findGrant);
   const condition = planCondition(request, collection, grant, context);
   const keyed = keyCondition(request, collection);
-  const byFilter = request.filter !== null || keyed === null;
+  const isByFilter = request.filter !== null || keyed === null;
   const aliases = new Aliases();
   const object = compileObject(selection, collection.table, dialect, aliases);
-  const where = whereOf([keyed, condition], byFilter, collection, dialect, aliases);
-  const order = byFilter
-    ? sql` ORDER BY ${wholeOrder(ordered(keys, collection, dialect, aliases), dialect).order} LIMIT 1`
+  const where = compileWhere([keyed, condition], isByFilter, collection, dialect, aliases);
+  const order = isByFilter
+    ? sql` ORDER BY ${wholeOrder(orderKeys(keys, collection, dialect, aliases), dialect).order} LIMIT 1`
     : sql``;
-  const select = sql`SELECT ${object},${counterOf(collection)} FROM ${identifier(collection.table)}${where}${order}`;
-  return { statement: compile(dialect, dialect.guardedPage(select, 2, null)), lead: dialect.shared ? 2 : 0 };
+  const select = sql`SELECT ${object},${compileCounter(collection)} FROM ${identifier(collection.table)}${where}${order}`;
+  return { statement: compile(dialect, dialect.guardedPage(select, 2, null)), columnOffset: dialect.shared ? 2 : 0 };
 }
 
 /** The hidden write counter of a row. */
-export function counterOf(collection: Collection): Sql {
+export function compileCounter(collection: Collection): Sql {
   return sql`${identifier(collection.table)}._v`;
 }
 
 /** `filterByTk` as a condition: one key, or a list of them. */
 export function keyCondition(
-  request: Pick<AskedRecordRequest, 'filterByTk'>,
+  request: Pick<RecordRequest, 'filterByTk'>,
   collection: Collection,
 ): ((dialect: Dialect) => Sql) | null {
   if (request.filterByTk === undefined) return null;
-  const many = Array.isArray(request.filterByTk);
+  const isMany = Array.isArray(request.filterByTk);
   const key: Param = {
     storage: collection.primaryKey.type.storage!,
-    list: many,
+    list: isMany,
     read: (environment) => environment.key,
   };
   const column = sql`${identifier(collection.table)}.${identifier(collection.primaryKey.column!)}`;
-  return (dialect) => (many ? dialect.isIn(column, key) : sql`${column}=${key}`);
+  return (dialect) => (isMany ? dialect.isIn(column, key) : sql`${column}=${key}`);
 }
 
-function ordered(keys: readonly SortKey[], collection: Collection, dialect: Dialect, aliases: Aliases): OrderedKey[] {
-  return orderedAt(keys, collection.table, dialect, aliases);
+function orderKeys(keys: readonly SortKey[], collection: Collection, dialect: Dialect, aliases: Aliases): OrderedKey[] {
+  return orderKeysAt(keys, collection.table, dialect, aliases);
 }
 
-function orderedAt(keys: readonly SortKey[], alias: string, dialect: Dialect, aliases: Aliases): OrderedKey[] {
+function orderKeysAt(keys: readonly SortKey[], alias: string, dialect: Dialect, aliases: Aliases): OrderedKey[] {
   return keys.map((key) => ({ key, value: compileSortKey(key, alias, dialect, aliases) }));
 }
 
 /** A page's last record tells where the next one starts, if it shows all that it is sorted by. */
-function keysShown(keys: readonly SortKey[], selection: Selection | null): string[] | null {
+function findKeyNames(keys: readonly SortKey[], selection: Selection | null): string[] | null {
   if (!keys.every(({ field }) => exactInJson.has(field.type.storage!))) return null;
-  if (selection === null) return keys.map((_, place) => String(place));
-  const shown = keys.every(({ steps, field }) => steps.length === 0 && selection.fields.includes(field));
-  return shown ? keys.map(({ field }) => field.name) : null;
+  if (selection === null) return keys.map((_, index) => String(index));
+  const isShown = keys.every(({ steps, field }) => steps.length === 0 && selection.fields.includes(field));
+  return isShown ? keys.map(({ field }) => field.name) : null;
 }
 
 /** Storages whose values JSON text gives back as they were. */
@@ -249,7 +251,7 @@ function compileSegments(
   dialect: Dialect,
 ): CompiledOrder {
   const aliases = new Aliases();
-  const values = ordered(keys, collection, dialect, aliases);
+  const values = orderKeys(keys, collection, dialect, aliases);
   return {
     segments: nulls ? afterCursor(values, nulls, dialect) : [wholeOrder(values, dialect)],
     keys: values,
@@ -270,7 +272,7 @@ function compilePage(
   const range = hasOffset ? sql`LIMIT ${size + 1} OFFSET ${offset}` : sql`LIMIT ${size + 1}`;
   const table = identifier(collection.table);
   const selects = segments.map((segment) => {
-    const where = whereOf(
+    const where = compileWhere(
       [segment.condition && (() => segment.condition!), keyed, condition],
       true,
       collection,
@@ -289,7 +291,7 @@ function compilePage(
 }
 
 /** A page by its source. */
-function compileSourced(
+function compileSourcedPage(
   source: PageSource,
   columns: Sql,
   keys: readonly SortKey[],
@@ -299,73 +301,79 @@ function compileSourced(
   aliases: Aliases,
 ): Sql {
   const table = identifier(collection.table);
-  const own = sql`${table}.${identifier(collection.primaryKey.column!)}`;
+  const keyColumn = sql`${table}.${identifier(collection.primaryKey.column!)}`;
   const range = sql`LIMIT ${size + 1}`;
-  const segmentOf = (values: readonly OrderedKey[]): Segment =>
-    cursorNulls ? afterCursorAtOnce(values, cursorNulls, dialect) : wholeOrder(values, dialect);
-  const conditionsIn = (alias: string, conditions: readonly Condition[]): Sql | null =>
-    conditionsAt(alias, [...conditions, source.rest], true, collection, dialect, aliases);
+  const buildSegment = (values: readonly OrderedKey[]): Segment =>
+    cursorNulls ? afterCursorInOneSegment(values, cursorNulls, dialect) : wholeOrder(values, dialect);
+  const compileConditionsIn = (alias: string, conditions: readonly Condition[]): Sql | null =>
+    compileConditions(alias, [...conditions, source.rest], true, collection, dialect, aliases);
   if (source.by === 'words') {
-    const { table: index, key: found, matches } = dialect.words.page!;
-    const { condition, order } = segmentOf([{ key: keys[0]!, value: found }]);
-    const { expression, accounts } = wordsOf(source.matched);
-    const within = keyBounds(source.rest, collection).map((each) => () => compileTestOf(each, found, dialect));
-    const where = conditionsIn(collection.table, [
+    const { table: index, key: found, matches } = dialect.fullText.page!;
+    const { condition, order } = buildSegment([{ key: keys[0]!, value: found }]);
+    const { expression, accounts } = compileFullText(source.matched);
+    const within = keyBounds(source.rest, collection).map((each) => () => compileFieldTest(each, found, dialect));
+    const where = compileConditionsIn(collection.table, [
       () => matches(expression, accounts),
       condition && (() => condition),
       ...within,
     ]);
-    return sql`SELECT ${columns} FROM ${index} CROSS JOIN ${table} ON ${own}=${found} WHERE ${where!} ORDER BY ${order} ${range}`;
+    return sql`SELECT ${columns} FROM ${index} CROSS JOIN ${table} ON ${keyColumn}=${found} WHERE ${where!} ORDER BY ${order} ${range}`;
   }
   if (source.by === 'placed') {
     const found = sql`p."emailId"`;
-    const { condition, order } = segmentOf([{ key: keys[0]!, value: found }]);
-    const within = keyBounds(source.rest, collection).map((each) => () => compileTestOf(each, found, dialect));
-    const where = conditionsIn('r', [condition && (() => condition), ...within]);
-    const page = { collection, mailboxes: mailboxesOf(source.placed), most: size + 1, condition: where, order };
-    const whole = wholeOrder(ordered(keys, collection, dialect, aliases), dialect).order;
-    return sql`SELECT ${columns} FROM ${table} WHERE ${own} IN (${compilePlacedPage(page, dialect)}) ORDER BY ${whole} ${range}`;
+    const { condition, order } = buildSegment([{ key: keys[0]!, value: found }]);
+    const within = keyBounds(source.rest, collection).map((each) => () => compileFieldTest(each, found, dialect));
+    const where = compileConditionsIn('r', [condition && (() => condition), ...within]);
+    const page = {
+      collection,
+      mailboxes: compileMailboxes(source.placed),
+      maxRecords: size + 1,
+      condition: where,
+      order,
+    };
+    const whole = wholeOrder(orderKeys(keys, collection, dialect, aliases), dialect).order;
+    return sql`SELECT ${columns} FROM ${table} WHERE ${keyColumn} IN (${compileMailboxPage(page, dialect)}) ORDER BY ${whole} ${range}`;
   }
   const { relation, target, of } = source.groups;
   const member = aliases.next();
   const shared = of ? sql` WHERE ${compilePredicate(of, member, target, dialect, aliases)}` : sql``;
-  const { condition, order } = segmentOf(orderedAt(keys, 'r', dialect, aliases));
+  const { condition, order } = buildSegment(orderKeysAt(keys, 'r', dialect, aliases));
   const page = {
     collection,
-    groups: sql`SELECT ${columnOf(member, target, relation.targetField)} FROM ${identifier(target.table)} ${identifier(member)}${shared}`,
-    most: size + 1,
-    condition: conditionsIn('r', [condition && (() => condition)]),
+    groups: sql`SELECT ${compileColumn(member, target, relation.targetField)} FROM ${identifier(target.table)} ${identifier(member)}${shared}`,
+    maxRecords: size + 1,
+    condition: compileConditionsIn('r', [condition && (() => condition)]),
     order,
   };
   const [{ field: first, descending }] = keys as readonly [SortKey];
   const found =
     source.by === 'asking'
-      ? compileAsking(
-          { ...page, wanted: source.wanted, group: relation.sourceField, key: first.name, descending },
+      ? compileCandidateScan(
+          { ...page, match: source.match, group: relation.sourceField, key: first.name, descending },
           dialect,
           aliases,
         )
-      : compileGrouped({ ...page, relation }, dialect);
-  const whole = wholeOrder(ordered(keys, collection, dialect, aliases), dialect).order;
-  return sql`SELECT ${columns} FROM ${table} WHERE ${own} IN (${found}) ORDER BY ${whole} ${range}`;
+      : compileGroupedPage({ ...page, relation }, dialect);
+  const whole = wholeOrder(orderKeys(keys, collection, dialect, aliases), dialect).order;
+  return sql`SELECT ${columns} FROM ${table} WHERE ${keyColumn} IN (${found}) ORDER BY ${whole} ${range}`;
 }
 
 type Condition = Predicate | ((dialect: Dialect) => Sql) | null;
 
 /** WHERE with the tick first, so that it is asked for every row that is visited. */
-export function whereOf(
+export function compileWhere(
   conditions: readonly Condition[],
   scans: boolean,
   collection: Collection,
   dialect: Dialect,
   aliases: Aliases,
 ): Sql {
-  const all = conditionsAt(collection.table, conditions, scans, collection, dialect, aliases);
+  const all = compileConditions(collection.table, conditions, scans, collection, dialect, aliases);
   return all === null ? sql`` : sql` WHERE ${all}`;
 }
 
 /** Conditions about the row `alias`; null without any. */
-function conditionsAt(
+function compileConditions(
   alias: string,
   conditions: readonly Condition[],
   scans: boolean,
@@ -373,8 +381,8 @@ function conditionsAt(
   dialect: Dialect,
   aliases: Aliases,
 ): Sql | null {
-  const tests = conditions.reduce((sum, each) => sum + (typeof each === 'function' ? 1 : testsIn(each)), 0);
-  const tick = scans ? dialect.tick(alias, tests) : null;
+  const tests = conditions.reduce((sum, each) => sum + (typeof each === 'function' ? 1 : countTests(each)), 0);
+  const tick = scans ? dialect.deadlineCheck(alias, tests) : null;
   const compiled = conditions
     .filter((condition) => condition !== null)
     .map((condition) =>
@@ -383,7 +391,7 @@ function conditionsAt(
         : compilePredicate(condition, alias, collection, dialect, aliases),
     );
   const all = tick ? [tick, ...compiled] : compiled;
-  return all.length === 0 ? null : balanced(all, ' AND ');
+  return all.length === 0 ? null : joinBalanced(all, ' AND ');
 }
 
 /** Counts at most one row more than `cap`; SQLite also tells how far it came, for the estimate. */
@@ -395,32 +403,32 @@ function compileCount(
   dialect: Dialect,
 ): Sql {
   const table = identifier(collection.table);
-  const where = whereOf([keyed, condition], true, collection, dialect, new Aliases());
+  const where = compileWhere([keyed, condition], true, collection, dialect, new Aliases());
   if (dialect.shared) return sql`(SELECT count(*) FROM (SELECT 1 FROM ${table}${where} LIMIT ${cap + 1}) c)`;
   // Row ids may be larger than a number of JavaScript holds exactly; the estimate needs no more than that.
   return sql`SELECT count(*),max(r)*1.0,(SELECT max(rowid)*1.0 FROM ${table}) FROM (SELECT rowid AS r FROM ${table}${where} LIMIT ${cap + 1})`;
 }
 
 function compileEstimate(condition: Predicate | null, keyed: Condition, collection: Collection, dialect: Dialect): Sql {
-  const where = whereOf([keyed, condition], true, collection, dialect, new Aliases());
+  const where = compileWhere([keyed, condition], true, collection, dialect, new Aliases());
   return sql`EXPLAIN (FORMAT JSON) SELECT 1 FROM ${identifier(collection.table)}${where}`;
 }
 
-function tablesOf(predicate: Predicate | null, into: Set<string>): Set<string> {
+function collectTables(predicate: Predicate | null, into: Set<string>): Set<string> {
   if (predicate === null) return into;
-  if (predicate.kind === 'all' || predicate.kind === 'any') for (const each of predicate.of) tablesOf(each, into);
-  if (predicate.kind === 'not' || predicate.kind === 'variables') tablesOf(predicate.of, into);
+  if (predicate.kind === 'all' || predicate.kind === 'any') for (const each of predicate.of) collectTables(each, into);
+  if (predicate.kind === 'not' || predicate.kind === 'variables') collectTables(predicate.of, into);
   if (predicate.kind === 'within') {
     into.add(predicate.source.table);
     if (predicate.relation.through) into.add(predicate.relation.through.table);
-    tablesOf(predicate.parent, into);
+    collectTables(predicate.parent, into);
   }
   if (predicate.kind === 'matched') into.add('emails');
   if (predicate.kind === 'placed') for (const table of ['mailPlacements', 'mailboxes']) into.add(table);
   if (predicate.kind === 'related') {
     into.add(predicate.target.table);
     if (predicate.relation.through) into.add(predicate.relation.through.table);
-    tablesOf(predicate.of, into);
+    collectTables(predicate.of, into);
   }
   return into;
 }

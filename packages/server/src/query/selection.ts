@@ -1,11 +1,11 @@
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
-import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import type { RecordRequest } from '../protocol/record-request.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
-import { relatedAccess } from './filter-plan.ts';
-import type { Grant, GrantOf } from './grant.ts';
+import { requireRelationAccess } from './filter-plan.ts';
+import type { Grant, GrantLookup } from './grant.ts';
 import type { Predicate } from './predicate.ts';
-import { fieldUnknown, namedField } from './read-access.ts';
+import { fieldUnknown, requireReadableField } from './read-access.ts';
 
 /** What of a record is shown: its own fields, and the related records appended to it. */
 export interface Selection {
@@ -25,10 +25,10 @@ export interface Append {
   readonly parent: Predicate | null;
 }
 
-type Names = Pick<AskedRecordRequest, 'fields' | 'except' | 'appends'>;
+type Names = Pick<RecordRequest, 'fields' | 'except' | 'appends'>;
 
 /** Names of one level, with those of deeper levels under their first step. */
-interface Level {
+interface FieldLevel {
   readonly own: readonly string[] | null;
   readonly deeper: ReadonlyMap<string, string[]>;
 }
@@ -45,40 +45,43 @@ export function planSelection(
   collection: Collection,
   grant: Grant,
   registry: Registry,
-  grantOf: GrantOf,
+  findGrant: GrantLookup,
 ): Selection {
-  return selectionAt('', names, collection, grant, registry, grantOf);
+  return resolveSelection('', names, collection, grant, registry, findGrant);
 }
 
-function selectionAt(
+function resolveSelection(
   path: string,
   names: Names,
   collection: Collection,
   grant: Grant,
   registry: Registry,
-  grantOf: GrantOf,
+  findGrant: GrantLookup,
 ): Selection {
-  const fields = split(names.fields);
-  const except = split(names.except);
-  const chosen = (fields.own ?? []).map((name) => namedField(collection, name, grant));
-  const appends = split([...names.appends, ...chosen.filter((field) => field.relation).map((field) => field.name)]);
+  const fields = splitByLevel(names.fields);
+  const except = splitByLevel(names.except);
+  const chosen = (fields.own ?? []).map((name) => requireReadableField(collection, name, grant));
+  const appends = splitByLevel([
+    ...names.appends,
+    ...chosen.filter((field) => field.relation).map((field) => field.name),
+  ]);
   const relations = new Set([...(appends.own ?? []), ...appends.deeper.keys(), ...fields.deeper.keys()]);
   for (const name of except.own ?? []) if (!collection.byName.has(name)) throw fieldUnknown(collection, name, grant);
   const hidden = new Set(except.own ?? []);
   // What except takes away is named all the same, and so refused where it is denied.
   const appended = [...relations].map((name) => {
-    const field = namedField(collection, name, grant);
-    const under: Names = {
+    const field = requireReadableField(collection, name, grant);
+    const nested: Names = {
       fields: fields.deeper.get(name) ?? null,
       except: except.deeper.get(name) ?? null,
       appends: appends.deeper.get(name) ?? [],
     };
-    return appendOf(field, path === '' ? name : `${path}.${name}`, under, collection, grant, registry, grantOf);
+    return resolveAppend(field, path === '' ? name : `${path}.${name}`, nested, collection, grant, registry, findGrant);
   });
   return {
     collection,
     fields: ownFields(collection, fields.own === null ? null : chosen, hidden, grant),
-    appends: inFieldOrder(
+    appends: sortAppends(
       appended.filter(({ field }) => !hidden.has(field.name)),
       collection,
     ),
@@ -101,37 +104,37 @@ function ownFields(
   );
 }
 
-function inFieldOrder(appends: readonly Append[], collection: Collection): Append[] {
+function sortAppends(appends: readonly Append[], collection: Collection): Append[] {
   const order = new Map(collection.fields.map((field, index) => [field.name, index]));
   return [...appends].sort((a, b) => order.get(a.field.name)! - order.get(b.field.name)!);
 }
 
-function appendOf(
+function resolveAppend(
   field: Field,
   path: string,
   names: Names,
   source: Collection,
   rootGrant: Grant,
   registry: Registry,
-  grantOf: GrantOf,
+  findGrant: GrantLookup,
 ): Append {
   if (!field.relation)
     throw new ApiError('RELATION_UNKNOWN', `"${path.slice(0, 120)}" is no relation and cannot be appended.`);
   if (path.split('.').length > limits.pathDepth)
     throw new ApiError('LIMIT_EXCEEDED', `appends go at most ${limits.pathDepth} deep.`);
   const target = registry.get(field.relation.target);
-  const access = relatedAccess(field, source, target, grantOf, registry);
-  const sameRows = grantOf(source.name, 'get')?.identity === rootGrant.identity;
+  const access = requireRelationAccess(field, source, target, findGrant, registry);
+  const sameRows = findGrant(source.name, 'get')?.identity === rootGrant.identity;
   return {
     field,
     path,
-    selection: selectionAt(path, names, target, access.grant, registry, grantOf),
+    selection: resolveSelection(path, names, target, access.grant, registry, findGrant),
     rows: access.target,
     parent: sameRows ? null : access.parent,
   };
 }
 
-function split(names: readonly string[] | null): Level {
+function splitByLevel(names: readonly string[] | null): FieldLevel {
   if (names === null) return { own: null, deeper: new Map() };
   const own: string[] = [];
   const deeper = new Map<string, string[]>();

@@ -4,11 +4,11 @@ import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import type { SortTerm } from '../protocol/record-request.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
-import { relatedAccess } from './filter-plan.ts';
-import type { Grant, GrantOf } from './grant.ts';
+import { requireRelationAccess } from './filter-plan.ts';
+import type { Grant, GrantLookup } from './grant.ts';
 import type { Predicate } from './predicate.ts';
-import { type Aliases, columnOf, compilePredicate } from './predicate-compiler.ts';
-import { namedField } from './read-access.ts';
+import { type Aliases, compileColumn, compilePredicate } from './predicate-compiler.ts';
+import { requireReadableField } from './read-access.ts';
 
 /** A step along a to-one relation on the way to the field that sorts. */
 export interface SortStep {
@@ -37,16 +37,22 @@ export function planSort(
   collection: Collection,
   grant: Grant,
   registry: Registry,
-  grantOf: GrantOf,
+  findGrant: GrantLookup,
 ): SortKey[] {
-  const keys = terms.map((term) => sortKey(term, collection, grant, registry, grantOf));
+  const keys = terms.map((term) => sortKey(term, collection, grant, registry, findGrant));
   const keyed = keys.findIndex((key) => key.field === collection.primaryKey && key.steps.length === 0);
   if (keyed >= 0) return keys.slice(0, keyed + 1);
   const descending = keys.at(-1)?.descending ?? false;
   return [...keys, { field: collection.primaryKey, collection, steps: [], descending, nullable: false }];
 }
 
-function sortKey(term: SortTerm, root: Collection, rootGrant: Grant, registry: Registry, grantOf: GrantOf): SortKey {
+function sortKey(
+  term: SortTerm,
+  root: Collection,
+  rootGrant: Grant,
+  registry: Registry,
+  findGrant: GrantLookup,
+): SortKey {
   const path = term.path.split('.');
   if (path.length > limits.pathDepth + 1)
     throw new ApiError('LIMIT_EXCEEDED', `A sort path is at most ${limits.pathDepth} deep.`);
@@ -54,16 +60,16 @@ function sortKey(term: SortTerm, root: Collection, rootGrant: Grant, registry: R
   let collection = root;
   let grant = rootGrant;
   for (const name of path.slice(0, -1)) {
-    const field = namedField(collection, name, grant);
+    const field = requireReadableField(collection, name, grant);
     if (!field.relation || field.relation.many)
       throw new ApiError('SORT_INVALID', `"${term.path.slice(0, 120)}" is no path of to-one relations.`);
     const target = registry.get(field.relation.target);
-    const access = relatedAccess(field, collection, target, grantOf, registry);
+    const access = requireRelationAccess(field, collection, target, findGrant, registry);
     steps.push({ source: collection, field, target, parent: access.parent, rows: access.target });
     grant = access.grant;
     collection = target;
   }
-  const field = namedField(collection, path.at(-1)!, grant);
+  const field = requireReadableField(collection, path.at(-1)!, grant);
   if (!field.type.sortable)
     throw new ApiError('SORT_INVALID', `"${term.path.slice(0, 120)}" is a ${field.type.name} field and does not sort.`);
   return { field, collection, steps, descending: term.descending, nullable: steps.length > 0 || !field.notNull };
@@ -71,19 +77,19 @@ function sortKey(term: SortTerm, root: Collection, rootGrant: Grant, registry: R
 
 /** The value that a key sorts by, for the row `alias`. */
 export function compileSortKey(key: SortKey, alias: string, dialect: Dialect, aliases: Aliases): Sql {
-  return follow(key, 0, alias, dialect, aliases);
+  return compileSteps(key, 0, alias, dialect, aliases);
 }
 
-function follow(key: SortKey, step: number, alias: string, dialect: Dialect, aliases: Aliases): Sql {
-  const at = key.steps[step];
-  if (!at) return sql`${identifier(alias)}.${identifier(key.field.column!)}`;
+function compileSteps(key: SortKey, step: number, alias: string, dialect: Dialect, aliases: Aliases): Sql {
+  const current = key.steps[step];
+  if (!current) return sql`${identifier(alias)}.${identifier(key.field.column!)}`;
   const inner = aliases.next();
-  const relation = at.field.relation!;
+  const relation = current.field.relation!;
   const conditions = [
-    sql`${columnOf(inner, at.target, relation.targetField)}=${columnOf(alias, at.source, relation.sourceField)}`,
+    sql`${compileColumn(inner, current.target, relation.targetField)}=${compileColumn(alias, current.source, relation.sourceField)}`,
   ];
-  if (at.parent) conditions.push(compilePredicate(at.parent, alias, at.source, dialect, aliases));
-  if (at.rows) conditions.push(compilePredicate(at.rows, inner, at.target, dialect, aliases));
+  if (current.parent) conditions.push(compilePredicate(current.parent, alias, current.source, dialect, aliases));
+  if (current.rows) conditions.push(compilePredicate(current.rows, inner, current.target, dialect, aliases));
   const where = conditions.reduce((left, right) => sql`${left} AND ${right}`);
-  return sql`(SELECT ${follow(key, step + 1, inner, dialect, aliases)} FROM ${identifier(at.target.table)} ${identifier(inner)} WHERE ${where})`;
+  return sql`(SELECT ${compileSteps(key, step + 1, inner, dialect, aliases)} FROM ${identifier(current.target.table)} ${identifier(inner)} WHERE ${where})`;
 }

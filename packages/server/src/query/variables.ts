@@ -1,13 +1,13 @@
 import { relativePeriods } from './period.ts';
 
 /** What a value in double braces may name. */
-const form = /^\{\{\s*(.*?)\s*\}\}$/s;
+const variablePattern = /^\{\{\s*(.*?)\s*\}\}$/s;
 const userPath = /^(?:\$user|ctx\.state\.currentUser)\.([A-Za-z][A-Za-z0-9_]{0,59})$/;
 
 /** The variable that a whole-value text such as `{{$user.id}}` names, in its short spelling; null for other values. */
-export function variableOf(value: unknown): string | null {
-  const inner = typeof value === 'string' && value.startsWith('{{') ? form.exec(value)?.[1] : undefined;
-  return inner === undefined ? null : (canonical(inner) ?? inner);
+export function parseVariable(value: unknown): string | null {
+  const inner = typeof value === 'string' && value.startsWith('{{') ? variablePattern.exec(value)?.[1] : undefined;
+  return inner === undefined ? null : (canonicalName(inner) ?? inner);
 }
 
 /** The variable that stands for a field of the user. */
@@ -16,16 +16,16 @@ export function userVariable(field: string): string {
 }
 
 /** The field of the user that a variable stands for; null for other variables. */
-export function userFieldOf(variable: string): string | null {
+export function userFieldName(variable: string): string | null {
   return variable.startsWith('$user.') ? variable.slice(6) : null;
 }
 
 /** Whether a variable is one that exists. */
 export function isKnownVariable(name: string): boolean {
-  return canonical(name) !== null;
+  return canonicalName(name) !== null;
 }
 
-function canonical(inner: string): string | null {
+function canonicalName(inner: string): string | null {
   if (inner === '$role' || inner === '$now' || datePeriod(inner) !== null) return inner;
   const field = userPath.exec(inner)?.[1];
   return field ? userVariable(field) : null;

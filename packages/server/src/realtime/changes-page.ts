@@ -3,14 +3,14 @@ import type { Application } from '../applications/application.ts';
 import type { LoggedEvent } from '../changes/change-log.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
-import { denied } from '../query/read-access.ts';
+import { permissionDenied } from '../query/read-access.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import { lookAt, type Scope, SharedLooks } from './event-sight.ts';
-import { type FeedReader, feedOf } from './feed.ts';
+import { readEventVisibilities, type Scope, VisibilityCache } from './event-visibility.ts';
+import { type FeedReader, getFeed } from './feed.ts';
 import { requireKnownResource } from './known-resource.ts';
 
 /** A page of the log as it was asked for. */
-export interface AskedChanges {
+export interface ChangesRequest {
   readonly since: string | null;
   readonly resource: string | null;
   readonly pageSize: number;
@@ -25,56 +25,56 @@ export interface ChangesPage {
 }
 
 /** The caller's context at the moment: the credential is asked for again. */
-type ContextNow = () => Promise<RecordContext>;
+type LoadContext = () => Promise<RecordContext>;
 
 /**
  * Events after a cursor that the caller may see, oldest first. Where there are none it waits for one, as long as it was
  * told to.
  *
- * @param gone aborted when the client has gone, or the server stops: then a wait ends.
+ * @param getAbortSignal aborted when the client has gone, or the server stops: then a wait ends.
  * @throws ApiError 400 for a malformed cursor, 403 where the caller may not get records of the resource.
  */
-export async function changesPage(
+export async function readChangesPage(
   application: Application,
-  now: ContextNow,
-  asked: AskedChanges,
-  gone: () => AbortSignal,
+  loadContext: LoadContext,
+  request: ChangesRequest,
+  getAbortSignal: () => AbortSignal,
 ): Promise<ChangesPage> {
-  const context = await now();
-  requireResource(context, asked);
-  if (asked.resource !== null) await requireKnownResource(context, application.changes, asked.resource);
-  const from = asked.since === null ? null : await application.changes.resume(asked.since);
-  if (asked.since !== null && from === null) {
+  const context = await loadContext();
+  requireResource(context, request);
+  if (request.resource !== null) await requireKnownResource(context, application.changes, request.resource);
+  const from = request.since === null ? null : await application.changes.resume(request.since);
+  if (request.since !== null && from === null) {
     const nextCursor = await application.changes.headCursor();
     return { data: '[]', meta: { nextCursor, hasNext: false, resync: true } };
   }
-  const reading = new Reading(application, asked, from);
-  const first = await reading.read(now);
-  if (first.told || asked.wait === 0 || first.page.meta.hasNext) return first.page;
-  return waited(application, now, asked, reading, gone());
+  const reader = new ChangesReader(application, request, from);
+  const first = await reader.read(loadContext);
+  if (first.hasEvents || request.wait === 0 || first.page.meta.hasNext) return first.page;
+  return waitForEvents(application, loadContext, request, reader, getAbortSignal());
 }
 
-async function waited(
+async function waitForEvents(
   application: Application,
-  now: ContextNow,
-  asked: AskedChanges,
-  reading: Reading,
-  gone: AbortSignal,
+  loadContext: LoadContext,
+  request: ChangesRequest,
+  reader: ChangesReader,
+  abortSignal: AbortSignal,
 ): Promise<ChangesPage> {
-  const until = performance.now() + asked.wait * 1000;
+  const until = performance.now() + request.wait * 1000;
   const waker = new Waker();
   const wake = (): void => waker.wake();
-  const signals = [gone, application.leaving];
+  const signals = [abortSignal, application.closingSignal];
   for (const each of signals) each.addEventListener('abort', wake);
-  const timer = setTimeout(wake, asked.wait * 1000);
-  const feed = feedOf(application);
+  const timer = setTimeout(wake, request.wait * 1000);
+  const feed = getFeed(application);
   feed.add(waker);
   try {
     for (;;) {
-      const { page, told } = await reading.read(now);
-      const over = performance.now() >= until || signals.some((each) => each.aborted);
-      if (told || page.meta.hasNext || over) return page;
-      await waker.woken();
+      const { page, hasEvents } = await reader.read(loadContext);
+      const isOver = performance.now() >= until || signals.some((each) => each.aborted);
+      if (hasEvents || page.meta.hasNext || isOver) return page;
+      await waker.waitForWake();
       await pause(gatherMilliseconds);
     }
   } finally {
@@ -88,40 +88,40 @@ async function waited(
 const gatherMilliseconds = 2;
 
 /** Reads on from where it last was, so that a wait looks at each event once. */
-class Reading {
+class ChangesReader {
   readonly #application: Application;
-  readonly #asked: AskedChanges;
+  readonly #request: ChangesRequest;
   #position: string | null;
   #last: LoggedEvent | null = null;
 
-  constructor(application: Application, asked: AskedChanges, position: string | null) {
+  constructor(application: Application, request: ChangesRequest, position: string | null) {
     this.#application = application;
-    this.#asked = asked;
+    this.#request = request;
     this.#position = position;
   }
 
-  async read(now: ContextNow): Promise<{ page: ChangesPage; told: boolean }> {
-    const context = await now();
-    requireResource(context, this.#asked);
-    const { pageSize } = this.#asked;
+  async read(loadContext: LoadContext): Promise<{ page: ChangesPage; hasEvents: boolean }> {
+    const context = await loadContext();
+    requireResource(context, this.#request);
+    const { pageSize } = this.#request;
     const texts: string[] = [];
     let more = true;
     for (let scanned = 0; more && scanned < limits.eventsScanned && texts.length < pageSize; ) {
       const events = await this.#application.changes.read(this.#position, limits.eventsPage);
       more = events.length === limits.eventsPage;
       scanned += events.length;
-      more = (await this.#tell(context, events, texts)) || more;
+      more = (await this.#appendEvents(context, events, texts)) || more;
     }
     const data = `[${texts.join(',')}]`;
-    return { page: { data, meta: { nextCursor: this.#cursor(), hasNext: more } }, told: texts.length > 0 };
+    return { page: { data, meta: { nextCursor: this.#cursor(), hasNext: more } }, hasEvents: texts.length > 0 };
   }
 
   /** @returns whether events are left that have no place on the page. */
-  async #tell(context: RecordContext, events: readonly LoggedEvent[], texts: string[]): Promise<boolean> {
-    const sightings = await lookAt(context, events, scopeOf(this.#asked), new SharedLooks());
-    for (const { event, inScope, text } of sightings) {
+  async #appendEvents(context: RecordContext, events: readonly LoggedEvent[], texts: string[]): Promise<boolean> {
+    const visibilities = await readEventVisibilities(context, events, toScope(this.#request), new VisibilityCache());
+    for (const { event, inScope, text } of visibilities) {
       if (!inScope) continue;
-      if (texts.length === this.#asked.pageSize) return true;
+      if (texts.length === this.#request.pageSize) return true;
       texts.push(text);
       this.#moveTo(event);
     }
@@ -137,16 +137,16 @@ class Reading {
 
   #cursor(): string {
     const { changes } = this.#application;
-    return this.#last ? changes.cursorOf(this.#last) : (this.#asked.since ?? changes.firstCursor);
+    return this.#last ? changes.encodeEventPosition(this.#last) : (this.#request.since ?? changes.firstCursor);
   }
 }
 
-function scopeOf({ resource }: AskedChanges): Scope {
+function toScope({ resource }: ChangesRequest): Scope {
   return { resource, filterKey: '', matching: null, values: null };
 }
 
-function requireResource({ grantOf }: RecordContext, { resource }: AskedChanges): void {
-  if (resource !== null && !grantOf(resource, 'get')) throw denied(resource.slice(0, 60), 'get');
+function requireResource({ findGrant }: RecordContext, { resource }: ChangesRequest): void {
+  if (resource !== null && !findGrant(resource, 'get')) throw permissionDenied(resource.slice(0, 60), 'get');
 }
 
 /** Is woken by the feed; a wake that nobody waits for is kept. */
@@ -154,11 +154,11 @@ class Waker implements FeedReader {
   #woken = false;
   #resolve: (() => void) | null = null;
 
-  async take(): Promise<void> {
+  async receive(): Promise<void> {
     this.wake();
   }
 
-  async look(changed: boolean): Promise<void> {
+  async refresh(changed: boolean): Promise<void> {
     if (changed) this.wake();
   }
 
@@ -167,7 +167,7 @@ class Waker implements FeedReader {
     this.#resolve?.();
   }
 
-  async woken(): Promise<void> {
+  async waitForWake(): Promise<void> {
     if (!this.#woken)
       await new Promise<void>((resolve) => {
         this.#resolve = resolve;
@@ -178,28 +178,28 @@ class Waker implements FeedReader {
 }
 
 /** @throws ApiError for what no page can be read with. */
-export function askedChanges(parameters: Readonly<Record<string, unknown>>): AskedChanges {
+export function parseChangesRequest(parameters: Readonly<Record<string, unknown>>): ChangesRequest {
   const { since, resource, wait, pageSize } = parameters;
   return {
-    since: textOf('since', since),
-    resource: textOf('resource', resource),
-    pageSize: numberOf('pageSize', pageSize, 1, limits.pageSizeMaximum) ?? limits.pageSizeDefault,
-    wait: numberOf('wait', wait, 0, limits.waitSeconds) ?? 0,
+    since: parseText('since', since),
+    resource: parseText('resource', resource),
+    pageSize: parseInteger('pageSize', pageSize, 1, limits.maxPageSize) ?? limits.pageSizeDefault,
+    wait: parseInteger('wait', wait, 0, limits.waitSeconds) ?? 0,
   };
 }
 
 /** Of a cursor or a name; a request that waits for events holds them. */
-const maxText = 500;
+const maxTextLength = 500;
 
-function textOf(name: string, input: unknown): string | null {
+function parseText(name: string, input: unknown): string | null {
   if (input === undefined || input === null || input === '') return null;
-  if (typeof input === 'string' && input.length <= maxText) return input;
-  throw new ApiError('PARAMETER_INVALID', `"${name}" must be a text of at most ${maxText} characters.`);
+  if (typeof input === 'string' && input.length <= maxTextLength) return input;
+  throw new ApiError('PARAMETER_INVALID', `"${name}" must be a text of at most ${maxTextLength} characters.`);
 }
 
-function numberOf(name: string, input: unknown, least: number, most: number): number | null {
+function parseInteger(name: string, input: unknown, minimum: number, maximum: number): number | null {
   if (input === undefined || input === null) return null;
   const number = typeof input === 'string' && /^\d{1,9}$/.test(input) ? Number(input) : input;
-  if (typeof number === 'number' && Number.isInteger(number) && number >= least && number <= most) return number;
-  throw new ApiError('PARAMETER_INVALID', `${name} must be a whole number from ${least} to ${most}.`);
+  if (typeof number === 'number' && Number.isInteger(number) && number >= minimum && number <= maximum) return number;
+  throw new ApiError('PARAMETER_INVALID', `${name} must be a whole number from ${minimum} to ${maximum}.`);
 }

@@ -4,69 +4,69 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Lease } from '../applications/open-applications.ts';
-import { inRole } from '../identity/authenticator.ts';
+import { withRole } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import { type Feed, type FeedPage, type FeedReader, feedOf } from './feed.ts';
-import { type AskedSubscription, type Listener, Subscription } from './subscription.ts';
+import { type Feed, type FeedPage, type FeedReader, getFeed } from './feed.ts';
+import { type Listener, Subscription, type SubscriptionRequest } from './subscription.ts';
 
 /** Why the server ends a connection. */
-export type End = 'credential' | 'slow' | 'restart';
+export type CloseReason = 'credential' | 'slow' | 'restart';
 
 /** What carries messages to the other side. */
-export interface Wire {
+export interface EventTransport {
   /** Bytes that are sent and not yet taken. */
   readonly buffered: number;
   /** @param text the event as JSON. */
   event(id: string, cursor: string, text: string): void;
   resync(id: string, cursor: string): void;
-  refused(id: string, error: ApiError): void;
-  end(reason: End): void;
+  rejectSubscription(id: string, error: ApiError): void;
+  end(reason: CloseReason): void;
 }
 
 /** How the caller proved who they are; null: nobody did. */
-export interface Proof {
+export interface ConnectionCredential {
   readonly token: string;
   readonly role: string | undefined;
 }
 
 /** A reader that has more to take up gets no more until it has taken up most of it. */
-const fullBytes = 256 * 1024;
-const roomBytes = 64 * 1024;
-const roomMilliseconds = 25;
+const highWaterBytes = 256 * 1024;
+const lowWaterBytes = 64 * 1024;
+const drainPollMilliseconds = 25;
 /** How long a full reader may take nothing at all. */
-const patienceMilliseconds = 5000;
+const drainTimeoutMilliseconds = 5000;
 
 export class Connection implements FeedReader {
   readonly #lease: Lease;
-  readonly #wire: Wire;
-  readonly #proof: Proof | null;
+  readonly #transport: EventTransport;
+  readonly #credential: ConnectionCredential | null;
   readonly #feed: Feed;
   readonly #subscriptions = new Map<string, Subscription>();
   /** Characters of each subscription's resource and filter, and of all. */
   readonly #lengths = new Map<string, number>();
   #length = 0;
-  readonly #leave = (): void => this.end('restart');
+  readonly #onShutdown = (): void => this.end('restart');
   readonly #clock: () => number;
   #caller: Caller;
   #version: number;
   #ended = false;
 
   /** Takes over the lease, and gives it back at its end. */
-  constructor(lease: Lease, wire: Wire, caller: Caller, proof: Proof | null) {
+  constructor(lease: Lease, transport: EventTransport, caller: Caller, credential: ConnectionCredential | null) {
     const { application } = lease;
     this.#lease = lease;
-    this.#wire = wire;
+    this.#transport = transport;
     this.#caller = caller;
-    this.#proof = proof;
+    this.#credential = credential;
     this.#version = application.version;
     this.#clock = () => application.clock.now();
-    this.#feed = feedOf(application);
+    this.#feed = getFeed(application);
     this.#feed.add(this);
-    application.leaving.addEventListener('abort', this.#leave);
-    if (application.leaving.aborted) this.#leave();
+    application.closingSignal.addEventListener('abort', this.#onShutdown);
+    if (application.closingSignal.aborted) this.#onShutdown();
   }
 
   /** Who is at the other end, now. */
@@ -81,22 +81,28 @@ export class Connection implements FeedReader {
    */
   async subscribe(
     id: string,
-    asked: AskedSubscription,
+    request: SubscriptionRequest,
     ready: (cursor: string, resync: boolean) => void,
   ): Promise<void> {
     if (this.#subscriptions.has(id))
       throw new ApiError('PARAMETER_INVALID', `There is a subscription "${id.slice(0, 60)}" already; take another id.`);
     if (this.#subscriptions.size >= limits.subscriptions)
       throw new ApiError('LIMIT_EXCEEDED', `One connection has at most ${limits.subscriptions} subscriptions.`);
-    const length = asked.resource.length + (asked.filter == null ? 0 : JSON.stringify(asked.filter).length);
+    const length = request.resource.length + (request.filter == null ? 0 : JSON.stringify(request.filter).length);
     if (this.#length + length > limits.subscriptionsLength)
       throw new ApiError(
         'LIMIT_EXCEEDED',
         `The filters of one connection have at most ${limits.subscriptionsLength} characters in all; shorten them.`,
       );
     const { application } = this.#lease;
-    const opened = await application.current(() =>
-      Subscription.open(application, this.#feed, this.#context(), asked, new Teller(id, this, this.#wire)),
+    const opened = await application.withCurrentSnapshot(() =>
+      Subscription.open(
+        application,
+        this.#feed,
+        this.#context(),
+        request,
+        new SubscriptionListener(id, this, this.#transport),
+      ),
     );
     if (this.#ended) return;
     this.#subscriptions.set(id, opened.subscription);
@@ -114,19 +120,19 @@ export class Connection implements FeedReader {
     return this.#subscriptions.delete(id);
   }
 
-  async take(page: FeedPage): Promise<void> {
-    if (this.#version !== this.#lease.application.version) await this.look(true);
+  async receive(page: FeedPage): Promise<void> {
+    if (this.#version !== this.#lease.application.version) await this.refresh(true);
     const context = (): RecordContext => this.#context();
-    await Promise.all([...this.#subscriptions.values()].map((each) => each.take(page, context)));
+    await Promise.all([...this.#subscriptions.values()].map((each) => each.receive(page, context)));
   }
 
-  async look(changed: boolean): Promise<void> {
+  async refresh(changed: boolean): Promise<void> {
     const { expiresAt } = this.#caller;
-    const over = expiresAt !== null && this.#clock() >= expiresAt;
+    const isExpired = expiresAt !== null && this.#clock() >= expiresAt;
     const { version } = this.#lease.application;
-    if (!changed && !over && version === this.#version) return;
+    if (!changed && !isExpired && version === this.#version) return;
     try {
-      await this.#provenAgain();
+      await this.#reauthenticate();
     } catch (error) {
       if (error instanceof ApiError) this.end('credential');
       return;
@@ -134,7 +140,7 @@ export class Connection implements FeedReader {
     if (version === this.#version) return;
     let isComplete = true;
     for (const [id, subscription] of [...this.#subscriptions])
-      await subscription.look(this.#context()).catch((error: unknown) => {
+      await subscription.refresh(this.#context()).catch((error: unknown) => {
         if (error instanceof ApiError) this.fail(id, error);
         else isComplete = false; // the database is away: the next look does it
       });
@@ -142,20 +148,20 @@ export class Connection implements FeedReader {
   }
 
   /** @param reason null where the other side has gone. */
-  end(reason: End | null): void {
+  end(reason: CloseReason | null): void {
     if (this.#ended) return;
     this.#ended = true;
     for (const id of [...this.#subscriptions.keys()]) this.unsubscribe(id);
     this.#feed.delete(this);
-    this.#lease.application.leaving.removeEventListener('abort', this.#leave);
+    this.#lease.application.closingSignal.removeEventListener('abort', this.#onShutdown);
     this.#lease.release();
-    if (reason !== null) this.#wire.end(reason);
+    if (reason !== null) this.#transport.end(reason);
   }
 
-  async #provenAgain(): Promise<void> {
-    if (this.#proof === null) return;
-    const { token, role } = this.#proof;
-    this.#caller = inRole(await this.#lease.application.authenticator.authenticate(token), role);
+  async #reauthenticate(): Promise<void> {
+    if (this.#credential === null) return;
+    const { token, role } = this.#credential;
+    this.#caller = withRole(await this.#lease.application.authenticator.authenticate(token), role);
   }
 
   #context(): RecordContext {
@@ -164,48 +170,48 @@ export class Connection implements FeedReader {
 
   /** Ends a subscription for good. */
   fail(id: string, error: ApiError): void {
-    if (this.unsubscribe(id)) this.#wire.refused(id, error);
+    if (this.unsubscribe(id)) this.#transport.rejectSubscription(id, error);
   }
 
   /** Each subscription's part of what a connection may hold in memory. */
-  get mostKnown(): number {
+  get maxKnownRecords(): number {
     return Math.min(limits.knownRecords, Math.floor(limits.knownRecordsInAll / this.#subscriptions.size));
   }
 
   /** Resolves when there is room for more; with false where there is nobody to tell any more. */
-  async room(): Promise<boolean> {
-    if (this.#wire.buffered <= fullBytes) return !this.#ended;
-    let least = this.#wire.buffered;
-    let moved = performance.now();
-    while (!this.#ended && this.#wire.buffered > roomBytes) {
-      await pause(roomMilliseconds);
-      if (this.#wire.buffered < least) {
-        least = this.#wire.buffered;
-        moved = performance.now();
-      } else if (performance.now() - moved > patienceMilliseconds) this.end('slow');
+  async waitForDrain(): Promise<boolean> {
+    if (this.#transport.buffered <= highWaterBytes) return !this.#ended;
+    let lowestBuffered = this.#transport.buffered;
+    let lastProgress = performance.now();
+    while (!this.#ended && this.#transport.buffered > lowWaterBytes) {
+      await pause(drainPollMilliseconds);
+      if (this.#transport.buffered < lowestBuffered) {
+        lowestBuffered = this.#transport.buffered;
+        lastProgress = performance.now();
+      } else if (performance.now() - lastProgress > drainTimeoutMilliseconds) this.end('slow');
     }
     return !this.#ended;
   }
 }
 
 /** What one subscription tells, under its name. */
-class Teller implements Listener {
+class SubscriptionListener implements Listener {
   readonly #id: string;
   readonly #connection: Connection;
-  readonly #wire: Wire;
+  readonly #wire: EventTransport;
 
-  constructor(id: string, connection: Connection, wire: Wire) {
+  constructor(id: string, connection: Connection, transport: EventTransport) {
     this.#id = id;
     this.#connection = connection;
-    this.#wire = wire;
+    this.#wire = transport;
   }
 
-  get mostKnown(): number {
-    return this.#connection.mostKnown;
+  get maxKnownRecords(): number {
+    return this.#connection.maxKnownRecords;
   }
 
-  get full(): boolean {
-    return this.#wire.buffered > fullBytes;
+  get isFull(): boolean {
+    return this.#wire.buffered > highWaterBytes;
   }
 
   event(cursor: string, text: string): void {
@@ -216,11 +222,11 @@ class Teller implements Listener {
     this.#wire.resync(this.#id, cursor);
   }
 
-  failed(error: ApiError): void {
+  fail(error: ApiError): void {
     this.#connection.fail(this.#id, error);
   }
 
-  room(): Promise<boolean> {
-    return this.#connection.room();
+  waitForDrain(): Promise<boolean> {
+    return this.#connection.waitForDrain();
   }
 }

@@ -8,20 +8,20 @@
  */
 import type { Application } from '../applications/application.ts';
 import type { LoggedEvent } from '../changes/change-log.ts';
-import { beginning } from '../changes/cursor.ts';
-import { SharedLooks } from './event-sight.ts';
+import { startPosition } from '../changes/cursor.ts';
+import { VisibilityCache } from './event-visibility.ts';
 
 /** Events that are handed on together. */
 export interface FeedPage {
   readonly events: readonly LoggedEvent[];
-  readonly looks: SharedLooks;
+  readonly visibilityCache: VisibilityCache;
 }
 
 /** Who listens. Neither call may reject; a listener that fails ends itself. */
 export interface FeedReader {
-  take(page: FeedPage): Promise<void>;
+  receive(page: FeedPage): Promise<void>;
   /** Called four times a second. @param changed who may do what, or definitions, may have changed since. */
-  look(changed: boolean): Promise<void>;
+  refresh(changed: boolean): Promise<void>;
 }
 
 const pageEvents = 500;
@@ -32,7 +32,7 @@ const gatherMilliseconds = 3;
 export class Feed {
   readonly #application: Application;
   readonly #readers = new Set<FeedReader>();
-  #position = beginning;
+  #position = startPosition;
   /** False until it is known where the log ends. */
   #begun = false;
   #version = 0;
@@ -40,7 +40,7 @@ export class Feed {
   #tick: NodeJS.Timeout | null = null;
   #gathering: NodeJS.Timeout | null = null;
   #pumping = false;
-  #looking = false;
+  #isRefreshing = false;
   #more = false;
 
   constructor(application: Application) {
@@ -72,7 +72,7 @@ export class Feed {
     this.#version = this.#application.version;
     this.#begun = false;
     this.#unsubscribe = this.#application.changes.subscribe(this.#wake);
-    this.#tick = setInterval(() => void this.#look(), tickMilliseconds);
+    this.#tick = setInterval(() => void this.#refresh(), tickMilliseconds);
     this.#wake();
   }
 
@@ -98,8 +98,8 @@ export class Feed {
     this.#pumping = true;
     this.#more = false;
     try {
-      const full = await this.#handOn();
-      if (full) this.#more = true;
+      const isFull = await this.#deliverPage();
+      if (isFull) this.#more = true;
     } catch (error) {
       this.#application.logger.warn({ err: error }, 'events could not be read');
     } finally {
@@ -109,7 +109,7 @@ export class Feed {
   }
 
   /** @returns whether there may be more. */
-  async #handOn(): Promise<boolean> {
+  async #deliverPage(): Promise<boolean> {
     const { changes } = this.#application;
     if (!this.#begun) {
       this.#position = await changes.head();
@@ -120,14 +120,14 @@ export class Feed {
     const last = events.at(-1);
     if (!last) return false;
     this.#position = last.position;
-    const page = { events, looks: new SharedLooks() };
-    await Promise.all([...this.#readers].map((reader) => reader.take(page)));
+    const page = { events, visibilityCache: new VisibilityCache() };
+    await Promise.all([...this.#readers].map((reader) => reader.receive(page)));
     return events.length === pageEvents;
   }
 
-  async #look(): Promise<void> {
-    if (this.#looking) return;
-    this.#looking = true;
+  async #refresh(): Promise<void> {
+    if (this.#isRefreshing) return;
+    this.#isRefreshing = true;
     try {
       const { dialect } = this.#application.database;
       if (dialect.shared) {
@@ -137,11 +137,11 @@ export class Feed {
       const { version } = this.#application;
       const changed = version !== this.#version;
       this.#version = version;
-      await Promise.all([...this.#readers].map((reader) => reader.look(changed)));
+      await Promise.all([...this.#readers].map((reader) => reader.refresh(changed)));
     } catch (error) {
       this.#application.logger.warn({ err: error }, 'listeners could not be looked after');
     } finally {
-      this.#looking = false;
+      this.#isRefreshing = false;
     }
   }
 }
@@ -149,7 +149,7 @@ export class Feed {
 const feeds = new WeakMap<Application, Feed>();
 
 /** The feed of an application, made when it is first asked for. */
-export function feedOf(application: Application): Feed {
+export function getFeed(application: Application): Feed {
   let feed = feeds.get(application);
   if (!feed) {
     feed = new Feed(application);

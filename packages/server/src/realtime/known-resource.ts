@@ -4,7 +4,7 @@ import type { RecordContext } from '../records/record-context.ts';
 import { systemResources } from '../schema/names.ts';
 
 /** First words of published events that the web interface listens to before anybody has published one. */
-const systemWords: ReadonlySet<string> = new Set(['campaign']);
+const systemEventPrefixes: ReadonlySet<string> = new Set(['campaign']);
 
 /**
  * Refuses a resource that has no events: neither a collection, nor a system resource, nor the first word of published
@@ -18,7 +18,7 @@ export async function requireKnownResource(
   changes: ChangeLog,
   resource: string,
 ): Promise<void> {
-  if (registry.find(resource) || systemResources.has(resource) || systemWords.has(resource)) return;
+  if (registry.find(resource) || systemResources.has(resource) || systemEventPrefixes.has(resource)) return;
   const isNamed = [...access.roles.values()].some((role) => role.permissions.some((row) => row.resource === resource));
   if (resource !== '*' && (isNamed || (await changes.hasRecent(resource)))) return;
   throw new ApiError(

@@ -1,14 +1,14 @@
 import { isoTime } from '../base/clock.ts';
 import { isWellFormedJson } from '../base/well-formed.ts';
-import { actorOf } from '../identity/caller.ts';
+import { formatActor } from '../identity/caller.ts';
 import { ApiError, invalidValues } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
-import { denied } from '../query/read-access.ts';
-import { type RecordContext, snapshotOf } from '../records/record-context.ts';
+import { permissionDenied } from '../query/read-access.ts';
+import { getWriteSnapshot, type RecordContext } from '../records/record-context.ts';
 import { systemResources } from '../schema/names.ts';
 
-const form = /^([A-Za-z][A-Za-z0-9]{0,59})\.([A-Za-z][A-Za-z0-9]{0,59})$/;
+const eventNamePattern = /^([A-Za-z][A-Za-z0-9]{0,59})\.([A-Za-z][A-Za-z0-9]{0,59})$/;
 
 /**
  * Writes an event that somebody made: `{name, payload?}`. It is durable when this resolves.
@@ -18,14 +18,14 @@ const form = /^([A-Za-z][A-Za-z0-9]{0,59})\.([A-Za-z][A-Za-z0-9]{0,59})$/;
  */
 export async function publish(context: RecordContext, body: unknown): Promise<{ name: string; at: string }> {
   if (!isObject(body)) throw new ApiError('BODY_INVALID', 'Send {"name": "word.word", "payload": …}.');
-  const { name, payload = null, ...others } = body;
-  const word = typeof name === 'string' ? form.exec(name)?.[1] : undefined;
-  if (word !== undefined && !context.grantOf(word, 'publish')) throw denied(word, 'publish');
+  const { name, payload = null, ...unknownMembers } = body;
+  const prefix = typeof name === 'string' ? eventNamePattern.exec(name)?.[1] : undefined;
+  if (prefix !== undefined && !context.findGrant(prefix, 'publish')) throw permissionDenied(prefix, 'publish');
   const details: Record<string, string> = {};
-  for (const other of Object.keys(others)) details[other.slice(0, 60)] = 'There is no such member.';
-  if (word === undefined) details['name'] = 'Give two words with a point between them, such as campaign.sent.';
-  else if (context.registry.find(word) || systemResources.has(word))
-    details['name'] = `"${word}" is a resource; only its own changes make events of it.`;
+  for (const member of Object.keys(unknownMembers)) details[member.slice(0, 60)] = 'There is no such member.';
+  if (prefix === undefined) details['name'] = 'Give two words with a point between them, such as campaign.sent.';
+  else if (context.registry.find(prefix) || systemResources.has(prefix))
+    details['name'] = `"${prefix}" is a resource; only its own changes make events of it.`;
   if (!isWellFormedJson(payload))
     details['payload'] = 'A text of the payload holds U+0000 or half of a surrogate pair, which no text holds.';
   if (Buffer.byteLength(JSON.stringify(payload)) > limits.payloadBytes)
@@ -33,18 +33,18 @@ export async function publish(context: RecordContext, body: unknown): Promise<{ 
   else if (!isWellFormedJson(payload))
     details['payload'] = 'A payload holds no U+0000, no half surrogate pairs, and no numbers beyond 1.8e308 in size.';
   if (Object.keys(details).length > 0) throw invalidValues(details);
-  const at = isoTime(context.clock.now());
+  const time = isoTime(context.clock.now());
   const events = {
     name: name as string,
-    resource: word!,
-    tks: [null],
-    actor: actorOf(context.caller),
+    resource: prefix!,
+    keys: [null],
+    actor: formatActor(context.caller),
     requestId: context.requestId,
     changed: { payload },
     by: null,
   };
-  await context.database.write((transaction) => context.changes.append(transaction, events, at), {
-    snapshot: snapshotOf(context),
+  await context.database.write((transaction) => context.changes.append(transaction, events, time), {
+    snapshot: getWriteSnapshot(context),
   });
-  return { name: name as string, at };
+  return { name: name as string, at: time };
 }

@@ -3,17 +3,24 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { publicRole } from '../access/access-table.ts';
 import type { Application } from '../applications/application.ts';
 import type { LoggedEvent } from '../changes/change-log.ts';
-import { beginning, isAfter } from '../changes/cursor.ts';
+import { isAfter, startPosition } from '../changes/cursor.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import { denied } from '../query/read-access.ts';
+import { permissionDenied } from '../query/read-access.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import { checkSight, sightOf } from '../records/records-in-sight.ts';
-import { leftText, lookAt, lookKey, type Scope, SharedLooks, type Sighting } from './event-sight.ts';
+import { checkVisibilityQuery, createVisibilityQuery } from '../records/visible-records.ts';
+import {
+  buildLeftEvent,
+  type EventVisibility,
+  readEventVisibilities,
+  type Scope,
+  VisibilityCache,
+  visibilityKey,
+} from './event-visibility.ts';
 import type { Feed, FeedPage } from './feed.ts';
 import { requireKnownResource } from './known-resource.ts';
 
 /** What somebody asks to be told of, checked in form alone. */
-export interface AskedSubscription {
+export interface SubscriptionRequest {
   /** A collection, the first word of made events, or `*` for all that may be seen. */
   readonly resource: string;
   readonly filter: unknown;
@@ -26,21 +33,21 @@ export interface Listener {
   event(cursor: string, text: string): void;
   resync(cursor: string): void;
   /** How many records a subscription may know the reader to have. */
-  readonly mostKnown: number;
+  readonly maxKnownRecords: number;
   /** Whether the reader has so much to take up that it gets no more for now. */
-  readonly full: boolean;
+  readonly isFull: boolean;
   /** Resolves when there is room for more; with false where the reader makes no way and is given up. */
-  room(): Promise<boolean>;
+  waitForDrain(): Promise<boolean>;
   /** The subscription has come to its end: the caller may not have it any more, or what it names is gone. */
-  failed(error: ApiError): void;
+  fail(error: ApiError): void;
 }
 
 /** Events, or characters of them, that are told between two looks at whether the reader keeps up. */
-const turnEvents = 50;
-const turnLength = 64 * 1024;
+const eventsPerDrainCheck = 50;
+const charactersPerDrainCheck = 64 * 1024;
 const catchUpEvents = 200;
-const feedMilliseconds = 5;
-const maxKey = 100;
+const joinRetryMilliseconds = 5;
+const maxKeyLength = 100;
 /** After a failure of the store. */
 const retryMilliseconds = 500;
 
@@ -58,9 +65,9 @@ export class Subscription {
   #live = false;
   #ended = false;
   /** Records that the reader was told of: true while in scope, false since it was told that they left. */
-  readonly #known = new Map<string, boolean>();
+  readonly #knownRecords = new Map<string, boolean>();
   /** What of the caller's rights the view depends on. */
-  #rights = '';
+  #accessFingerprint = '';
 
   private constructor(
     application: Application,
@@ -75,7 +82,7 @@ export class Subscription {
     this.#listener = listener;
     this.#scope = scope;
     this.#position = position;
-    this.#rights = rightsIn(context, scope);
+    this.#accessFingerprint = computeAccessFingerprint(context, scope);
   }
 
   /**
@@ -88,18 +95,18 @@ export class Subscription {
     application: Application,
     feed: Feed,
     context: RecordContext,
-    asked: AskedSubscription,
+    request: SubscriptionRequest,
     listener: Listener,
   ): Promise<{ subscription: Subscription; cursor: string; resync: boolean }> {
     const { changes } = application;
-    const scope = scopeOf(asked);
+    const scope = toScope(request);
     requireScope(context, scope);
     if (scope.resource !== null) await requireKnownResource(context, changes, scope.resource);
-    const resumed = asked.since === null ? null : await changes.resume(asked.since);
-    const cursor = resumed === null ? await changes.headCursor() : asked.since!;
-    const position = resumed ?? (await changes.resume(cursor)) ?? beginning;
+    const resumed = request.since === null ? null : await changes.resume(request.since);
+    const cursor = resumed === null ? await changes.headCursor() : request.since!;
+    const position = resumed ?? (await changes.resume(cursor)) ?? startPosition;
     const subscription = new Subscription(application, feed, listener, scope, position, context);
-    return { subscription, cursor, resync: asked.since !== null && resumed === null };
+    return { subscription, cursor, resync: request.since !== null && resumed === null };
   }
 
   /** Begins to tell. @param context of the caller, at each moment. */
@@ -109,20 +116,20 @@ export class Subscription {
 
   end(): void {
     this.#ended = true;
-    this.#known.clear();
+    this.#knownRecords.clear();
   }
 
   /** Tells what is new. */
-  async take({ events, looks }: FeedPage, context: () => RecordContext): Promise<void> {
+  async receive({ events, visibilityCache }: FeedPage, context: () => RecordContext): Promise<void> {
     if (!this.#live || this.#ended) return;
     const { position: last } = events.at(-1)!;
     if (!isAfter(last, this.#position)) return;
     try {
-      const hasRoom = this.#scope.values === null || looks.hasRoom(lookKey(context(), this.#scope));
+      const hasRoom = this.#scope.values === null || visibilityCache.hasRoom(visibilityKey(context(), this.#scope));
       // All look at the same page, so that what one found holds for the others.
-      if (!hasRoom || !(await this.#tell(events, context, looks))) void this.#catchUp(context);
+      if (!hasRoom || !(await this.#emitEvents(events, context, visibilityCache))) void this.#catchUp(context);
     } catch (error) {
-      if (!this.#isOver(error)) void this.#catchUp(context);
+      if (!this.#isFatal(error)) void this.#catchUp(context);
     }
   }
 
@@ -131,13 +138,13 @@ export class Subscription {
    *
    * @throws ApiError when the caller may not have the subscription any more.
    */
-  async look(context: RecordContext): Promise<void> {
+  async refresh(context: RecordContext): Promise<void> {
     requireScope(context, this.#scope);
-    const rights = rightsIn(context, this.#scope);
-    if (rights === this.#rights) return;
+    const accessFingerprint = computeAccessFingerprint(context, this.#scope);
+    if (accessFingerprint === this.#accessFingerprint) return;
     const cursor = await this.#application.changes.headCursor();
-    this.#rights = rights;
-    this.#known.clear();
+    this.#accessFingerprint = accessFingerprint;
+    this.#knownRecords.clear();
     this.#listener.resync(cursor);
   }
 
@@ -147,12 +154,12 @@ export class Subscription {
     const { changes } = this.#application;
     while (!this.#ended && !this.#live) {
       try {
-        if (!(await this.#listener.room())) return;
+        if (!(await this.#listener.waitForDrain())) return;
         const events = await changes.read(this.#position, catchUpEvents);
-        if (events.length > 0) await this.#tell(events, context, new SharedLooks());
+        if (events.length > 0) await this.#emitEvents(events, context, new VisibilityCache());
         else await this.#join();
       } catch (error) {
-        if (this.#isOver(error)) return;
+        if (this.#isFatal(error)) return;
         await pause(retryMilliseconds);
       }
     }
@@ -161,49 +168,56 @@ export class Subscription {
   /** Is handed what comes from now on, if the feed has not gone ahead. */
   async #join(): Promise<void> {
     const { position } = this.#feed;
-    if (position === null) await pause(feedMilliseconds);
+    if (position === null) await pause(joinRetryMilliseconds);
     else this.#live = !isAfter(position, this.#position);
   }
 
   /** Whether a failure is for good; others pass, and what was not told is read again. */
-  #isOver(error: unknown): boolean {
+  #isFatal(error: unknown): boolean {
     if (this.#ended) return true;
     if (!(error instanceof ApiError) || error.label === 'Service Unavailable') return false;
-    this.#listener.failed(error);
+    this.#listener.fail(error);
     return true;
   }
 
   /** @returns false where the reader does not keep up; what is left is not told. */
-  async #tell(page: readonly LoggedEvent[], context: () => RecordContext, looks: SharedLooks): Promise<boolean> {
-    const sightings = await this.#application.current(() => lookAt(context(), page, this.#scope, looks));
+  async #emitEvents(
+    page: readonly LoggedEvent[],
+    context: () => RecordContext,
+    visibilityCache: VisibilityCache,
+  ): Promise<boolean> {
+    const visibilities = await this.#application.withCurrentSnapshot(() =>
+      readEventVisibilities(context(), page, this.#scope, visibilityCache),
+    );
     const { position: last } = page.at(-1)!;
-    let told = 0;
+    let emitted = 0;
     let length = 0;
-    for (const sighting of sightings) {
-      const { event } = sighting;
+    for (const visibility of visibilities) {
+      const { event } = visibility;
       if (this.#ended) return true;
       if (!isAfter(event.position, this.#position)) continue;
-      const text = this.#textOf(sighting);
-      if (text !== null) this.#listener.event(sighting.cursor, text);
+      const text = this.#buildMessage(visibility);
+      if (text !== null) this.#listener.event(visibility.cursor, text);
       this.#position = event.position;
       if (text === null) continue;
-      told += 1;
+      emitted += 1;
       length += text.length;
-      if ((told % turnEvents === 0 || length > turnLength) && this.#listener.full) return false;
-      if (length > turnLength) length = 0;
+      if ((emitted % eventsPerDrainCheck === 0 || length > charactersPerDrainCheck) && this.#listener.isFull)
+        return false;
+      if (length > charactersPerDrainCheck) length = 0;
     }
     this.#position = last;
-    return !this.#listener.full;
+    return !this.#listener.isFull;
   }
 
   /** The message of an event to this reader, or null. */
-  #textOf(sighting: Sighting): string | null {
-    const { event, inScope, permitted, tracked, text } = sighting;
-    const key = shortKey(sighting.key);
+  #buildMessage(visibility: EventVisibility): string | null {
+    const { event, inScope, permitted, tracked, text } = visibility;
+    const key = shortKey(visibility.key);
     if (!tracked || event.tk === null) return inScope ? text : null;
-    const known = this.#known.get(key);
+    const known = this.#knownRecords.get(key);
     if (event.name.endsWith('.destroyed')) {
-      this.#known.delete(key);
+      this.#knownRecords.delete(key);
       return permitted || known === true ? text : null;
     }
     if (inScope) {
@@ -213,16 +227,16 @@ export class Subscription {
     const isNew = event.name.endsWith('.created') || event.name.endsWith('.restored');
     if (known === false || (known === undefined && (!permitted || isNew))) return null;
     this.#note(key, false);
-    return leftText(sighting);
+    return buildLeftEvent(visibility);
   }
 
   /** Past the bound the reader is told to begin anew: it could miss that a record has left. */
   #note(key: string, inScope: boolean): void {
-    if (this.#known.size >= this.#listener.mostKnown && !this.#known.has(key)) {
-      this.#known.clear();
+    if (this.#knownRecords.size >= this.#listener.maxKnownRecords && !this.#knownRecords.has(key)) {
+      this.#knownRecords.clear();
       void this.#resync();
     }
-    this.#known.set(key, inScope);
+    this.#knownRecords.set(key, inScope);
   }
 
   async #resync(): Promise<void> {
@@ -236,10 +250,10 @@ export class Subscription {
 
 /** Keys of records may be texts of any length, and thousands are remembered. */
 function shortKey(key: string): string {
-  return key.length <= maxKey ? key : hash('sha256', key, 'base64url');
+  return key.length <= maxKeyLength ? key : hash('sha256', key, 'base64url');
 }
 
-function scopeOf({ resource, filter, values }: AskedSubscription): Scope {
+function toScope({ resource, filter, values }: SubscriptionRequest): Scope {
   const filtered = filter !== undefined && filter !== null;
   const filterKey = filtered ? JSON.stringify(filter) : '';
   if (resource === '*' && (filtered || values))
@@ -247,26 +261,27 @@ function scopeOf({ resource, filter, values }: AskedSubscription): Scope {
   return {
     resource: resource === '*' ? null : resource,
     filterKey,
-    matching: filtered ? sightOf(filter) : null,
-    values: values ? sightOf(filter, { shows: true }) : null,
+    matching: filtered ? createVisibilityQuery(filter) : null,
+    values: values ? createVisibilityQuery(filter, { shows: true }) : null,
   };
 }
 
 /** @throws ApiError 403 where the caller may not get records of the resource, 400 where the filter does not hold. */
 function requireScope(context: RecordContext, { resource, matching, values }: Scope): void {
   if (resource === null) return;
-  const grant = context.grantOf(resource, 'get');
-  if (!grant) throw denied(resource.slice(0, 60), 'get');
+  const grant = context.findGrant(resource, 'get');
+  if (!grant) throw permissionDenied(resource.slice(0, 60), 'get');
   const collection = context.registry.find(resource);
   if (!collection && (matching || values))
     throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${resource.slice(0, 60)}" to filter.`);
-  for (const sight of [matching, values]) if (collection && sight) checkSight(context, collection, grant, sight);
+  for (const visibility of [matching, values])
+    if (collection && visibility) checkVisibilityQuery(context, collection, grant, visibility);
 }
 
 /** What the view depends on: rows and fields of the grant, and the values of the variables in it. */
-function rightsIn(context: RecordContext, { resource }: Scope): string {
-  if (resource === null) return allRightsIn(context);
-  const grant = context.grantOf(resource, 'get')!;
+function computeAccessFingerprint(context: RecordContext, { resource }: Scope): string {
+  if (resource === null) return computeRoleFingerprint(context);
+  const grant = context.findGrant(resource, 'get')!;
   const collection = context.registry.find(resource);
   const fields = collection?.fields.filter((field) => grant.may(field)).map((field) => field.id) ?? [];
   const { rows } = grant;
@@ -276,9 +291,9 @@ function rightsIn(context: RecordContext, { resource }: Scope): string {
   return JSON.stringify([fields, rows.filter, rows.values, variables]);
 }
 
-function allRightsIn({ caller, access }: RecordContext): string {
+function computeRoleFingerprint({ caller, access }: RecordContext): string {
   const rows = [caller.role, publicRole].flatMap((role) => access.roles.get(role)?.permissions ?? []);
-  const shown = rows.map((row) => [
+  const permissions = rows.map((row) => [
     row.id,
     row.resource,
     row.actions,
@@ -287,5 +302,5 @@ function allRightsIn({ caller, access }: RecordContext): string {
     row.fields && [...row.fields],
     row.exceptFields && [...row.exceptFields],
   ]);
-  return JSON.stringify([caller.role, shown]);
+  return JSON.stringify([caller.role, permissions]);
 }

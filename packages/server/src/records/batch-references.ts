@@ -4,10 +4,10 @@ import { JsonNumber, orderedObject } from '../protocol/exact-json.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 
-const form = /^\$([A-Za-z][A-Za-z0-9_]{0,59})((?:\.[^.]+)+)$/;
+const referencePattern = /^\$([A-Za-z][A-Za-z0-9_]{0,59})((?:\.[^.]+)+)$/;
 
 /** What a text stands for before anything has run: `$$` for a `$`; null for a reference. */
-export function literalOf(text: string): string | null {
+export function parseLiteral(text: string): string | null {
   if (!text.startsWith('$')) return text;
   return text.startsWith('$$') ? text.slice(1) : null;
 }
@@ -17,7 +17,7 @@ export class BatchResults {
   readonly #results = new Map<string, unknown>();
   #referred = 0;
 
-  keep(name: string, result: unknown): void {
+  store(name: string, result: unknown): void {
     this.#results.set(name, result);
   }
 
@@ -27,7 +27,7 @@ export class BatchResults {
    * @throws ApiError 400 for names that no earlier operation has, and for members that its result does not show.
    */
   resolve(value: unknown, depth = 0): unknown {
-    if (typeof value === 'string') return literalOf(value) ?? this.#valueOf(value);
+    if (typeof value === 'string') return parseLiteral(value) ?? this.#valueOf(value);
     if (value === null || typeof value !== 'object' || value instanceof JsonNumber) return value;
     if (depth > 2 * limits.jsonDepth)
       throw new ApiError('BODY_INVALID', `Values of a batch are at most ${2 * limits.jsonDepth} deep.`);
@@ -36,7 +36,7 @@ export class BatchResults {
   }
 
   #valueOf(text: string): unknown {
-    const [, name, path] = form.exec(text) ?? [];
+    const [, name, path] = referencePattern.exec(text) ?? [];
     if (name === undefined || !this.#results.has(name))
       throw new ApiError(
         'BODY_INVALID',
@@ -44,9 +44,9 @@ export class BatchResults {
       );
     let found: unknown = this.#results.get(name);
     for (const member of path!.slice(1).split('.')) {
-      const there =
+      const exists =
         (Array.isArray(found) ? /^\d{1,6}$/.test(member) : isObject(found)) && Object.hasOwn(found!, member);
-      if (!there)
+      if (!exists)
         throw new ApiError(
           'BODY_INVALID',
           `"${text.slice(0, 80)}" names nothing that the result of "${name}" shows: it has no "${member.slice(0, 60)}".`,

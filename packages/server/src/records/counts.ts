@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { BoundStatement, Row } from '../database/database.ts';
 import { maxCountKey } from './plan-cache.ts';
-import { run } from './read-statements.ts';
+import { runReads } from './read-statements.ts';
 import type { RecordContext } from './record-context.ts';
 
 /** A page and its total. */
@@ -20,19 +20,19 @@ export async function readCounted(
   count: BoundStatement,
   tables: readonly string[],
 ): Promise<CountedPage> {
-  if (context.inside) {
-    const [rows, countRows] = await run(context, [page, count]);
+  if (context.tx) {
+    const [rows, countRows] = await runReads(context, [page, count]);
     return { rows: rows!, countRow: countRows![0]! };
   }
   const { counts } = context.cache;
   const counter = context.database.changeCounter(tables);
-  const key = keyOf(count);
+  const key = buildCountKey(count);
   const known = key === null ? undefined : counts.get(key);
   if (known && known.counter === counter) {
-    const [rows] = await run(context, [page]);
+    const [rows] = await runReads(context, [page]);
     return { rows: rows!, countRow: await known.row };
   }
-  const both = run(context, [page, count]);
+  const both = runReads(context, [page, count]);
   if (counter !== null && key !== null) {
     const row = both.then(([, countRows]) => countRows![0]!);
     counts.set(key, { counter, row });
@@ -46,9 +46,9 @@ export async function readCounted(
 const maxCountText = 64 * 1024;
 
 /** Tells counts apart; of a fixed length for long statements and values. Null where the count is not cached. */
-function keyOf({ text, values }: BoundStatement): string | null {
-  const given = values.reduce<number>((sum, each) => sum + (typeof each === 'string' ? each.length : 20), text.length);
-  if (given > maxCountText) return null;
-  const whole = `${text}${JSON.stringify(values, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each))}`;
-  return whole.length <= maxCountKey ? whole : hash('sha256', whole, 'base64url');
+function buildCountKey({ text, values }: BoundStatement): string | null {
+  const length = values.reduce<number>((sum, each) => sum + (typeof each === 'string' ? each.length : 20), text.length);
+  if (length > maxCountText) return null;
+  const key = `${text}${JSON.stringify(values, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each))}`;
+  return key.length <= maxCountKey ? key : hash('sha256', key, 'base64url');
 }

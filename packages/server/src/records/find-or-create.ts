@@ -1,12 +1,12 @@
 import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
-import type { AskedRecordRequest } from '../protocol/record-request.ts';
+import type { RecordRequest } from '../protocol/record-request.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import type { Collection } from '../schema/registry.ts';
-import { refuseDeniedBody } from './denied-names.ts';
-import { allowed, createWithNested, updateWithNested } from './nested-values.ts';
+import { refuseDeniedBody } from './denied-fields.ts';
+import { applyFieldLists, createWithNested, updateWithNested } from './nested-values.ts';
 import { getRecord, listRecords } from './read-records.ts';
-import { type RecordContext, together } from './record-context.ts';
+import { inTransaction, type RecordContext } from './record-context.ts';
 import type { WriteResult } from './write-records.ts';
 
 /**
@@ -18,55 +18,55 @@ import type { WriteResult } from './write-records.ts';
 export async function findOrCreate(
   context: RecordContext,
   collection: Collection,
-  request: AskedRecordRequest,
+  request: RecordRequest,
   body: unknown,
   updates: boolean,
 ): Promise<WriteResult> {
-  const filter = filterOf(collection, request, body);
-  const written = allowed(context, collection, 'create', body, request);
-  refuseDeniedBody(context, collection, written, updates ? ['create', 'update'] : ['create']);
-  return together(
+  const filter = buildFilter(collection, request, body);
+  const permittedBody = applyFieldLists(context, collection, 'create', body, request);
+  refuseDeniedBody(context, collection, permittedBody, updates ? ['create', 'update'] : ['create']);
+  return inTransaction(
     context,
-    async (inside) => {
+    async (tx) => {
       const { name } = collection.primaryKey;
-      const asked = normaliseRequest('list', { filter, fields: [name], pageSize: 1, count: 'none' }, false);
-      const { data } = await listRecords(inside, collection, asked);
+      const listRequest = normaliseRequest('list', { filter, fields: [name], pageSize: 1, count: 'none' }, false);
+      const { data } = await listRecords(tx, collection, listRequest);
       const [found] = JSON.parse(data) as Record<string, unknown>[];
-      if (!found) return createWithNested(inside, collection, request, body);
+      if (!found) return createWithNested(tx, collection, request, body);
       const key = found[name];
-      const shown = shownAs(request);
+      const selection = pickSelection(request);
       if (updates)
         return updateWithNested(
-          inside,
+          tx,
           collection,
-          { ...normaliseRequest('update', { ...shown, filterByTk: key }, false), ...carried(request) },
+          { ...normaliseRequest('update', { ...selection, filterByTk: key }, false), ...pickWriteLists(request) },
           body,
           null,
         );
-      if (!inside.grantOf(collection.name, 'get'))
+      if (!tx.findGrant(collection.name, 'get'))
         return { data: JSON.stringify({ [name]: key }), counter: null, keys: [key] };
-      const record = await getRecord(inside, collection, normaliseRequest('get', { ...shown, filterByTk: key }, false));
+      const record = await getRecord(tx, collection, normaliseRequest('get', { ...selection, filterByTk: key }, false));
       return { data: record.data, counter: record.counter, keys: [key] };
     },
     // The look for it may be one at every record.
-    { turn: turnOf(collection, request, body), heavy: true },
+    { lockKey: findOrCreateLockKey(collection, request, body), heavy: true },
   );
 }
 
 /** The turn of calls that look for the same values. */
-export function turnOf(collection: Collection, request: AskedRecordRequest, body: unknown): string {
-  return `first ${collection.id} ${JSON.stringify(filterOf(collection, request, body))}`;
+export function findOrCreateLockKey(collection: Collection, request: RecordRequest, body: unknown): string {
+  return `first ${collection.id} ${JSON.stringify(buildFilter(collection, request, body))}`;
 }
 
-function shownAs({ fields, except, appends }: AskedRecordRequest): Record<string, unknown> {
+function pickSelection({ fields, except, appends }: RecordRequest): Record<string, unknown> {
   return { appends, ...(fields && { fields }), ...(except && { except }) };
 }
 
-function carried({ whitelist, blacklist, updateAssociationValues }: AskedRecordRequest): Partial<AskedRecordRequest> {
+function pickWriteLists({ whitelist, blacklist, updateAssociationValues }: RecordRequest): Partial<RecordRequest> {
   return { whitelist, blacklist, updateAssociationValues };
 }
 
-function filterOf(collection: Collection, { filterKeys }: AskedRecordRequest, body: unknown): Record<string, unknown> {
+function buildFilter(collection: Collection, { filterKeys }: RecordRequest, body: unknown): Record<string, unknown> {
   if (!isObject(body))
     throw new ApiError('BODY_INVALID', `The body must be an object with the fields of ${collection.name}.`);
   if (filterKeys.length === 0)

@@ -1,35 +1,35 @@
 /** The history of collections with `logging`: before and after of every field, in the transaction of the change. */
 import { isoTime } from '../base/clock.ts';
-import { bind, environmentOf, type Row, type Transaction } from '../database/database.ts';
+import { bind, createBindEnvironment, type Row, type Transaction } from '../database/database.ts';
 import { insertHistory } from '../database/history-rows.ts';
-import { parsedRecord } from '../database/json-column.ts';
+import { parseRecordJson } from '../database/json-column.ts';
 import type { BindEnvironment } from '../database/sql.ts';
-import { actorOf } from '../identity/caller.ts';
-import { type Collection, columnsOf } from '../schema/registry.ts';
-import { planContext, type RecordContext } from './record-context.ts';
-import { planStates, planStatesOf, resultColumns } from './write-plan.ts';
-import type { Target } from './write-steps.ts';
+import { formatActor } from '../identity/caller.ts';
+import { type Collection, listColumnFields } from '../schema/registry.ts';
+import { type RecordContext, toPlanContext } from './record-context.ts';
+import { planStates, planStatesByKeys, resultColumns } from './write-plan.ts';
+import type { WriteOperation } from './write-steps.ts';
 
 /** Records by key: the values of their fields by the fields' ids, so that a field made again inherits nothing. */
 export type States = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 
-type Subject = Pick<Target, 'context' | 'collection'>;
+type HistorySubject = Pick<WriteOperation, 'context' | 'collection'>;
 
 /** What a write is about to change; null where no history is kept. */
-export async function statesBefore(
-  target: Target,
+export async function readStatesBefore(
+  operation: WriteOperation,
   transaction: Transaction,
   environment: BindEnvironment,
 ): Promise<States | null> {
-  const { context, collection, request, grant } = target;
+  const { context, collection, request, grant } = operation;
   if (!collection.options.logging) return null;
-  const plan = planStates(request, collection, grant, planContext(context));
-  return statesOf(await transaction.run(bind(context.database.dialect, plan, environment)), collection);
+  const plan = planStates(request, collection, grant, toPlanContext(context));
+  return parseStates(await transaction.run(bind(context.database.dialect, plan, environment)), collection);
 }
 
 /** @param before null where the records were not there before, or where nothing but their place has changed. */
 export async function writeHistory(
-  subject: Subject,
+  subject: HistorySubject,
   transaction: Transaction,
   action: 'created' | 'updated' | 'destroyed' | 'restored',
   keys: readonly unknown[],
@@ -37,48 +37,51 @@ export async function writeHistory(
 ): Promise<void> {
   const { context, collection } = subject;
   if (!collection.options.logging || keys.length === 0) return;
-  const removed = action === 'destroyed' && before !== null;
-  const moved = (action === 'destroyed' || action === 'restored') && before === null;
-  const after: States = removed || moved ? new Map() : await statesAt(context, collection, transaction, keys);
+  const isRemoved = action === 'destroyed' && before !== null;
+  const isMoved = (action === 'destroyed' || action === 'restored') && before === null;
+  const after: States = isRemoved || isMoved ? new Map() : await readStates(context, collection, transaction, keys);
   const entries = keys.map((key) => {
-    const tk = String(key);
-    return { tk, changes: differences(before?.get(tk) ?? {}, after.get(tk) ?? {}) };
+    const keyText = String(key);
+    return { tk: keyText, changes: diffStates(before?.get(keyText) ?? {}, after.get(keyText) ?? {}) };
   });
-  const told = entries.filter(({ changes }) => action !== 'updated' || Object.keys(changes).length > 0);
+  const recorded = entries.filter(({ changes }) => action !== 'updated' || Object.keys(changes).length > 0);
   const { database, clock, caller, requestId } = context;
-  await insertHistory(database, transaction, told, {
+  await insertHistory(database, transaction, recorded, {
     collectionId: collection.id,
     at: isoTime(clock.now()),
     action,
-    actor: actorOf(caller),
+    actor: formatActor(caller),
     requestId,
   });
 }
 
 /** The keys of a write's result. */
-export function keysOf(rows: readonly Row[]): unknown[] {
+export function resultKeys(rows: readonly Row[]): unknown[] {
   return rows.map((row) => row[resultColumns.key]);
 }
 
 /** The records as they are, by their keys, whatever the grant. */
-export async function statesAt(
+export async function readStates(
   context: RecordContext,
   collection: Collection,
   transaction: Transaction,
   keys: readonly unknown[],
 ): Promise<States> {
   const { dialect } = context.database;
-  const environment = environmentOf({ key: keys });
-  return statesOf(await transaction.run(bind(dialect, planStatesOf(collection, dialect), environment)), collection);
+  const environment = createBindEnvironment({ key: keys });
+  return parseStates(
+    await transaction.run(bind(dialect, planStatesByKeys(collection, dialect), environment)),
+    collection,
+  );
 }
 
-function statesOf(rows: readonly Row[], collection: Collection): States {
-  const doubles = columnsOf(collection).filter(({ type }) => type.storage === 'double');
+function parseStates(rows: readonly Row[], collection: Collection): States {
+  const doubles = listColumnFields(collection).filter(({ type }) => type.storage === 'double');
   const names = doubles.map(({ id }) => String(id));
-  return new Map(rows.map(([key, object]) => [String(key), parsedRecord(object as string, names)]));
+  return new Map(rows.map(([key, object]) => [String(key), parseRecordJson(object as string, names)]));
 }
 
-function differences(
+function diffStates(
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,
 ): Record<string, [unknown, unknown]> {

@@ -13,18 +13,20 @@ export interface ListPage {
   versions(): Record<string, number>;
 }
 
-export function pageOf(rows: readonly Row[], plan: ListPlan, size: number): ListPage {
-  return plan.shownKeys ? textPage(rows[0]!, plan.lead, plan.shownKeys, size) : rowPage(rows, plan, size);
+export function buildPage(rows: readonly Row[], plan: ListPlan, size: number): ListPage {
+  return plan.keyNames
+    ? buildTextPage(rows[0]!, plan.columnOffset, plan.keyNames, size)
+    : buildRowPage(rows, plan, size);
 }
 
 /** The sort values that a row carries beside its object. */
-export function keysOfRow(row: Row, plan: ListPlan): unknown[] {
-  return plan.keys.map((_, index) => row[plan.lead + 1 + index]);
+export function readSortKeys(row: Row, plan: ListPlan): unknown[] {
+  return plan.keys.map((_, index) => row[plan.columnOffset + 1 + index]);
 }
 
-function textPage(row: Row, lead: number, keys: readonly string[], size: number): ListPage {
-  const whole = (row[lead] as string | null) ?? '';
-  const hasNext = (row[lead + 1] as number) > size;
+function buildTextPage(row: Row, columnOffset: number, keys: readonly string[], size: number): ListPage {
+  const whole = (row[columnOffset] as string | null) ?? '';
+  const hasNext = (row[columnOffset + 1] as number) > size;
   const text = hasNext ? whole.slice(0, whole.lastIndexOf(pageSeparator)) : whole;
   const lastKeys = (): unknown[] => {
     const start = text.lastIndexOf(pageSeparator);
@@ -34,20 +36,20 @@ function textPage(row: Row, lead: number, keys: readonly string[], size: number)
   return { text, hasNext, lastKeys, versions: () => ({}) };
 }
 
-function rowPage(rows: readonly Row[], plan: ListPlan, size: number): ListPage {
+function buildRowPage(rows: readonly Row[], plan: ListPlan, size: number): ListPage {
   const hasNext = rows.length > size;
-  const shown = hasNext ? rows.slice(0, size) : rows;
+  const pageRows = hasNext ? rows.slice(0, size) : rows;
   return {
-    text: shown.map((row) => row[plan.lead]).join(pageSeparator),
+    text: pageRows.map((row) => row[plan.columnOffset]).join(pageSeparator),
     hasNext,
-    lastKeys: () => keysOfRow(shown.at(-1)!, plan),
-    versions: () => versionsOf(shown, plan),
+    lastKeys: () => readSortKeys(pageRows.at(-1)!, plan),
+    versions: () => readVersions(pageRows, plan),
   };
 }
 
-function versionsOf(rows: readonly Row[], plan: ListPlan): Record<string, number> {
+function readVersions(rows: readonly Row[], plan: ListPlan): Record<string, number> {
   const versions: Record<string, number> = {};
-  const key = plan.lead + plan.keys.length; // the primary key is the last key of every sort
+  const key = plan.columnOffset + plan.keys.length; // the primary key is the last key of every sort
   for (const row of rows) versions[String(row[key])] = row[key + 1] as number;
   return versions;
 }

@@ -1,9 +1,9 @@
 /** What a change of e-mails brings along: counts of mailboxes and conversations, and the events that tell of them. */
 import { isoTime } from '../base/clock.ts';
 import type { Transaction } from '../database/database.ts';
-import { type EmailPlace, EmailRows } from '../database/mail/email-rows.ts';
+import { type EmailPlacement, EmailRows } from '../database/mail/email-rows.ts';
 import { isAnyQueued } from '../database/mail/outbox-rows.ts';
-import { actorOf } from '../identity/caller.ts';
+import { formatActor } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { requestByKeys } from '../protocol/request-normaliser.ts';
 import type { Grant } from '../query/grant.ts';
@@ -16,7 +16,7 @@ export class MailboxCounts {
   readonly changes = new Map<number, { messages: number; unread: number }>();
 
   /** An e-mail is added to a mailbox, or taken from it. */
-  addEmail(mailbox: number, { read }: Pick<EmailPlace, 'read'>, messages: 1 | -1): void {
+  addEmail(mailbox: number, { read }: Pick<EmailPlacement, 'read'>, messages: 1 | -1): void {
     this.add(mailbox, messages, read ? 0 : messages);
   }
 
@@ -27,52 +27,54 @@ export class MailboxCounts {
 }
 
 /** Counts the conversations of e-mails anew, and tells that they have changed. */
-export async function conversationsChanged(
+export async function updateConversations(
   context: RecordContext,
   transaction: Transaction,
-  places: readonly Pick<EmailPlace, 'conversationId'>[],
+  placements: readonly Pick<EmailPlacement, 'conversationId'>[],
 ): Promise<void> {
-  const ids = [...new Set(places.flatMap(({ conversationId }) => (conversationId === null ? [] : [conversationId])))];
+  const ids = [
+    ...new Set(placements.flatMap(({ conversationId }) => (conversationId === null ? [] : [conversationId]))),
+  ];
   if (ids.length === 0) return;
   await new EmailRows(context.database, transaction).recount(ids);
-  await tell(context, transaction, 'conversations.updated', 'conversations', ids);
+  await emitMailEvent(context, transaction, 'conversations.updated', 'conversations', ids);
 }
 
 /**
  * After e-mails were destroyed: conversations that none is left in go with them, since what they say was said in those. The
  * others are counted anew.
  */
-export async function conversationsLeft(
+export async function removeEmptyConversations(
   context: RecordContext,
   transaction: Transaction,
-  places: readonly Pick<EmailPlace, 'conversationId'>[],
+  placements: readonly Pick<EmailPlacement, 'conversationId'>[],
 ): Promise<void> {
-  const ids = places.flatMap(({ conversationId }) => (conversationId === null ? [] : [conversationId]));
-  const empty = await new EmailRows(context.database, transaction).emptied([...new Set(ids)]);
-  await conversationsChanged(
+  const ids = placements.flatMap(({ conversationId }) => (conversationId === null ? [] : [conversationId]));
+  const empty = await new EmailRows(context.database, transaction).findEmptied([...new Set(ids)]);
+  await updateConversations(
     context,
     transaction,
-    places.filter(({ conversationId }) => !empty.includes(conversationId!)),
+    placements.filter(({ conversationId }) => !empty.includes(conversationId!)),
   );
   if (empty.length === 0) return;
-  const override = { resource: 'conversations', action: 'destroy', grant: anyConversation };
-  const inside = withGrants({ ...context, inside: transaction }, override);
+  const override = { resource: 'conversations', action: 'destroy', grant: anyConversationGrant };
+  const tx = withGrants({ ...context, tx: transaction }, override);
   const request = requestByKeys('destroy', empty);
-  const rules = { access: false, everyday: true };
-  await destroyRecords(inside, context.registry.get('conversations'), request, null, rules);
+  const rules = { changesAccess: false, isUnaudited: true };
+  await destroyRecords(tx, context.registry.get('conversations'), request, null, rules);
 }
 
 /** Nobody is asked about a conversation whose e-mails they may destroy. */
-const anyConversation: Grant = { identity: 'emptied', rows: null, may: (field) => !field.hidden };
+const anyConversationGrant: Grant = { identity: 'emptied', rows: null, may: (field) => !field.hidden };
 
 /** @throws ApiError 409 where one of some e-mails waits to be sent: it stays where it is until it is called back. */
-export async function refuseQueued({ database, inside }: RecordContext, keys: readonly unknown[]): Promise<void> {
-  if (!(await isAnyQueued(database, inside!, keys))) return;
+export async function refuseQueued({ database, tx }: RecordContext, keys: readonly unknown[]): Promise<void> {
+  if (!(await isAnyQueued(database, tx!, keys))) return;
   throw new ApiError('MAIL_QUEUED', 'The e-mail waits to be sent; call it back by emails:cancelSend first.');
 }
 
 /** Events about mail: everyday work, which the audit journal does not hold. */
-export async function tell(
+export async function emitMailEvent(
   { changes, caller, clock, requestId }: RecordContext,
   transaction: Transaction,
   name: string,
@@ -80,6 +82,6 @@ export async function tell(
   keys: readonly number[],
   changed: readonly string[] = [],
 ): Promise<void> {
-  const events = { name, resource, tks: keys.map(String), actor: actorOf(caller), requestId, changed, by: null };
+  const events = { name, resource, keys: keys.map(String), actor: formatActor(caller), requestId, changed, by: null };
   await changes.append(transaction, events, isoTime(clock.now()));
 }

@@ -7,10 +7,10 @@ import { ApiError, type ErrorDetails, invalidValues } from '../protocol/api-erro
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import type { Collection, Field } from '../schema/registry.ts';
-import { refuseDeniedRelations } from './denied-names.ts';
-import { type RecordContext, stampOf } from './record-context.ts';
-import { checkChange, checkNew } from './record-input.ts';
-import { rulesOf } from './system/rules-of.ts';
+import { refuseDeniedRelations } from './denied-fields.ts';
+import { type RecordContext, readStamp } from './record-context.ts';
+import { checkCreate, checkUpdate } from './record-input.ts';
+import { getRules } from './system/system-rules.ts';
 
 /** Whether a body says more of a relation than the key that the record itself holds. */
 export function hasNested(body: unknown, collection: Collection): boolean {
@@ -18,13 +18,13 @@ export function hasNested(body: unknown, collection: Collection): boolean {
 }
 
 export function isNested(field: Field | undefined, value: unknown): field is Field {
-  if (!field || !bringsRecords(field) || value === undefined) return false;
+  if (!field || !canNestRecords(field) || value === undefined) return false;
   return field.relation!.kind !== 'belongsTo' || isObject(value);
 }
 
 /** Whether a body may bring related records under this name; what the server itself links has rules of its own. */
-export function bringsRecords(field: Field): boolean {
-  return field.relation !== null && !field.core && !field.kept;
+export function canNestRecords(field: Field): boolean {
+  return field.relation !== null && !field.core && !field.serverManaged;
 }
 
 /**
@@ -56,7 +56,7 @@ export function checkNestedValues(
 }
 
 /** A body, and where its problems are told. */
-interface Node {
+interface BodyNode {
   readonly collection: Collection;
   readonly action: 'create' | 'update';
   readonly body: Readonly<Record<string, unknown>>;
@@ -66,31 +66,31 @@ interface Node {
   readonly linked: string | null;
 }
 
-function collectProblems(context: RecordContext, node: Node, problems: Record<string, string>): void {
+function collectProblems(context: RecordContext, node: BodyNode, problems: Record<string, string>): void {
   const { collection, action, body, path } = node;
-  const grant = context.grantOf(collection.name, action);
+  const grant = context.findGrant(collection.name, action);
   if (!grant) throw new ApiError('NO_PERMISSION', `The role does not allow ${action} on ${collection.name}.`);
-  const own: Record<string, unknown> = {};
+  const ownValues: Record<string, unknown> = {};
   const nested: [Field, unknown][] = [];
   for (const [name, value] of Object.entries(body)) {
     const field = collection.byName.get(name);
     if (isNested(field, value)) nested.push([field, value]);
-    else own[name] = value;
+    else ownValues[name] = value;
   }
   const fields = nested.map(([field]) => field);
   refuseDeniedRelations(context, collection, fields, action);
-  const check = action === 'create' ? checkNew : checkChange;
-  const found = rulesOf(collection) ? {} : problemsIn(() => check(own, collection, grant, stampOf(context)));
+  const check = action === 'create' ? checkCreate : checkUpdate;
+  const found = getRules(collection) ? {} : findProblems(() => check(ownValues, collection, grant, readStamp(context)));
   const toOne = fields.filter(({ relation }) => relation!.kind === 'belongsTo');
   const given = new Set([node.linked, ...toOne.map(({ relation }) => relation!.sourceField)]);
-  for (const [name, text] of Object.entries(found)) if (!given.has(name)) problems[below(path, name)] = text;
-  for (const [field, value] of nested) collectInside(context, node, field, value, problems);
+  for (const [name, text] of Object.entries(found)) if (!given.has(name)) problems[joinPath(path, name)] = text;
+  for (const [field, value] of nested) collectNestedProblems(context, node, field, value, problems);
 }
 
 /** Records without a key are created. */
-function collectInside(
+function collectNestedProblems(
   context: RecordContext,
-  { path, depth }: Node,
+  { path, depth }: BodyNode,
   field: Field,
   value: unknown,
   problems: Record<string, string>,
@@ -99,15 +99,19 @@ function collectInside(
   const { kind, through, targetField, target } = field.relation!;
   const collection = context.registry.get(target);
   const linked = kind === 'belongsTo' || through ? null : targetField;
-  const place = below(path, field.name);
+  const fieldPath = joinPath(path, field.name);
   for (const [index, body] of (Array.isArray(value) ? value : [value]).entries()) {
     if (!isObject(body) || (body[collection.primaryKey.name] ?? null) !== null) continue;
-    const at = Array.isArray(value) ? `${place}[${index}]` : place;
-    collectProblems(context, { collection, action: 'create', body, path: at, depth: depth + 1, linked }, problems);
+    const errorPath = Array.isArray(value) ? `${fieldPath}[${index}]` : fieldPath;
+    collectProblems(
+      context,
+      { collection, action: 'create', body, path: errorPath, depth: depth + 1, linked },
+      problems,
+    );
   }
 }
 
-function problemsIn(check: () => unknown): ErrorDetails {
+function findProblems(check: () => unknown): ErrorDetails {
   try {
     check();
     return {};
@@ -117,6 +121,6 @@ function problemsIn(check: () => unknown): ErrorDetails {
   }
 }
 
-function below(path: string, name: string): string {
+function joinPath(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
 }

@@ -23,7 +23,7 @@ export interface PlanCache {
 const maxPlanKey = 16 * 1024;
 export const maxCountKey = 2000;
 
-export function planCache(): PlanCache {
+export function createPlanCache(): PlanCache {
   return {
     plans: new LruMap({
       entries: 2000,
@@ -36,7 +36,7 @@ export function planCache(): PlanCache {
 }
 
 /** Estimated bytes of a plan: mostly the text of its statements. */
-export function planBytes(plan: unknown): number {
+export function estimatePlanBytes(plan: unknown): number {
   let length = textLength(plan);
   if (plan !== null && typeof plan === 'object')
     for (const member of Object.values(plan))

@@ -1,27 +1,31 @@
-import { bind, environmentOf, StaleVersion } from '../database/database.ts';
-import type { AskedQuery } from '../protocol/query-request.ts';
+import { bind, createBindEnvironment, StaleVersion } from '../database/database.ts';
+import type { ParsedQuery } from '../protocol/query-request.ts';
 import { planQuery } from '../query/aggregate-plan.ts';
 import type { Collection } from '../schema/registry.ts';
 import { requireGrant } from './read-records.ts';
-import { run } from './read-statements.ts';
-import { keptPlan, planContext, type RecordContext } from './record-context.ts';
+import { runReads } from './read-statements.ts';
+import { getCachedPlan, type RecordContext, toPlanContext } from './record-context.ts';
 
 /** Groups and measures the records that a list would show; returns their JSON text, brackets included. */
-export async function queryRecords(context: RecordContext, collection: Collection, query: AskedQuery): Promise<string> {
+export async function queryRecords(
+  context: RecordContext,
+  collection: Collection,
+  query: ParsedQuery,
+): Promise<string> {
   const grant = requireGrant(context, collection, 'list');
-  const plan = keptPlan(context, grant, `${collection.name}:query ${query.shape}`, () =>
-    planQuery(query, collection, grant, planContext(context)),
+  const plan = getCachedPlan(context, grant, `${collection.name}:query ${query.shape}`, () =>
+    planQuery(query, collection, grant, toPlanContext(context)),
   );
-  const environment = environmentOf({
+  const environment = createBindEnvironment({
     values: query.values,
     variables: context.variables,
     now: context.clock.now(),
     zone: context.zone,
     offset: query.offset,
-    version: context.at.version,
+    version: context.snapshotVersion.version,
   });
-  const [rows] = await run(context, [bind(context.database.dialect, plan.statement, environment)]);
+  const [rows] = await runReads(context, [bind(context.database.dialect, plan.statement, environment)]);
   const [row] = rows!;
   if (!row) throw new StaleVersion();
-  return `[${(row[plan.lead] as string | null) ?? ''}]`;
+  return `[${(row[plan.columnOffset] as string | null) ?? ''}]`;
 }

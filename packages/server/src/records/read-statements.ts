@@ -4,18 +4,18 @@ import { limits } from '../protocol/limits.ts';
 import type { RecordContext } from './record-context.ts';
 
 /** Runs read statements, in the transaction under way where there is one; what the database refuses comes out as the error that the caller reads. */
-export async function run(context: RecordContext, statements: readonly BoundStatement[]): Promise<Row[][]> {
+export async function runReads(context: RecordContext, statements: readonly BoundStatement[]): Promise<Row[][]> {
   try {
-    if (!context.inside) return await context.database.read(statements);
+    if (!context.tx) return await context.database.read(statements);
     const results: Row[][] = [];
-    for (const statement of statements) results.push(await context.inside.run(statement));
+    for (const statement of statements) results.push(await context.tx.run(statement));
     return results;
   } catch (error) {
-    throw readFault(error);
+    throw toReadError(error);
   }
 }
 
-function readFault(error: unknown): unknown {
+function toReadError(error: unknown): unknown {
   if (!(error instanceof DatabaseFault)) return error;
   if (error.kind === 'timeout')
     return new ApiError('QUERY_TIMEOUT', 'The read took longer than 5 seconds and was ended.', { retryAfter: 1 });

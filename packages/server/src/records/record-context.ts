@@ -1,13 +1,13 @@
 import type { AccessTable } from '../access/access-table.ts';
 import type { Clock } from '../base/clock.ts';
 import type { ChangeLog } from '../changes/change-log.ts';
-import type { Database, Transaction, WriteOptions, WriteSnapshot } from '../database/database.ts';
+import type { Database, Transaction, TransactionOptions, WriteSnapshot } from '../database/database.ts';
 import type { EventManager } from '../extensions/event-manager.ts';
 import type { Caller } from '../identity/caller.ts';
-import type { Grant, GrantOf } from '../query/grant.ts';
+import type { Grant, GrantLookup } from '../query/grant.ts';
 import type { PlanContext } from '../query/read-plan.ts';
 import type { Registry } from '../schema/registry.ts';
-import { type PlanCache, planBytes } from './plan-cache.ts';
+import { estimatePlanBytes, type PlanCache } from './plan-cache.ts';
 import type { Stamp } from './record-input.ts';
 import type { HashedSecrets } from './secrets.ts';
 import type { GrantsKey } from './with-grants.ts';
@@ -17,8 +17,8 @@ export interface RecordContext {
   readonly database: Database;
   readonly registry: Registry;
   /** Version of schema and access together: what shared engines guard statements with. */
-  readonly at: { version: number };
-  readonly grantOf: GrantOf;
+  readonly snapshotVersion: { version: number };
+  readonly findGrant: GrantLookup;
   readonly access: AccessTable;
   readonly caller: Caller;
   /** Values of permission variables for this caller, made when first asked for. */
@@ -27,10 +27,10 @@ export interface RecordContext {
   readonly changes: ChangeLog;
   readonly clock: Clock;
   readonly requestId: string | null;
-  /** Identifies {@link grantOf} in the keys of cached plans. */
+  /** Identifies {@link findGrant} in the keys of cached plans. */
   readonly grants: GrantsKey;
   /** The transaction that several operations share; null: each has its own. */
-  readonly inside: Transaction | null;
+  readonly tx: Transaction | null;
   /** Passwords of the body, hashed before the transaction began; null where there are none. */
   readonly secrets: HashedSecrets | null;
   /** The time zone in which the caller counts days. */
@@ -40,13 +40,13 @@ export interface RecordContext {
   /** What extensions have to say to changes; null where none has a hook. */
   readonly hooks: EventManager | null;
   /** What the rules of webhooks ask: whether an address may be called, and how a secret is kept. */
-  readonly webhooks: { problemOf(url: unknown): string | null; seal(secret: string): string };
+  readonly webhooks: { findUrlProblem(url: unknown): string | null; encryptSecret(secret: string): string };
   /** What the rules of mail accounts ask: whether a host may be named, how a secret of a record is kept, and who takes away what is left. */
   readonly mail: {
     hostProblem(host: string): string | null;
-    seal(text: string, record: number, field: string): string;
+    encryptSecret(text: string, record: number, field: string): string;
     /** Accounts were destroyed: what is in them may be taken away. */
-    takeAway(): void;
+    wakeAccountDeletion(): void;
   };
   /** The keyed hash of a token. */
   hashToken(token: string): string;
@@ -58,44 +58,44 @@ export interface RecordContext {
  * Runs several operations in one transaction, all or nothing. Work may run again when the transaction collides with
  * another one.
  */
-export async function together<T>(
+export async function inTransaction<T>(
   context: RecordContext,
-  work: (inside: RecordContext) => Promise<T>,
-  options: WriteOptions = {},
+  work: (tx: RecordContext) => Promise<T>,
+  options: TransactionOptions = {},
 ): Promise<T> {
-  if (context.inside) return work(context);
-  let moved = false;
+  if (context.tx) return work(context);
+  let needsRefresh = false;
   const result = await context.database.write(
     (transaction) => {
-      moved = false;
+      needsRefresh = false;
       const refresh = async (): Promise<void> => {
-        moved = true; // what is not committed cannot be taken up
+        needsRefresh = true; // what is not committed cannot be taken up
       };
       return work({
         ...context,
-        at: { ...context.at },
-        inside: transaction,
-        secrets: context.secrets?.again() ?? null,
+        snapshotVersion: { ...context.snapshotVersion },
+        tx: transaction,
+        secrets: context.secrets?.forRetry() ?? null,
         refresh,
       });
     },
-    { ...options, snapshot: snapshotOf(context) },
+    { ...options, snapshot: getWriteSnapshot(context) },
   );
-  if (moved) await context.refresh();
+  if (needsRefresh) await context.refresh();
   return result;
 }
 
 /** The snapshot that a write of this context is planned with. */
-export function snapshotOf({ at, requireCurrent }: RecordContext): WriteSnapshot {
-  return { version: at.version, requireCurrent };
+export function getWriteSnapshot({ snapshotVersion, requireCurrent }: RecordContext): WriteSnapshot {
+  return { version: snapshotVersion.version, requireCurrent };
 }
 
-export function stampOf({ clock, caller }: RecordContext): Stamp {
+export function readStamp({ clock, caller }: RecordContext): Stamp {
   return { now: clock.now(), userId: (caller.user?.['id'] as number | undefined) ?? null };
 }
 
-export function planContext(context: RecordContext): PlanContext {
-  return { registry: context.registry, grantOf: context.grantOf, dialect: context.database.dialect };
+export function toPlanContext(context: RecordContext): PlanContext {
+  return { registry: context.registry, findGrant: context.findGrant, dialect: context.database.dialect };
 }
 
 /**
@@ -104,11 +104,11 @@ export function planContext(context: RecordContext): PlanContext {
  * @param grant that the plan is compiled with; together with the grants of the context it is part of the key.
  * @param key what else the plan depends on: collection, operation, shape of the request.
  */
-export function keptPlan<T>(context: RecordContext, grant: Grant, key: string, make: () => T): T {
+export function getCachedPlan<T>(context: RecordContext, grant: Grant, key: string, make: () => T): T {
   const full = `${context.grants} ${grant.identity} ${key}`;
-  const known = context.cache.plans.get(full);
-  if (known !== undefined) return known.plan as T;
+  const cached = context.cache.plans.get(full);
+  if (cached !== undefined) return cached.plan as T;
   const plan = make();
-  context.cache.plans.set(full, { plan, bytes: planBytes(plan) });
+  context.cache.plans.set(full, { plan, bytes: estimatePlanBytes(plan) });
   return plan;
 }

@@ -4,8 +4,8 @@ import { ApiError, type ErrorDetails, invalidValues } from '../protocol/api-erro
 import { isObject } from '../protocol/json-text.ts';
 import type { Grant } from '../query/grant.ts';
 import { fieldUnknown } from '../query/read-access.ts';
-import { exactValue, misfit } from '../schema/field-type.ts';
-import { type Collection, type Field, fieldOf } from '../schema/registry.ts';
+import { invalidOperand, toExactValue } from '../schema/field-type.ts';
+import { type Collection, type Field, getField } from '../schema/registry.ts';
 import { recordCheck } from '../schema/value-schema.ts';
 
 /** A record ready to be written: canonical values by field name, and which of them the client named. */
@@ -33,7 +33,7 @@ class Values {
 Object.setPrototypeOf(Values.prototype, null);
 Reflect.deleteProperty(Values.prototype, 'constructor');
 
-function bare(values?: Raw): Record<string, unknown> {
+function createValues(values?: Raw): Record<string, unknown> {
   return Object.assign(new Values(), values);
 }
 
@@ -42,28 +42,28 @@ function bare(values?: Raw): Record<string, unknown> {
  *
  * @throws ApiError 400 for unknown fields, 403 for denied ones, 422 with a detail per field.
  */
-export function checkNew(input: unknown, collection: Collection, grant: Grant, stamp: Stamp): CheckedRecord {
-  const given = namedValues(input, collection, grant);
-  const problems = recordCheck(collection, 'create')(withDefaults(given, collection, stamp, false));
+export function checkCreate(input: unknown, collection: Collection, grant: Grant, stamp: Stamp): CheckedRecord {
+  const given = readNamedValues(input, collection, grant);
+  const problems = recordCheck(collection, 'create')(applyDefaults(given, collection, stamp, false));
   if (problems) throw invalidValues(problems);
-  return { values: canonical(withDefaults(given, collection, stamp, true), collection), named: Object.keys(given) };
+  return { values: toCanonical(applyDefaults(given, collection, stamp, true), collection), named: Object.keys(given) };
 }
 
 /** Checks one body for update: only what is named is validated and written. */
-export function checkChange(input: unknown, collection: Collection, grant: Grant, stamp: Stamp): CheckedRecord {
-  const given = namedValues(input, collection, grant);
+export function checkUpdate(input: unknown, collection: Collection, grant: Grant, stamp: Stamp): CheckedRecord {
+  const given = readNamedValues(input, collection, grant);
   const problems = recordCheck(collection, 'update')(given);
   if (problems) throw invalidValues(problems);
-  const values = bare(given);
+  const values = createValues(given);
   for (const field of collection.fields) {
-    if (field.kept) {
-      const value = keptValue(field, stamp);
+    if (field.serverManaged) {
+      const value = serverManagedValue(field, stamp);
       if (value !== undefined && field.name.startsWith('updated')) values[field.name] = value;
     } else if (field.definition.autoNowAdd && values[field.name] === undefined) {
       values[field.name] = isoTime(stamp.now);
     }
   }
-  return { values: canonical(values, collection), named: Object.keys(given) };
+  return { values: toCanonical(values, collection), named: Object.keys(given) };
 }
 
 /** Puts a problem of one record of several under its index. */
@@ -82,9 +82,9 @@ export function checkEach(inputs: readonly unknown[], check: (input: unknown) =>
     try {
       records.push(check(input));
     } catch (error) {
-      const placed = atIndex(index, error);
-      if (!(placed instanceof ApiError) || placed.code !== 'VALUE_INVALID') throw placed;
-      Object.assign(details, placed.details as ErrorDetails);
+      const indexed = atIndex(index, error);
+      if (!(indexed instanceof ApiError) || indexed.code !== 'VALUE_INVALID') throw indexed;
+      Object.assign(details, indexed.details as ErrorDetails);
     }
   });
   if (Object.keys(details).length > 0) throw invalidValues(details);
@@ -92,19 +92,19 @@ export function checkEach(inputs: readonly unknown[], check: (input: unknown) =>
 }
 
 /** Fields that the server keeps are passed over, so that a record that was read can be sent back whole. */
-function namedValues(input: unknown, collection: Collection, grant: Grant): Record<string, unknown> {
+function readNamedValues(input: unknown, collection: Collection, grant: Grant): Record<string, unknown> {
   if (!isObject(input)) {
     throw new ApiError('BODY_INVALID', `The body must be an object with the fields of ${collection.name}.`);
   }
-  const values = bare();
+  const values = createValues();
   for (const [name, value] of Object.entries(input)) {
     const field = collection.byName.get(name);
     if (!field || field.hidden) throw fieldUnknown(collection, name, grant);
-    if (field.kept || value === undefined) continue;
+    if (field.serverManaged || value === undefined) continue;
     if (!grant.may(field))
       throw new ApiError('FIELD_DENIED', `The role may not write "${name}" of ${collection.name}.`);
     if (field.relation) linkByKey(field, value, values, collection);
-    else setOwn(field, value, values);
+    else setValue(field, value, values);
   }
   return values;
 }
@@ -127,54 +127,54 @@ function linkByKey(field: Field, value: unknown, values: Record<string, unknown>
   if (key === undefined || Array.isArray(key)) {
     throw new ApiError('BODY_INVALID', `"${field.name}" takes a record here: its key, an object, or null.`);
   }
-  setOwn(fieldOf(collection, relation.sourceField), key, values);
+  setValue(getField(collection, relation.sourceField), key, values);
 }
 
 /** A relation and its foreign key may both be named, in either order, where they agree. */
-function setOwn({ name, type }: Field, given: unknown, values: Record<string, unknown>): void {
-  const value = exactValue(type, given);
+function setValue({ name, type }: Field, given: unknown, values: Record<string, unknown>): void {
+  const value = toExactValue(type, given);
   if (name in values && values[name] !== value)
     throw new ApiError('BODY_INVALID', `"${name}" and its relation name different records.`);
   values[name] = value;
 }
 
 /** `make` is false while checking: generated values need no check, and clocks should not run twice. */
-function withDefaults(given: Raw, collection: Collection, stamp: Stamp, make: boolean): Record<string, unknown> {
-  const values = bare(given);
+function applyDefaults(given: Raw, collection: Collection, stamp: Stamp, make: boolean): Record<string, unknown> {
+  const values = createValues(given);
   for (const field of collection.fields) {
     if (field.column === null) continue;
-    if (field.kept) {
-      const value = make ? keptValue(field, stamp) : undefined;
+    if (field.serverManaged) {
+      const value = make ? serverManagedValue(field, stamp) : undefined;
       if (value !== undefined) values[field.name] = value;
     } else if (values[field.name] === undefined) {
-      const made = defaultOf(field, stamp.now, make);
-      if (made !== undefined) values[field.name] = made;
+      const defaultValue = createDefault(field, stamp.now, make);
+      if (defaultValue !== undefined) values[field.name] = defaultValue;
     }
   }
   return values;
 }
 
 /** What the server writes into a field that it keeps; undefined: nothing now. */
-function keptValue({ name }: Field, { now, userId }: Stamp): unknown {
+function serverManagedValue({ name }: Field, { now, userId }: Stamp): unknown {
   if (name === 'createdAt' || name === 'updatedAt') return isoTime(now);
   return name === 'createdById' || name === 'updatedById' ? userId : undefined;
 }
 
-function defaultOf(field: Field, now: number, make: boolean): unknown {
+function createDefault(field: Field, now: number, make: boolean): unknown {
   const { definition } = field;
   if (definition.defaultValue !== undefined && definition.defaultValue !== null)
-    return exactValue(field.type, definition.defaultValue);
+    return toExactValue(field.type, definition.defaultValue);
   if (make && field.type.name === 'uid') return uuid({ msecs: now });
   return make && definition.autoNow ? isoTime(now) : undefined;
 }
 
-function canonical(values: Raw, collection: Collection): Record<string, unknown> {
-  const ready = bare();
+function toCanonical(values: Raw, collection: Collection): Record<string, unknown> {
+  const result = createValues();
   for (const [name, value] of Object.entries(values)) {
     const field = collection.byName.get(name)!;
-    const read = value === null ? null : field.type.read(value, field.definition);
-    if (read === misfit) throw invalidValues({ [name]: 'The value does not fit this field.' });
-    ready[name] = read;
+    const canonicalValue = value === null ? null : field.type.read(value, field.definition);
+    if (canonicalValue === invalidOperand) throw invalidValues({ [name]: 'The value does not fit this field.' });
+    result[name] = canonicalValue;
   }
-  return ready;
+  return result;
 }

@@ -1,7 +1,7 @@
 import { ApiError } from '../protocol/api-error.ts';
 import { JsonNumber } from '../protocol/exact-json.ts';
 import { limits } from '../protocol/limits.ts';
-import { misfit } from '../schema/field-type.ts';
+import { invalidOperand } from '../schema/field-type.ts';
 import type { Collection } from '../schema/registry.ts';
 
 /**
@@ -9,14 +9,14 @@ import type { Collection } from '../schema/registry.ts';
  *
  * @throws ApiError `PARAMETER_INVALID` when a key is empty or of another type than the primary key.
  */
-export function keyOf(input: unknown, collection: Collection): unknown {
+export function parseKey(input: unknown, collection: Collection): unknown {
   if (input === undefined) return undefined;
-  if (!Array.isArray(input)) return oneKey(input, collection);
+  if (!Array.isArray(input)) return parseOneKey(input, collection);
   if (input.length === 0)
     throw new ApiError('PARAMETER_INVALID', 'filterByTk is an empty list; give at least one key.');
   if (input.length > limits.inValues)
     throw new ApiError('LIMIT_EXCEEDED', `filterByTk takes at most ${limits.inValues} keys.`);
-  return [...new Set(input.map((each) => oneKey(each, collection)))];
+  return [...new Set(input.map((each) => parseOneKey(each, collection)))];
 }
 
 /** Keys in the order of the primary key, whichever an engine found first: numbers by size, text by code point. */
@@ -29,11 +29,11 @@ export function compareKeys(one: unknown, other: unknown): number {
   return Buffer.compare(a, b);
 }
 
-function oneKey(input: unknown, collection: Collection): unknown {
+function parseOneKey(input: unknown, collection: Collection): unknown {
   const isNumber = typeof input === 'number' || input instanceof JsonNumber;
   const isKey = isNumber || (input !== null && input !== '' && typeof input !== 'object');
-  const key = isKey ? collection.primaryKey.type.readOperand(isNumber ? input : String(input), true) : misfit;
-  if (key === misfit) {
+  const key = isKey ? collection.primaryKey.type.readOperand(isNumber ? input : String(input), true) : invalidOperand;
+  if (key === invalidOperand) {
     throw new ApiError(
       'PARAMETER_INVALID',
       `filterByTk is no key of ${collection.name}: its "${collection.primaryKey.name}" is a ${collection.primaryKey.type.name}.`,

@@ -3,21 +3,21 @@ import type { RecordContext } from './record-context.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 
-export type Afterwards = () => Promise<void>;
+export type AfterWrite = () => Promise<void>;
 
 /** A body after its rules: what is written to the record, and what happens beside it in the same transaction. */
-export interface RuledBody {
+export interface PreparedBody {
   readonly body: Body;
   /** Values that the server gives; the caller has named none of them. */
-  readonly own?: Body;
+  readonly serverValues?: Body;
   /** Runs after the record is written, before the commit; throwing undoes all. */
-  beside?(transaction: Transaction, key: unknown): Promise<void>;
+  afterWrite?(transaction: Transaction, key: unknown): Promise<void>;
 }
 
 /** What a system collection does beyond the generated actions. Absent members mean: nothing special. */
 export interface RecordRules {
   /** Before any database work: checks and completes a body. `key` is null on create. */
-  prepare?(body: unknown, key: unknown, context: RecordContext): Promise<RuledBody>;
+  prepare?(body: unknown, key: unknown, context: RecordContext): Promise<PreparedBody>;
   /**
    * Inside the transaction, before records with these keys are updated or destroyed.
    *
@@ -29,16 +29,16 @@ export interface RecordRules {
     keys: readonly unknown[],
     body: Body | null,
     context: RecordContext,
-  ): Promise<Afterwards> | Promise<void>;
+  ): Promise<AfterWrite> | Promise<void>;
   /**
    * What a record is written when it is destroyed: it is out of everybody's sight at once, and the server takes it away with
    * all that hangs on it, piece by piece. Absent: it is gone with the statement.
    */
-  readonly putAway?: Body;
+  readonly deferredDelete?: Body;
   /** A change of one record may change many others: it runs off the event loop. */
   readonly heavy?: boolean;
   /** Its changes are everyday work, no administrative acts: they do not enter the audit journal. */
-  readonly everyday?: boolean;
+  readonly isUnaudited?: boolean;
   /** A change alters who may do what: it moves the version on. */
-  readonly access: boolean;
+  readonly changesAccess: boolean;
 }

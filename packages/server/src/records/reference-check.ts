@@ -2,8 +2,8 @@ import {
   type BoundStatement,
   bind,
   compile,
+  createBindEnvironment,
   type DatabaseFault,
-  environmentOf,
   type Row,
 } from '../database/database.ts';
 import { identifier, type Param, sql } from '../database/sql.ts';
@@ -12,14 +12,14 @@ import { planRows } from '../query/filter-plan.ts';
 import type { Grant } from '../query/grant.ts';
 import type { Predicate } from '../query/predicate.ts';
 import { Aliases } from '../query/predicate-compiler.ts';
-import { denied } from '../query/read-access.ts';
-import { whereOf } from '../query/read-plan.ts';
-import { type Collection, columnsOf, type Field, fieldOf } from '../schema/registry.ts';
+import { permissionDenied } from '../query/read-access.ts';
+import { compileWhere } from '../query/read-plan.ts';
+import { type Collection, type Field, getField, listColumnFields } from '../schema/registry.ts';
 import type { RecordContext } from './record-context.ts';
 import type { CheckedRecord } from './record-input.ts';
-import { mayKnow, type Reference, referencesTo } from './references.ts';
+import { findReferencesTo, mayReadReference, type Reference } from './references.ts';
 
-type Run = (statement: BoundStatement) => Promise<Row[]>;
+type RunStatement = (statement: BoundStatement) => Promise<Row[]>;
 
 /**
  * Checks that foreign keys name records that exist and that the caller may get; the two failures answer alike.
@@ -31,18 +31,20 @@ export async function checkReferences(
   context: RecordContext,
   collection: Collection,
   records: readonly CheckedRecord[],
-  run: Run,
+  run: RunStatement,
   always = false,
 ): Promise<void> {
-  for (const field of columnsOf(collection)) {
+  for (const field of listColumnFields(collection)) {
     if (!field.references) continue;
     const named = records.filter((record) => record.named.includes(field.name) && record.values[field.name] !== null);
-    const besides = madeBesides(collection, field, records);
-    const wanted = [...new Set(named.map((record) => record.values[field.name]))].filter((key) => !besides.has(key));
+    const writtenKeys = collectWrittenKeys(collection, field, records);
+    const wanted = [...new Set(named.map((record) => record.values[field.name]))].filter(
+      (key) => !writtenKeys.has(key),
+    );
     if (wanted.length === 0) continue;
-    const grant = targetGrant(context, field);
+    const grant = requireTargetGrant(context, field);
     const rows = planRows(grant.rows, context.registry.get(field.references.collection), context.registry);
-    if (always || rows !== null) await checkField(context, field, wanted, rows, run);
+    if (always || rows !== null) await checkForeignKey(context, field, wanted, rows, run);
   }
 }
 
@@ -53,56 +55,67 @@ export async function checkReferences(
  *
  * @throws ApiError `REFERENCE_MISSING` or `DEPENDANTS_EXIST` naming the field.
  */
-export async function tellReference(
+export async function explainReferenceFault(
   context: RecordContext,
   collection: Collection,
   records: readonly CheckedRecord[],
   { columns }: DatabaseFault,
 ): Promise<void> {
-  const { database, inside, registry } = context;
+  const { database, tx, registry } = context;
   const written = new Set(records.flatMap(({ named }) => named));
-  if (inside && database.dialect.shared) {
-    const field = columnsOf(collection).find(({ column }) => columns.includes(column!));
+  if (tx && database.dialect.shared) {
+    const field = listColumnFields(collection).find(({ column }) => columns.includes(column!));
     if (field?.references && written.has(field.name)) throw referenceMissing(field);
   } else {
-    const ask: Run = async (statement) => (inside ? inside.run(statement) : (await database.read([statement]))[0]!);
-    await checkReferences(context, collection, records, ask, true);
+    const runStatement: RunStatement = async (statement) =>
+      tx ? tx.run(statement) : (await database.read([statement]))[0]!;
+    await checkReferences(context, collection, records, runStatement, true);
   }
-  const held = referencesTo(collection, registry).filter(({ field }) => written.has(field.references!.field));
-  if (held[0]) throw stillReferenced(context, collection, held[0].field.references!.field, held);
+  const referencing = findReferencesTo(collection, registry).filter(({ field }) =>
+    written.has(field.references!.field),
+  );
+  if (referencing[0]) throw stillReferenced(context, collection, referencing[0].field.references!.field, referencing);
 }
 
 /** Keys that records of the same write bring with them: they may name each other. */
-function madeBesides(collection: Collection, { references }: Field, records: readonly CheckedRecord[]): Set<unknown> {
+function collectWrittenKeys(
+  collection: Collection,
+  { references }: Field,
+  records: readonly CheckedRecord[],
+): Set<unknown> {
   if (references!.collection !== collection.name || records.length < 2) return new Set();
   return new Set(records.map((record) => record.values[references!.field]).filter((key) => key !== undefined));
 }
 
-function targetGrant(context: RecordContext, field: Field): Grant {
-  const grant = context.grantOf(field.references!.collection, 'get');
-  if (!grant) throw denied(field.references!.collection, 'get');
+function requireTargetGrant(context: RecordContext, field: Field): Grant {
+  const grant = context.findGrant(field.references!.collection, 'get');
+  if (!grant) throw permissionDenied(field.references!.collection, 'get');
   return grant;
 }
 
-async function checkField(
+async function checkForeignKey(
   context: RecordContext,
   field: Field,
   wanted: readonly unknown[],
   rows: Predicate | null,
-  run: Run,
+  run: RunStatement,
 ): Promise<void> {
   const { dialect } = context.database;
   const target = context.registry.get(field.references!.collection);
-  const targetField = fieldOf(target, field.references!.field);
+  const targetField = getField(target, field.references!.field);
   const column = sql`${identifier(target.table)}.${identifier(targetField.column!)}`;
   const keys: Param = { storage: targetField.type.storage!, list: true, read: () => wanted };
-  const where = whereOf([() => dialect.isIn(column, keys), rows], false, target, dialect, new Aliases());
+  const where = compileWhere([() => dialect.isIn(column, keys), rows], false, target, dialect, new Aliases());
   const statement = compile(dialect, sql`SELECT count(DISTINCT ${column}) FROM ${identifier(target.table)}${where}`);
   const [row] = await run(
     bind(
       dialect,
       statement,
-      environmentOf({ variables: context.variables, now: context.clock.now(), version: context.at.version }),
+      createBindEnvironment({
+        variables: context.variables,
+        now: context.clock.now(),
+        version: context.snapshotVersion.version,
+      }),
     ),
   );
   if (Number(row![0]) < wanted.length) throw referenceMissing(field);
@@ -123,15 +136,15 @@ function stillReferenced(
   context: RecordContext,
   { name }: Collection,
   field: string,
-  held: readonly Reference[],
+  referencing: readonly Reference[],
 ): ApiError {
-  const fields = held
-    .filter((each) => each.field.references!.field === field && mayKnow(context, each))
+  const fields = referencing
+    .filter((each) => each.field.references!.field === field && mayReadReference(context, each))
     .map((each) => `${each.child.name}.${each.field.name}`);
-  const by = fields.length === 0 ? '' : ` (${fields.join(', ')})`;
+  const names = fields.length === 0 ? '' : ` (${fields.join(', ')})`;
   return new ApiError(
     'DEPENDANTS_EXIST',
-    `Other records name this record of ${name} by its "${field}"${by}; let them name another one first.`,
+    `Other records name this record of ${name} by its "${field}"${names}; let them name another one first.`,
     { details: { [field]: 'Other records name this one by it.' } },
   );
 }

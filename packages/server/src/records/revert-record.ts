@@ -3,18 +3,18 @@ import { ApiError } from '../protocol/api-error.ts';
 import { parameterUnknown } from '../protocol/known-names.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import type { Grant } from '../query/grant.ts';
-import { fieldsTold } from '../query/history-plan.ts';
+import { listReadableFields } from '../query/history-plan.ts';
 import type { Collection } from '../schema/registry.ts';
-import { statesAt } from './history.ts';
-import { historyGrants, oneKeyOf, readEntries, requireLogging } from './read-history.ts';
+import { readStates } from './history.ts';
+import { historyGrants, readEntries, requireLogging, requireOneKey } from './read-history.ts';
 import { requireGrant } from './read-records.ts';
-import { type RecordContext, together } from './record-context.ts';
-import { rulesOf } from './system/rules-of.ts';
+import { inTransaction, type RecordContext } from './record-context.ts';
+import { getRules } from './system/system-rules.ts';
 import { updateRecords, type WriteResult } from './write-records.ts';
-import type { Match } from './write-steps.ts';
+import type { IfMatch } from './write-steps.ts';
 
-const shown: ReadonlySet<string> = new Set(['filterByTk', 'entry', 'fields', 'except', 'appends']);
-const entriesAtOnce = 200;
+const knownParameters: ReadonlySet<string> = new Set(['filterByTk', 'entry', 'fields', 'except', 'appends']);
+const entryPageSize = 200;
 
 /**
  * Gives the fields of a record the values that they had after an entry of its history. Fields that the caller may not see
@@ -27,34 +27,34 @@ export async function revertRecord(
   context: RecordContext,
   collection: Collection,
   parameters: Readonly<Record<string, unknown>>,
-  match: Match,
+  match: IfMatch,
 ): Promise<WriteResult> {
   const update = requireGrant(context, collection, 'update');
   const grants = historyGrants(context, collection);
   requireLogging(collection);
-  const unknown = Object.keys(parameters).find((name) => !shown.has(name));
-  if (unknown !== undefined) throw parameterUnknown('revert', unknown, shown);
+  const unknown = Object.keys(parameters).find((name) => !knownParameters.has(name));
+  if (unknown !== undefined) throw parameterUnknown('revert', unknown, knownParameters);
   const { entry, ...rest } = parameters;
   const request = normaliseRequest('update', rest, true, true);
-  const key = oneKeyOf(request.filterByTk, collection, 'revert');
-  const wanted = entryOf(entry);
-  const reverted = async (inside: RecordContext): Promise<WriteResult> => {
-    const then = await valuesAfter(inside, collection, grants, key, wanted);
-    const states = await statesAt(inside, collection, inside.inside!, [key]);
+  const key = requireOneKey(request.filterByTk, collection, 'revert');
+  const entryId = parseEntryId(entry);
+  const revert = async (tx: RecordContext): Promise<WriteResult> => {
+    const then = await readValuesAfter(tx, collection, grants, key, entryId);
+    const states = await readStates(tx, collection, tx.tx!, [key]);
     const now = states.get(String(key)) ?? {};
     const body: Record<string, unknown> = {};
-    for (const field of fieldsTold(collection, [...grants, update])) {
+    for (const field of listReadableFields(collection, [...grants, update])) {
       const id = String(field.id);
       if (field.primaryKey || field.definition.autoNowAdd || !then.has(id)) continue;
       if (JSON.stringify(then.get(id)) !== JSON.stringify(now[id] ?? null)) body[field.name] = then.get(id);
     }
-    return updateRecords(inside, collection, request, body, match, rulesOf(collection));
+    return updateRecords(tx, collection, request, body, match, getRules(collection));
   };
   // A history may be long.
-  return together(context, reverted, { heavy: true });
+  return inTransaction(context, revert, { heavy: true });
 }
 
-function entryOf(input: unknown): number {
+function parseEntryId(input: unknown): number {
   const text = typeof input === 'number' ? String(input) : input;
   if (typeof text === 'string' && /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text)))
     return Number(text);
@@ -65,39 +65,39 @@ function entryOf(input: unknown): number {
  * What the fields held after an entry, by their ids: what the last change up to it made, or where there was none what the
  * first change after it found.
  */
-async function valuesAfter(
-  inside: RecordContext,
+async function readValuesAfter(
+  tx: RecordContext,
   collection: Collection,
   grants: readonly Grant[],
   key: unknown,
-  wanted: number,
+  entryId: number,
 ): Promise<ReadonlyMap<string, unknown>> {
-  const made = new Map<string, unknown>();
-  const found = new Map<string, unknown>();
-  let isThere = false;
+  const valuesBefore = new Map<string, unknown>();
+  const valuesSince = new Map<string, unknown>();
+  let isFound = false;
   let before: number | null = null;
   for (;;) {
-    const page = { key, before, offset: 0, size: entriesAtOnce, counted: false };
-    const { entries } = await readEntries(inside, collection, grants, page);
+    const page = { key, before, offset: 0, size: entryPageSize, counted: false };
+    const { entries } = await readEntries(tx, collection, grants, page);
     for (const { id, action, changes } of entries) {
-      isThere ||= id === wanted;
+      isFound ||= id === entryId;
       for (const [field, [from, to]] of Object.entries(changes)) {
-        if (id > wanted) found.set(field, from);
-        else if (!made.has(field)) made.set(field, to);
+        if (id > entryId) valuesSince.set(field, from);
+        else if (!valuesBefore.has(field)) valuesBefore.set(field, to);
       }
       // What comes before is the history of another record that had the key.
-      if (action === 'created' || (id <= wanted && !isThere)) return asked(isThere, found, made);
+      if (action === 'created' || (id <= entryId && !isFound)) return mergeValues(isFound, valuesSince, valuesBefore);
     }
-    if (entries.length < entriesAtOnce) return asked(isThere, found, made);
+    if (entries.length < entryPageSize) return mergeValues(isFound, valuesSince, valuesBefore);
     before = entries.at(-1)!.id;
   }
 }
 
-function asked(
-  isThere: boolean,
-  found: ReadonlyMap<string, unknown>,
-  made: ReadonlyMap<string, unknown>,
+function mergeValues(
+  isFound: boolean,
+  valuesSince: ReadonlyMap<string, unknown>,
+  valuesBefore: ReadonlyMap<string, unknown>,
 ): Map<string, unknown> {
-  if (!isThere) throw new ApiError('RECORD_UNKNOWN', 'The history of this record has no such entry.');
-  return new Map([...found, ...made]);
+  if (!isFound) throw new ApiError('RECORD_UNKNOWN', 'The history of this record has no such entry.');
+  return new Map([...valuesSince, ...valuesBefore]);
 }

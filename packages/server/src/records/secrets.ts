@@ -21,13 +21,13 @@ export class HashedSecrets {
   }
 
   take(text: string): string | undefined {
-    const place = this.#given.get(text) ?? 0;
-    this.#given.set(text, place + 1);
-    return this.#hashes.get(text)?.[place];
+    const index = this.#given.get(text) ?? 0;
+    this.#given.set(text, index + 1);
+    return this.#hashes.get(text)?.[index];
   }
 
   /** For another attempt of the same write. */
-  again(): HashedSecrets {
+  forRetry(): HashedSecrets {
     return new HashedSecrets(this.#hashes);
   }
 }
@@ -37,8 +37,8 @@ export class HashedSecrets {
  *
  * @throws ApiError `LIMIT_EXCEEDED` for more passwords than a write takes records, `BUSY` where too many are being hashed.
  */
-export function withSecretsOf(context: RecordContext, collection: Collection, body: unknown): Promise<RecordContext> {
-  return withSecretsOfAll(context, [{ collection, body }]);
+export function hashBodySecrets(context: RecordContext, collection: Collection, body: unknown): Promise<RecordContext> {
+  return hashAllSecrets(context, [{ collection, body }]);
 }
 
 /** A body and the collection that it is written to. */
@@ -46,14 +46,14 @@ export interface SecretBody {
   readonly collection: Collection;
   readonly body: unknown;
   /** What a text of the body stands for; null where that is not known yet. */
-  readonly read?: (text: string) => string | null;
+  readonly resolveText?: (text: string) => string | null;
 }
 
 /** The same for several bodies that one transaction writes. */
-export async function withSecretsOfAll(context: RecordContext, parts: readonly SecretBody[]): Promise<RecordContext> {
+export async function hashAllSecrets(context: RecordContext, parts: readonly SecretBody[]): Promise<RecordContext> {
   // Those of a transaction under way were hashed before it began.
-  if (context.inside) return context;
-  const texts = parts.flatMap((part) => secretsIn(context, part));
+  if (context.tx) return context;
+  const texts = parts.flatMap((part) => collectSecrets(context, part));
   if (texts.length === 0) return context;
   if (texts.length > limits.bulkRecords)
     throw new ApiError('LIMIT_EXCEEDED', `One write takes at most ${limits.bulkRecords} passwords.`);
@@ -64,22 +64,25 @@ export async function withSecretsOfAll(context: RecordContext, parts: readonly S
 }
 
 /** The passwords that could be stored: of collections that the caller may write, and not what will be refused anyway. */
-export function secretsIn(context: RecordContext, { collection, body, read = (text) => text }: SecretBody): string[] {
+export function collectSecrets(
+  context: RecordContext,
+  { collection, body, resolveText = (text) => text }: SecretBody,
+): string[] {
   const texts: string[] = [];
-  collect(context, collection, body, 0, read, texts);
+  collectFrom(context, collection, body, 0, resolveText, texts);
   return texts;
 }
 
-function collect(
+function collectFrom(
   context: RecordContext,
   collection: Collection,
   body: unknown,
   depth: number,
-  read: (text: string) => string | null,
+  resolveText: (text: string) => string | null,
   texts: string[],
 ): void {
   if (Array.isArray(body)) {
-    for (const each of body) collect(context, collection, each, depth, read, texts);
+    for (const each of body) collectFrom(context, collection, each, depth, resolveText, texts);
     return;
   }
   if (!isObject(body) || depth > limits.pathDepth) return;
@@ -87,27 +90,27 @@ function collect(
     const field = collection.byName.get(name);
     if (!field) continue;
     if (field.type.secret) {
-      const text = typeof value === 'string' ? read(value) : null;
+      const text = typeof value === 'string' ? resolveText(value) : null;
       if (isStorable(text) && mayWrite(context, collection)) texts.push(text);
     } else if (field.relation && value !== null && typeof value === 'object') {
-      collect(context, context.registry.get(field.relation.target), value, depth + 1, read, texts);
+      collectFrom(context, context.registry.get(field.relation.target), value, depth + 1, resolveText, texts);
     }
   }
 }
 
 function isStorable(value: string | null): value is string {
-  return value !== null && value.length >= passwordLength.least && value.length <= 2 * passwordLength.most;
+  return value !== null && value.length >= passwordLength.min && value.length <= 2 * passwordLength.max;
 }
 
-function mayWrite({ grantOf }: RecordContext, { name }: Collection): boolean {
-  return grantOf(name, 'create') !== null || grantOf(name, 'update') !== null;
+function mayWrite({ findGrant }: RecordContext, { name }: Collection): boolean {
+  return findGrant(name, 'create') !== null || findGrant(name, 'update') !== null;
 }
 
 /**
  * Puts hashes in place of the checked passwords of records: those made beforehand, else made here. Inside a transaction
  * that is left to password fields of a join, written along with its links.
  */
-export async function withHashedSecrets(
+export async function applyHashedSecrets(
   records: readonly CheckedRecord[],
   collection: Collection,
   { secrets }: RecordContext,

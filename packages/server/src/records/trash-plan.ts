@@ -1,95 +1,97 @@
-import { type BoundStatement, fixed } from '../database/database.ts';
+import { type BoundStatement, bindFixed } from '../database/database.ts';
 import type { Dialect } from '../database/dialect.ts';
 import { identifier, join, listValue, type Sql, sql, value } from '../database/sql.ts';
-import { type Collection, type Field, fieldOf } from '../schema/registry.ts';
+import { type Collection, type Field, getField } from '../schema/registry.ts';
 
 /** Marks the children of destroyed records as gone along with them, or takes back that mark. Rows of: key. */
-export function planMark(
+export function planTrashMark(
   child: Collection,
   field: Field,
   values: readonly unknown[],
   deletedAt: string | null,
   dialect: Dialect,
 ): BoundStatement {
-  const { deletedAt: moment, deletedWith } = child.trash!;
-  const [at, along] = [column(moment), column(deletedWith)];
+  const { deletedAt: deletedAtField, deletedWith } = child.trash!;
+  const [deletedAtColumn, deletedWithColumn] = [columnSql(deletedAtField), columnSql(deletedWith)];
   const mark = value('integer', field.id);
   const set =
-    deletedAt === null ? sql`${at}=NULL,${along}=NULL` : sql`${at}=${value('datetime', deletedAt)},${along}=${mark}`;
-  const which = deletedAt === null ? sql`${along}=${mark}` : sql`${at} IS NULL`;
-  const key = dialect.scalar(child.primaryKey.type.storage!, column(child.primaryKey));
-  return fixed(
+    deletedAt === null
+      ? sql`${deletedAtColumn}=NULL,${deletedWithColumn}=NULL`
+      : sql`${deletedAtColumn}=${value('datetime', deletedAt)},${deletedWithColumn}=${mark}`;
+  const condition = deletedAt === null ? sql`${deletedWithColumn}=${mark}` : sql`${deletedAtColumn} IS NULL`;
+  const key = dialect.scalar(child.primaryKey.type.storage!, columnSql(child.primaryKey));
+  return bindFixed(
     dialect,
-    sql`UPDATE ${identifier(child.table)} SET ${set},_v=_v+1 WHERE ${named(field, values, dialect)} AND ${which} RETURNING ${key}`,
+    sql`UPDATE ${identifier(child.table)} SET ${set},_v=_v+1 WHERE ${compileIn(field, values, dialect)} AND ${condition} RETURNING ${key}`,
   );
 }
 
 /** A row where there are children outside the trash. */
-export function planChildren(
+export function planLiveChild(
   child: Collection,
   field: Field,
   values: readonly unknown[],
   dialect: Dialect,
 ): BoundStatement {
-  const live = child.trash ? sql` AND ${column(child.trash.deletedAt)} IS NULL` : sql``;
-  return fixed(
+  const live = child.trash ? sql` AND ${columnSql(child.trash.deletedAt)} IS NULL` : sql``;
+  return bindFixed(
     dialect,
-    sql`SELECT 1 FROM ${identifier(child.table)} WHERE ${named(field, values, dialect)}${live} LIMIT 1`,
+    sql`SELECT 1 FROM ${identifier(child.table)} WHERE ${compileIn(field, values, dialect)}${live} LIMIT 1`,
   );
 }
 
 /** Children by a foreign key. Rows of: key, 1 unless it is in the trash. */
-export function planNamed(
+export function planChildKeys(
   child: Collection,
   field: Field,
   values: readonly unknown[],
-  most: number,
+  max: number,
   dialect: Dialect,
 ): BoundStatement {
-  const key = dialect.scalar(child.primaryKey.type.storage!, column(child.primaryKey));
-  const live = child.trash ? sql`CASE WHEN ${column(child.trash.deletedAt)} IS NULL THEN 1 ELSE 0 END` : sql`1`;
-  return fixed(
+  const key = dialect.scalar(child.primaryKey.type.storage!, columnSql(child.primaryKey));
+  const live = child.trash ? sql`CASE WHEN ${columnSql(child.trash.deletedAt)} IS NULL THEN 1 ELSE 0 END` : sql`1`;
+  return bindFixed(
     dialect,
-    sql`SELECT ${key},${live} FROM ${identifier(child.table)} WHERE ${named(field, values, dialect)} LIMIT ${most}`,
+    sql`SELECT ${key},${live} FROM ${identifier(child.table)} WHERE ${compileIn(field, values, dialect)} LIMIT ${max}`,
   );
 }
 
 /** Writes the same values into the children with these keys. @param values canonical, by field name. */
-export function planLoosen(
+export function planSetNull(
   child: Collection,
   keys: readonly unknown[],
   values: Readonly<Record<string, unknown>>,
   dialect: Dialect,
 ): BoundStatement {
   const sets = Object.entries(values).map(([name, canonical]) => {
-    const field = fieldOf(child, name);
-    return sql`${column(field)}=${value(field.type.storage!, canonical)}`;
+    const field = getField(child, name);
+    return sql`${columnSql(field)}=${value(field.type.storage!, canonical)}`;
   });
-  return fixed(
+  return bindFixed(
     dialect,
-    sql`UPDATE ${identifier(child.table)} SET ${join([...sets, sql`_v=_v+1`], ',')} WHERE ${named(child.primaryKey, keys, dialect)}`,
+    sql`UPDATE ${identifier(child.table)} SET ${join([...sets, sql`_v=_v+1`], ',')} WHERE ${compileIn(child.primaryKey, keys, dialect)}`,
   );
 }
 
 /** The values of a field in records with these keys. */
-export function planReferenced(
+export function planReferencedValues(
   collection: Collection,
   name: string,
   keys: readonly unknown[],
   dialect: Dialect,
 ): BoundStatement {
-  const field = fieldOf(collection, name);
-  const shown = dialect.scalar(field.type.storage!, column(field));
-  return fixed(
+  const field = getField(collection, name);
+  const result = dialect.scalar(field.type.storage!, columnSql(field));
+  return bindFixed(
     dialect,
-    sql`SELECT ${shown} FROM ${identifier(collection.table)} WHERE ${named(collection.primaryKey, keys, dialect)}`,
+    sql`SELECT ${result} FROM ${identifier(collection.table)} WHERE ${compileIn(collection.primaryKey, keys, dialect)}`,
   );
 }
 
-function named(field: Field, values: readonly unknown[], dialect: Dialect): Sql {
-  return dialect.isIn(column(field), listValue(field.type.storage!, values));
+function compileIn(field: Field, values: readonly unknown[], dialect: Dialect): Sql {
+  return dialect.isIn(columnSql(field), listValue(field.type.storage!, values));
 }
 
-function column({ column: name }: Field): Sql {
+function columnSql({ column: name }: Field): Sql {
   return sql`${identifier(name!)}`;
 }

@@ -4,28 +4,34 @@
  */
 import { isoTime } from '../base/clock.ts';
 import { bind, type Row, type Transaction } from '../database/database.ts';
-import { actorOf } from '../identity/caller.ts';
+import { formatActor } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { Collection, Field } from '../schema/registry.ts';
-import { askAbout, requireFew, transactBounded } from './dependants.ts';
-import { keysOf, writeHistory } from './history.ts';
-import { keptPlan, planContext, type RecordContext } from './record-context.ts';
+import { inBoundedTransaction, requireCascadeLimit, runBeforeHooks } from './cascade.ts';
+import { resultKeys, writeHistory } from './history.ts';
+import { getCachedPlan, type RecordContext, toPlanContext } from './record-context.ts';
 import { compareKeys } from './record-key.ts';
-import { dependantsExist, namesOf, type Parents, type Reference, referencesTo } from './references.ts';
-import { planChildren, planMark } from './trash-plan.ts';
+import {
+  findReferencesTo,
+  type ParentRecords,
+  type Reference,
+  readReferencedValues,
+  restrictedDeleteError,
+} from './references.ts';
+import { planLiveChild, planTrashMark } from './trash-plan.ts';
 import { planUpdate } from './write-plan.ts';
 import {
+  buildWriteEnvironment,
+  buildWriteEvent,
   checkReach,
-  countersIn,
-  environmentOf,
-  eventOf,
-  explainNothing,
-  finish,
+  explainNoMatch,
+  finishWrite,
   guardRules,
-  inOrder,
-  lookedAt,
-  type Match,
-  type Target,
+  type IfMatch,
+  readBackRows,
+  requiredCounters,
+  sortByKeyOrder,
+  type WriteOperation,
 } from './write-steps.ts';
 
 /** @throws ApiError 404 for collections that are not paranoid. */
@@ -35,64 +41,75 @@ export function requireTrash(collection: Collection): void {
 }
 
 /** Marks records as destroyed, and what a cascade takes along. */
-export function trashAll(target: Target, key: unknown, match: Match): Promise<Row[]> {
-  const deletedAt = isoTime(target.context.clock.now());
-  return mark(target, key, match, deletedAt, async (transaction, most, rows) => {
-    await finish(target, transaction, 'destroyed', rows, []);
-    await writeHistory(target, transaction, 'destroyed', keysOf(rows), null);
-    await takeAlong(
-      target.context,
+export function softDeleteAll(operation: WriteOperation, key: unknown, match: IfMatch): Promise<Row[]> {
+  const deletedAt = isoTime(operation.context.clock.now());
+  return writeTrashMark(operation, key, match, deletedAt, async (transaction, max, rows) => {
+    await finishWrite(operation, transaction, 'destroyed', rows, []);
+    await writeHistory(operation, transaction, 'destroyed', resultKeys(rows), null);
+    await cascadeSoftDelete(
+      operation.context,
       transaction,
-      { collection: target.collection, keys: keysOf(rows) },
+      { collection: operation.collection, keys: resultKeys(rows) },
       deletedAt,
-      most,
+      max,
     );
     return [...rows];
   });
 }
 
 /** Takes records out of the trash, and what went there along with them. */
-export function restoreAll(target: Target, key: unknown, match: Match): Promise<Row[]> {
-  return mark(target, key, match, null, async (transaction, most, written, look) => {
-    const rows = await look(written);
-    await finish(target, transaction, 'restored', rows, []);
-    await writeHistory(target, transaction, 'restored', keysOf(rows), null);
-    await takeAlong(target.context, transaction, { collection: target.collection, keys: keysOf(rows) }, null, most);
+export function restoreAll(operation: WriteOperation, key: unknown, match: IfMatch): Promise<Row[]> {
+  return writeTrashMark(operation, key, match, null, async (transaction, max, written, readBack) => {
+    const rows = await readBack(written);
+    await finishWrite(operation, transaction, 'restored', rows, []);
+    await writeHistory(operation, transaction, 'restored', resultKeys(rows), null);
+    await cascadeSoftDelete(
+      operation.context,
+      transaction,
+      { collection: operation.collection, keys: resultKeys(rows) },
+      null,
+      max,
+    );
     return rows;
   });
 }
 
-function mark(
-  target: Target,
+function writeTrashMark(
+  operation: WriteOperation,
   key: unknown,
-  match: Match,
+  match: IfMatch,
   deletedAt: string | null,
   then: (
     transaction: Transaction,
-    most: number,
+    max: number,
     rows: readonly Row[],
-    look: (rows: readonly Row[]) => Promise<Row[]>,
+    readBack: (rows: readonly Row[]) => Promise<Row[]>,
   ) => Promise<Row[]>,
 ): Promise<Row[]> {
-  const { context, collection, request, grant } = target;
-  const counters = countersIn(match);
+  const { context, collection, request, grant } = operation;
+  const counters = requiredCounters(match);
   const verb = deletedAt === null ? 'restore' : 'trash';
-  const plan = keptPlan(context, grant, `${collection.name}:${verb} ${request.shape} ${counters !== null}`, () =>
-    planUpdate(request, collection, grant, ['deletedAt', 'deletedWith'], counters !== null, planContext(context)),
+  const plan = getCachedPlan(context, grant, `${collection.name}:${verb} ${request.shape} ${counters !== null}`, () =>
+    planUpdate(request, collection, grant, ['deletedAt', 'deletedWith'], counters !== null, toPlanContext(context)),
   );
   const record = { deletedAt, deletedWith: null };
-  const environment = environmentOf(target, { key, record, counters: counters ?? [], event: eventOf(target, []) });
-  const single = key !== undefined && !Array.isArray(key);
-  return transactBounded(target, !single, async (transaction, most) => {
+  const environment = buildWriteEnvironment(operation, {
+    key,
+    record,
+    counters: counters ?? [],
+    event: buildWriteEvent(operation, []),
+  });
+  const isSingle = key !== undefined && !Array.isArray(key);
+  return inBoundedTransaction(operation, !isSingle, async (transaction, max) => {
     transaction.touch('*'); // records of other tables may go along
-    if (deletedAt !== null) await guardRules(target, transaction, 'destroy', environment, null);
-    if (!single) await checkReach(target, transaction, environment);
-    const written = inOrder(
+    if (deletedAt !== null) await guardRules(operation, transaction, 'destroy', environment, null);
+    if (!isSingle) await checkReach(operation, transaction, environment);
+    const written = sortByKeyOrder(
       await transaction.run(bind(context.database.dialect, plan.statement, environment)),
       environment,
     );
-    await explainNothing(target, transaction, environment, written.length, counters);
-    return then(transaction, most, written, (rows) => lookedAt(target, plan, rows, transaction));
+    await explainNoMatch(operation, transaction, environment, written.length, counters);
+    return then(transaction, max, written, (rows) => readBackRows(operation, plan, rows, transaction));
   });
 }
 
@@ -102,50 +119,50 @@ function mark(
  *
  * @param deletedAt null: out of the trash.
  */
-async function takeAlong(
+async function cascadeSoftDelete(
   context: RecordContext,
   transaction: Transaction,
-  first: Parents,
+  first: ParentRecords,
   deletedAt: string | null,
-  most: number,
+  max: number,
 ): Promise<void> {
-  let along = 0;
-  const waiting = [first];
-  for (let parents = waiting.shift(); parents; parents = waiting.shift()) {
+  let cascaded = 0;
+  const queue = [first];
+  for (let parents = queue.shift(); parents; parents = queue.shift()) {
     if (parents.keys.length === 0) continue;
-    for (const reference of referencesTo(parents.collection, context.registry)) {
-      const { child, field, link } = reference;
+    for (const reference of findReferencesTo(parents.collection, context.registry)) {
+      const { child, field, isJoinKey } = reference;
       const { onDelete } = field.references!;
-      if (link || onDelete === 'setNull') continue;
-      const values = await namesOf(context, transaction, parents, field);
+      if (isJoinKey || onDelete === 'setNull') continue;
+      const values = await readReferencedValues(context, transaction, parents, field);
       if (onDelete === 'cascade' && child.trash) {
-        const children = await follow(context, transaction, child, field, values, deletedAt);
-        along += children.keys.length;
-        requireFew(context, along, most, reference);
-        waiting.push(children);
+        const children = await cascadeToChildren(context, transaction, child, field, values, deletedAt);
+        cascaded += children.keys.length;
+        requireCascadeLimit(context, cascaded, max, reference);
+        queue.push(children);
       } else if (deletedAt !== null) await refuseChildren(context, transaction, reference, values);
     }
   }
 }
 
-async function follow(
+async function cascadeToChildren(
   context: RecordContext,
   transaction: Transaction,
   child: Collection,
   field: Field,
   values: readonly unknown[],
   deletedAt: string | null,
-): Promise<Parents> {
+): Promise<ParentRecords> {
   const { database, changes, caller, requestId, clock } = context;
-  const rows = await transaction.run(planMark(child, field, values, deletedAt, database.dialect));
+  const rows = await transaction.run(planTrashMark(child, field, values, deletedAt, database.dialect));
   const keys = rows.map((row) => row[0]).sort(compareKeys);
-  await askAbout(context, child, deletedAt === null ? 'restore' : 'destroy', keys, {});
+  await runBeforeHooks(context, child, deletedAt === null ? 'restore' : 'destroy', keys, {});
   const verb = deletedAt === null ? 'restored' : 'destroyed';
   const event = {
     name: `${child.name}.${verb}`,
     resource: child.name,
-    tks: keys.map(String),
-    actor: actorOf(caller),
+    keys: keys.map(String),
+    actor: formatActor(caller),
     requestId,
     changed: [],
     by: null,
@@ -162,6 +179,6 @@ async function refuseChildren(
   values: readonly unknown[],
 ): Promise<void> {
   const { child, field } = reference;
-  const rows = await transaction.run(planChildren(child, field, values, context.database.dialect));
-  if (rows.length > 0) throw dependantsExist(context, reference);
+  const rows = await transaction.run(planLiveChild(child, field, values, context.database.dialect));
+  if (rows.length > 0) throw restrictedDeleteError(context, reference);
 }

@@ -5,8 +5,8 @@ import { roleGrantsKey, withAllFields, withGrants, withOnlyGrant, withServerGran
 
 const grant = (identity: string) => ({ identity, rows: null, may: () => false });
 
-function contextOf(role: string): RecordContext {
-  return { grantOf: () => null, grants: roleGrantsKey(role) } as unknown as RecordContext;
+function createContext(role: string): RecordContext {
+  return { findGrant: () => null, grants: roleGrantsKey(role) } as unknown as RecordContext;
 }
 
 /** Names of roles that look like a part of a key. */
@@ -35,7 +35,7 @@ const chain = fc.record({
 });
 
 function built({ role: name, base, overrides }: typeof chain extends fc.Arbitrary<infer T> ? T : never): RecordContext {
-  const start = contextOf(name);
+  const start = createContext(name);
   const first = { resource: 'users', action: 'create', grant: grant('sign-up') };
   const from = {
     role: () => start,
@@ -63,12 +63,15 @@ test('no name of a role gives the grants of another role or of the server', () =
 });
 
 test('an override holds for its resource and action only', () => {
-  const context = withGrants(contextOf('a'), { resource: 'posts', action: 'list', grant: grant('all posts') });
-  expect(context.grantOf('posts', 'list')?.identity).toBe('all posts');
-  expect(context.grantOf('posts', 'get')).toBeNull();
-  expect(context.grantOf('users', 'list')).toBeNull();
+  const context = withGrants(createContext('a'), { resource: 'posts', action: 'list', grant: grant('all posts') });
+  expect(context.findGrant('posts', 'list')?.identity).toBe('all posts');
+  expect(context.findGrant('posts', 'get')).toBeNull();
+  expect(context.findGrant('users', 'list')).toBeNull();
   const every = withGrants(context, { resource: 'posts', grant: grant('any') });
-  expect([every.grantOf('posts', 'list')?.identity, every.grantOf('posts', 'get')?.identity]).toEqual(['any', 'any']);
+  expect([every.findGrant('posts', 'list')?.identity, every.findGrant('posts', 'get')?.identity]).toEqual([
+    'any',
+    'any',
+  ]);
 });
 
 test('a grant on all fields is told apart from the grant it was made from', () => {

@@ -1,4 +1,4 @@
-import type { Grant, GrantOf } from '../query/grant.ts';
+import type { Grant, GrantLookup } from '../query/grant.ts';
 import type { RecordContext } from './record-context.ts';
 
 /**
@@ -22,20 +22,22 @@ export function roleGrantsKey(role: string): GrantsKey {
 
 /** The same context with other grants for some resource and action; all other grants stay as they are. */
 export function withGrants<T extends RecordContext>(context: T, { resource, action, grant }: GrantOverride): T {
-  const grantOf: GrantOf = (name, does) =>
-    name === resource && (action === undefined || does === action) ? grant : context.grantOf(name, does);
+  const findGrant: GrantLookup = (name, requestedAction) =>
+    name === resource && (action === undefined || requestedAction === action)
+      ? grant
+      : context.findGrant(name, requestedAction);
   const override = JSON.stringify([resource, action ?? '*', grant?.identity ?? null]);
-  return { ...context, grantOf, grants: `${context.grants}${override}` as GrantsKey };
+  return { ...context, findGrant, grants: `${context.grants}${override}` as GrantsKey };
 }
 
 /** The same context with one grant for everything, whatever the caller's role may do: for work of the server itself. */
 export function withServerGrant<T extends RecordContext>(context: T, grant: Grant): T {
-  return { ...context, grantOf: () => grant, grants: JSON.stringify([grant.identity]) as GrantsKey };
+  return { ...context, findGrant: () => grant, grants: JSON.stringify([grant.identity]) as GrantsKey };
 }
 
 /** The same context with one grant and no others. */
 export function withOnlyGrant<T extends RecordContext>(context: T, override: GrantOverride): T {
-  return withGrants({ ...context, grantOf: () => null, grants: '[]' as GrantsKey }, override);
+  return withGrants({ ...context, findGrant: () => null, grants: '[]' as GrantsKey }, override);
 }
 
 /** A grant on the same rows that allows every field. */

@@ -4,11 +4,11 @@ import { maxGivenKey } from '../schema/number-ranges.ts';
 import type { Collection } from '../schema/registry.ts';
 
 /** What a constraint's refusal means to the caller. `written` is false where records were destroyed. */
-export function writeFault(error: unknown, collection: Collection, written: boolean): unknown {
+export function toWriteError(error: unknown, collection: Collection, written: boolean): unknown {
   if (!(error instanceof DatabaseFault)) return error;
   switch (error.kind) {
     case 'unique':
-      return conflict(error, collection);
+      return uniqueConflict(error, collection);
     case 'foreignKey':
       return written
         ? new ApiError('REFERENCE_MISSING', 'A foreign key names a record that does not exist.')
@@ -39,7 +39,7 @@ export function keysExhausted({ name, primaryKey }: Collection): ApiError {
   );
 }
 
-function conflict(error: DatabaseFault, collection: Collection): ApiError {
+function uniqueConflict(error: DatabaseFault, collection: Collection): ApiError {
   const names = error.columns
     .map((column) => collection.fields.find((field) => field.column === column)?.name)
     .filter((name) => name !== undefined);

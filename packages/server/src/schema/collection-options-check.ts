@@ -2,7 +2,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import type { CollectionOptions, IndexDefinition } from '../protocol/definition.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
-import { type Details, note, type Raw } from './definition-details.ts';
+import { addDetail, type Details, type Raw } from './definition-details.ts';
 import { optionChecks } from './field-type.ts';
 import type { Collection } from './registry.ts';
 
@@ -33,10 +33,10 @@ export function isFlatOption(name: string): boolean {
  */
 export function readOptions(input: Raw, details: Details): GivenOptions {
   const nested = input['options'] ?? {};
-  if (!isObject(nested)) note(details, 'options', 'Give an object such as {"timestamps": true}.');
+  if (!isObject(nested)) addDetail(details, 'options', 'Give an object such as {"timestamps": true}.');
   const inOptions: Raw = isObject(nested) ? nested : {};
   const flat = Object.fromEntries(Object.entries(input).filter(([name]) => isFlatOption(name)));
-  refuseContradiction(flat, inOptions);
+  requireNoContradiction(flat, inOptions);
   return {
     values: { ...inOptions, ...flat },
     path: (name) => (Object.hasOwn(inOptions, name) || !Object.hasOwn(flat, name) ? `options.${name}` : name),
@@ -44,7 +44,7 @@ export function readOptions(input: Raw, details: Details): GivenOptions {
 }
 
 /** @throws ApiError 400 naming the member that both objects have with different values. */
-export function refuseContradiction(flat: Raw, nested: Raw): void {
+export function requireNoContradiction(flat: Raw, nested: Raw): void {
   const name = Object.keys(flat).find(
     (each) => Object.hasOwn(nested, each) && JSON.stringify(flat[each]) !== JSON.stringify(nested[each]),
   );
@@ -58,10 +58,10 @@ export function refuseContradiction(flat: Raw, nested: Raw): void {
 /** The options of a new collection completed by their defaults; of one that exists, by what it has. */
 export function checkOptions(given: GivenOptions, existing: Collection | null, details: Details): CollectionOptions {
   const problems = Object.entries(given.values).map(([name, value]) => [name, optionProblem(name, value)] as const);
-  for (const [name, problem] of problems) note(details, given.path(name), problem);
+  for (const [name, problem] of problems) addDetail(details, given.path(name), problem);
   const { indexes, ...switches } = existing?.options ?? defaults;
-  const kept = existing && indexes ? { indexes } : {};
-  return { ...switches, ...kept, ...(given.values as Partial<CollectionOptions>) };
+  const existingIndexes = existing && indexes ? { indexes } : {};
+  return { ...switches, ...existingIndexes, ...(given.values as Partial<CollectionOptions>) };
 }
 
 function optionProblem(name: string, value: unknown): string | null {
@@ -70,7 +70,7 @@ function optionProblem(name: string, value: unknown): string | null {
 }
 
 function indexesProblem(value: unknown): string | null {
-  const holds =
+  const isValid =
     Array.isArray(value) &&
     value.every(
       (index: unknown) =>
@@ -82,7 +82,7 @@ function indexesProblem(value: unknown): string | null {
         (index['unique'] === undefined || typeof index['unique'] === 'boolean') &&
         Object.keys(index).every((key) => key === 'fields' || key === 'unique'),
     );
-  if (!holds) return 'Give a list such as [{"fields": ["createdAt"], "unique": false}].';
+  if (!isValid) return 'Give a list such as [{"fields": ["createdAt"], "unique": false}].';
   return value.length > limits.indexes ? `A collection has at most ${limits.indexes} indexes.` : null;
 }
 
@@ -91,13 +91,14 @@ export function checkOptionChange(
   given: GivenOptions,
   details: Details,
 ): { switches: Switches; indexes: readonly IndexDefinition[] | undefined } {
-  for (const [name, value] of Object.entries(given.values)) note(details, given.path(name), optionProblem(name, value));
+  for (const [name, value] of Object.entries(given.values))
+    addDetail(details, given.path(name), optionProblem(name, value));
   const { indexes, ...switches } = given.values;
   return { switches: switches as Switches, indexes: indexes as readonly IndexDefinition[] | undefined };
 }
 
 /** Fields that the server keeps under these options, in their order. */
-export function keptNames({ timestamps, authors, paranoid }: CollectionOptions): string[] {
+export function listServerManagedFields({ timestamps, authors, paranoid }: CollectionOptions): string[] {
   return [
     ...(timestamps ? ['createdAt', 'updatedAt'] : []),
     ...(authors ? ['createdById', 'createdBy', 'updatedById', 'updatedBy'] : []),
@@ -106,6 +107,6 @@ export function keptNames({ timestamps, authors, paranoid }: CollectionOptions):
 }
 
 /** Those of them that an index, or a sort field for its scope, may name. */
-export function keptColumns(options: CollectionOptions): string[] {
-  return keptNames(options).filter((name) => !['createdBy', 'updatedBy', 'deletedWith'].includes(name));
+export function listIndexableManagedFields(options: CollectionOptions): string[] {
+  return listServerManagedFields(options).filter((name) => !['createdBy', 'updatedBy', 'deletedWith'].includes(name));
 }

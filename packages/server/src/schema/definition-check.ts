@@ -10,14 +10,14 @@ import {
   checkOptionChange,
   checkOptions,
   isFlatOption,
-  keptColumns,
-  keptNames,
+  listIndexableManagedFields,
+  listServerManagedFields,
   readOptions,
   type Switches,
 } from './collection-options-check.ts';
-import { type Details, descriptionProblem, note, type Raw, titleProblem } from './definition-details.ts';
+import { addDetail, type Details, descriptionProblem, type Raw, titleProblem } from './definition-details.ts';
 import { readField } from './field-definition-check.ts';
-import { typeOf } from './field-types.ts';
+import { resolveFieldType } from './field-types.ts';
 import { collectionNameProblem } from './names.ts';
 import type { Collection } from './registry.ts';
 
@@ -28,39 +28,39 @@ import type { Collection } from './registry.ts';
  */
 export function checkCollection(
   input: unknown,
-  maximumFields: number,
-  there: Collection | null = null,
+  maxFields: number,
+  existing: Collection | null = null,
 ): CollectionDefinition {
   if (!isObject(input)) throw invalidDefinition({ body: 'Give a collection: {"name", "title", "fields", "options"}.' });
   const details: Details = {};
-  if (!there) note(details, 'name', collectionNameProblem(input['name']));
-  checkWords(input, details);
+  if (!existing) addDetail(details, 'name', collectionNameProblem(input['name']));
+  checkTexts(input, details);
   for (const key of Object.keys(input)) {
     if (!['name', 'title', 'description', 'fields', 'options'].includes(key) && !isFlatOption(key))
-      note(details, key, 'There is no such property.');
+      addDetail(details, key, 'There is no such property.');
   }
-  const options = checkOptions(readOptions(input, details), there, details);
+  const options = checkOptions(readOptions(input, details), existing, details);
   const fields = checkFields(input['fields'] ?? [], details);
-  const own = withPrimaryKey(fields, details);
-  checkTogether(own, options, maximumFields, there, details);
+  const allFields = withPrimaryKey(fields, details);
+  checkConsistency(allFields, options, maxFields, existing, details);
   if (Object.keys(details).length > 0) throw invalidDefinition(details);
   return {
     name: input['name'] as string,
     ...(input['title'] != null && { title: input['title'] as string }),
     ...(input['description'] != null && { description: input['description'] as string }),
-    fields: own,
+    fields: allFields,
     options,
   };
 }
 
-function checkWords(input: Raw, details: Details): void {
+function checkTexts(input: Raw, details: Details): void {
   const { title, description } = input;
-  if (title != null) note(details, 'title', titleProblem(title));
-  if (description != null) note(details, 'description', descriptionProblem(description));
+  if (title != null) addDetail(details, 'title', titleProblem(title));
+  if (description != null) addDetail(details, 'description', descriptionProblem(description));
 }
 
 /** A checked definition with the names of the options that it gives. */
-export interface WantedCollection {
+export interface RequestedCollection {
   readonly definition: CollectionDefinition;
   readonly options: ReadonlySet<string>;
 }
@@ -68,21 +68,21 @@ export interface WantedCollection {
 /**
  * Checks a set of definitions whole.
  *
- * @param present the collection of a name that is there already: what a definition leaves out of it stays.
+ * @param findExisting the collection of a name that is there already: what a definition leaves out of it stays.
  * @throws ApiError `DEFINITION_INVALID` with every problem of every one, such as `[2].fields[1].type`.
  */
 export function checkCollections(
   input: unknown,
-  maximumFields: number,
-  present: (name: string) => Collection | null,
-): WantedCollection[] {
+  maxFields: number,
+  findExisting: (name: string) => Collection | null,
+): RequestedCollection[] {
   if (!Array.isArray(input))
     throw invalidDefinition({ body: 'Give a list of collections: [{"name", "fields", …}, …].' });
   const details: Details = {};
   const wanted = input.flatMap((each: unknown, index) => {
     try {
-      const there = isObject(each) && typeof each['name'] === 'string' ? present(each['name']) : null;
-      const definition = checkCollection(each, maximumFields, there);
+      const existing = isObject(each) && typeof each['name'] === 'string' ? findExisting(each['name']) : null;
+      const definition = checkCollection(each, maxFields, existing);
       return [{ definition, options: new Set(Object.keys(readOptions(each as Raw, {}).values)) }];
     } catch (error) {
       if (error instanceof ApiError && error.code === 'BODY_INVALID')
@@ -94,7 +94,7 @@ export function checkCollections(
   });
   const names = new Set<string>();
   wanted.forEach(({ definition: { name } }, index) => {
-    if (names.has(name)) note(details, `[${index}].name`, `The name "${name}" stands twice.`);
+    if (names.has(name)) addDetail(details, `[${index}].name`, `The name "${name}" stands twice.`);
     names.add(name);
   });
   if (Object.keys(details).length > 0) throw invalidDefinition(details);
@@ -114,12 +114,13 @@ export function checkCollectionChange(input: unknown, collection: Collection): C
   if (!isObject(input))
     throw invalidDefinition({ body: 'Give what is to change: {"title", "description", "options"}.' });
   const details: Details = {};
-  checkWords(input, details);
+  checkTexts(input, details);
   for (const [key, value] of Object.entries(input)) {
     if (['title', 'description', 'options'].includes(key) || isFlatOption(key)) continue;
     if (key === 'name' && value === collection.name) continue;
-    if (key === 'fields') note(details, key, 'Fields are changed by fields:create, fields:update and fields:destroy.');
-    else note(details, key, 'This cannot be changed.');
+    if (key === 'fields')
+      addDetail(details, key, 'Fields are changed by fields:create, fields:update and fields:destroy.');
+    else addDetail(details, key, 'This cannot be changed.');
   }
   const { switches, indexes } = checkOptionChange(readOptions(input, details), details);
   if (Object.keys(details).length > 0) throw invalidDefinition(details);
@@ -133,85 +134,93 @@ export function checkCollectionChange(input: unknown, collection: Collection): C
 
 function checkFields(input: unknown, details: Details): FieldDefinition[] {
   if (!Array.isArray(input)) {
-    note(details, 'fields', 'Give a list of field definitions.');
+    addDetail(details, 'fields', 'Give a list of field definitions.');
     return [];
   }
   // What a definition shows of the fields that the server keeps is passed over, so that it can be sent back whole.
   return input
-    .map((raw, index) => (isShownKept(raw) ? null : readField(raw, `fields[${index}].`, details)))
+    .map((raw, index) => (isServerManagedField(raw) ? null : readField(raw, `fields[${index}].`, details)))
     .filter((field) => field !== null);
 }
 
-function isShownKept(raw: unknown): boolean {
-  return isObject(raw) && raw['readOnly'] === true && everKept.has(raw['name'] as string);
+function isServerManagedField(raw: unknown): boolean {
+  return isObject(raw) && raw['readOnly'] === true && allServerManagedFields.has(raw['name'] as string);
 }
 
-const everKept = new Set(keptNames({ timestamps: true, authors: true, paranoid: true, logging: false }));
+const allServerManagedFields = new Set(
+  listServerManagedFields({ timestamps: true, authors: true, paranoid: true, logging: false }),
+);
 
 /** The primary key of a definition that gives none. */
-const addedKey: FieldDefinition = { name: 'id', type: 'integer', primaryKey: true, autoIncrement: true };
+const defaultKey: FieldDefinition = { name: 'id', type: 'integer', primaryKey: true, autoIncrement: true };
 
 /** Whether a field was not given but added as the key. */
-export function isAddedKey(field: FieldDefinition): boolean {
-  return field === addedKey;
+export function isDefaultKey(field: FieldDefinition): boolean {
+  return field === defaultKey;
 }
 
 function withPrimaryKey(fields: FieldDefinition[], details: Details): FieldDefinition[] {
   const keys = fields.filter((field) => field.primaryKey);
   if (keys.length > 1)
-    note(details, 'fields', `Only one field may be the primary key, not ${keys.map((key) => key.name).join(', ')}.`);
+    addDetail(
+      details,
+      'fields',
+      `Only one field may be the primary key, not ${keys.map((key) => key.name).join(', ')}.`,
+    );
   if (keys.length > 0) return fields;
   if (fields.some((field) => field.name === 'id')) {
-    note(
+    addDetail(
       details,
       'fields',
       'The field "id" is there but is not the primary key; set primaryKey on it or leave it out.',
     );
   }
-  return [addedKey, ...fields];
+  return [defaultKey, ...fields];
 }
 
-function checkTogether(
+function checkConsistency(
   fields: FieldDefinition[],
   options: CollectionOptions,
-  maximum: number,
-  there: Collection | null,
+  maxFields: number,
+  existing: Collection | null,
   details: Details,
 ): void {
-  const seen = new Set<string>(keptNames(options));
-  const kept = new Set<string>(keptColumns(options));
+  const names = new Set<string>(listServerManagedFields(options));
+  const managedColumns = new Set<string>(listIndexableManagedFields(options));
   for (const field of fields) {
-    if (seen.has(field.name)) note(details, 'fields', `The name "${field.name}" stands twice.`);
-    seen.add(field.name);
+    if (names.has(field.name)) addDetail(details, 'fields', `The name "${field.name}" stands twice.`);
+    names.add(field.name);
   }
   for (const [index, field] of fields.entries()) {
     const scope = field.type === 'sort' ? field.scopeKey : undefined;
     if (scope === undefined) continue;
     const found = fields.find((each) => each.name === scope);
-    const fits = found
-      ? typeOf(found).sortable && found.type !== 'sort'
-      : isForeignKey(fields, scope) || kept.has(scope) || there?.byName.has(scope);
-    if (!fits)
-      note(
+    const isValidScope = found
+      ? resolveFieldType(found).sortable && found.type !== 'sort'
+      : isForeignKey(fields, scope) || managedColumns.has(scope) || existing?.byName.has(scope);
+    if (!isValidScope)
+      addDetail(
         details,
-        `fields[${isAddedKey(fields[0]!) ? index - 1 : index}].scopeKey`,
+        `fields[${isDefaultKey(fields[0]!) ? index - 1 : index}].scopeKey`,
         `"${scope}" is no field by which places are told apart.`,
       );
   }
-  if (fields.length > maximum) note(details, 'fields', `A collection has at most ${maximum} fields.`);
+  if (fields.length > maxFields) addDetail(details, 'fields', `A collection has at most ${maxFields} fields.`);
   if (details['options.indexes'] || !Array.isArray(options.indexes)) return;
   for (const index of options.indexes as IndexDefinition[]) {
-    const plain = (each: string): boolean => {
+    const isIndexable = (each: string): boolean => {
       const found = fields.find((field) => field.name === each);
-      if (found) return typeOf(found).sortable;
-      return kept.has(each) || isForeignKey(fields, each) || (there?.byName.get(each)?.type.sortable ?? false);
+      if (found) return resolveFieldType(found).sortable;
+      return (
+        managedColumns.has(each) || isForeignKey(fields, each) || (existing?.byName.get(each)?.type.sortable ?? false)
+      );
     };
-    const bad = index.fields.find((each) => !plain(each));
-    if (bad !== undefined)
-      note(
+    const invalidField = index.fields.find((each) => !isIndexable(each));
+    if (invalidField !== undefined)
+      addDetail(
         details,
         'options.indexes',
-        `"${bad.slice(0, 60)}" cannot be indexed: name a field of the collection whose type can have an index.`,
+        `"${invalidField.slice(0, 60)}" cannot be indexed: name a field of the collection whose type can have an index.`,
       );
   }
 }

@@ -7,12 +7,12 @@ export type Raw = Readonly<Record<string, unknown>>;
 export type Details = Record<string, string>;
 
 /** Notes a problem under its path, which may hold a name of any length; the first one of a path stays. */
-export function note(details: Details, key: string, problem: string | null): void {
+export function addDetail(details: Details, key: string, problem: string | null): void {
   if (problem !== null) details[key.slice(0, 200)] ??= problem;
 }
 
 /** What is wrong with a value that is to be stored as JSON or text; null: nothing. */
-export function wellFormed(value: unknown): string | null {
+export function findMalformedText(value: unknown): string | null {
   if (jsonDepth(value, limits.jsonDepth + 1) > limits.jsonDepth) return `Nest at most ${limits.jsonDepth} deep.`;
   if (isWellFormedJson(value)) return null;
   return value instanceof JsonNumber || typeof value === 'object'
@@ -21,11 +21,11 @@ export function wellFormed(value: unknown): string | null {
 }
 
 /** The problem of a text with more than `maximum` code points; null for any other value. */
-export function lengthProblem(value: unknown, maximum: number): string | null {
-  if (typeof value !== 'string' || value.length <= maximum) return null;
+export function lengthProblem(value: unknown, maxLength: number): string | null {
+  if (typeof value !== 'string' || value.length <= maxLength) return null;
   // A code point takes one or two units, so a long text need not be counted.
-  const tooLong = value.length > 2 * maximum || [...value].length > maximum;
-  return tooLong ? `At most ${maximum} characters are allowed.` : null;
+  const tooLong = value.length > 2 * maxLength || [...value].length > maxLength;
+  return tooLong ? `At most ${maxLength} characters are allowed.` : null;
 }
 
 /** The problem of a JSON value whose text is too long to stand in a definition. The value is known to be well formed. */
@@ -38,21 +38,21 @@ export function jsonSizeProblem(value: unknown): string | null {
 }
 
 /** Checks a title: text of limited length. */
-export const titleProblem = wordsProblem(limits.titleLength);
+export const titleProblem = createTextCheck(limits.titleLength);
 /** Checks a description: text of limited length. */
-export const descriptionProblem = wordsProblem(limits.descriptionLength);
+export const descriptionProblem = createTextCheck(limits.descriptionLength);
 
-function wordsProblem(maximum: number): (value: unknown) => string | null {
+function createTextCheck(maxLength: number): (value: unknown) => string | null {
   return (value) => {
     if (typeof value !== 'string') return 'Give text.';
-    return lengthProblem(value, maximum) ?? wellFormed(value);
+    return lengthProblem(value, maxLength) ?? findMalformedText(value);
   };
 }
 
 /** Problems of the texts by which a record of the server's own describes itself: a name for people, and a description. */
-export function describingProblems(row: Raw, nameForPeople: string): Details {
+export function findDescriptionProblems(row: Raw, nameForPeople: string): Details {
   const details: Details = {};
-  note(details, nameForPeople, lengthProblem(row[nameForPeople], limits.titleLength));
-  note(details, 'description', lengthProblem(row['description'], limits.descriptionLength));
+  addDetail(details, nameForPeople, lengthProblem(row[nameForPeople], limits.titleLength));
+  addDetail(details, 'description', lengthProblem(row['description'], limits.descriptionLength));
   return details;
 }

@@ -1,22 +1,22 @@
 import { invalidDefinition } from '../protocol/api-error.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
 import { isObject } from '../protocol/json-text.ts';
-import { refuseContradiction } from './collection-options-check.ts';
+import { requireNoContradiction } from './collection-options-check.ts';
 import {
+  addDetail,
   type Details,
   descriptionProblem,
+  findMalformedText,
   jsonSizeProblem,
-  note,
   type Raw,
   titleProblem,
-  wellFormed,
 } from './definition-details.ts';
 import { type FieldType, optionChecks } from './field-type.ts';
-import { fieldTypes, typeOf } from './field-types.ts';
+import { fieldTypes, resolveFieldType } from './field-types.ts';
 import { fieldNameProblem } from './names.ts';
 import { compareNumbers } from './number-text.ts';
-import { relationChecks, withoutHarmless } from './relation-definition-check.ts';
-import { problemOfValue } from './value-schema.ts';
+import { dropNeutralProperties, relationChecks } from './relation-definition-check.ts';
+import { findValueProblem } from './value-schema.ts';
 
 type Check = (value: unknown, definition: FieldDefinition) => string | null;
 
@@ -25,7 +25,7 @@ const commonOptions: Readonly<Record<string, Check>> = {
   type: text,
   title: titleProblem,
   description: descriptionProblem,
-  uiSchema: plainObject,
+  uiSchema: checkPlainObject,
 };
 const columnOptions: Readonly<Record<string, Check>> = {
   required: truth,
@@ -53,32 +53,33 @@ export function propertyChecks(type: FieldType): Readonly<Record<string, Check>>
 export function checkField(input: unknown): FieldDefinition {
   const details: Details = {};
   const definition = readField(input, '', details);
-  if (definition?.primaryKey) note(details, 'primaryKey', 'A primary key is given when the collection is created.');
+  if (definition?.primaryKey)
+    addDetail(details, 'primaryKey', 'A primary key is given when the collection is created.');
   if (Object.keys(details).length > 0) throw invalidDefinition(details);
   return definition!;
 }
 
-/** @param at the path of the field, such as `fields[1].`; nothing for a single one. */
-export function readField(raw: unknown, at: string, details: Details): FieldDefinition | null {
+/** @param path the path of the field, such as `fields[1].`; nothing for a single one. */
+export function readField(raw: unknown, path: string, details: Details): FieldDefinition | null {
   if (!isObject(raw)) {
-    note(details, at === '' ? 'body' : at.slice(0, -1), 'Give a field: {"name", "type", …}.');
+    addDetail(details, path === '' ? 'body' : path.slice(0, -1), 'Give a field: {"name", "type", …}.');
     return null;
   }
   const input = Object.fromEntries(
-    Object.entries(flattened(raw)).filter(([key, value]) => value !== null || key === 'defaultValue'),
+    Object.entries(flattenOptions(raw)).filter(([key, value]) => value !== null || key === 'defaultValue'),
   );
   const nameProblem = fieldNameProblem(input['name']);
-  note(details, `${at}name`, nameProblem);
+  addDetail(details, `${path}name`, nameProblem);
   const base = typeof input['type'] === 'string' ? fieldTypes.get(input['type']) : undefined;
   if (!base) {
-    note(details, `${at}type`, `Give one of ${[...fieldTypes.keys()].join(', ')}.`);
+    addDetail(details, `${path}type`, `Give one of ${[...fieldTypes.keys()].join(', ')}.`);
     return null;
   }
   const definition = input as unknown as FieldDefinition;
-  checkProperties(input, base, at, details);
-  if (!base.relation) checkColumn(definition, typeOf(definition), at, details);
+  checkProperties(input, base, path, details);
+  if (!base.relation) checkColumn(definition, resolveFieldType(definition), path, details);
   if (nameProblem) return null;
-  return base.relation ? (withoutHarmless(input) as unknown as FieldDefinition) : definition;
+  return base.relation ? (dropNeutralProperties(input) as unknown as FieldDefinition) : definition;
 }
 
 /**
@@ -86,49 +87,56 @@ export function readField(raw: unknown, at: string, details: Details): FieldDefi
  *
  * @throws ApiError 400 for a property that is given twice with different values.
  */
-export function flattened(raw: Raw): Raw {
+export function flattenOptions(raw: Raw): Raw {
   const { options, ...rest } = raw;
   if (!isObject(options)) return raw;
-  refuseContradiction(rest, options);
+  requireNoContradiction(rest, options);
   return { ...options, ...rest };
 }
 
-function checkProperties(input: Raw, type: FieldType, at: string, details: Details): void {
+function checkProperties(input: Raw, type: FieldType, path: string, details: Details): void {
   const allowed = propertyChecks(type);
   for (const [key, value] of Object.entries(input)) {
     if (key === 'name' || key === 'type') continue;
     const check = Object.hasOwn(allowed, key) ? allowed[key] : undefined;
     const problem = check
       ? check(value, input as unknown as FieldDefinition)
-      : `${article(type.name)} ${type.name} field has no property "${key.slice(0, 60)}".`;
-    note(details, `${at}${key}`, problem ?? wellFormed(value) ?? (freeForm.has(key) ? jsonSizeProblem(value) : null));
+      : `${withArticle(type.name)} ${type.name} field has no property "${key.slice(0, 60)}".`;
+    addDetail(
+      details,
+      `${path}${key}`,
+      problem ?? findMalformedText(value) ?? (freeForm.has(key) ? jsonSizeProblem(value) : null),
+    );
   }
-  if (type.relation && input['target'] === undefined) note(details, `${at}target`, 'Name the target collection.');
-  if (type.name === 'select' && input['enum'] === undefined) note(details, `${at}enum`, 'List the choices.');
-  if (type.secret && input['defaultValue'] != null) note(details, `${at}defaultValue`, 'A password has no default.');
+  if (type.relation && input['target'] === undefined)
+    addDetail(details, `${path}target`, 'Name the target collection.');
+  if (type.name === 'select' && input['enum'] === undefined) addDetail(details, `${path}enum`, 'List the choices.');
+  if (type.secret && input['defaultValue'] != null)
+    addDetail(details, `${path}defaultValue`, 'A password has no default.');
 }
 
-function article(word: string): string {
+function withArticle(word: string): string {
   return /^[aeiou]/.test(word) && word !== 'uid' ? 'An' : 'A';
 }
 
-function checkColumn(definition: FieldDefinition, type: FieldType, at: string, details: Details): void {
+function checkColumn(definition: FieldDefinition, type: FieldType, path: string, details: Details): void {
   const { primaryKey, autoIncrement, unique, index, defaultValue, min, max } = definition;
   if (primaryKey && !['integer', 'bigInt', 'string', 'uid'].includes(type.name)) {
-    note(details, `${at}primaryKey`, 'A primary key is an integer, bigInt, string or uid field.');
+    addDetail(details, `${path}primaryKey`, 'A primary key is an integer, bigInt, string or uid field.');
   }
   if (autoIncrement && !(primaryKey && (type.name === 'integer' || type.name === 'bigInt'))) {
-    note(details, `${at}autoIncrement`, 'Only an integer or bigInt primary key counts up by itself.');
+    addDetail(details, `${path}autoIncrement`, 'Only an integer or bigInt primary key counts up by itself.');
   }
   if ((unique || index) && !type.sortable)
-    note(details, `${at}${unique ? 'unique' : 'index'}`, `A ${type.name} field takes no index.`);
-  if (min != null && max != null && compareNumbers(min, max) > 0) note(details, `${at}min`, 'min is greater than max.');
+    addDetail(details, `${path}${unique ? 'unique' : 'index'}`, `A ${type.name} field takes no index.`);
+  if (min != null && max != null && compareNumbers(min, max) > 0)
+    addDetail(details, `${path}min`, 'min is greater than max.');
   // Null means that there is no default, also where the field itself may not be null.
   if (defaultValue === undefined || defaultValue === null) return;
-  if (Object.keys(details).some((key) => key.startsWith(at))) return;
-  note(details, `${at}defaultValue`, problemOfValue(type, definition, defaultValue));
+  if (Object.keys(details).some((key) => key.startsWith(path))) return;
+  addDetail(details, `${path}defaultValue`, findValueProblem(type, definition, defaultValue));
 }
 
-function plainObject(value: unknown): string | null {
+function checkPlainObject(value: unknown): string | null {
   return isObject(value) ? null : 'Give an object.';
 }

@@ -12,7 +12,7 @@ export type DecimalStorage = `decimal(${number},${number})`;
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** The marker that {@link FieldType.readOperand} gives for a value of the wrong type. */
-export const misfit: unique symbol = Symbol('misfit');
+export const invalidOperand: unique symbol = Symbol('misfit');
 
 /** What one spelling of `type` means everywhere: in definitions, storage, input, filters and documentation. */
 export interface FieldType {
@@ -29,22 +29,22 @@ export interface FieldType {
   /** The schema of a value that is not null. */
   jsonSchema(definition: FieldDefinition): JsonSchema;
   /** The type as one definition shapes it, where its options alter storage or reading. Fields carry that one. */
-  of?(definition: FieldDefinition): FieldType;
+  forDefinition?(definition: FieldDefinition): FieldType;
   /** A value that passed the schema, in its canonical form (the form the wire shows). */
   read(value: unknown, definition: FieldDefinition): unknown;
-  /** A filter value in canonical form, or {@link misfit}. `isText`: bracket text, where "5" may mean 5. */
+  /** A filter value in canonical form, or {@link invalidOperand}. `isText`: bracket text, where "5" may mean 5. */
   readOperand(value: unknown, isText: boolean): unknown;
   /** The value for a JSON number that a JavaScript number does not hold, or null where the type cannot hold it; absent: no such type can. */
   readExact?(number: JsonNumber): unknown;
 }
 
 /** A value of a request as its type reads it; numbers that the type cannot hold stay as they are, and no check admits them. */
-export function exactValue(type: FieldType, value: unknown): unknown {
+export function toExactValue(type: FieldType, value: unknown): unknown {
   return value instanceof JsonNumber ? (type.readExact?.(value) ?? value) : value;
 }
 
 /** Digits after the point of a decimal storage; null for any other. */
-export function scaleOf(storage: Storage): number | null {
+export function readDecimalScale(storage: Storage): number | null {
   const match = /^decimal\(\d+,(\d+)\)$/.exec(storage);
   return match && Number(match[1]);
 }
@@ -78,20 +78,20 @@ export function fieldType(
   };
 }
 
-const plainForm = /^-?\d{1,40}(?:\.\d{1,40})?$/;
+const plainNumberPattern = /^-?\d{1,40}(?:\.\d{1,40})?$/;
 
 /** A bound for the comparison by digits: text where a JavaScript number does not hold it. */
-export function exactBound(bound: unknown): unknown {
+export function toExactBound(bound: unknown): unknown {
   return bound instanceof JsonNumber ? bound.text : bound;
 }
 
 export const optionChecks = {
   wholeNumber:
-    (least: number, most: number) =>
+    (min: number, max: number) =>
     (value: unknown): string | null =>
-      Number.isInteger(value) && (value as number) >= least && (value as number) <= most
+      Number.isInteger(value) && (value as number) >= min && (value as number) <= max
         ? null
-        : `Give a whole number from ${least} to ${most}.`,
+        : `Give a whole number from ${min} to ${max}.`,
   /** A bound that is compared as 64-bit floating point. */
   number: (value: unknown): string | null => {
     if (Number.isFinite(value) || (value instanceof JsonNumber && value.double !== null)) return null;
@@ -101,7 +101,7 @@ export const optionChecks = {
   },
   /** A bound that is compared by its digits. */
   exactNumber: (value: unknown): string | null => {
-    if (Number.isFinite(value) || (value instanceof JsonNumber && plainForm.test(value.text))) return null;
+    if (Number.isFinite(value) || (value instanceof JsonNumber && plainNumberPattern.test(value.text))) return null;
     return value instanceof JsonNumber
       ? 'Give a number with at most 40 digits before the point and 40 after it.'
       : 'Give a number.';

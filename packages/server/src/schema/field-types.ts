@@ -8,7 +8,14 @@ import { datetimeType } from './types/datetime.ts';
 import { decimalType } from './types/decimal.ts';
 import { doubleType } from './types/double.ts';
 import { floatType } from './types/float.ts';
-import { colorType, emailType, formatted, phoneType, type TextForm, urlType } from './types/formatted-text.ts';
+import {
+  colorType,
+  createFormattedType,
+  emailType,
+  phoneType,
+  type TextForm,
+  urlType,
+} from './types/formatted-text.ts';
 import { integerType } from './types/integer.ts';
 import { jsonType } from './types/json.ts';
 import { passwordType } from './types/password.ts';
@@ -21,7 +28,7 @@ import { timeType } from './types/time.ts';
 import { uidType } from './types/uid.ts';
 import { addFormat } from './value-schema.ts';
 
-const all = [
+const allTypes = [
   stringType,
   textType,
   integerType,
@@ -50,9 +57,9 @@ const all = [
 ];
 
 /** Every field type by its spelling on the wire. */
-export const fieldTypes: ReadonlyMap<string, FieldType> = new Map(all.map((type) => [type.name, type]));
+export const fieldTypes: ReadonlyMap<string, FieldType> = new Map(allTypes.map((type) => [type.name, type]));
 
-const added = new Map<string, TextForm>();
+const addedTextTypes = new Map<string, TextForm>();
 
 /**
  * Adds a type of text with a form of its own, for as long as the process lives.
@@ -61,17 +68,17 @@ const added = new Map<string, TextForm>();
  */
 export function addTextType(type: TextForm & { readonly name: string; readonly maxLength: number }): boolean {
   const { name, maxLength } = type;
-  if (added.has(name)) return added.get(name) === type;
+  if (addedTextTypes.has(name)) return addedTextTypes.get(name) === type;
   if (fieldTypes.has(name) || !addFormat(name, type)) return false;
-  added.set(name, type);
-  (fieldTypes as Map<string, FieldType>).set(name, formatted(name, name, maxLength));
+  addedTextTypes.set(name, type);
+  (fieldTypes as Map<string, FieldType>).set(name, createFormattedType(name, name, maxLength));
   return true;
 }
 
 /** The type of a field as its definition shapes it. */
-export function typeOf(definition: FieldDefinition): FieldType {
+export function resolveFieldType(definition: FieldDefinition): FieldType {
   if (definition.type === 'datetime' && definition.dateOnly) return { ...dateType, name: 'datetime' };
   const type = fieldTypes.get(definition.type);
   if (!type) throw new Error(`the field type "${definition.type}" is not there; an extension that added it is missing`);
-  return type.of?.(definition) ?? type;
+  return type.forDefinition?.(definition) ?? type;
 }

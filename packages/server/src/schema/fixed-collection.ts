@@ -1,5 +1,5 @@
 import type { FieldDefinition } from '../protocol/definition.ts';
-import { collectionOf } from './load-registry.ts';
+import { toCollection } from './load-registry.ts';
 import type { Collection } from './registry.ts';
 
 /** What a fixed collection is called, and where its rows are read. */
@@ -10,12 +10,12 @@ export interface FixedCollection {
 }
 
 /** A system resource as a collection that is in no registry, so that its lists are compiled, refused and paged like all others. */
-export function fixedCollection(
+export function createFixedCollection(
   { name, title, table }: FixedCollection,
   fields: readonly FieldDefinition[],
 ): Collection {
   const options = { timestamps: false, paranoid: false, logging: false, authors: false };
-  return collectionOf(
+  return toCollection(
     { id: 0, name, title, description: null, options, table, system: true, internal: false },
     fields.map((definition, index) => ({
       id: index + 1,

@@ -1,10 +1,10 @@
 import type { CollectionOptions, FieldDefinition } from '../protocol/definition.ts';
-import { typeOf } from './field-types.ts';
+import { resolveFieldType } from './field-types.ts';
 import { physicalName } from './names.ts';
 import {
   type Collection,
   type Field,
-  fieldOf,
+  getField,
   type JoinFields,
   makeCollection,
   type Registry,
@@ -52,8 +52,8 @@ export interface FieldRow {
 }
 
 /** The next snapshot: the former one with the collections that changed, without those that are gone. */
-export function changedRegistry(
-  former: Registry,
+export function buildNextRegistry(
+  previous: Registry,
   version: number,
   {
     ids,
@@ -62,38 +62,38 @@ export function changedRegistry(
   }: { ids: ReadonlySet<number>; collections: readonly CollectionRow[]; fields: readonly FieldRow[] },
 ): Registry {
   const byCollection = Map.groupBy(fields, (field) => field.collectionId);
-  const changed = new Map(collections.map((row) => [row.name, collectionOf(row, byCollection.get(row.id) ?? [])]));
-  const gone = former.all().filter((each) => !ids.has(each.id));
-  const next = former.with(
+  const changed = new Map(collections.map((row) => [row.name, toCollection(row, byCollection.get(row.id) ?? [])]));
+  const removed = previous.all().filter((each) => !ids.has(each.id));
+  const next = previous.with(
     [...changed.values()],
-    gone.map((each) => each.name),
+    removed.map((each) => each.name),
     version,
   );
   return next.with(
-    next.all().flatMap((each) => joined(each, next, changed) ?? []),
+    next.all().flatMap((each) => resolveJoins(each, next, changed) ?? []),
     [],
     version,
   );
 }
 
 /** A collection with its joins found in storage, where it or one of them has changed. */
-function joined(
+function resolveJoins(
   collection: Collection,
   registry: Registry,
   changed: ReadonlyMap<string, Collection>,
 ): Collection | null {
-  const stale = ({ relation }: Field): boolean =>
+  const isStale = ({ relation }: Field): boolean =>
     Boolean(relation?.through && (changed.has(collection.name) || changed.has(relation.through.collection)));
-  if (!collection.fields.some(stale)) return null;
-  const fields = collection.fields.map((field) => (stale(field) ? withJoin(field, registry) : field));
+  if (!collection.fields.some(isStale)) return null;
+  const fields = collection.fields.map((field) => (isStale(field) ? resolveJoin(field, registry) : field));
   return makeCollection({ ...collection, fields });
 }
 
-function withJoin(field: Field, registry: Registry): Field {
+function resolveJoin(field: Field, registry: Registry): Field {
   const { relation } = field;
   const { collection, sourceField, targetField } = relation!.through!;
   const join = registry.get(collection);
-  const column = (name: string): string => fieldOf(join, name).column!;
+  const column = (name: string): string => getField(join, name).column!;
   const through = {
     collection,
     sourceField,
@@ -107,41 +107,41 @@ function withJoin(field: Field, registry: Registry): Field {
 }
 
 /** A collection from its rows; where its joins lie is not found yet. */
-export function collectionOf(row: CollectionRow, fields: readonly FieldRow[]): Collection {
+export function toCollection(row: CollectionRow, fields: readonly FieldRow[]): Collection {
   return makeCollection({
     ...row,
     options: row.options as CollectionOptions,
-    fields: fields.map((field) => fieldOfRow(field, row.system)),
+    fields: fields.map((field) => toField(field, row.system)),
   });
 }
 
-function columnOf(row: FieldRow, system: boolean): string | null {
-  return columnNameOf(row.facts as FieldFacts, row.id, system);
+function readColumnName(row: FieldRow, system: boolean): string | null {
+  return buildColumnName(row.facts as FieldFacts, row.id, system);
 }
 
 /** The column of a field: derived from its base and id; the system's own are named as they are. */
-export function columnNameOf({ base, core }: FieldFacts, id: number, system: boolean): string | null {
+export function buildColumnName({ base, core }: FieldFacts, id: number, system: boolean): string | null {
   return base === null || (system && core) ? base : physicalName(base, id);
 }
 
-function fieldOfRow(row: FieldRow, system: boolean): Field {
+function toField(row: FieldRow, system: boolean): Field {
   const definition = row.definition as FieldDefinition;
   const facts = row.facts as FieldFacts;
   return {
     id: row.id,
     name: row.name,
-    column: columnOf(row, system),
+    column: readColumnName(row, system),
     base: facts.base,
-    type: typeOf(definition),
+    type: resolveFieldType(definition),
     definition,
     primaryKey: definition.primaryKey ?? false,
     autoIncrement: definition.autoIncrement ?? false,
     notNull: facts.notNull,
-    kept: facts.kept,
+    serverManaged: facts.kept,
     hidden: facts.hidden,
     core: facts.core,
     references: facts.references,
-    anchor: facts.anchor ?? false,
+    referencedKey: facts.anchor ?? false,
     relation: facts.relation && {
       ...facts.relation,
       through: facts.relation.through && {

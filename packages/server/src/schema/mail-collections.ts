@@ -1,6 +1,6 @@
 /**
  * Mail in every application: accounts, the mailboxes of each, e-mails, the conversations that they belong to, and what is
- * attached to them. Who sees a record is decided by its account (access/mail-sight.ts).
+ * attached to them. Who sees a record is decided by its account (access/mail-visibility.ts).
  */
 import type { FieldDefinition } from '../protocol/definition.ts';
 import { mailboxRoles } from './mailbox-roles.ts';
@@ -17,7 +17,7 @@ export function isMailResource(name: string): name is MailResource {
 }
 
 /** The `status` of an account that was destroyed, until all that was in it is gone: to everybody it is not there. */
-export const leavingStatus = 'destroying';
+export const deletingStatus = 'destroying';
 
 /** What the conversations of an account are made by; those made by a lower version are rebuilt when its application is opened. */
 export const threadsVersion = 1;
@@ -33,9 +33,9 @@ const account: SystemField = {
   foreignKey: 'accountId',
   onDelete: 'cascade',
 };
-const flag = (name: string): SystemField => ({ name, type: 'boolean', defaultValue: false, allowNull: false });
-const count = (name: string): SystemField => ({ name, type: 'integer', defaultValue: 0, allowNull: false });
-const to = (name: string, target: string, more: Partial<FieldDefinition> = {}): SystemField => ({
+const defineFlag = (name: string): SystemField => ({ name, type: 'boolean', defaultValue: false, allowNull: false });
+const defineCount = (name: string): SystemField => ({ name, type: 'integer', defaultValue: 0, allowNull: false });
+const defineReference = (name: string, target: string, more: Partial<FieldDefinition> = {}): SystemField => ({
   name,
   type: 'belongsTo',
   target,
@@ -56,11 +56,11 @@ export const mailCollections: readonly SystemCollection[] = [
       { name: 'imap', type: 'json' },
       { name: 'smtp', type: 'json' },
       { name: 'auth', type: 'string', defaultValue: 'password', allowNull: false, pattern: '^(password|oauth2)$' },
-      to('owner', 'users'),
+      defineReference('owner', 'users'),
       { name: 'status', type: 'string', maxLength: 20, defaultValue: 'disabled', allowNull: false },
       { name: 'statusReason', type: 'text' },
-      count('backfillDone'),
-      count('backfillTotal'),
+      defineCount('backfillDone'),
+      defineCount('backfillTotal'),
       { name: 'lastSyncAt', type: 'datetime' },
       { name: 'signature', type: 'text' },
       { name: 'since', type: 'date' },
@@ -77,7 +77,7 @@ export const mailCollections: readonly SystemCollection[] = [
     internal: true,
     timestamps: false,
     indexes: [{ fields: ['userId', 'accountId'], unique: true }],
-    fields: [key, account, to('user', 'users', { onDelete: 'cascade' })],
+    fields: [key, account, defineReference('user', 'users', { onDelete: 'cascade' })],
   },
   {
     name: 'mailboxes',
@@ -89,8 +89,8 @@ export const mailCollections: readonly SystemCollection[] = [
       account,
       { name: 'path', type: 'string', required: true, allowNull: false, maxLength: 1000 },
       { name: 'role', type: 'string', pattern: `^(${mailboxRoles.join('|')})$` },
-      count('messages'),
-      count('unread'),
+      defineCount('messages'),
+      defineCount('unread'),
       { name: 'uidvalidity', type: 'string', maxLength: 20 },
       { name: 'uidnext', type: 'string', maxLength: 20 },
       { name: 'highestmodseq', type: 'string', maxLength: 20 },
@@ -106,16 +106,16 @@ export const mailCollections: readonly SystemCollection[] = [
       account,
       { name: 'subject', type: 'text' },
       { name: 'participants', type: 'json' },
-      count('messages'),
-      count('unread'),
-      count('starred'),
-      count('attachments'),
+      defineCount('messages'),
+      defineCount('unread'),
+      defineCount('starred'),
+      defineCount('attachments'),
       { name: 'lastAt', type: 'datetime' },
       // 0 where no e-mail is left: the order of lists, which an index gives only where nothing is null.
       { name: 'lastEmailId', type: 'bigInt', notNull: true },
       { name: 'snippet', type: 'text' },
       { name: 'state', type: 'string', defaultValue: 'open', allowNull: false, pattern: '^(open|closed|archived)$' },
-      to('assignee', 'users'),
+      defineReference('assignee', 'users'),
       { name: 'mergedInto', type: 'integer' },
     ],
   },
@@ -160,11 +160,11 @@ export const mailCollections: readonly SystemCollection[] = [
       // Seconds since the epoch × 2^20 + a number of its own: the order of lists, and the row of the full-text index.
       { name: 'id', type: 'bigInt', primaryKey: true },
       account,
-      to('conversation', 'conversations'),
-      to('mailbox', 'mailboxes'),
+      defineReference('conversation', 'conversations'),
+      defineReference('mailbox', 'mailboxes'),
       // The role of its mailbox, else the mailbox's path.
       { name: 'folder', type: 'string', maxLength: 1000 },
-      to('content', contentCollection),
+      defineReference('content', contentCollection),
       { name: 'contentId', type: 'bigInt', hidden: true },
       { name: 'identity', type: 'string', maxLength: 200, hidden: true },
       // Tells subjects apart without what replies put before them; null where there is none to go by.
@@ -181,12 +181,12 @@ export const mailCollections: readonly SystemCollection[] = [
       { name: 'receivedAt', type: 'datetime' },
       { name: 'snippet', type: 'text' },
       { name: 'size', type: 'integer' },
-      flag('read'),
-      flag('starred'),
-      flag('answered'),
-      flag('draft'),
-      flag('outgoing'),
-      flag('hasAttachments'),
+      defineFlag('read'),
+      defineFlag('starred'),
+      defineFlag('answered'),
+      defineFlag('draft'),
+      defineFlag('outgoing'),
+      defineFlag('hasAttachments'),
       { name: 'labels', type: 'json' },
       { name: 'warnings', type: 'json' },
       { name: 'bodyState', type: 'string', maxLength: 20 },
@@ -199,7 +199,7 @@ export const mailCollections: readonly SystemCollection[] = [
     fields: [
       key,
       account,
-      to('email', 'emails', { onDelete: 'cascade' }),
+      defineReference('email', 'emails', { onDelete: 'cascade' }),
       { name: 'filename', type: 'string', maxLength: 255 },
       { name: 'contentType', type: 'string', maxLength: 255 },
       { name: 'sniffedType', type: 'string', maxLength: 255 },
@@ -222,8 +222,8 @@ export const mailCollections: readonly SystemCollection[] = [
     ],
     fields: [
       { ...key, type: 'bigInt' },
-      to('email', 'emails', { onDelete: 'cascade' }),
-      to('mailbox', 'mailboxes', { onDelete: 'cascade' }),
+      defineReference('email', 'emails', { onDelete: 'cascade' }),
+      defineReference('mailbox', 'mailboxes', { onDelete: 'cascade' }),
       { name: 'uidvalidity', type: 'string', maxLength: 20 },
       { name: 'uid', type: 'bigInt' },
     ],
@@ -238,7 +238,7 @@ export const mailCollections: readonly SystemCollection[] = [
     fields: [
       key,
       account,
-      { ...to('email', 'emails', { onDelete: 'cascade' }), unique: true },
+      { ...defineReference('email', 'emails', { onDelete: 'cascade' }), unique: true },
       { name: 'status', type: 'string', maxLength: 20, pattern: '^(queued|sending|sent|failed|unknown)$' },
       { name: 'sendAt', type: 'datetime' },
       { name: 'sender', type: 'string', maxLength: 320 },
@@ -246,7 +246,7 @@ export const mailCollections: readonly SystemCollection[] = [
       // Of whoever has taken it on, and until when.
       { name: 'leasedBy', type: 'string', maxLength: 100 },
       { name: 'leasedUntil', type: 'datetime' },
-      count('attempts'),
+      defineCount('attempts'),
       { name: 'lastError', type: 'text' },
     ],
   },
@@ -260,7 +260,7 @@ export const mailCollections: readonly SystemCollection[] = [
       { ...key, type: 'bigInt' },
       account,
       { name: 'key', type: 'string', maxLength: 40 },
-      to('conversation', 'conversations', { onDelete: 'cascade' }),
+      defineReference('conversation', 'conversations', { onDelete: 'cascade' }),
     ],
   },
   {
@@ -275,13 +275,13 @@ export const mailCollections: readonly SystemCollection[] = [
       { name: 'key', type: 'string', maxLength: 40 },
       // 1: an answer without references; 2: the party suffices, whatever it is in the other message.
       { name: 'kind', type: 'integer' },
-      to('email', 'emails', { onDelete: 'cascade' }),
+      defineReference('email', 'emails', { onDelete: 'cascade' }),
     ],
   },
 ];
 
 /** The members of the account that a record belongs to; for row filters alone. */
-const seenBy = (sourceKey: string): SystemField => ({
+const defineMembersRelation = (sourceKey: string): SystemField => ({
   name: 'seenBy',
   type: 'hasMany',
   target: 'accountMembers',
@@ -289,7 +289,7 @@ const seenBy = (sourceKey: string): SystemField => ({
   sourceKey,
   hidden: true,
 });
-const many = (name: string, foreignKey: string): SystemField => ({
+const defineHasMany = (name: string, foreignKey: string): SystemField => ({
   name,
   type: 'hasMany',
   target: name,
@@ -298,10 +298,10 @@ const many = (name: string, foreignKey: string): SystemField => ({
 });
 
 export const mailRelations: readonly SystemRelation[] = [
-  { collection: 'accounts', field: seenBy('id') },
+  { collection: 'accounts', field: defineMembersRelation('id') },
   ...['mailboxes', 'conversations', 'emails', 'attachments'].map((collection) => ({
     collection,
-    field: seenBy('accountId'),
+    field: defineMembersRelation('accountId'),
   })),
   {
     collection: 'accounts',
@@ -314,7 +314,7 @@ export const mailRelations: readonly SystemRelation[] = [
       otherKey: 'userId',
     },
   },
-  { collection: 'accounts', field: many('mailboxes', 'accountId') },
-  { collection: 'conversations', field: many('emails', 'conversationId') },
-  { collection: 'emails', field: many('attachments', 'emailId') },
+  { collection: 'accounts', field: defineHasMany('mailboxes', 'accountId') },
+  { collection: 'conversations', field: defineHasMany('emails', 'conversationId') },
+  { collection: 'emails', field: defineHasMany('attachments', 'emailId') },
 ];

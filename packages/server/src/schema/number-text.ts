@@ -1,7 +1,7 @@
 import { compareDecimals } from '../protocol/exact-json.ts';
 
 /** Digits of a number or its text: all from the first that counts, and those after the point. */
-export function digitsOf(value: number | string): { readonly all: number; readonly fraction: number } {
+export function countDigits(value: number | string): { readonly all: number; readonly fraction: number } {
   const [mantissa = '', exponent = '0'] = String(value).replace('-', '').toLowerCase().split('e');
   const [whole = '', after = ''] = mantissa.split('.');
   const fraction = Math.max(0, after.length - Number(exponent));

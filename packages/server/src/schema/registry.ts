@@ -17,7 +17,7 @@ export interface Field {
   /** The column itself refuses null, so order and comparison need no null case. */
   readonly notNull: boolean;
   /** Made by the server (timestamps); what clients send for it is passed over. */
-  readonly kept: boolean;
+  readonly serverManaged: boolean;
   /** A secret of a system collection: no request may name it, whatever the role. */
   readonly hidden: boolean;
   /** Part of a system collection's core: cannot be changed or destroyed. */
@@ -30,7 +30,7 @@ export interface Field {
   } | null;
   readonly relation: Relation | null;
   /** A relation names records by it: its values are unique in the trash too. */
-  readonly anchor: boolean;
+  readonly referencedKey: boolean;
 }
 
 export interface Relation {
@@ -129,13 +129,13 @@ export function makeCollection(parts: Omit<Collection, 'byName' | 'primaryKey' |
 }
 
 /** The field where a relation's target is compared, and the like: known to exist. */
-export function fieldOf(collection: Collection, name: string): Field {
+export function getField(collection: Collection, name: string): Field {
   const field = collection.byName.get(name);
   if (!field) throw new Error(`no field ${name} in ${collection.name}`);
   return field;
 }
 
 /** The fields that lie in columns. */
-export function columnsOf(collection: Collection): (Field & { readonly column: string })[] {
+export function listColumnFields(collection: Collection): (Field & { readonly column: string })[] {
   return collection.fields.filter((field): field is Field & { column: string } => field.column !== null);
 }

@@ -12,27 +12,30 @@ const onDelete: Check = (value) =>
   value === 'setNull' || value === 'cascade' || value === 'restrict' ? null : 'Give setNull, cascade or restrict.';
 
 /** Accepts the value that changes nothing; any other one is refused with the reason. */
-function only(harmless: unknown, reason: string): Check {
-  return (value) => (value === harmless ? null : typeof value === typeof harmless ? reason : wrongType(harmless));
+function acceptOnly(neutral: unknown, reason: string): Check {
+  return (value) => (value === neutral ? null : typeof value === typeof neutral ? reason : wrongType(neutral));
 }
 
-function wrongType(harmless: unknown): string {
-  return typeof harmless === 'boolean' ? 'Give true or false.' : 'Give null.';
+function wrongType(neutral: unknown): string {
+  return typeof neutral === 'boolean' ? 'Give true or false.' : 'Give null.';
 }
 
 const common: Readonly<Record<string, Check>> = {
   index: truth,
-  defaultValue: only(null, 'A relation has no default value; give the foreign key field one.'),
-  primaryKey: only(false, 'A relation cannot be the primary key.'),
-  autoIncrement: only(false, 'A relation has no number that counts up.'),
+  defaultValue: acceptOnly(null, 'A relation has no default value; give the foreign key field one.'),
+  primaryKey: acceptOnly(false, 'A relation cannot be the primary key.'),
+  autoIncrement: acceptOnly(false, 'A relation has no number that counts up.'),
 };
 /** Of relations whose foreign key lies in another collection. */
-const elsewhere: Readonly<Record<string, Check>> = {
+const remoteKeyOptions: Readonly<Record<string, Check>> = {
   ...common,
-  required: only(false, 'The foreign key of this relation lies in another collection; make that field required.'),
-  allowNull: only(true, 'The foreign key of this relation lies in another collection; set allowNull on that field.'),
+  required: acceptOnly(false, 'The foreign key of this relation lies in another collection; make that field required.'),
+  allowNull: acceptOnly(
+    true,
+    'The foreign key of this relation lies in another collection; set allowNull on that field.',
+  ),
 };
-const notUnique = only(false, 'Only the key of a belongsTo can be made unique; hasOne is unique by itself.');
+const notUnique = acceptOnly(false, 'Only the key of a belongsTo can be made unique; hasOne is unique by itself.');
 
 /** The checks of each relation type, by property. */
 export const relationChecks: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
@@ -44,12 +47,19 @@ export const relationChecks: Readonly<Record<string, Readonly<Record<string, Che
     onDelete,
     required: truth,
     unique: truth,
-    allowNull: only(true, 'Give "required": true, so that every record names one.'),
+    allowNull: acceptOnly(true, 'Give "required": true, so that every record names one.'),
   },
-  hasMany: { ...elsewhere, unique: notUnique, target: name, foreignKey: fieldNameProblem, sourceKey: name, onDelete },
-  hasOne: { ...elsewhere, unique: truth, target: name, foreignKey: fieldNameProblem, sourceKey: name, onDelete },
+  hasMany: {
+    ...remoteKeyOptions,
+    unique: notUnique,
+    target: name,
+    foreignKey: fieldNameProblem,
+    sourceKey: name,
+    onDelete,
+  },
+  hasOne: { ...remoteKeyOptions, unique: truth, target: name, foreignKey: fieldNameProblem, sourceKey: name, onDelete },
   belongsToMany: {
-    ...elsewhere,
+    ...remoteKeyOptions,
     unique: notUnique,
     target: name,
     through: collectionNameProblem,
@@ -61,7 +71,7 @@ export const relationChecks: Readonly<Record<string, Readonly<Record<string, Che
 };
 
 /** A checked relation without the common properties that say nothing about it. */
-export function withoutHarmless(input: Raw): Raw {
+export function dropNeutralProperties(input: Raw): Raw {
   const meaningless = ['defaultValue', 'allowNull', 'primaryKey', 'autoIncrement'];
   if (input['type'] !== 'belongsTo') meaningless.push('required', 'unique', 'index');
   return Object.fromEntries(Object.entries(input).filter(([key]) => !meaningless.includes(key)));

@@ -21,7 +21,7 @@ export type SystemField = FieldDefinition & { readonly hidden?: boolean; readonl
 
 const id: SystemField = { name: 'id', type: 'integer', primaryKey: true, autoIncrement: true };
 /** The role that a record is for, by its name in `role`. */
-const roleOf = (onDelete: 'cascade' | 'restrict'): SystemField => ({
+const defineRoleReference = (onDelete: 'cascade' | 'restrict'): SystemField => ({
   name: 'roleOf',
   type: 'belongsTo',
   target: 'roles',
@@ -29,7 +29,7 @@ const roleOf = (onDelete: 'cascade' | 'restrict'): SystemField => ({
   targetKey: 'name',
   onDelete,
 });
-const key = (name: string): SystemField => ({ name, type: 'string', primaryKey: true, maxLength: 60 });
+const defineKey = (name: string): SystemField => ({ name, type: 'string', primaryKey: true, maxLength: 60 });
 
 /**
  * The system collections in the order in which they are made. `users`, `roles`, `permissions`, `apiKeys`,
@@ -41,7 +41,7 @@ export const systemCollections: readonly SystemCollection[] = [
     title: 'Roles',
     timestamps: true,
     fields: [
-      key('name'),
+      defineKey('name'),
       { name: 'title', type: 'string', maxLength: 255 },
       { name: 'description', type: 'text', maxLength: limits.descriptionLength },
       { name: 'allowConfigure', type: 'boolean', defaultValue: false, allowNull: false },
@@ -71,7 +71,7 @@ export const systemCollections: readonly SystemCollection[] = [
     fields: [
       id,
       { name: 'user', type: 'belongsTo', target: 'users', foreignKey: 'userId', onDelete: 'cascade' },
-      roleOf('restrict'),
+      defineRoleReference('restrict'),
     ],
   },
   {
@@ -80,7 +80,7 @@ export const systemCollections: readonly SystemCollection[] = [
     timestamps: true,
     fields: [
       id,
-      roleOf('cascade'),
+      defineRoleReference('cascade'),
       { name: 'resource', type: 'string', required: true, maxLength: 60 },
       { name: 'actions', type: 'json', allowNull: false },
       { name: 'filter', type: 'json' },
@@ -95,7 +95,7 @@ export const systemCollections: readonly SystemCollection[] = [
     fields: [
       id,
       { name: 'name', type: 'string', maxLength: 255 },
-      roleOf('restrict'),
+      defineRoleReference('restrict'),
       { name: 'expiresAt', type: 'datetime' },
       { name: 'createdAt', type: 'datetime' },
       { name: 'lastUsedAt', type: 'datetime' },
@@ -149,7 +149,7 @@ export const systemCollections: readonly SystemCollection[] = [
       { name: 'url', type: 'string', required: true, maxLength: 2000 },
       { name: 'events', type: 'json', required: true, allowNull: false },
       { name: 'filter', type: 'json' },
-      roleOf('restrict'),
+      defineRoleReference('restrict'),
       { name: 'enabled', type: 'boolean', defaultValue: true, allowNull: false },
       { name: 'failingSince', type: 'datetime' },
       { name: 'pausedAt', type: 'datetime' },
@@ -187,7 +187,7 @@ export const systemCollections: readonly SystemCollection[] = [
     mainOnly: true,
     timestamps: true,
     fields: [
-      key('name'),
+      defineKey('name'),
       { name: 'displayName', type: 'string', maxLength: 255 },
       { name: 'description', type: 'text', maxLength: limits.descriptionLength },
       { name: 'options', type: 'json', defaultValue: {}, allowNull: false },

@@ -4,9 +4,9 @@ import { isWellFormedJson, isWellFormedText, jsonDepth } from '../base/well-form
 import type { FieldDefinition } from '../protocol/definition.ts';
 import { JsonNumber } from '../protocol/exact-json.ts';
 import { limits } from '../protocol/limits.ts';
-import { exactValue, type FieldType, type JsonSchema } from './field-type.ts';
+import { type FieldType, type JsonSchema, toExactValue } from './field-type.ts';
 import { maxGivenKey } from './number-ranges.ts';
-import { compareNumbers, digitsOf } from './number-text.ts';
+import { compareNumbers, countDigits } from './number-text.ts';
 import type { Collection, Field } from './registry.ts';
 import { canonicalBigInt } from './types/big-int.ts';
 import { canonicalDate } from './types/date.ts';
@@ -77,10 +77,10 @@ const rules: Readonly<Record<string, (rule: any, value: any) => boolean>> = {
   decimal: ({ precision, scale }: Digits, value: unknown) => canonicalDecimal(value, precision!, scale!) !== null,
   givenKey: (greatest: string, value: unknown) => compareNumbers(value, greatest) <= 0,
   given: (size: number, value: unknown) => compareNumbers(value, size) <= 0 && compareNumbers(value, -size) >= 0,
-  least: (least: number, value: unknown) => compareNumbers(value, least) >= 0,
-  greatest: (greatest: number, value: unknown) => compareNumbers(value, greatest) <= 0,
+  least: (min: number, value: unknown) => compareNumbers(value, min) >= 0,
+  greatest: (max: number, value: unknown) => compareNumbers(value, max) <= 0,
   digits: ({ precision, scale }: Digits, value: number | string) => {
-    const found = digitsOf(value);
+    const found = countDigits(value);
     return found.all <= (precision ?? found.all) && found.fraction <= (scale ?? found.fraction);
   },
   choices: (choices: readonly unknown[], value: unknown) => choices.includes(value),
@@ -96,24 +96,24 @@ const checks = new WeakMap<Collection, { create?: RecordCheck; update?: RecordCh
 
 /** The check of a collection's records for create (what is required must be there) or update; compiled at first use. */
 export function recordCheck(collection: Collection, action: 'create' | 'update'): RecordCheck {
-  const kept = checks.get(collection) ?? {};
-  checks.set(collection, kept);
-  kept[action] ??= compileCheck(recordSchema(collection, action));
-  return kept[action];
+  const cached = checks.get(collection) ?? {};
+  checks.set(collection, cached);
+  cached[action] ??= compileCheck(recordSchema(collection, action));
+  return cached[action];
 }
 
 /** The JSON Schema of a record as clients send it. */
 export function recordSchema(collection: Collection, action: 'create' | 'update'): JsonSchema {
-  const written = collection.fields.filter((field) => field.column !== null && !field.kept);
+  const writableFields = collection.fields.filter((field) => field.column !== null && !field.serverManaged);
   return {
     type: 'object',
-    properties: Object.fromEntries(written.map((field) => [field.name, fieldSchema(field)])),
-    ...(action === 'create' && { required: written.filter(mustBeGiven).map((field) => field.name) }),
+    properties: Object.fromEntries(writableFields.map((field) => [field.name, fieldSchema(field)])),
+    ...(action === 'create' && { required: writableFields.filter(isRequiredOnCreate).map((field) => field.name) }),
   };
 }
 
 /** Whether create refuses a record that leaves this field out. */
-export function mustBeGiven(field: Field): boolean {
+export function isRequiredOnCreate(field: Field): boolean {
   const { definition } = field;
   if (field.autoIncrement || field.type.name === 'uid' || definition.autoNow) return false;
   const wanted = definition.required || definition.allowNull === false || field.primaryKey;
@@ -132,27 +132,27 @@ export function isNullable(field: Field): boolean {
 }
 
 /** The check of one field's values that are not null: what is wrong, or null. */
-export function valueCheck({ type, definition }: Field): (value: unknown) => string | null {
+export function compileValueCheck({ type, definition }: Field): (value: unknown) => string | null {
   const check = compileCheck({ type: 'object', properties: { value: type.jsonSchema(definition) } });
-  return (value) => check({ value: exactValue(type, value) })?.['value'] ?? null;
+  return (value) => check({ value: toExactValue(type, value) })?.['value'] ?? null;
 }
 
 /** What is wrong with one value for a field of this type, or null: for default values. */
-export function problemOfValue(type: FieldType, definition: FieldDefinition, value: unknown): string | null {
-  return valueCheck({ type, definition } as Field)(value);
+export function findValueProblem(type: FieldType, definition: FieldDefinition, value: unknown): string | null {
+  return compileValueCheck({ type, definition } as Field)(value);
 }
 
 function compileCheck(schema: JsonSchema): RecordCheck {
   const validate = ajv.compile(schema);
-  return (values) => (validate(values) ? null : problemsOf(validate));
+  return (values) => (validate(values) ? null : toProblems(validate));
 }
 
-function problemsOf(validate: ValidateFunction): Record<string, string> {
+function toProblems(validate: ValidateFunction): Record<string, string> {
   const problems: Record<string, string> = {};
   for (const error of validate.errors ?? []) {
     const missing = error.keyword === 'required' ? (error.params['missingProperty'] as string) : null;
     const name = missing ?? error.instancePath.split('/')[1]!.replaceAll('~1', '/').replaceAll('~0', '~');
-    const message = missing ? 'This field is required.' : messageOf(error);
+    const message = missing ? 'This field is required.' : toMessage(error);
     // The null branch of a nullable field says nothing that helps.
     if (message !== null) problems[name] ??= message;
   }
@@ -196,8 +196,8 @@ function digitsMessage({ precision, scale }: Digits): string {
 }
 
 function choicesMessage(what: string, choices: readonly string[]): string {
-  const shown = choices.slice(0, 20).join(', ');
-  return `Give ${what} of: ${shown}${choices.length > 20 ? ', …' : ''}.`;
+  const listed = choices.slice(0, 20).join(', ');
+  return `Give ${what} of: ${listed}${choices.length > 20 ? ', …' : ''}.`;
 }
 
 const typeNames: Readonly<Record<string, string>> = {
@@ -211,11 +211,11 @@ const typeNames: Readonly<Record<string, string>> = {
 /** What a field takes, as a sentence, where a value is read by the type and not checked by the schema. */
 export function expectedValue({ type, definition }: Pick<Field, 'type' | 'definition'>): string {
   const schema = type.jsonSchema(definition);
-  const said = ['format', 'bigInt', 'decimal', 'type'].find((keyword) => keyword in schema);
-  return said === undefined ? '' : (messages[said]?.({ [said]: schema[said] }, schema[said]) ?? '');
+  const keyword = ['format', 'bigInt', 'decimal', 'type'].find((keyword) => keyword in schema);
+  return keyword === undefined ? '' : (messages[keyword]?.({ [keyword]: schema[keyword] }, schema[keyword]) ?? '');
 }
 
-function messageOf(error: ErrorObject): string | null {
+function toMessage(error: ErrorObject): string | null {
   if (error.keyword === 'anyOf' || (error.keyword === 'type' && error.params['type'] === 'null')) return null;
   if (error.keyword === 'type' && isNumberBeyond(error.data)) return numberMessage;
   if (error.keyword === 'type' && error.data === null) return 'This field may not be null.';

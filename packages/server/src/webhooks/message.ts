@@ -1,5 +1,5 @@
 /** What a webhook is sent: what its role may read of the record now, under the webhook's own filter. */
-import { type Published, type StoredDelivery, wasToldOf } from '../database/delivery-rows.ts';
+import { type PublishedPayload, type StoredDelivery, wasNotified } from '../database/delivery-rows.ts';
 import type { StoredWebhook } from '../database/webhook-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
@@ -10,7 +10,7 @@ import type { RecordContext } from '../records/record-context.ts';
 import type { Collection } from '../schema/registry.ts';
 
 /** A message, or why there is none. */
-export type Message = { readonly body: string } | { readonly skipped: string };
+export type WebhookMessage = { readonly body: string } | { readonly skipped: string };
 
 /**
  * Makes the message of a delivery, as the Standard Webhooks have it: `{"type", "timestamp", "data"}`; `data` is
@@ -19,55 +19,55 @@ export type Message = { readonly body: string } | { readonly skipped: string };
  *
  * @param context of a caller that has the webhook's role and is nobody.
  */
-export async function messageOf(
+export async function buildWebhookMessage(
   context: RecordContext,
   application: string,
   webhook: StoredWebhook,
   delivery: StoredDelivery,
-): Promise<Message> {
+): Promise<WebhookMessage> {
   const { event, resource, tk, at, actor } = delivery;
-  const grant = context.grantOf(resource, 'get');
+  const grant = context.findGrant(resource, 'get');
   if (!grant) return { skipped: `The role "${webhook.role}" may not read ${resource}.` };
   const collection = context.registry.find(resource);
-  if ('payload' in delivery.changed) return publishedOf(collection, grant, application, webhook, delivery);
-  const read = collection && (await recordOf(context, collection, grant, webhook, delivery));
-  if (read && 'skipped' in read) return read;
-  const changed = delivery.changed.filter((name) => mayTell(collection, grant, name));
+  if ('payload' in delivery.changed) return buildPublishedMessage(collection, grant, application, webhook, delivery);
+  const recordMember = collection && (await readRecordMember(context, collection, grant, webhook, delivery));
+  if (recordMember && 'skipped' in recordMember) return recordMember;
+  const changed = delivery.changed.filter((name) => canReadField(collection, grant, name));
   const data = JSON.stringify({ application, resource, tk, actor, changed });
-  const record = read?.text == null ? '' : `,${read.text}`;
+  const record = recordMember?.text == null ? '' : `,${recordMember.text}`;
   return {
     body: `{"type":${JSON.stringify(event)},"timestamp":${JSON.stringify(at)},"data":${data.slice(0, -1)}${record}}}`,
   };
 }
 
 /** Where its word has become a collection since, it is told to who may read all of that. */
-function publishedOf(
+function buildPublishedMessage(
   collection: Collection | null,
   grant: Grant,
   application: string,
   webhook: StoredWebhook,
   { event, resource, tk, at, actor, changed }: StoredDelivery,
-): Message {
+): WebhookMessage {
   if (collection && (grant.rows || webhook.filter !== null))
     return { skipped: 'The event is about no record, and rows are told apart.' };
-  const { payload } = changed as Published;
+  const { payload } = changed as PublishedPayload;
   const data = { application, resource, tk, actor, changed: [], payload };
   return { body: JSON.stringify({ type: event, timestamp: at, data }) };
 }
 
 /** A message that tells that messages arrive. */
-export function testMessage(application: string, at: string): string {
-  return JSON.stringify({ type: 'webhooks.test', timestamp: at, data: { application } });
+export function buildTestMessage(application: string, time: string): string {
+  return JSON.stringify({ type: 'webhooks.test', timestamp: time, data: { application } });
 }
 
-function mayTell(collection: Collection | null, grant: Grant, name: string): boolean {
+function canReadField(collection: Collection | null, grant: Grant, name: string): boolean {
   if (!collection) return true;
   const field = collection.byName.get(name);
   return field !== undefined && !field.type.secret && grant.may(field);
 }
 
 /** The member `record` of a message, none for a key that is all there is to tell, or why nothing is told. */
-async function recordOf(
+async function readRecordMember(
   context: RecordContext,
   collection: Collection,
   grant: Grant,
@@ -77,7 +77,7 @@ async function recordOf(
   if (event.endsWith('.destroyed')) {
     // Whether it lay within the filters can no longer be asked: what was told of before may be told to be gone.
     const isOpen = grant.rows === null && webhook.filter === null;
-    if (isOpen || (await wasToldOf(context.database, webhook.id, resource, tk))) return { text: null };
+    if (isOpen || (await wasNotified(context.database, webhook.id, resource, tk))) return { text: null };
     return { skipped: 'The webhook was never told of this record.' };
   }
   try {

@@ -4,37 +4,37 @@ import type { ChangeLog, LoggedEvent } from '../changes/change-log.ts';
 import { matchesEvent } from '../changes/event-pattern.ts';
 import type { Database } from '../database/database.ts';
 import { hasMoreWaiting, type NewDelivery, queueDeliveries } from '../database/delivery-rows.ts';
-import { outboxPosition } from '../database/outbox-position.ts';
-import { enabledWebhooks, type StoredWebhook } from '../database/webhook-rows.ts';
-import { day } from './retry.ts';
+import { readOutboxPosition } from '../database/outbox-position.ts';
+import { readEnabledWebhooks, type StoredWebhook } from '../database/webhook-rows.ts';
+import { dayMilliseconds } from './retry.ts';
 import { makeMessageId } from './signature.ts';
 
 /** What may wait of one webhook. A receiver that falls further behind gets no more: its webhook is paused. */
-export const mostWaiting = 100_000;
+export const maxWaitingDeliveries = 100_000;
 /** So many are noted between two looks at how many wait. */
-const uncounted = 1000;
-const eventsAtOnce = 500;
+const deliveriesPerCount = 1000;
+const eventsPerRead = 500;
 /** Events that nobody wants move the stored position on this seldom. */
-const eventsUnnoted = 5000;
+const maxUnstoredEvents = 5000;
 /** Or this long after the last time, in milliseconds. */
-const longestUnnoted = 600_000;
+const maxUnstoredMilliseconds = 600_000;
 
 export class Outbox {
   readonly #database: Database;
   readonly #changes: ChangeLog;
   readonly #clock: Clock;
-  readonly #overfull: (webhookId: number) => Promise<void>;
+  readonly #onOverflow: (webhookId: number) => Promise<void>;
   /** Deliveries noted by webhook since it was last counted how many wait. */
-  readonly #noted = new Map<number, number>();
+  readonly #queuedSinceCount = new Map<number, number>();
   /** The stored position, and how far this process has looked beyond it without finding anything to note. */
   #stored: string | null = null;
   #scanned: string | null = null;
-  #unnoted = 0;
-  #notedAt = 0;
+  #unstoredEvents = 0;
+  #storedAt = 0;
 
-  /** @param overfull is called where more than {@link mostWaiting} deliveries of a webhook wait. */
-  constructor(database: Database, changes: ChangeLog, clock: Clock, overfull: (webhookId: number) => Promise<void>) {
-    this.#overfull = overfull;
+  /** @param onOverflow is called where more than {@link maxWaitingDeliveries} deliveries of a webhook wait. */
+  constructor(database: Database, changes: ChangeLog, clock: Clock, onOverflow: (webhookId: number) => Promise<void>) {
+    this.#onOverflow = onOverflow;
     this.#database = database;
     this.#changes = changes;
     this.#clock = clock;
@@ -42,38 +42,39 @@ export class Outbox {
 
   /** Looks through what is new in the log; returns how many deliveries were noted. */
   async fill(): Promise<number> {
-    await this.#takeUpPosition();
-    let noted = 0;
+    await this.#loadPosition();
+    let queued = 0;
     for (;;) {
-      if (this.#scanned === null) return noted;
-      const events = await this.#changes.read(this.#scanned, eventsAtOnce);
+      if (this.#scanned === null) return queued;
+      const events = await this.#changes.read(this.#scanned, eventsPerRead);
       if (events.length === 0) break;
       // Read after the events: a webhook that was there before one of them is found.
-      const deliveries = deliveriesOf(events, await enabledWebhooks(this.#database));
-      noted += await this.#note(events, deliveries);
+      const deliveries = createDeliveries(events, await readEnabledWebhooks(this.#database));
+      queued += await this.#queueEvents(events, deliveries);
     }
-    await this.#noteNow();
-    return noted;
+    await this.#storePosition();
+    return queued;
   }
 
   /** Events are kept until they are noted as looked through, wanted or not. */
-  async #noteNow(): Promise<void> {
-    if (this.#unnoted > 0 && this.#clock.now() - this.#notedAt >= longestUnnoted) await this.#move(this.#scanned!, []);
+  async #storePosition(): Promise<void> {
+    if (this.#unstoredEvents > 0 && this.#clock.now() - this.#storedAt >= maxUnstoredMilliseconds)
+      await this.#move(this.#scanned!, []);
   }
 
   /** Another process may have gone on meanwhile, or the log is looked through from a new place. */
-  async #takeUpPosition(): Promise<void> {
-    const stored = await outboxPosition(this.#database);
+  async #loadPosition(): Promise<void> {
+    const stored = await readOutboxPosition(this.#database);
     if (stored === this.#stored) return;
     this.#stored = stored;
     this.#scanned = stored;
-    this.#unnoted = 0;
+    this.#unstoredEvents = 0;
   }
 
-  async #note(events: readonly LoggedEvent[], deliveries: readonly NewDelivery[]): Promise<number> {
+  async #queueEvents(events: readonly LoggedEvent[], deliveries: readonly NewDelivery[]): Promise<number> {
     const to = events.at(-1)!.position;
-    this.#unnoted += events.length;
-    if (deliveries.length === 0 && this.#unnoted < eventsUnnoted) {
+    this.#unstoredEvents += events.length;
+    if (deliveries.length === 0 && this.#unstoredEvents < maxUnstoredEvents) {
       this.#scanned = to;
       return 0;
     }
@@ -85,37 +86,40 @@ export class Outbox {
   /** Now and then: counting what waits is a look at all of it. */
   async #count(deliveries: readonly NewDelivery[]): Promise<void> {
     for (const [id, { length }] of Map.groupBy(deliveries, (each) => each.webhookId)) {
-      const noted = (this.#noted.get(id) ?? uncounted) + length;
-      this.#noted.set(id, noted < uncounted ? noted : 0);
-      if (noted >= uncounted && (await hasMoreWaiting(this.#database, id, mostWaiting))) await this.#overfull(id);
+      const queued = (this.#queuedSinceCount.get(id) ?? deliveriesPerCount) + length;
+      this.#queuedSinceCount.set(id, queued < deliveriesPerCount ? queued : 0);
+      if (queued >= deliveriesPerCount && (await hasMoreWaiting(this.#database, id, maxWaitingDeliveries)))
+        await this.#onOverflow(id);
     }
   }
 
   /** @returns false where another process has looked through it meanwhile. */
   async #move(to: string, deliveries: readonly NewDelivery[]): Promise<boolean> {
     const now = this.#clock.now();
-    const times = { now: isoTime(now), giveUp: isoTime(now + day) };
+    const times = { now: isoTime(now), giveUp: isoTime(now + dayMilliseconds) };
     if (!(await queueDeliveries(this.#database, this.#stored!, to, deliveries, times))) {
-      await this.#takeUpPosition();
+      await this.#loadPosition();
       return false;
     }
     this.#stored = to;
     this.#scanned = to;
-    this.#unnoted = 0;
-    this.#notedAt = now;
+    this.#unstoredEvents = 0;
+    this.#storedAt = now;
     return true;
   }
 }
 
-function deliveriesOf(events: readonly LoggedEvent[], webhooks: readonly StoredWebhook[]): NewDelivery[] {
+function createDeliveries(events: readonly LoggedEvent[], webhooks: readonly StoredWebhook[]): NewDelivery[] {
   return events.flatMap((event) =>
     webhooks
-      .filter((webhook) => matchesEvent(webhook.events, event.name) && isAfter(event.position, webhook.startsAfter))
-      .map((webhook) => deliveryOf(event, webhook)),
+      .filter(
+        (webhook) => matchesEvent(webhook.events, event.name) && isAfterStart(event.position, webhook.startsAfter),
+      )
+      .map((webhook) => createDelivery(event, webhook)),
   );
 }
 
-function deliveryOf(event: LoggedEvent, webhook: StoredWebhook): NewDelivery {
+function createDelivery(event: LoggedEvent, webhook: StoredWebhook): NewDelivery {
   const { name, resource, tk, at, actor, payload } = event;
   const changed = payload === undefined ? event.changed : { payload };
   return { webhookId: webhook.id, messageId: makeMessageId(), event: name, resource, tk, at, actor, changed };
@@ -125,18 +129,18 @@ function deliveryOf(event: LoggedEvent, webhook: StoredWebhook): NewDelivery {
  * Whether a position in the log comes after another, or was not there yet for a snapshot of PostgreSQL
  * (`<xmin>:<xmax>:<xids under way>`): an older transaction of anybody may still have been under way then.
  */
-function isAfter(one: string, other: string): boolean {
+function isAfterStart(one: string, other: string): boolean {
   if (other.includes(':')) {
     const [xid] = one.split('.');
     const [, xmax = '', underWay = ''] = other.split(':');
     return BigInt(xid!) >= BigInt(xmax) || underWay.split(',').includes(xid!);
   }
-  const [first, second] = partsOf(one);
-  const [otherFirst, otherSecond] = partsOf(other);
+  const [first, second] = parsePosition(one);
+  const [otherFirst, otherSecond] = parsePosition(other);
   return first === otherFirst ? second > otherSecond : first > otherFirst;
 }
 
-function partsOf(position: string): [bigint, bigint] {
+function parsePosition(position: string): [bigint, bigint] {
   const [first = '0', second = '0'] = position.split('.');
   return [BigInt(first), BigInt(second)];
 }

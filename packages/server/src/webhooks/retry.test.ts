@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest';
-import { askedWait, day, waitAfter } from './retry.ts';
+import { computeRetryWait, dayMilliseconds, parseRetryAfter } from './retry.ts';
 
 test('ten seconds, then ever later, six hours at most, and up to a fifth more', () => {
-  const waits = Array.from({ length: 12 }, (_, index) => waitAfter(index + 1, 0));
+  const waits = Array.from({ length: 12 }, (_, index) => computeRetryWait(index + 1, 0));
   expect(waits.slice(0, 4)).toEqual([10_000, 30_000, 90_000, 270_000]);
   expect(waits.at(-1)).toBe(6 * 3_600_000);
-  expect(waitAfter(1, 1)).toBe(12_000);
-  expect(waits.slice(0, 10).reduce((sum, each) => sum + each, 0)).toBeLessThan(day);
-  expect(waitAfter(500, 1)).toBe(7.2 * 3_600_000);
+  expect(computeRetryWait(1, 1)).toBe(12_000);
+  expect(waits.slice(0, 10).reduce((sum, each) => sum + each, 0)).toBeLessThan(dayMilliseconds);
+  expect(computeRetryWait(500, 1)).toBe(7.2 * 3_600_000);
 });
 
 test('what a receiver asks for: seconds or a moment, six hours at most, nonsense not at all', () => {
   const now = Date.parse('2026-11-21T12:00:00Z');
-  expect(askedWait('120', now)).toBe(120_000);
-  expect(askedWait('Sat, 21 Nov 2026 12:01:00 GMT', now)).toBe(60_000);
-  expect(askedWait('999999', now)).toBe(6 * 3_600_000);
+  expect(parseRetryAfter('120', now)).toBe(120_000);
+  expect(parseRetryAfter('Sat, 21 Nov 2026 12:01:00 GMT', now)).toBe(60_000);
+  expect(parseRetryAfter('999999', now)).toBe(6 * 3_600_000);
   for (const each of [null, '', 'soon', '0', '-5', '1.5e9', 'Sat, 21 Nov 2026 11:00:00 GMT'])
-    expect(askedWait(each, now)).toBeNull();
+    expect(parseRetryAfter(each, now)).toBeNull();
 });

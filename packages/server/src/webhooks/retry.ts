@@ -1,9 +1,9 @@
 /** When a delivery is tried again: after ten seconds first, then ever later, for a day. */
 
-export const day = 86_400_000;
-const first = 10_000;
+export const dayMilliseconds = 86_400_000;
+const firstWaitMilliseconds = 10_000;
 const factor = 3;
-const longest = 6 * 3_600_000;
+const maxWaitMilliseconds = 6 * 3_600_000;
 /** Up to so much of the wait is added, so that what failed together does not come back together. */
 const jitter = 0.2;
 
@@ -12,8 +12,10 @@ const jitter = 0.2;
  *
  * @param attempts how many tries have failed, from 1.
  */
-export function waitAfter(attempts: number, random = Math.random()): number {
-  return Math.round(Math.min(longest, first * factor ** (attempts - 1)) * (1 + jitter * random));
+export function computeRetryWait(attempts: number, random = Math.random()): number {
+  return Math.round(
+    Math.min(maxWaitMilliseconds, firstWaitMilliseconds * factor ** (attempts - 1)) * (1 + jitter * random),
+  );
 }
 
 /**
@@ -21,8 +23,8 @@ export function waitAfter(attempts: number, random = Math.random()): number {
  *
  * @returns null where it asks for nothing that can be understood, or for what is over.
  */
-export function askedWait(header: string | null, now: number): number | null {
+export function parseRetryAfter(header: string | null, now: number): number | null {
   if (header === null) return null;
   const wait = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
-  return Number.isNaN(wait) || wait <= 0 ? null : Math.min(wait, longest);
+  return Number.isNaN(wait) || wait <= 0 ? null : Math.min(wait, maxWaitMilliseconds);
 }

@@ -5,36 +5,36 @@
  * Several processes on one store share the work: each delivery is taken on by one of them, for as long as a try may last.
  */
 import { type Clock, isoTime } from '../base/clock.ts';
-import type { Lanes } from '../base/lanes.ts';
+import type { ConcurrencyLimiter } from '../base/concurrency-limiter.ts';
 import type { Logger } from '../base/logger.ts';
 import { type OutboundClient, OutboundFailure, type OutboundReply } from '../base/outbound.ts';
-import type { Sealer } from '../base/seal.ts';
+import type { SecretCipher } from '../base/secret-cipher.ts';
 import type { ChangeLog } from '../changes/change-log.ts';
 import type { Database } from '../database/database.ts';
 import {
   claimDeliveries,
-  deleteFinished,
-  nextDelivery,
-  type Outcome,
+  type DeliveryOutcome,
+  deleteFinishedDeliveries,
+  readNextDeliveryTime,
   releaseDelivery,
   type StoredDelivery,
   webhooksWithDue,
 } from '../database/delivery-rows.ts';
-import { enabledWebhooks, findWebhook, pauseWebhook, type StoredWebhook } from '../database/webhook-rows.ts';
+import { findWebhook, pauseWebhook, readEnabledWebhooks, type StoredWebhook } from '../database/webhook-rows.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import { messageOf, testMessage } from './message.ts';
-import { mostWaiting, Outbox } from './outbox.ts';
-import { askedWait, day, waitAfter } from './retry.ts';
-import { Settling } from './settling.ts';
-import { makeMessageId, signedHeaders } from './signature.ts';
+import { DeliveryOutcomes } from './delivery-outcomes.ts';
+import { buildTestMessage, buildWebhookMessage } from './message.ts';
+import { maxWaitingDeliveries, Outbox } from './outbox.ts';
+import { computeRetryWait, dayMilliseconds, parseRetryAfter } from './retry.ts';
+import { makeMessageId, signHeaders } from './signature.ts';
 
 /** What all applications of a server send through. */
 export interface Outbound {
   readonly client: OutboundClient;
   /** By host: a slow one holds up its own messages alone. */
-  readonly lanes: Lanes;
+  readonly concurrencyLimiter: ConcurrencyLimiter;
   /** False: no message is sent or queued. */
-  readonly delivers: boolean;
+  readonly isDeliveryEnabled: boolean;
 }
 
 export interface WebhooksParts {
@@ -43,10 +43,10 @@ export interface WebhooksParts {
   readonly changes: ChangeLog;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly sealer: Sealer;
+  readonly secretCipher: SecretCipher;
   readonly outbound: Outbound;
   /** Runs work as nobody who has a role, under the current snapshot. */
-  as<T>(role: string, work: (context: RecordContext) => Promise<T>): Promise<T>;
+  runAs<T>(role: string, work: (context: RecordContext) => Promise<T>): Promise<T>;
 }
 
 /** Whether a message arrived. */
@@ -60,32 +60,32 @@ export interface TestResult {
 const gatherMilliseconds = 20;
 /** A try lasts ten seconds at most; then there is time to note how it ended. */
 const leaseMilliseconds = 60_000;
-const atOnce = 4;
+const maxConcurrentPerHost = 4;
 /** Taken on for each of them: as many as can be tried, one after the other, before the lease ends. */
-const perLane = 5;
-const longestWaitMilliseconds = 30_000;
+const deliveriesPerSlot = 5;
+const maxWaitMilliseconds = 30_000;
 /** How soon, and for how long, a log is looked at again whose newest events may not be readable yet. */
-const againMilliseconds = 200;
-const restlessMilliseconds = 5000;
+const rescanMilliseconds = 200;
+const rescanWindowMilliseconds = 5000;
 /** A shared log is looked at this often besides: a transaction of anybody may hold its newest events back for long. */
 const sharedWaitMilliseconds = 2000;
-const keptMilliseconds = 7 * day;
-const errorLength = 500;
-const gone = 410;
-const tooMany = 429;
-const unavailable = 503;
+const retentionMilliseconds = 7 * dayMilliseconds;
+const maxErrorLength = 500;
+const statusGone = 410;
+const statusTooManyRequests = 429;
+const statusServiceUnavailable = 503;
 
 /** What became of one try; `error` is null exactly if the receiver said that it has the message. */
-interface Sent {
+interface SendResult {
   readonly status: number | null;
   readonly error: string | null;
   readonly retryAfter: string | null;
 }
 
 export class Webhooks {
-  readonly #parts: WebhooksParts;
+  readonly #dependencies: WebhooksParts;
   readonly #outbox: Outbox;
-  readonly #settling: Settling;
+  readonly #deliveryOutcomes: DeliveryOutcomes;
   readonly #ending = new AbortController();
   readonly #sending = new Set<Promise<void>>();
   #unsubscribe: (() => void) | null = null;
@@ -95,17 +95,17 @@ export class Webhooks {
   #timerAt = 0;
   #watch: NodeJS.Timeout | null = null;
   #running: Promise<void> | null = null;
-  #again = false;
-  #restlessUntil = 0;
+  #rerun = false;
+  #rescanUntil = 0;
   /** Until when receivers have asked to be left alone, by webhook; what asks again after a restart is told again. */
-  readonly #held = new Map<number, number>();
+  readonly #retryAfterUntil = new Map<number, number>();
 
   constructor(parts: WebhooksParts) {
-    this.#parts = parts;
-    this.#settling = new Settling(parts.database, parts.clock);
-    const overfull = (id: number): Promise<void> =>
-      this.#pause(id, null, `More than ${mostWaiting} messages waited; the receiver is too slow.`);
-    this.#outbox = new Outbox(parts.database, parts.changes, parts.clock, overfull);
+    this.#dependencies = parts;
+    this.#deliveryOutcomes = new DeliveryOutcomes(parts.database, parts.clock);
+    const onOverflow = (id: number): Promise<void> =>
+      this.#pause(id, null, `More than ${maxWaitingDeliveries} messages waited; the receiver is too slow.`);
+    this.#outbox = new Outbox(parts.database, parts.changes, parts.clock, onOverflow);
   }
 
   /** Whether there are webhooks to be told of events. */
@@ -114,42 +114,42 @@ export class Webhooks {
   }
 
   /** What is wrong with the address of a webhook; null: nothing. */
-  problemOf(url: unknown): string | null {
-    return this.#parts.outbound.client.problemOf(url);
+  findUrlProblem(url: unknown): string | null {
+    return this.#dependencies.outbound.client.findUrlProblem(url);
   }
 
-  seal(secret: string): string {
-    return this.#parts.sealer.seal(secret);
+  encryptSecret(secret: string): string {
+    return this.#dependencies.secretCipher.encrypt(secret);
   }
 
   /** Goes on with what an earlier run left, and listens from now on; the tables must be there. */
   begin(): void {
-    if (!this.#parts.outbound.delivers) return;
-    this.#unsubscribe = this.#parts.changes.subscribe(() => {
+    if (!this.#dependencies.outbound.isDeliveryEnabled) return;
+    this.#unsubscribe = this.#dependencies.changes.subscribe(() => {
       if (this.#listening === false) return;
-      this.#restlessUntil = performance.now() + restlessMilliseconds;
+      this.#rescanUntil = performance.now() + rescanWindowMilliseconds;
       this.wake();
     });
     // Another process may leave work behind.
-    if (this.#parts.database.dialect.shared)
-      this.#watch = setInterval(() => this.wake(), longestWaitMilliseconds).unref();
+    if (this.#dependencies.database.dialect.shared)
+      this.#watch = setInterval(() => this.wake(), maxWaitMilliseconds).unref();
     this.wake();
   }
 
   /** Webhooks may have come or gone, or somebody wants them looked at anew. */
   reload(): void {
     this.#listening = null;
-    this.#held.clear();
+    this.#retryAfterUntil.clear();
     this.wake();
   }
 
   /** Looks for something to do soon. */
   wake(milliseconds = gatherMilliseconds): void {
     if (this.#unsubscribe === null || this.#ending.signal.aborted) return;
-    const at = performance.now() + milliseconds;
-    if (this.#timer !== null && this.#timerAt <= at) return;
+    const wakeTime = performance.now() + milliseconds;
+    if (this.#timer !== null && this.#timerAt <= wakeTime) return;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timerAt = at;
+    this.#timerAt = wakeTime;
     this.#timer = setTimeout(() => {
       this.#timer = null;
       this.#begin();
@@ -169,166 +169,176 @@ export class Webhooks {
 
   /** When the next delivery is due, in milliseconds since the epoch; null: none waits. */
   async nextDue(): Promise<number | null> {
-    if (this.#listening === false || !this.#parts.outbound.delivers) return null;
-    const now = this.#parts.clock.now();
-    for (const [id, until] of this.#held) if (until <= now) this.#held.delete(id);
-    const next = await nextDelivery(this.#parts.database, [...this.#held.keys()]);
-    const times = [...this.#held.values(), ...(next === null ? [] : [Date.parse(next)])];
+    if (this.#listening === false || !this.#dependencies.outbound.isDeliveryEnabled) return null;
+    const now = this.#dependencies.clock.now();
+    for (const [id, until] of this.#retryAfterUntil) if (until <= now) this.#retryAfterUntil.delete(id);
+    const next = await readNextDeliveryTime(this.#dependencies.database, [...this.#retryAfterUntil.keys()]);
+    const times = [...this.#retryAfterUntil.values(), ...(next === null ? [] : [Date.parse(next)])];
     return times.length === 0 ? null : Math.min(...times);
   }
 
   /** Forgets what was finished long ago. */
   async prune(): Promise<void> {
-    const { database, clock } = this.#parts;
-    if (this.#listening !== false) await deleteFinished(database, isoTime(clock.now() - keptMilliseconds));
+    const { database, clock } = this.#dependencies;
+    if (this.#listening !== false)
+      await deleteFinishedDeliveries(database, isoTime(clock.now() - retentionMilliseconds));
   }
 
   /** Sends a message that says nothing, now; it is neither kept nor sent again. */
   async test(id: number): Promise<TestResult | null> {
-    const { database, application, clock } = this.#parts;
+    const { database, application, clock } = this.#dependencies;
     const webhook = await findWebhook(database, id);
     if (!webhook) return null;
-    const body = testMessage(application, isoTime(clock.now()));
+    const body = buildTestMessage(application, isoTime(clock.now()));
     const { status, error } = await this.#send(webhook, makeMessageId(), body);
     return { delivered: error === null, status, error };
   }
 
   #begin(): void {
     if (this.#running) {
-      this.#again = true;
+      this.#rerun = true;
       return;
     }
     this.#running = this.#work()
       .catch((error: unknown) => {
         if (this.#ending.signal.aborted) return;
-        this.#parts.logger.warn({ err: error }, 'webhooks could not be looked after');
+        this.#dependencies.logger.warn({ err: error }, 'webhooks could not be looked after');
         this.wake(1000);
       })
       .finally(() => {
         this.#running = null;
-        if (!this.#again) return;
-        this.#again = false;
+        if (!this.#rerun) return;
+        this.#rerun = false;
         this.wake(0);
       });
   }
 
   async #work(): Promise<void> {
-    const { database } = this.#parts;
+    const { database } = this.#dependencies;
     const before = this.#listening;
-    const webhooks = await enabledWebhooks(database);
+    const webhooks = await readEnabledWebhooks(database);
     // What was changed while this was read is read again.
     if (this.#listening === before) this.#listening = webhooks.length > 0;
     if (webhooks.length === 0) return;
     await this.#outbox.fill();
-    const full = await this.#deliverDue(webhooks);
-    await this.#waitForNext(full);
+    const hasMore = await this.#deliverDue(webhooks);
+    await this.#waitForNext(hasMore);
   }
 
   /** Takes on what is due, as far as there are lanes; returns whether some had to be left. */
   async #deliverDue(webhooks: readonly StoredWebhook[]): Promise<boolean> {
-    const { database, clock, outbound } = this.#parts;
+    const { database, clock, outbound } = this.#dependencies;
     const now = clock.now();
     const due = new Set(await webhooksWithDue(database, isoTime(now)));
-    const lanes = new Map<StoredWebhook, number>();
-    const waiting = webhooks.filter(({ id }) => due.has(id) && (this.#held.get(id) ?? 0) <= now);
+    const slots = new Map<StoredWebhook, number>();
+    const waiting = webhooks.filter(({ id }) => due.has(id) && (this.#retryAfterUntil.get(id) ?? 0) <= now);
     for (const webhook of waiting) {
-      const got = outbound.lanes.take(laneOf(webhook), atOnce);
-      if (got > 0) lanes.set(webhook, got);
+      const granted = outbound.concurrencyLimiter.acquire(readHost(webhook), maxConcurrentPerHost);
+      if (granted > 0) slots.set(webhook, granted);
     }
-    if (lanes.size === 0) return waiting.length > 0;
+    if (slots.size === 0) return waiting.length > 0;
     let claimed: StoredDelivery[] = [];
     try {
-      const most = new Map([...lanes].map(([{ id }, got]) => [id, got * perLane]));
-      claimed = await claimDeliveries(database, most, isoTime(now), isoTime(now + leaseMilliseconds));
+      const maxClaims = new Map([...slots].map(([{ id }, granted]) => [id, granted * deliveriesPerSlot]));
+      claimed = await claimDeliveries(database, maxClaims, isoTime(now), isoTime(now + leaseMilliseconds));
     } finally {
       const byWebhook = Map.groupBy(claimed, ({ webhookId }) => webhookId);
-      for (const [webhook, got] of lanes) this.#deliver(webhook, byWebhook.get(webhook.id) ?? [], got);
+      for (const [webhook, granted] of slots) this.#deliver(webhook, byWebhook.get(webhook.id) ?? [], granted);
     }
-    return lanes.size < waiting.length;
+    return slots.size < waiting.length;
   }
 
   /** Sends what was taken on, in its order, on so many lanes; each is given back when nothing is left for it. */
-  #deliver(webhook: StoredWebhook, deliveries: StoredDelivery[], lanes: number): void {
-    for (let lane = 0; lane < lanes; lane += 1) {
-      if (deliveries.length === 0) this.#parts.outbound.lanes.release(laneOf(webhook));
-      else this.#keep(this.#sendAll(webhook, deliveries));
+  #deliver(webhook: StoredWebhook, deliveries: StoredDelivery[], slots: number): void {
+    for (let slot = 0; slot < slots; slot += 1) {
+      if (deliveries.length === 0) this.#dependencies.outbound.concurrencyLimiter.release(readHost(webhook));
+      else this.#trackSending(this.#sendAll(webhook, deliveries));
     }
   }
 
   async #sendAll(webhook: StoredWebhook, deliveries: StoredDelivery[]): Promise<void> {
     try {
       for (let next = deliveries.shift(); next; next = deliveries.shift()) {
-        const outcome = await this.#triedAs(webhook, next).catch(this.#unnoted(webhook));
-        if (outcome) this.#keep(this.#note(webhook, next, outcome).catch(this.#unnoted(webhook)));
+        const outcome = await this.#attemptCurrent(webhook, next).catch(this.#logUnstored(webhook));
+        if (outcome) this.#trackSending(this.#storeOutcome(webhook, next, outcome).catch(this.#logUnstored(webhook)));
       }
     } finally {
-      this.#parts.outbound.lanes.release(laneOf(webhook));
+      this.#dependencies.outbound.concurrencyLimiter.release(readHost(webhook));
       this.wake(0);
     }
   }
 
   /** Waited for by {@link Webhooks.close}. */
-  #keep(work: Promise<void>): void {
+  #trackSending(work: Promise<void>): void {
     const sending = work.finally(() => this.#sending.delete(sending));
     this.#sending.add(sending);
   }
 
-  readonly #unnoted =
+  readonly #logUnstored =
     ({ id }: StoredWebhook) =>
     (error: unknown): undefined => {
-      this.#parts.logger.warn({ err: error, webhook: id }, 'a delivery could not be noted');
+      this.#dependencies.logger.warn({ err: error, webhook: id }, 'a delivery could not be noted');
     };
 
-  async #waitForNext(full: boolean): Promise<void> {
-    const { database, clock } = this.#parts;
+  async #waitForNext(hasMore: boolean): Promise<void> {
+    const { database, clock } = this.#dependencies;
     const next = await this.nextDue();
-    const longest = database.dialect.shared ? sharedWaitMilliseconds : longestWaitMilliseconds;
-    const until = next === null ? longest : next - clock.now();
-    const least = full ? 1000 : gatherMilliseconds;
-    this.wake(Math.min(longest, Math.max(least, until)));
-    if (database.dialect.shared && performance.now() < this.#restlessUntil) this.wake(againMilliseconds);
+    const maxWait = database.dialect.shared ? sharedWaitMilliseconds : maxWaitMilliseconds;
+    const until = next === null ? maxWait : next - clock.now();
+    const minWait = hasMore ? 1000 : gatherMilliseconds;
+    this.wake(Math.min(maxWait, Math.max(minWait, until)));
+    if (database.dialect.shared && performance.now() < this.#rescanUntil) this.wake(rescanMilliseconds);
   }
 
   /** As the webhook is now: since the delivery was taken on it may have been changed. */
-  async #triedAs(claimed: StoredWebhook, delivery: StoredDelivery): Promise<Outcome | null> {
-    const webhook = await findWebhook(this.#parts.database, claimed.id);
-    const isSame = webhook?.enabled && laneOf(webhook) === laneOf(claimed);
-    return isSame ? this.#tried(webhook, delivery) : this.#giveBack(delivery);
+  async #attemptCurrent(claimed: StoredWebhook, delivery: StoredDelivery): Promise<DeliveryOutcome | null> {
+    const webhook = await findWebhook(this.#dependencies.database, claimed.id);
+    const isSame = webhook?.enabled && readHost(webhook) === readHost(claimed);
+    return isSame ? this.#attempt(webhook, delivery) : this.#release(delivery);
   }
 
-  async #giveBack({ id }: StoredDelivery): Promise<null> {
-    await releaseDelivery(this.#parts.database, id, isoTime(this.#parts.clock.now()));
+  async #release({ id }: StoredDelivery): Promise<null> {
+    await releaseDelivery(this.#dependencies.database, id, isoTime(this.#dependencies.clock.now()));
     return null;
   }
 
   /** @returns what became of it; null where it was given back, to be tried later. */
-  async #tried(webhook: StoredWebhook, delivery: StoredDelivery): Promise<Outcome | null> {
-    const { application, clock } = this.#parts;
-    const isHeld = (this.#held.get(webhook.id) ?? 0) > clock.now();
-    if (isHeld || this.#ending.signal.aborted) return this.#giveBack(delivery);
-    const message = await this.#parts.as(webhook.role, (context) => messageOf(context, application, webhook, delivery));
+  async #attempt(webhook: StoredWebhook, delivery: StoredDelivery): Promise<DeliveryOutcome | null> {
+    const { application, clock } = this.#dependencies;
+    const isBackingOff = (this.#retryAfterUntil.get(webhook.id) ?? 0) > clock.now();
+    if (isBackingOff || this.#ending.signal.aborted) return this.#release(delivery);
+    const message = await this.#dependencies.runAs(webhook.role, (context) =>
+      buildWebhookMessage(context, application, webhook, delivery),
+    );
     if ('skipped' in message) return { status: 'skipped', nextAt: null, lastStatus: null, lastError: message.skipped };
     const { status, error, retryAfter } = await this.#send(webhook, delivery.messageId, message.body);
     if (error === null) return { status: 'delivered', nextAt: null, lastStatus: status, lastError: null };
-    if (status === null && this.#ending.signal.aborted) return this.#giveBack(delivery);
-    const asked = status === tooMany || status === unavailable ? askedWait(retryAfter, clock.now()) : null;
-    if (asked !== null) this.#held.set(webhook.id, Math.max(this.#held.get(webhook.id) ?? 0, clock.now() + asked));
-    return failed(delivery, status, error, asked ?? 0, clock.now());
+    if (status === null && this.#ending.signal.aborted) return this.#release(delivery);
+    const retryAfterWait =
+      status === statusTooManyRequests || status === statusServiceUnavailable
+        ? parseRetryAfter(retryAfter, clock.now())
+        : null;
+    if (retryAfterWait !== null)
+      this.#retryAfterUntil.set(
+        webhook.id,
+        Math.max(this.#retryAfterUntil.get(webhook.id) ?? 0, clock.now() + retryAfterWait),
+      );
+    return toFailedOutcome(delivery, status, error, retryAfterWait ?? 0, clock.now());
   }
 
-  async #note(webhook: StoredWebhook, delivery: StoredDelivery, outcome: Outcome): Promise<void> {
-    await this.#settling.note(delivery, outcome);
+  async #storeOutcome(webhook: StoredWebhook, delivery: StoredDelivery, outcome: DeliveryOutcome): Promise<void> {
+    await this.#deliveryOutcomes.write(delivery, outcome);
     if (outcome.lastError !== null && outcome.status !== 'skipped')
-      await this.#pauseHopeless(webhook, outcome.lastStatus);
+      await this.#pauseFailing(webhook, outcome.lastStatus);
     this.wake(0);
   }
 
   /** One try. */
-  async #send(webhook: StoredWebhook, messageId: string, body: string): Promise<Sent> {
-    const { sealer, outbound, clock } = this.#parts;
-    if (!outbound.delivers)
+  async #send(webhook: StoredWebhook, messageId: string, body: string): Promise<SendResult> {
+    const { secretCipher, outbound, clock } = this.#dependencies;
+    if (!outbound.isDeliveryEnabled)
       return { status: null, retryAfter: null, error: 'This server sends no webhooks: WEBHOOKS is off.' };
-    const secret = webhook.secret === null ? null : sealer.open(webhook.secret);
+    const secret = webhook.secret === null ? null : secretCipher.decrypt(webhook.secret);
     if (secret === null)
       return {
         status: null,
@@ -336,13 +346,13 @@ export class Webhooks {
         error: 'The secret cannot be read since APP_KEY has changed: give the webhook a new one.',
       };
     const headers = {
-      ...signedHeaders(messageId, clock.now(), secret, body),
+      ...signHeaders(messageId, clock.now(), secret, body),
       'content-type': 'application/json; charset=utf-8',
       'user-agent': 'Tablinum-Webhooks/1',
     };
     try {
       const reply = await outbound.client.post(webhook.url, headers, body, this.#ending.signal);
-      return { status: reply.status, error: problemOf(reply), retryAfter: reply.retryAfter };
+      return { status: reply.status, error: describeReplyProblem(reply), retryAfter: reply.retryAfter };
     } catch (error) {
       if (error instanceof OutboundFailure) return { status: null, error: error.message, retryAfter: null };
       throw error;
@@ -350,44 +360,44 @@ export class Webhooks {
   }
 
   /** A receiver that is gone, or has failed for a day, is not called any more until somebody enables it again. */
-  async #pauseHopeless(webhook: StoredWebhook, status: number | null): Promise<void> {
-    if (status === gone) return this.#pause(webhook.id, null, 'The receiver answered 410: it is gone.');
-    const failingSince = isoTime(this.#parts.clock.now() - day);
+  async #pauseFailing(webhook: StoredWebhook, status: number | null): Promise<void> {
+    if (status === statusGone) return this.#pause(webhook.id, null, 'The receiver answered 410: it is gone.');
+    const failingSince = isoTime(this.#dependencies.clock.now() - dayMilliseconds);
     return this.#pause(webhook.id, failingSince, 'The receiver has failed for a day.');
   }
 
   /** Pauses a webhook and tells of it, if it is enabled and, where a moment is given, has failed ever since. */
   async #pause(id: number, failingSince: string | null, reason: string): Promise<void> {
-    const { database, changes, clock } = this.#parts;
-    const at = isoTime(clock.now());
+    const { database, changes, clock } = this.#dependencies;
+    const time = isoTime(clock.now());
     const paused = await database.write(async (transaction) => {
-      if (!(await pauseWebhook(database, transaction, id, at, failingSince, reason))) return false;
+      if (!(await pauseWebhook(database, transaction, id, time, failingSince, reason))) return false;
       const event = {
         name: 'webhooks.updated',
         resource: 'webhooks',
-        tks: [String(id)],
+        keys: [String(id)],
         actor: null,
         requestId: null,
         changed: ['enabled', 'pausedAt', 'pausedFor'],
         by: null,
       };
-      await changes.append(transaction, event, at);
+      await changes.append(transaction, event, time);
       return true;
     });
-    if (paused) this.#parts.logger.warn({ webhook: id, reason }, 'a webhook was paused');
+    if (paused) this.#dependencies.logger.warn({ webhook: id, reason }, 'a webhook was paused');
   }
 }
 
-/** @param asked for how long the receiver wants to be left alone, in milliseconds. */
-function failed(
+/** @param retryAfterWait for how long the receiver wants to be left alone, in milliseconds. */
+function toFailedOutcome(
   { attempts, giveUpAt }: StoredDelivery,
   status: number | null,
   error: string,
-  asked: number,
+  retryAfterWait: number,
   now: number,
-): Outcome {
-  const next = now + Math.max(waitAfter(attempts), asked);
-  const isLast = status === gone || next > Date.parse(giveUpAt);
+): DeliveryOutcome {
+  const next = now + Math.max(computeRetryWait(attempts), retryAfterWait);
+  const isLast = status === statusGone || next > Date.parse(giveUpAt);
   return {
     status: isLast ? 'dead' : 'pending',
     nextAt: isLast ? null : isoTime(next),
@@ -396,17 +406,17 @@ function failed(
   };
 }
 
-function problemOf({ status, text }: OutboundReply): string | null {
+function describeReplyProblem({ status, text }: OutboundReply): string | null {
   if (status >= 200 && status < 300) return null;
   if (status >= 300 && status < 400)
     return `The receiver redirects (${status}); nothing is sent elsewhere. Give its final address.`;
-  const said = text
+  const replyText = text
     .replaceAll(/\p{Cc}+/gu, ' ')
     .trim()
-    .slice(0, errorLength);
-  return said === '' ? `The receiver answered ${status}.` : `The receiver answered ${status}: ${said}`;
+    .slice(0, maxErrorLength);
+  return replyText === '' ? `The receiver answered ${status}.` : `The receiver answered ${status}: ${replyText}`;
 }
 
-function laneOf({ url }: StoredWebhook): string {
+function readHost({ url }: StoredWebhook): string {
   return new URL(url).host;
 }

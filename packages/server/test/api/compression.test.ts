@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { codingFor } from '../../src/http/compression.ts';
+import { negotiateCoding } from '../../src/http/compression.ts';
 import { sqlite } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
@@ -68,7 +68,7 @@ describe('compressed replies', () => {
     ['gzip;q=nonsense', null],
     ['br ; q=0.1', 'br'],
   ])('Accept-Encoding: %s is answered with %s', (header, coding) => {
-    expect(codingFor(header)).toBe(coding);
+    expect(negotiateCoding(header)).toBe(coding);
   });
 
   test.each(codings)('lists, records and streams are packed with %s, and say the same', async (coding) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { LoggedEvent } from '../../src/changes/change-log.ts';
 import { limits } from '../../src/protocol/limits.ts';
-import { fieldOf } from '../../src/schema/registry.ts';
+import { getField } from '../../src/schema/registry.ts';
 import { describeEngines } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
 import { type Scenario, TestServer } from '../support/scenario.ts';
@@ -263,12 +263,12 @@ describeEngines('what goes along with a destroyed record', (engine) => {
     const { database, registry } = server.running.applications.main;
     const { id } = await create('shelves', { code: 'large' });
     const books = registry.get('books');
-    const column = (name: string): string => `"${fieldOf(books, name).column}"`;
+    const column = (name: string): string => `"${getField(books, name).column}"`;
     const many = async (count: number): Promise<void> => {
       const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<${count})`;
       const moment = database.dialect.name === 'sqlite' ? "'2026-01-01T00:00:00.000Z'" : 'now()';
       const text = `INSERT INTO "${books.table}" (${column('shelfId')},${column('createdAt')},${column('updatedAt')}) ${numbers} SELECT ${id},${moment},${moment} FROM n`;
-      await database.write((transaction) => transaction.run({ text, values: [] }), { heavy: true, patient: true });
+      await database.write((transaction) => transaction.run({ text, values: [] }), { heavy: true, longRunning: true });
     };
     await many(1500);
     const since = await server.lastCursor();
@@ -276,7 +276,7 @@ describeEngines('what goes along with a destroyed record', (engine) => {
     const told = await toldSince(since, 1501);
     expect(told.filter(({ name }) => name === 'books.destroyed')).toHaveLength(1500);
     await server.data('POST /api/shelves:create', { body: { id, code: 'large' } });
-    await many(limits.recordsAlong + 1);
+    await many(limits.maxCascade + 1);
     const refused = await server.call(`POST /api/shelves:destroy?filterByTk=${id}`);
     expect([refused.status, refused.body.code]).toEqual([400, 'LIMIT_EXCEEDED']);
     expect(refused.body.message).toContain('first destroy records of books');

@@ -100,8 +100,8 @@ describeEngines('statistics of API keys', (engine) => {
     const { id, token } = await made({ role: { name: 'admin' } });
     await server.data('GET /api/things:list', { as: token });
     const { keyUse } = server.running.applications.main.journal;
-    for (let n = 0; n < 5000; n += 1) keyUse.answered(id, `made${n}:list`, now);
-    for (let n = 0; n < 300; n += 1) keyUse.answered(id, 'things:list', now);
+    for (let n = 0; n < 5000; n += 1) keyUse.countSuccess(id, `made${n}:list`, now);
+    for (let n = 0; n < 300; n += 1) keyUse.countSuccess(id, 'things:list', now);
     const { endpoints, requests } = await statsOf(id);
     expect(requests).toBe(5301);
     expect(endpoints).toHaveLength(10);

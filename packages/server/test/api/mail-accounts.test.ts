@@ -250,7 +250,7 @@ describeEngines('mail accounts', (engine) => {
   test('conversations are made anew by who may update the account', async () => {
     for (const scenario of rethreading) await server.play(scenario);
     const { database } = server.running.applications.main;
-    await database.unlessUnderWay('rethread 1', async () => {
+    await database.tryWithLock('rethread 1', async () => {
       await server.play({
         name: 'one at a time',
         request: rethread,
@@ -276,7 +276,7 @@ describeEngines('mail accounts', (engine) => {
     const work = async (): Promise<void> => {
       begun += 1;
       if (begun < names.length) return all.promise;
-      const again = await Promise.all(names.map((name) => database.unlessUnderWay(name, async () => 'twice')));
+      const again = await Promise.all(names.map((name) => database.tryWithLock(name, async () => 'twice')));
       expect(again).toEqual(names.map(() => null));
       if (database.dialect.shared) {
         const [rows] = await database.read([{ text: held, values: [] }]);
@@ -284,8 +284,8 @@ describeEngines('mail accounts', (engine) => {
       }
       all.resolve();
     };
-    await Promise.all(names.map((name) => database.unlessUnderWay(name, work)));
-    expect(await Promise.all(names.map((name) => database.unlessUnderWay(name, async () => 'next')))).toEqual(
+    await Promise.all(names.map((name) => database.tryWithLock(name, work)));
+    expect(await Promise.all(names.map((name) => database.tryWithLock(name, async () => 'next')))).toEqual(
       names.map(() => 'next'),
     );
   });
@@ -322,7 +322,7 @@ describeEngines('mail accounts', (engine) => {
     await server.data(`DELETE /api/accounts/${id}`, { as: 'bob' });
     expect(await server.data('GET /api/emails?search=gone', { as: 'bob' })).toEqual([]);
     const { database, mail } = server.running.applications.main;
-    await mail.removal.wake();
+    await mail.accountDeletion.wake();
     for (const table of ['"mailContents"', '"mailThreadKeys"', 'conversations', 'mailboxes', '_mail_text']) {
       const [rows] = await database.read([{ text: `SELECT count(*) FROM ${table}`, values: [] }]);
       expect(Number(rows![0]![0]), table).toBe(1);
@@ -381,7 +381,7 @@ describeEngines('mail accounts', (engine) => {
         flags,
       });
       const stored = database.write((transaction) =>
-        mail.ingest.storeInside(transaction, account, ready, { actor: null, requestId: null }),
+        mail.ingest.storeInTransaction(transaction, account, ready, { actor: null, requestId: null }),
       );
       await expect(stored).rejects.toMatchObject({ code: 'RECORD_UNKNOWN' });
     });

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { mailIdentity } from '../../src/mail/parse/mail-identity.ts';
+import { computeMailIdentity } from '../../src/mail/parse/mail-identity.ts';
 import { describeEngines } from '../support/engines.ts';
 import { upload } from '../support/mail-world.ts';
 import { rawMail } from '../support/raw-mail.ts';
@@ -383,8 +383,8 @@ describeEngines('messages are brought in', (engine) => {
       // Against what it takes here to read the message once, whatever machine this is: that was one step of several before.
       expect(longest).toBeLessThan(
         Math.min(
-          costOf(() => mailIdentity(raw)),
-          costOf(() => mailIdentity(raw)),
+          costOf(() => computeMailIdentity(raw)),
+          costOf(() => computeMailIdentity(raw)),
         ) / 2,
       );
       await server.data(`POST /api/accounts:destroy?filterByTk=${id}`, { as: 'bob' });

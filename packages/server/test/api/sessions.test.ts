@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { hasUsers } from '../../src/applications/birth.ts';
+import { applicationHasUsers } from '../../src/applications/bootstrap.ts';
 import { setCheapHashing } from '../../src/identity/password.ts';
 import { describeEngines } from '../support/engines.ts';
 import { day, hour, MovingClock } from '../support/moving-clock.ts';
@@ -30,9 +30,9 @@ describeEngines('sessions', (engine) => {
 
   test('a user sees the own ones, the newest first, and which one asks', async () => {
     const [one, two] = [await enter(), await enter()];
-    await server.running.applications.main.authenticator.flushUse();
+    await server.running.applications.main.authenticator.flushLastUsed();
     await status(one);
-    await server.running.applications.main.authenticator.flushUse();
+    await server.running.applications.main.authenticator.flushLastUsed();
     const list = await sessions(one);
     expect(list.map(({ current }) => current)).toEqual([false, true]);
     expect(list[1]).toEqual({
@@ -126,7 +126,7 @@ describeEngines('sessions', (engine) => {
   test('whether there are users is read, so that a visit before the setup waits for no write', async () => {
     const { main } = server.running.applications;
     const write = vi.spyOn(main.database, 'write');
-    expect(await hasUsers(main)).toBe(true);
+    expect(await applicationHasUsers(main)).toBe(true);
     expect(write).not.toHaveBeenCalled();
     write.mockRestore();
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mostWaiting } from '../../src/webhooks/outbox.ts';
+import { maxWaitingDeliveries } from '../../src/webhooks/outbox.ts';
 import { describeEngines } from '../support/engines.ts';
 import { hour } from '../support/moving-clock.ts';
 import { accepts } from '../support/receiver.ts';
@@ -68,9 +68,9 @@ describeEngines('messages that wait', (engine) => {
     const { id } = await shop.hook('/behind', { events: ['others.created'] });
     const { database } = shop.server.running.applications.main;
     const far = database.dialect.shared ? "'2100-01-01T00:00:00Z'" : "'2100-01-01T00:00:00.000Z'";
-    const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<${mostWaiting})`;
+    const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<${maxWaitingDeliveries})`;
     const text = `INSERT INTO "webhookDeliveries" ("webhookId","messageId",event,resource,tk,at,changed,status,attempts,"nextAt","giveUpAt") ${numbers} SELECT ${id},'m','others.created','others','1',${far},'[]','pending',0,${far},${far} FROM n`;
-    await database.write((transaction) => transaction.run({ text, values: [] }), { heavy: true, patient: true });
+    await database.write((transaction) => transaction.run({ text, values: [] }), { heavy: true, longRunning: true });
     await shop.server.data('POST /api/others:create', { body: { total: 1 } });
     await expect
       .poll(() => shop.server.data(`GET /api/webhooks:get/${id}`))
@@ -83,7 +83,7 @@ describeEngines('messages that wait', (engine) => {
     const [rows] = await database.read([
       { text: `SELECT count(*) FROM "webhookDeliveries" WHERE "webhookId"=${id}`, values: [] },
     ]);
-    expect(Number(rows![0]![0])).toBe(mostWaiting + 1);
+    expect(Number(rows![0]![0])).toBe(maxWaitingDeliveries + 1);
     await shop.server.data(`POST /api/webhooks:update?filterByTk=${id}`, { body: { enabled: true } });
     expect(await shop.server.data(`GET /api/webhooks:get/${id}`)).toMatchObject({ enabled: true, pausedFor: null });
     await shop.remove(id);

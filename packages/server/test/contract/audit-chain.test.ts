@@ -106,7 +106,7 @@ describeEngines('the hash chain of the audit journal', (engine) => {
     const former = { APP_KEY_PREVIOUS: 'a key for tests only, long enough to be quiet' };
     await server.boot({ ...key, ...former });
     expect(await verified(server)).toMatchObject({ valid: true });
-    await server.running.applications.main.journal.settled();
+    await server.running.applications.main.journal.openFlushedStore();
     await server.running.stop();
     await server.boot(key);
     expect(await verified(server)).toMatchObject({ valid: true });
@@ -146,8 +146,8 @@ describeEngines('retention of the audit journal', (engine) => {
   /** Lets an hour pass, so that it is looked for what may go. */
   const anHourLater = async (): Promise<void> => {
     now += 3_700_000;
-    await server.running.applications.main.journal.settled();
-    await server.running.applications.main.journal.settled();
+    await server.running.applications.main.journal.openFlushedStore();
+    await server.running.applications.main.journal.openFlushedStore();
   };
 
   test('by number: the oldest go, the chain holds, and that they went is an entry', async () => {
@@ -166,7 +166,7 @@ describeEngines('retention of the audit journal', (engine) => {
   test('a flood of refusals drives out no act', async () => {
     const { journal } = server.running.applications.main;
     for (let n = 0; n < 150; n += 1)
-      journal.refused({
+      journal.recordRefusal({
         at: new Date(now).toISOString(),
         actor: null,
         credential: null,
@@ -234,7 +234,7 @@ describeEngines('a flood of refused requests', (engine) => {
     const { journal } = server.running.applications.main;
     const noted = await processorTime(() => {
       for (let n = 0; n < 100_000; n += 1)
-        journal.refused({
+        journal.recordRefusal({
           at: '2026-11-20T12:00:00.000Z',
           actor: null,
           credential: null,
@@ -301,7 +301,7 @@ describeEngines('a journal that fails', (engine) => {
       await database.write((transaction) =>
         transaction.run({ text: `INSERT INTO _acts (act) VALUES ('${text}')`, values: [] }),
       );
-      await journal.settled();
+      await journal.openFlushedStore();
     };
     const times = async (): Promise<number> =>
       (await entriesOf(server)).filter(({ target }) => target === 'again').length;
@@ -355,11 +355,11 @@ describeEngines('several servers and one journal', (engine) => {
         if ((await node.call('POST /api/roles:create', { body: { name } })).status === 200) made.push(name);
         await node.call('GET /api/auth:check', { as: key.token });
         await node.call('GET /api/users:list', { as: key.token });
-        if (n % 3 === 0) await node.running.applications.main.journal.settled();
+        if (n % 3 === 0) await node.running.applications.main.journal.openFlushedStore();
       }
     };
     await Promise.all([client(first, 0), client(second, 1), client(first, 2), client(second, 3)]);
-    for (const node of nodes) await node.running.applications.main.journal.settled();
+    for (const node of nodes) await node.running.applications.main.journal.openFlushedStore();
     const entries = await entriesOf(first);
     const targets = entries.filter(({ action }) => action === 'roles:create').map(({ target }) => target!);
     expect(made.length).toBeGreaterThan(24);

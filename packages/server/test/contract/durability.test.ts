@@ -22,7 +22,7 @@ describe('durability (sqlite)', () => {
     await server.data('POST /api/collections:create', { body: definition });
     const since = await server.lastCursor();
     const { changes, journal } = server.running.applications.main;
-    await journal.settled(); // what it still had to write would stand among the syncs
+    await journal.openFlushedStore(); // what it still had to write would stand among the syncs
     const end = changes.subscribe(() => log.push('event'));
     log.length = 0;
     hold = true;
@@ -68,7 +68,7 @@ describe('durability (sqlite)', () => {
     const server = await TestServer.start(sqlite, { syncFile });
     fail = true;
     expect((await server.call('POST /api/collections:create', { body: definition })).status).toBe(500);
-    await expect(server.running.applications.main.journal.settled()).rejects.toThrow();
+    await expect(server.running.applications.main.journal.openFlushedStore()).rejects.toThrow();
     await server.stop();
     expect(openLogs()).toEqual(before);
   });

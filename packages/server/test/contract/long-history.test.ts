@@ -18,7 +18,7 @@ describeEngines('a record of a hundred thousand entries', (engine) => {
       ? `generate_series(1,${entries}) i`
       : `(WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM s WHERE i<${entries}) SELECT i FROM s)`;
     const text = `INSERT INTO _history (collection_id,tk,at,action,changes) SELECT collection_id,tk,at,action,changes FROM _history,${numbers} WHERE action='updated'`;
-    await database.write((transaction) => transaction.run({ text, values: [] }), { heavy: true, patient: true });
+    await database.write((transaction) => transaction.run({ text, values: [] }), { heavy: true, longRunning: true });
   });
   afterAll(() => server.stop());
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FileMessage } from '../../src/mail/files/mail-file.ts';
 import { readMailSource } from '../../src/mail/files/mail-source.ts';
 import { writeMbox } from '../../src/mail/files/mbox-writer.ts';
-import { mailIdentity } from '../../src/mail/parse/mail-identity.ts';
+import { computeMailIdentity } from '../../src/mail/parse/mail-identity.ts';
 import { describeEngines } from '../support/engines.ts';
 import { openMailWorld, upload } from '../support/mail-world.ts';
 import type { TestServer } from '../support/scenario.ts';
@@ -57,7 +57,7 @@ describe.skipIf(!there)('of others', () => {
       const identities = new Set<string>();
       for (const name of files) {
         const raw = readFileSync(join(folder, 'fixtures', name));
-        identities.add(mailIdentity(raw));
+        identities.add(computeMailIdentity(raw));
         const report = await upload(server, 'bob', 'bob@example.com', one(raw));
         expect(report.failed, name).toBe(0);
       }

@@ -71,7 +71,7 @@ describeEngines('a mail account that is destroyed', (engine) => {
 
     const taken: number[] = [];
     let done = false;
-    const removed = mail.removal.wake().then(() => {
+    const removed = mail.accountDeletion.wake().then(() => {
       done = true;
     });
     while (!done) {
@@ -89,7 +89,7 @@ describeEngines('a mail account that is destroyed', (engine) => {
     for (const table of [...tables, 'accounts', '_mail_text']) expect(await count(table), table).toBe(1);
     expect(await count('attachments')).toBe(0);
     expect(await count('_history')).toBe(0);
-    expect(await mail.blobs.keptBefore(id, Date.now() + 60_000)).toEqual([]);
+    expect(await mail.blobs.findStoredBefore(id, Date.now() + 60_000)).toEqual([]);
   });
 
   test('stays where a record refers to what is in it', async () => {
@@ -122,7 +122,7 @@ describeEngines('a mail account that is destroyed', (engine) => {
     await server.data('POST /api/links:create', { as: 'ann', body: { accountId: free } });
     const since = await server.lastCursor();
     await server.data(`POST /api/accounts:destroy?filterByTk=${free}`, { as: 'ann' });
-    await mail.removal.wake();
+    await mail.accountDeletion.wake();
     expect(await server.eventNames(since, 'links.updated')).toContain('links.updated');
     const [rows] = await database.read([{ text: `SELECT id FROM accounts WHERE id IN (${held},${free})`, values: [] }]);
     expect(rows!.map(([id]) => Number(id))).toEqual([held]);

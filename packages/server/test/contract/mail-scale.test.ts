@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { BoundStatement } from '../../src/database/database.ts';
-import { referredBlobs } from '../../src/database/mail/blob-references.ts';
-import { presentEmails } from '../../src/database/mail/mail-writer.ts';
+import { findReferencedBlobs } from '../../src/database/mail/blob-references.ts';
+import { findExistingEmails } from '../../src/database/mail/mail-writer.ts';
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
 import { describeEngines } from '../support/engines.ts';
 import { parsedCorpus, storeCopies } from '../support/mail-copies.ts';
@@ -61,7 +61,7 @@ describeEngines('a hundred thousand e-mails', (engine) => {
     if (scale >= 50_000) {
       const { database } = server.running.applications.main;
       if (database.dialect.shared)
-        await database.write((transaction) => transaction.run({ text: 'ANALYZE', values: [] }), { patient: true });
+        await database.write((transaction) => transaction.run({ text: 'ANALYZE', values: [] }), { longRunning: true });
     }
   }, 1_800_000);
   afterAll(() => server.stop());
@@ -203,7 +203,7 @@ describeEngines('a hundred thousand e-mails', (engine) => {
       database.read = read;
     });
     if (database.dialect.shared)
-      await database.write((transaction) => transaction.run({ text: 'ANALYZE', values: [] }), { patient: true });
+      await database.write((transaction) => transaction.run({ text: 'ANALYZE', values: [] }), { longRunning: true });
     const explain = database.dialect.shared ? 'EXPLAIN' : 'EXPLAIN QUERY PLAN';
     return Promise.all(
       seen.map(async ({ text, values }) => {
@@ -221,9 +221,9 @@ describeEngines('a hundred thousand e-mails', (engine) => {
     };
     // As many as the sweep asks for at once; of a small table PostgreSQL rather reads all of it.
     const names = Array.from({ length: Math.min(500, Math.ceil(scale / 400)) }, (_, index) => `no-such-${index}`);
-    const [sweep] = await plansOf(() => referredBlobs(database, 1, names));
+    const [sweep] = await plansOf(() => findReferencedBlobs(database, 1, names));
     expect(sweep).toContain(indexOf('mailContents', ['accountId', 'rawSha256']));
-    const [known] = await plansOf(() => presentEmails(database, 1, names.slice(0, 5)));
+    const [known] = await plansOf(() => findExistingEmails(database, 1, names.slice(0, 5)));
     expect(known).toContain(indexOf('emails', ['accountId', 'identity'], true));
     const pages = await plansOf(() => server.call('GET /api/emails?folder=inbox&pageSize=50', { as: 'ann' }));
     const page = pages.find((plan) => plan.includes('mailPlacements') || plan.includes(' p ') || plan.includes(' p\n'));

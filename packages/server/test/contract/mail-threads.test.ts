@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { anonymous } from '../../src/identity/authenticator.ts';
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
 import { MailIngest } from '../../src/mail/store/ingest.ts';
-import { mailboxPlace } from '../../src/mail/store/mailbox-place.ts';
-import { Rethreading } from '../../src/mail/store/rethread.ts';
-import { partition } from '../../src/mail/threads/partition.ts';
+import { ConversationRebuild } from '../../src/mail/store/rebuild-conversations.ts';
+import { resolveMailbox } from '../../src/mail/store/resolve-mailbox.ts';
+import { partitionIntoThreads } from '../../src/mail/threads/partition.ts';
 import { describeEngines } from '../support/engines.ts';
 import { fakeParser, noBlobs } from '../support/mail-copies.ts';
 import { openMailWorld } from '../support/mail-world.ts';
@@ -101,8 +101,8 @@ describeEngines('conversations of a store', (engine) => {
     const { id } = await server.data('POST /api/accounts:create', { as: 'ann', body });
     const context = main.recordContext(anonymous, null);
     const mailboxes = {
-      INBOX: await mailboxPlace(context, id, 'INBOX'),
-      Sent: await mailboxPlace(context, id, 'Sent'),
+      INBOX: await resolveMailbox(context, id, 'INBOX'),
+      Sent: await resolveMailbox(context, id, 'Sent'),
     };
     const ingest = ingestOf(main);
     const flags = { read: false, starred: false, answered: false, draft: false };
@@ -167,7 +167,9 @@ describeEngines('conversations of a store', (engine) => {
             at: Date.parse(receivedAt(each)),
             ownAddresses: [],
           }));
-          expect(await groups(all, await stored(all, order, at))).toEqual(partition(threaded, new Set([own])));
+          expect(await groups(all, await stored(all, order, at))).toEqual(
+            partitionIntoThreads(threaded, new Set([own])),
+          );
         },
       ),
       { numRuns: runs },
@@ -231,7 +233,7 @@ describeEngines('conversations of a store', (engine) => {
             at: Date.parse(receivedAt(each)),
             ownAddresses: [],
           }));
-          const conversations = partition(threaded, new Set([own])).length;
+          const conversations = partitionIntoThreads(threaded, new Set([own])).length;
           expect(await rethread()).toEqual({ conversations, changed: expect.any(Number) });
           expect(await shown(account)).toEqual(await shown(await stored(all, inTime, all.length)));
           expect(await rethread()).toEqual({ conversations, changed: 0 });
@@ -273,7 +275,11 @@ describeEngines('conversations of a store', (engine) => {
       },
     });
     const parts = { database: beside, changes, clock };
-    const made = new Rethreading(parts, { id: account.id, address: own }, { actor: null, requestId: null }).run();
+    const made = new ConversationRebuild(
+      parts,
+      { id: account.id, address: own },
+      { actor: null, requestId: null },
+    ).run();
     expect(await made).toMatchObject({ conversations: 2 });
     const emails = await server.data(`GET /api/emails?accountId=${account.id}&folder=inbox`, { as: 'ann' });
     expect(emails).toHaveLength(2);
@@ -395,7 +401,7 @@ describeEngines('conversations of a store', (engine) => {
   /** Stores a message; gives how many statements that took, and how many rows they gave. */
   async function costOf(account: number, mail: ParsedMail, receivedAt: string): Promise<[number, number]> {
     const { main } = server.running.applications;
-    const mailbox = await mailboxPlace(main.recordContext(anonymous, null), account, 'INBOX');
+    const mailbox = await resolveMailbox(main.recordContext(anonymous, null), account, 'INBOX');
     let [statements, given] = [0, 0];
     const counting = <T extends object>(target: T, name: keyof T, wrapped: unknown): T =>
       new Proxy(target, {

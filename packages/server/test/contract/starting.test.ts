@@ -92,7 +92,7 @@ describe('a start that fails names setting, place and cause', () => {
       expect(readdirSync(applications)).toEqual(before);
     }
     truncateSync(join(applications, '2.db'));
-    const other = { path: join(applications, '2.db'), mayMake: false, listsOthers: false };
+    const other = { path: join(applications, '2.db'), mayCreate: false, isMainStore: false };
     expect(() => requireStoreFile(other)).toThrow('the store is empty');
     writeFileSync(file, 'no database at all');
     expect(await refusal({ DATA_DIR: store.dataDir })).toMatch(/1.db" \(in DATA_DIR\) cannot be used: it is damaged/);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { anonymous } from '../../src/identity/authenticator.ts';
-import { makeReset } from '../../src/records/system/own-account.ts';
+import { createReset } from '../../src/records/system/own-account.ts';
 import { describeEngines, nodesOf, type Store } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
@@ -117,7 +117,7 @@ describeEngines('two servers on one store', (engine) => {
     const body = { email: 'ben@example.com', password: 'correct horse' };
     await first!.data('POST /api/users:create', { body });
     const { main } = first!.running.applications;
-    const { token } = (await makeReset(main.recordContext(anonymous, null), body.email))!;
+    const { token } = (await createReset(main.recordContext(anonymous, null), body.email))!;
     const replies = await Promise.all(
       nodes.map((node, index) =>
         node.call('POST /api/auth:resetPassword', {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { registerWeb } from '../../src/http/web/web-interface.ts';
+import { registerWebInterface } from '../../src/http/web/web-interface.ts';
 import { sqlite } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
@@ -22,7 +22,7 @@ describe('what the build has made', () => {
     writeFileSync(join(folder, 'assets/a-1.js.gz'), gzipSync(script));
     writeFileSync(join(folder, 'secret.js'), 'out of reach');
     fastify = Fastify();
-    registerWeb(fastify, folder);
+    registerWebInterface(fastify, folder);
   });
   afterAll(async () => {
     await fastify.close();

@@ -1,21 +1,21 @@
 import PostalMime from 'postal-mime';
 import { expect, test } from 'vitest';
-import { demoMail } from '../../src/mail/demo/demo-mail.ts';
+import { generateDemoMail } from '../../src/mail/demo/demo-mail.ts';
 import { parseMail } from '../../src/mail/parse/parse-mail.ts';
-import { partition } from '../../src/mail/threads/partition.ts';
+import { partitionIntoThreads } from '../../src/mail/threads/partition.ts';
 
 const until = new Date('2026-03-01T10:00:00Z');
-const made = demoMail({ seed: 7, count: 300, until });
+const made = generateDemoMail({ seed: 7, count: 300, until });
 
 test('the same seed gives the same bytes, another seed others', () => {
   const bytes = (seed: number): string =>
-    Buffer.concat(demoMail({ seed, count: 50, until }).map(({ raw }) => raw)).toString('base64');
+    Buffer.concat(generateDemoMail({ seed, count: 50, until }).map(({ raw }) => raw)).toString('base64');
   expect(bytes(1)).toBe(bytes(1));
   expect(bytes(1)).not.toBe(bytes(2));
 });
 
 test.each([0, 1, 2, 37])('%i messages are that many, the last at the given moment', (count) => {
-  const mails = demoMail({ seed: 3, count, until });
+  const mails = generateDemoMail({ seed: 3, count, until });
   expect(mails.length).toBe(count);
   if (count > 0) expect(mails.at(-1)!.receivedAt).toBe(until.toISOString());
   expect(mails.map(({ receivedAt }) => receivedAt)).toEqual(mails.map(({ receivedAt }) => receivedAt).sort());
@@ -48,7 +48,7 @@ test('they parse whole, in both parsers alike, without warnings, and hold what a
   expect(new Set(flags).size).toBeGreaterThanOrEqual(3);
 
   const threaded = mails.map((mail, at) => ({ ...mail, at: Date.parse(made[at]!.receivedAt!), ownAddresses: [] }));
-  const sizes = partition(threaded).map((group) => group.length);
+  const sizes = partitionIntoThreads(threaded).map((group) => group.length);
   expect([Math.min(...sizes), Math.max(...sizes)]).toEqual([1, 8]);
 });
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { mailWarnings } from '../../src/mail/parse/mail-warnings.ts';
-import { parseSearch } from '../../src/mail/search/search-words.ts';
+import { parseSearch } from '../../src/mail/search/search-query.ts';
 import { mailLimits } from '../../src/protocol/mail-limits.ts';
 
 const page = readFileSync(new URL('../../../../docs/mail.md', import.meta.url), 'utf8');

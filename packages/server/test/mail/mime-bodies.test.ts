@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseMail } from '../../src/mail/parse/parse-mail.ts';
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
-import { newEmail } from '../../src/mail/store/new-email.ts';
+import { buildEmail } from '../../src/mail/store/new-email.ts';
 import { raw } from './corpus.ts';
 
 const latin = (text: string): Uint8Array => Buffer.from(text, 'latin1');
@@ -104,7 +104,7 @@ describe('text that is a file', () => {
     const flags = { read: false, starred: false, answered: false, draft: false };
     const incoming = { raw: new Uint8Array(), mailbox: { id: 1, folder: 'inbox' }, receivedAt: null, flags };
     const signs = { keys: [], subjectKey: '', orphan: false, threaded: { from: [], ownAddresses: [] } } as never;
-    return newEmail({ incoming, mail, identity: 'x', signs, receivedAt: 0 }, 1, own).hasAttachments;
+    return buildEmail({ incoming, mail, identity: 'x', threadKeys: signs, receivedAt: 0 }, 1, own).hasAttachments;
   };
 
   test('lies inline with a name: shown and an attachment', async () => {

@@ -5,10 +5,10 @@ import { cleanFilename } from '../../src/mail/parse/attachment-name.ts';
 import { readAuthentication } from '../../src/mail/parse/authentication.ts';
 import { parseAddresses } from '../../src/mail/parse/mail-addresses.ts';
 import { parseMailDate } from '../../src/mail/parse/mail-date.ts';
-import { cappedReferences, parseMessageIds } from '../../src/mail/parse/message-ids.ts';
+import { limitReferences, parseMessageIds } from '../../src/mail/parse/message-ids.ts';
 import { parseMail } from '../../src/mail/parse/parse-mail.ts';
-import { sniffedType } from '../../src/mail/parse/sniffed-type.ts';
-import { snippetOf } from '../../src/mail/parse/snippet.ts';
+import { sniffType } from '../../src/mail/parse/sniff-type.ts';
+import { createSnippet } from '../../src/mail/parse/snippet.ts';
 import { raw } from './corpus.ts';
 
 const latin = (text: string): Uint8Array => Buffer.from(text, 'latin1');
@@ -122,7 +122,7 @@ test('ids are taken out of what stands around them', () => {
   expect(parseMessageIds('<a @ b>')).toEqual(['a@b']);
   expect(parseMessageIds('<'.repeat(100_000))).toEqual([]);
   const many = Array.from({ length: 5000 }, (_, at) => `${at}@x`);
-  expect(cappedReferences(many)).toEqual(['0@x', ...many.slice(-99)]);
+  expect(limitReferences(many)).toEqual(['0@x', ...many.slice(-99)]);
 });
 
 test.each([
@@ -167,19 +167,19 @@ test.each([
   ['a program', 'MZ\x90\x00', null],
   ['nothing', '', null],
 ])('the bytes of %s', (_, bytes, type) => {
-  expect(sniffedType(latin(bytes))).toBe(type);
+  expect(sniffType(latin(bytes))).toBe(type);
 });
 
 test('a snippet leaves quotations and signatures out where there is anything else', () => {
-  expect(snippetOf('Yes,\nlet us do that.\n\nOn Monday, Ada wrote:\n> Shall we?\n\n-- \nBob\nTel. 1')).toBe(
+  expect(createSnippet('Yes,\nlet us do that.\n\nOn Monday, Ada wrote:\n> Shall we?\n\n-- \nBob\nTel. 1')).toBe(
     'Yes, let us do that.',
   );
-  expect(snippetOf('> all\n> quoted')).toBe('> all > quoted');
-  expect(snippetOf('Am Montag schrieb Ada:\n> a\n\nJa.')).toBe('Ja.');
-  expect(snippetOf('Hi\n-----Original Message-----\nFrom: x')).toBe('Hi');
-  expect([...snippetOf('😀'.repeat(500))].length).toBe(200);
-  expect(snippetOf('a'.repeat(5_000_000)).length).toBe(200);
-  expect(snippetOf('')).toBe('');
+  expect(createSnippet('> all\n> quoted')).toBe('> all > quoted');
+  expect(createSnippet('Am Montag schrieb Ada:\n> a\n\nJa.')).toBe('Ja.');
+  expect(createSnippet('Hi\n-----Original Message-----\nFrom: x')).toBe('Hi');
+  expect([...createSnippet('😀'.repeat(500))].length).toBe(200);
+  expect(createSnippet('a'.repeat(5_000_000)).length).toBe(200);
+  expect(createSnippet('')).toBe('');
 });
 
 describe('bodies', () => {

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
-import { mailIdentity } from '../../src/mail/parse/mail-identity.ts';
+import { computeMailIdentity } from '../../src/mail/parse/mail-identity.ts';
 import { MailTooLarge, ParsePool, ParsePoolClosed, type ParsePoolOptions } from '../../src/mail/parse/parse-pool.ts';
-import { sharedBytes } from '../../src/mail/parse/shared-bytes.ts';
+import { toSharedBytes } from '../../src/mail/parse/shared-bytes.ts';
 import { raw } from './corpus.ts';
 
 let pool: ParsePool;
@@ -64,16 +64,16 @@ test('a message that takes too much memory ends its thread, not the server; thos
 test('identities are those of the bytes, and 49 MB of quoted-printable lines are read in bounded time', async () => {
   const made = start();
   const raws = [good('one'), good('two')];
-  expect(await made.identify(raws)).toEqual(raws.map(mailIdentity));
+  expect(await made.identify(raws)).toEqual(raws.map(computeMailIdentity));
   const head = Buffer.from(
     'Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n',
   );
-  const long = await sharedBytes([
+  const long = await toSharedBytes([
     head,
     Buffer.alloc(49 * 1024 * 1024, 'Caf=C3=A9 au lait, s=27il vous pla=C3=AEt =\r\n'),
   ]);
   expect(long.buffer).toBeInstanceOf(SharedArrayBuffer);
-  expect(await made.identify([long])).toEqual([mailIdentity(long)]);
+  expect(await made.identify([long])).toEqual([computeMailIdentity(long)]);
   const { bodyState, text, bodyWords } = await made.parse(long);
   // 10,000 words, and the stems of the five that there are.
   expect([bodyState, text.slice(0, 12), bodyWords.length]).toEqual(['truncated', 'Café au lait', 10_003]);

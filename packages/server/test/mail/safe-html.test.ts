@@ -125,12 +125,12 @@ test.each([
 
 test('what is longer than the limit, or deeper, is cut, and says so', () => {
   const long = sanitiseHtml('<p>words'.repeat(50) + 'x'.repeat(2_100_000));
-  expect([long.cut, long.html.length < 5_000_000, faultsOf(long.html.slice(0, 660))]).toEqual([true, true, []]);
+  expect([long.isTruncated, long.html.length < 5_000_000, faultsOf(long.html.slice(0, 660))]).toEqual([true, true, []]);
   const deep = sanitiseHtml(`${'<div>'.repeat(2000)}x`);
-  expect([deep.cut, deep.html.split('<div>').length - 1]).toEqual([true, 200]);
+  expect([deep.isTruncated, deep.html.split('<div>').length - 1]).toEqual([true, 200]);
   expect(sanitiseHtml(`${'<div>'.repeat(300)}words`).html).toContain('words');
   const grown = sanitiseHtml(`<p title='${'"'.repeat(1900)}'>`.repeat(500));
-  expect([grown.cut, grown.html.length < 4_200_000, faultsOf(grown.html)]).toEqual([true, true, []]);
+  expect([grown.isTruncated, grown.html.length < 4_200_000, faultsOf(grown.html)]).toEqual([true, true, []]);
 });
 
 const costly: readonly (readonly [string, string])[] = [

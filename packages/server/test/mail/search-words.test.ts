@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseSearch } from '../../src/mail/search/search-words.ts';
+import { parseSearch } from '../../src/mail/search/search-query.ts';
 import { ApiError } from '../../src/protocol/api-error.ts';
 
 const text = (value: string, more: object = {}): object => ({

@@ -1,20 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { baseSubject, isReply } from '../../src/mail/threads/base-subject.ts';
-import { groupsOf } from '../../src/mail/threads/conversation-groups.ts';
-import { partition } from '../../src/mail/threads/partition.ts';
-import { Regrouping } from '../../src/mail/threads/regrouping.ts';
+import { groupIntoConversations } from '../../src/mail/threads/conversation-groups.ts';
+import { GroupRebuild } from '../../src/mail/threads/group-rebuild.ts';
+import { partitionIntoThreads } from '../../src/mail/threads/partition.ts';
 import {
+  addParties,
+  buildPartyEntries,
   type FoundParty,
-  firstRows,
+  findSubjectMatches,
+  initialRowLimit,
   type PartyRange,
-  partyEntries,
   type SubjectIndex,
-  subjectMatches,
-  withParties,
 } from '../../src/mail/threads/subject-matches.ts';
-import { joinsBySubject, type ThreadedMail, threadKey } from '../../src/mail/threads/thread-key.ts';
-import { threadSigns } from '../../src/mail/threads/thread-signs.ts';
+import { computeThreadIndexKeys } from '../../src/mail/threads/thread-index-keys.ts';
+import { computeThreadKey, joinsBySubject, type ThreadedMail } from '../../src/mail/threads/thread-key.ts';
 
 test.each([
   ['Hello', 'hello', false],
@@ -105,7 +105,7 @@ describe('conversations', () => {
       mail({ messageId: 'c@x', references: ['gone@x'] }),
       mail({ messageId: 'd@x', references: ['gone@x'] }),
     ];
-    expect(partition(mails)).toEqual([
+    expect(partitionIntoThreads(mails)).toEqual([
       [0, 1],
       [2, 3],
     ]);
@@ -113,7 +113,7 @@ describe('conversations', () => {
 
   test('another subject is another conversation', () => {
     expect(
-      partition([
+      partitionIntoThreads([
         mail({ messageId: 'a@x' }),
         mail({ messageId: 'b@x', inReplyTo: ['a@x'], subject: 'Something else' }),
       ]),
@@ -126,7 +126,7 @@ describe('conversations', () => {
       mail({ messageId: 'a@x', subject: 'Other' }),
       mail({ messageId: 'a@x', subject: 'RE: hello' }),
     ];
-    expect(partition(mails)).toEqual([[0, 2], [1]]);
+    expect(partitionIntoThreads(mails)).toEqual([[0, 2], [1]]);
   });
 
   test('who answers themselves, circles, and messages without anything', () => {
@@ -137,12 +137,12 @@ describe('conversations', () => {
       mail({ subject: '' }),
       mail({ subject: '' }),
     ];
-    expect(partition(mails)).toEqual([[0], [1, 2], [3], [4]]);
+    expect(partitionIntoThreads(mails)).toEqual([[0], [1, 2], [3], [4]]);
   });
 
   test('of 5,000 references the first and the nearest count', () => {
     const references = Array.from({ length: 5000 }, (_, at) => `${at}@x`);
-    expect(threadKey(mail({ messageId: 'a@x', references })).ids.length).toBeLessThanOrEqual(102);
+    expect(computeThreadKey(mail({ messageId: 'a@x', references })).ids.length).toBeLessThanOrEqual(102);
   });
 
   test('without references by subject: an answer, the same people, thirty days, no lists', () => {
@@ -150,7 +150,7 @@ describe('conversations', () => {
     const answer = mail({ messageId: 'b@x', subject: 'AW: hello', from: from('ADA@x.example'), at: 30 * day });
     const own = new Set(['shop@y.example']);
     expect(joinsBySubject(answer, asked, own)).toBe(true);
-    expect(partition([answer, asked], own)).toEqual([[0, 1]]);
+    expect(partitionIntoThreads([answer, asked], own)).toEqual([[0, 1]]);
     const others: ThreadedMail[] = [
       mail({ ...answer, at: 30 * day + 1 }),
       mail({ ...answer, at: -1 }),
@@ -187,7 +187,7 @@ describe('conversations', () => {
     const own = new Set(['own@x']);
     const named = (mails: readonly ThreadedMail[], order: readonly number[]): string =>
       JSON.stringify(
-        partition(
+        partitionIntoThreads(
           order.map((at) => mails[at]!),
           own,
         )
@@ -267,7 +267,7 @@ describe('conversations', () => {
           const store = new IndexedStore(own, most);
           for (let start = 0; start < order.length; start += at)
             await store.add(order.slice(start, start + at).map((place) => [place, mails[place]!]));
-          expect(store.groups()).toEqual(partition(mails, own));
+          expect(store.groups()).toEqual(partitionIntoThreads(mails, own));
         }),
         { numRuns: 1000 },
       );
@@ -277,13 +277,13 @@ describe('conversations', () => {
       fc.assert(
         fc.property(messages, (mails) => {
           const inTime = [...mails.entries()].sort((one, other) => one[1].at - other[1].at);
-          const regrouping = new Regrouping(own);
+          const regrouping = new GroupRebuild(own);
           for (const [place, each] of inTime)
-            regrouping.add({ id: place, conversation: null, signs: threadSigns(each, each.at) });
+            regrouping.add({ id: place, conversation: null, threadKeys: computeThreadIndexKeys(each, each.at) });
           const found = [...regrouping.groups()].flatMap((group) =>
-            group === null ? [] : [group.strays.map(({ id }) => id).sort((one, other) => one - other)],
+            group === null ? [] : [group.misplaced.map(({ id }) => id).sort((one, other) => one - other)],
           );
-          expect(found.sort((one, other) => one[0]! - other[0]!)).toEqual(partition(mails, own));
+          expect(found.sort((one, other) => one[0]! - other[0]!)).toEqual(partitionIntoThreads(mails, own));
         }),
         { numRuns: 1000 },
       );
@@ -291,7 +291,7 @@ describe('conversations', () => {
 
     test('a message more is as fast with ten thousand of its subject as with ten', async () => {
       const steps = async (count: number): Promise<number> => {
-        const store = new IndexedStore(own, firstRows);
+        const store = new IndexedStore(own, initialRowLimit);
         const many = Array.from({ length: count }, (_, place) =>
           mail({
             subject: place % 2 === 0 ? 'Alarm' : 'Re: Alarm',
@@ -331,16 +331,16 @@ class IndexedStore implements SubjectIndex {
 
   /** Takes messages that arrive together, each with its place. */
   async add(arriving: readonly (readonly [place: number, mail: ThreadedMail])[]): Promise<void> {
-    const signs = arriving.map(([, each]) => withParties(threadSigns(each, each.at), this.#own));
-    const matches = await subjectMatches(this, signs, this.#most);
-    const { places, merges } = groupsOf(
+    const signs = arriving.map(([, each]) => addParties(computeThreadIndexKeys(each, each.at), this.#own));
+    const matches = await findSubjectMatches(this, signs, this.#most);
+    const { placements, merges } = groupIntoConversations(
       matches.map((links) => ({ keys: [], ...links })),
       new Map(),
     );
     for (const { into, others } of merges)
       for (const [place, conversation] of this.#conversations)
         if (others.includes(conversation)) this.#conversations.set(place, into);
-    for (const [index, place] of places.entries()) {
+    for (const [index, place] of placements.entries()) {
       const conversation = 'first' in place ? arriving[place.first]![0] : place.conversation;
       this.#store(arriving[index]![0], arriving[index]![1], conversation);
     }
@@ -353,7 +353,7 @@ class IndexedStore implements SubjectIndex {
 
   #store(place: number, each: ThreadedMail, conversation: number): void {
     this.#conversations.set(place, conversation);
-    for (const { key, kind } of partyEntries(withParties(threadSigns(each, each.at), this.#own))) {
+    for (const { key, kind } of buildPartyEntries(addParties(computeThreadIndexKeys(each, each.at), this.#own))) {
       const list = this.#index.get(key) ?? [];
       this.#index.set(key, list);
       list.push({ kind, second: each.at / 1000, place });

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { unreferredMilliseconds } from '../../src/mail/blobs/sweep-blobs.ts';
+import { unreferencedGraceMilliseconds } from '../../src/mail/blobs/sweep-blobs.ts';
 import { describeEngines } from '../support/engines.ts';
 import { openMailWorld, upload } from '../support/mail-world.ts';
 import { rawMail } from '../support/raw-mail.ts';
@@ -15,7 +15,7 @@ describeEngines('bytes that nothing refers to', (engine) => {
     let days = 0;
     const sweep = (): Promise<void> => {
       days += 2;
-      return server.running.applications.main.mail.sweep(Date.now() + days * unreferredMilliseconds);
+      return server.running.applications.main.mail.sweep(Date.now() + days * unreferencedGraceMilliseconds);
     };
     const [one, shared] = ['only here', 'in both'].map((text) => hash('sha256', text));
     await upload(server, 'ann', 1, attached('first', 'only here'));
@@ -35,13 +35,13 @@ describeEngines('bytes that nothing refers to', (engine) => {
     const sent = await server.data('POST /api/emails:send', { as: 'ann', body: waiting });
     const stray = Buffer.from('an import that was cut short');
     await blobs.put(1, [{ sha256: hash('sha256', stray), bytes: stray }]);
-    const before = await blobs.keptBefore(1, Date.now() + 1000);
+    const before = await blobs.findStoredBefore(1, Date.now() + 1000);
 
     await server.running.applications.main.mail.sweep(Date.now()); // nothing is a day old
-    expect(await blobs.keptBefore(1, Date.now() + 1000)).toHaveLength(before.length);
+    expect(await blobs.findStoredBefore(1, Date.now() + 1000)).toHaveLength(before.length);
     await sweep();
     expect(await blobs.get(1, hash('sha256', stray))).toBeNull();
-    expect(await blobs.keptBefore(1, Date.now() + 1000)).toHaveLength(before.length - 1);
+    expect(await blobs.findStoredBefore(1, Date.now() + 1000)).toHaveLength(before.length - 1);
 
     const listed: { id: number; subject: string }[] = await server.data('GET /api/emails', { as: 'ann' });
     const idOf = (subject: string): number => listed.find((each) => each.subject === subject)!.id;
@@ -66,8 +66,8 @@ describeEngines('bytes that nothing refers to', (engine) => {
     expect(await blobs.get(1, hash('sha256', stray))).toEqual(stray);
 
     await server.data('POST /api/accounts:destroy?filterByTk=1', { as: 'ann' });
-    await server.running.applications.main.mail.removal.wake();
-    expect(await blobs.keptBefore(1, Date.now() + 1000)).toEqual([]);
+    await server.running.applications.main.mail.accountDeletion.wake();
+    expect(await blobs.findStoredBefore(1, Date.now() + 1000)).toEqual([]);
     await server.stop();
   });
 });

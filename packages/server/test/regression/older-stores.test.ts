@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reading, writing } from '../../src/database/identity-store.ts';
+import { createReader, createTxRunner } from '../../src/database/identity-store.ts';
 import { sql } from '../../src/database/sql.ts';
 import { mailCollections, mailResources } from '../../src/schema/mail-collections.ts';
 import { describeEngines } from '../support/engines.ts';
@@ -134,11 +134,11 @@ describeEngines('a store that an earlier version made', (engine) => {
     const older = async (statements: readonly string[]): Promise<void> => {
       const { database } = server.running.applications.main;
       await database.write(async (transaction) => {
-        const emails = await reading(database)(sql`SELECT id,subject FROM emails`);
+        const emails = await createReader(database)(sql`SELECT id,subject FROM emails`);
         for (const [id, subject] of emails) {
           const words = String(subject).toLowerCase().split(' ');
           const entry = { id: Number(id), account: 1, subject: words, sender: [], recipients: [], body: [], files: [] };
-          await writing(database, transaction)(database.dialect.words.replace(entry, sql`1=1`));
+          await createTxRunner(database, transaction)(database.dialect.fullText.replace(entry, sql`1=1`));
         }
         for (const text of statements) await transaction.run({ text, values: [] });
       });
@@ -201,7 +201,7 @@ describeEngines('a store that an earlier version made', (engine) => {
     });
     await server.running.stop();
     await server.boot();
-    await server.running.applications.main.mail.rebuilt;
+    await server.running.applications.main.mail.whenRebuilt;
     const rows = await server.data('GET /api/conversations?sort=id', { as: 'ann' });
     expect(rows).toMatchObject([
       {

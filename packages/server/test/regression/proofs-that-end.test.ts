@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Application } from '../../src/applications/application.ts';
 import { anonymous } from '../../src/identity/authenticator.ts';
-import { accountOf, signIn } from '../../src/identity/sign-in.ts';
+import { findAccountByName, signIn } from '../../src/identity/sign-in.ts';
 import { ApiError } from '../../src/protocol/api-error.ts';
 import type { RecordContext } from '../../src/records/record-context.ts';
 import { createKey } from '../../src/records/system/api-key-rules.ts';
-import { makeReset } from '../../src/records/system/own-account.ts';
+import { createReset } from '../../src/records/system/own-account.ts';
 import { describeEngines } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
@@ -35,7 +35,7 @@ describeEngines('a proof that ends on the way', (engine) => {
     ['belongs to one who is suspended', { status: 'suspended' }],
   ])('a password that %s while it is looked at gives no session', async (_how, body) => {
     const { id, email } = await person();
-    const found = await accountOf(main.signInContext, email);
+    const found = await findAccountByName(main.signInContext, email);
     await change(id, body);
     await expect(signIn(main.signInContext, found, first)).rejects.toMatchObject({ code: 'SIGN_IN_FAILED' });
   });
@@ -51,7 +51,7 @@ describeEngines('a proof that ends on the way', (engine) => {
     const now = (): RecordContext => main.recordContext({ ...anonymous, role: 'admin' }, null);
     const contexts = [now()];
     await server.data('POST /api/roles:destroy?filterByTk=passing');
-    const made = main.current(() => createKey(contexts.pop() ?? now(), { role: 'passing' }));
+    const made = main.withCurrentSnapshot(() => createKey(contexts.pop() ?? now(), { role: 'passing' }));
     await expect(made).rejects.toBeInstanceOf(ApiError);
     expect(await server.data('GET /api/apiKeys:list')).toEqual([]);
   });
@@ -69,7 +69,11 @@ describeEngines('a proof that ends on the way', (engine) => {
     } as unknown as typeof database;
     const databases = [slow];
     const now = (): RecordContext => main.recordContext(anonymous, null);
-    expect(await main.current(() => makeReset({ ...now(), database: databases.pop() ?? database }, email))).toBeNull();
-    expect(await makeReset(main.recordContext(anonymous, null), `new-${email}`)).toMatchObject({ to: `new-${email}` });
+    expect(
+      await main.withCurrentSnapshot(() => createReset({ ...now(), database: databases.pop() ?? database }, email)),
+    ).toBeNull();
+    expect(await createReset(main.recordContext(anonymous, null), `new-${email}`)).toMatchObject({
+      to: `new-${email}`,
+    });
   });
 });

@@ -26,7 +26,7 @@ export async function entriesOf(server: TestServer, more: Parameters<TestServer[
 
 /** Runs a statement on the journal's store behind the server's back. */
 export async function behind(server: TestServer, text: string): Promise<Row[]> {
-  const store = await server.running.applications.main.journal.settled();
+  const store = await server.running.applications.main.journal.openFlushedStore();
   return store.write(async (transaction) => {
     transaction.touch('*');
     return transaction.run({ text, values: [] });

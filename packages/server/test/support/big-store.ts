@@ -49,5 +49,5 @@ async function fill(server: TestServer, engine: Engine, records: number): Promis
   const stamps = ['createdAt', 'updatedAt'].map(column);
   const text = `${counted} INSERT INTO "${table}" (${column('n')},${column('words')},${column('nextId')},${stamps})
 SELECT i,'some words that make a line of usual length, number ' || i,i-1,${stamps.map((each) => `o.${each}`)} FROM c,(SELECT * FROM "${table}") o`;
-  await database.write((transaction) => transaction.run({ text, values: [] }), { heavy: true, patient: true });
+  await database.write((transaction) => transaction.run({ text, values: [] }), { heavy: true, longRunning: true });
 }

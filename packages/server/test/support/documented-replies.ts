@@ -1,12 +1,12 @@
 /** Every reply of the suite against the OpenAPI document of its role: a status that it names, a body that fits. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Application } from '../../src/applications/application.ts';
-import { plainRoute } from '../../src/http/route.ts';
-import { statusOf } from '../../src/http/status.ts';
-import { anonymous, bearerToken, inRole } from '../../src/identity/authenticator.ts';
+import { parsePlainRoute } from '../../src/http/route.ts';
+import { statusByLabel } from '../../src/http/status.ts';
+import { anonymous, parseBearerToken, withRole } from '../../src/identity/authenticator.ts';
 import type { Caller } from '../../src/identity/caller.ts';
 import { writeDocument } from '../../src/openapi/openapi-document.ts';
-import { type Subject, subjectOf } from '../../src/openapi/subject.ts';
+import { createSubject, type Subject } from '../../src/openapi/subject.ts';
 import { type Collection, Registry } from '../../src/schema/registry.ts';
 import { canonicalDate } from '../../src/schema/types/date.ts';
 import { canonicalDatetime } from '../../src/schema/types/datetime.ts';
@@ -73,7 +73,7 @@ export class Expectation {
   static async #in(application: Application, headers: Asked['headers']): Promise<Expectation | null> {
     const caller = await callerOf(application, headers);
     const context = application.recordContext(caller, null);
-    return new Expectation(subjectOf(application, context, statusOf), context.access);
+    return new Expectation(createSubject(application, context, statusByLabel), context.access);
   }
 
   /** What does not fit, or null. */
@@ -87,7 +87,7 @@ async function callerOf({ authenticator }: Application, headers: Asked['headers'
     const header = headers['authorization'];
     return header === undefined
       ? anonymous
-      : inRole(await authenticator.authenticate(bearerToken(header)), headers['x-role']);
+      : withRole(await authenticator.authenticate(parseBearerToken(header)), headers['x-role']);
   } catch {
     return anonymous;
   }
@@ -191,7 +191,7 @@ export function operationOf(document: Json, { method, path }: Asked): Json | nul
 /** Plain style is described with the action that it means. */
 function plainActionOf(path: string, method: string): string | null {
   try {
-    const route = plainRoute(path.split('?')[0]!, method);
+    const route = parsePlainRoute(path.split('?')[0]!, method);
     return route && `${route.resource}:${route.action}`;
   } catch {
     return null; // a method that means nothing there

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, vi } from 'vitest';
-import type { HappenedEvent } from '../../src/extensions/extension.ts';
+import type { CommittedEvent } from '../../src/extensions/extension.ts';
 import type { Engine } from './engines.ts';
 import { TestServer } from './scenario.ts';
 
@@ -113,7 +113,7 @@ export const installExtensions = (): string =>
 
 /** What the misbehaving extension exports for the tests. */
 export interface Told {
-  readonly happened: HappenedEvent[];
+  readonly happened: CommittedEvent[];
   readonly asked: unknown[][];
   /** Changes that it refuses, as `<collection> <action> <key>`. */
   readonly blocked: Set<string>;

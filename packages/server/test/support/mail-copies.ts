@@ -3,20 +3,20 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BlobStore } from '../../src/base/blob-store.ts';
 import { anonymous } from '../../src/identity/authenticator.ts';
-import { demoMail } from '../../src/mail/demo/demo-mail.ts';
-import { mailIdentity } from '../../src/mail/parse/mail-identity.ts';
+import { generateDemoMail } from '../../src/mail/demo/demo-mail.ts';
+import { computeMailIdentity } from '../../src/mail/parse/mail-identity.ts';
 import { ParsePool } from '../../src/mail/parse/parse-pool.ts';
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
 import type { MailAccount, MailFlags } from '../../src/mail/store/incoming-mail.ts';
 import { MailIngest } from '../../src/mail/store/ingest.ts';
-import { mailboxPlace } from '../../src/mail/store/mailbox-place.ts';
+import { resolveMailbox } from '../../src/mail/store/resolve-mailbox.ts';
 import type { RunningServer } from '../../src/server.ts';
 
 export const noBlobs: BlobStore = {
   put: async () => {},
   get: async () => null,
   open: async () => null,
-  keptBefore: async () => [],
+  findStoredBefore: async () => [],
   remove: async () => {},
   accounts: async () => [],
 };
@@ -25,7 +25,7 @@ export const noBlobs: BlobStore = {
 export async function parsedCorpus(folder: string | null, most: number): Promise<readonly ParsedMail[]> {
   const raws =
     folder === null
-      ? demoMail({ seed: 7, count: most, until: new Date('2026-11-20T00:00:00Z') }).map(({ raw }) => raw)
+      ? generateDemoMail({ seed: 7, count: most, until: new Date('2026-11-20T00:00:00Z') }).map(({ raw }) => raw)
       : readdirSync(folder)
           .filter((name) => name.endsWith('.eml'))
           .slice(0, most)
@@ -40,7 +40,7 @@ export async function parsedCorpus(folder: string | null, most: number): Promise
 export function fakeParser(parsed: (raw: Uint8Array) => ParsedMail): ParsePool {
   return {
     parse: async (raw: Uint8Array) => parsed(raw),
-    identify: async (raws: readonly Uint8Array[]) => raws.map(mailIdentity),
+    identify: async (raws: readonly Uint8Array[]) => raws.map(computeMailIdentity),
   } as Pick<ParsePool, 'parse' | 'identify'> as ParsePool;
 }
 
@@ -62,7 +62,7 @@ export async function storeCopies(
   const copies = new Map<Uint8Array, ParsedMail>();
   const parser = fakeParser((raw) => copies.get(raw)!);
   const ingest = new MailIngest({ database, changes, clock, logger, parser, blobs: noBlobs });
-  const mailbox = await mailboxPlace(main.recordContext(anonymous, null), account.id, 'INBOX');
+  const mailbox = await resolveMailbox(main.recordContext(anonymous, null), account.id, 'INBOX');
   const begun = performance.now();
   for (let start = 0; start < count; start += 100) {
     const batch = Array.from({ length: Math.min(100, count - start) }, (_, index) => {

@@ -1,9 +1,9 @@
 /** Which of the stored copies (`mail-copies.ts`) a search finds: by a plain look at the words of each. */
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
-import { markedStem } from '../../src/mail/search/indexed-text.ts';
+import { toStemToken } from '../../src/mail/search/indexed-text.ts';
 import { readWords } from '../../src/mail/search/text-words.ts';
-import { searchedStems } from '../../src/mail/search/word-stems.ts';
-import { indexedWords } from '../../src/mail/store/new-email.ts';
+import { findSearchStems } from '../../src/mail/search/word-stems.ts';
+import { buildIndexEntry } from '../../src/mail/store/new-email.ts';
 import { flagsOf } from './mail-copies.ts';
 
 type Column = 'subject' | 'sender' | 'recipients' | 'body' | 'files';
@@ -19,7 +19,7 @@ type Holds = (copy: Copy) => boolean;
 
 /** The words of a message by where they stand, as both engines have them. */
 export function wordsOf(mail: ParsedMail): Words {
-  return { ...indexedWords(0, 0, mail), files: [] };
+  return { ...buildIndexEntry(0, 0, mail), files: [] };
 }
 
 const everywhere: readonly Column[] = ['subject', 'sender', 'recipients', 'body', 'files'];
@@ -40,8 +40,8 @@ const has =
 /** A word outside of quotation marks: it, or another form of it; where the search ends with it, also a longer word. */
 const any = (word: string, columns?: readonly Column[]): Holds => {
   const [read] = [...readWords(word)];
-  const { stems, words } = searchedStems(read!);
-  const forms = [...stems.map(markedStem), ...words];
+  const { stems, words } = findSearchStems(read!);
+  const forms = [...stems.map(toStemToken), ...words];
   const stemmed = (columns ?? everywhere).filter((each) => each !== 'sender' && each !== 'recipients');
   return (copy) => has(word, columns)(copy) || forms.some((form) => has(form, stemmed)(copy));
 };

@@ -46,10 +46,16 @@ export class Mailbox {
     return this.received.map(({ raw }) => raw.replaceAll('=\r\n', '').replaceAll('=3D', '='));
   }
 
-  /** Waits until so many have come. */
-  async until(count: number): Promise<void> {
-    for (let attempt = 0; this.received.length < count; attempt += 1) {
-      if (attempt === 400) throw new Error(`${this.received.length} mails came, not ${count}`);
+  /** The number of messages that an address has received. */
+  countTo(address: string): number {
+    return this.received.filter(({ to }) => to.includes(address)).length;
+  }
+
+  /** Waits until `count` messages have arrived; with `address`, until it has received `count` of them. */
+  async until(count: number, address?: string): Promise<void> {
+    const arrived = (): number => (address === undefined ? this.received.length : this.countTo(address));
+    for (let attempt = 0; arrived() < count; attempt += 1) {
+      if (attempt === 400) throw new Error(`${arrived()} messages arrived, expected ${count}`);
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
   }

@@ -1,6 +1,6 @@
 import type { Application } from '../../src/applications/application.ts';
-import { showCollection } from '../../src/collections/show-definition.ts';
-import { columnsOf } from '../../src/schema/registry.ts';
+import { serialiseCollection } from '../../src/collections/serialise-definition.ts';
+import { listColumnFields } from '../../src/schema/registry.ts';
 
 /** Tables that stand in no registry. What is left out moves by itself: the log's cursors, the journal, kept replies. */
 const ownTables: readonly (readonly [table: string, columns: readonly string[]])[] = [
@@ -19,7 +19,7 @@ const tablesAtOnce = 200;
  * row of every table, hidden columns and the trash included. Read past the wire: a refusal takes two of them.
  */
 export async function storePicture({ database, registry }: Application): Promise<string> {
-  const definitions = registry.all().map((collection) => showCollection(collection, true));
+  const definitions = registry.all().map((collection) => serialiseCollection(collection, true));
   const tables = [
     ...ownTables,
     ...registry
@@ -28,7 +28,7 @@ export async function storePicture({ database, registry }: Application): Promise
         (collection) =>
           [
             collection.table,
-            columnsOf(collection).flatMap(({ name, column }) =>
+            listColumnFields(collection).flatMap(({ name, column }) =>
               notedInPassing.has(`${collection.name}.${name}`) ? [] : [column],
             ),
           ] as const,

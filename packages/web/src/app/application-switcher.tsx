@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useApplication } from '../data/application.tsx';
 import { enterApplication } from '../data/browser-session.ts';
-import { messageOf } from '../data/problem.tsx';
+import { getErrorMessage } from '../data/problem.tsx';
 import { useApplications, useCheck } from '../data/queries.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -27,7 +27,7 @@ export function ApplicationSwitcher(): ReactNode {
       if (inMain && name !== 'main') await enterApplication(name, 'main');
       await navigate({ to: '/a/$app/data', params: { app: name } });
     } catch (error) {
-      toast(messageOf(error), { failed: true });
+      toast(getErrorMessage(error), { failed: true });
     }
   };
   const display = check?.applicationDisplayName || application;

@@ -12,12 +12,12 @@ export class ErrorBoundary extends Component<{ readonly children: ReactNode }, {
   }
 
   override render(): ReactNode {
-    return this.state.error ? <Broken /> : this.props.children;
+    return this.state.error ? <PageError /> : this.props.children;
   }
 }
 
 /** In the place of a page that threw. */
-export function Broken(): ReactNode {
+export function PageError(): ReactNode {
   const t = useTexts().shell.broken;
   return (
     <Empty icon="warning" title={t.title} text={t.text}>

@@ -1,9 +1,9 @@
 /** The application that `/` leads to: the last one that was looked at. A name is no secret, so it may outlive the tab. */
-const place = 'tablinum.application';
+const storageKey = 'tablinum.application';
 
-export function lastApplication(): string {
+export function getLastApplication(): string {
   try {
-    return localStorage.getItem(place) ?? 'main';
+    return localStorage.getItem(storageKey) ?? 'main';
   } catch {
     return 'main';
   }
@@ -11,7 +11,7 @@ export function lastApplication(): string {
 
 export function rememberApplication(name: string): void {
   try {
-    if (localStorage.getItem(place) !== name) localStorage.setItem(place, name);
+    if (localStorage.getItem(storageKey) !== name) localStorage.setItem(storageKey, name);
   } catch {
     // Then `/` leads to main.
   }

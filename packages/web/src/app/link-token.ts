@@ -4,19 +4,19 @@ interface LinkToken {
   readonly token: string | null;
   readonly application: string;
 }
-let taken: LinkToken = { token: null, application: 'main' };
+let lastLinkToken: LinkToken = { token: null, application: 'main' };
 
 /**
  * The token that a link carries behind `#`, which no server or log sees. It is taken out of the address, so that it stays
  * in no history; asked again, the same is given.
  */
-function takeLinkToken(): LinkToken {
-  const given = new URLSearchParams(location.hash.slice(1));
-  const token = given.get('token');
-  if (token === null) return taken;
+function consumeLinkToken(): LinkToken {
+  const hashParameters = new URLSearchParams(location.hash.slice(1));
+  const token = hashParameters.get('token');
+  if (token === null) return lastLinkToken;
   history.replaceState(history.state, '', location.pathname);
-  taken = { token, application: given.get('app') ?? 'main' };
-  return taken;
+  lastLinkToken = { token, application: hashParameters.get('app') ?? 'main' };
+  return lastLinkToken;
 }
 
 function subscribe(listener: () => void): () => void {
@@ -26,5 +26,5 @@ function subscribe(listener: () => void): () => void {
 
 /** The token of the link that was opened; a link that is pasted into the open tab counts too. */
 export function useLinkToken(): LinkToken {
-  return useSyncExternalStore(subscribe, takeLinkToken);
+  return useSyncExternalStore(subscribe, consumeLinkToken);
 }

@@ -4,20 +4,20 @@ import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
 import { useApplication } from '../data/application.tsx';
 import { useCheck } from '../data/queries.ts';
-import { titleOf, useSchema } from '../data/schema.ts';
+import { getTitle, useSchema } from '../data/schema.ts';
 import { session } from '../data/session.ts';
 import { type Choice, ChoiceList } from '../ui/choice-list.tsx';
-import { useOffered } from '../ui/commands.ts';
+import { usePageCommands } from '../ui/commands.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { sections } from './sections.ts';
 
 interface Entry extends Choice {
   /** Also found by it. */
-  readonly also: string;
+  readonly searchText: string;
   readonly run: () => void;
 }
 
-const mostShown = 12;
+const maxResults = 12;
 
 export function Palette({ opened, close }: { opened: boolean; close: () => void }): ReactNode {
   const t = useTexts().shell.palette;
@@ -49,22 +49,22 @@ function Finder({ close }: { close: () => void }): ReactNode {
       label={t.placeholder}
       listLabel={t.open}
       placeholder={t.placeholder}
-      fitting={(text) => matching(entries, text)}
+      findChoices={(text) => findMatches(entries, text)}
       choose={run}
       empty={t.empty}
     />
   );
 }
 
-function matching(entries: readonly Entry[], text: string): readonly Entry[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const holds = ({ label, also }: Entry): boolean =>
-    words.every((word) => `${label} ${also}`.toLowerCase().includes(word));
-  const starts = ({ label }: Entry): number => (label.toLowerCase().startsWith(words[0] ?? '') ? 0 : 1);
+function findMatches(entries: readonly Entry[], text: string): readonly Entry[] {
+  const terms = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const isMatch = ({ label, searchText }: Entry): boolean =>
+    terms.every((term) => `${label} ${searchText}`.toLowerCase().includes(term));
+  const rankEntry = ({ label }: Entry): number => (label.toLowerCase().startsWith(terms[0] ?? '') ? 0 : 1);
   return entries
-    .filter(holds)
-    .sort((a, b) => starts(a) - starts(b))
-    .slice(0, mostShown);
+    .filter(isMatch)
+    .sort((a, b) => rankEntry(a) - rankEntry(b))
+    .slice(0, maxResults);
 }
 
 function useEntries(): readonly Entry[] {
@@ -74,25 +74,25 @@ function useEntries(): readonly Entry[] {
   const { data: check } = useCheck();
   const { data: schema } = useSchema();
   const { setColorScheme } = useMantineColorScheme();
-  const offered = useOffered();
+  const pageCommands = usePageCommands();
   return useMemo(() => {
     const base = `/a/${application}`;
     const go = (path: string) => (): void => void navigate({ to: base + path });
     const entry = (aside: string, rest: Omit<Entry, 'aside' | 'key'>): Entry => ({
-      key: `${aside} ${rest.also}`,
+      key: `${aside} ${rest.searchText}`,
       aside,
       ...rest,
     });
     const pages = sections
-      .filter((section) => !section.shown || (check && schema && section.shown(check, schema)))
+      .filter((section) => !section.isVisible || (check && schema && section.isVisible(check, schema)))
       .map(({ id, icon, path }) =>
-        entry(t.palette.go, { label: t.sections[id], also: path, icon, run: go(`/${path}`) }),
+        entry(t.palette.go, { label: t.sections[id], searchText: path, icon, run: go(`/${path}`) }),
       );
-    pages.push(entry(t.palette.go, { label: t.yourAccount, also: 'account', icon: 'user', run: go('/account') }));
+    pages.push(entry(t.palette.go, { label: t.yourAccount, searchText: 'account', icon: 'user', run: go('/account') }));
     const collections = (schema?.collections ?? []).map((each) =>
       entry(t.palette.collections, {
-        label: titleOf(each),
-        also: each.name,
+        label: getTitle(each),
+        searchText: each.name,
         icon: 'table',
         run: go(`/data/${each.name}`),
       }),
@@ -100,7 +100,7 @@ function useEntries(): readonly Entry[] {
     const commands = (['light', 'dark', 'auto'] as const).map((scheme) =>
       entry(t.palette.commands, {
         label: `${t.theme.label}: ${t.theme[scheme]}`,
-        also: `theme ${scheme}`,
+        searchText: `theme ${scheme}`,
         icon: scheme === 'light' ? 'sun' : scheme === 'dark' ? 'moon' : 'monitor',
         run: () => setColorScheme(scheme),
       }),
@@ -109,14 +109,14 @@ function useEntries(): readonly Entry[] {
       commands.push(
         entry(t.palette.commands, {
           label: t.actAs(check?.roleTitles[role] || role),
-          also: `role ${role}`,
+          searchText: `role ${role}`,
           icon: 'shield',
           run: () => session.actAs(application, role),
         }),
       );
-    const ofPage = offered.map(({ id, label, icon, keys, run }) =>
-      entry(keys ?? t.palette.commands, { label, also: id, icon, run }),
+    const pageEntries = pageCommands.map(({ id, label, icon, keys, run }) =>
+      entry(keys ?? t.palette.commands, { label, searchText: id, icon, run }),
     );
-    return [...ofPage, ...pages, ...collections, ...commands];
-  }, [t, application, navigate, check, schema, setColorScheme, offered]);
+    return [...pageEntries, ...pages, ...collections, ...commands];
+  }, [t, application, navigate, check, schema, setColorScheme, pageCommands]);
 }

@@ -1,7 +1,7 @@
 import { Alert, Button, PasswordInput, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { publicClientOf } from '../data/application.tsx';
+import { getPublicClient } from '../data/application.tsx';
 import { FormProblem } from '../data/problem.tsx';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { ButtonLink } from '../ui/links.tsx';
@@ -16,7 +16,7 @@ export function ResetPassword(): ReactNode {
   const [again, setAgain] = useState('');
   const differ = again !== '' && again !== password;
   const reset = useMutation({
-    mutationFn: () => publicClientOf(application).auth.resetPassword({ token: token!, password }),
+    mutationFn: () => getPublicClient(application).auth.resetPassword({ token: token!, password }),
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();

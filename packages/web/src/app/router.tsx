@@ -1,7 +1,7 @@
 import { createRoute, createRouter, redirect } from '@tanstack/react-router';
 import { applicationRoute, rootRoute } from './app-route.tsx';
-import { lastApplication } from './last-application.ts';
-import { Lost } from './lost.tsx';
+import { getLastApplication } from './last-application.ts';
+import { NotFound } from './not-found.tsx';
 import { ResetPassword } from './reset-password.tsx';
 import { accessRoutes } from './routes-access.tsx';
 import { dataRoutes } from './routes-data.tsx';
@@ -12,7 +12,7 @@ const homeRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/',
   beforeLoad: () => {
-    throw redirect({ to: '/a/$app/data', params: { app: lastApplication() } });
+    throw redirect({ to: '/a/$app/data', params: { app: getLastApplication() } });
   },
 });
 const setupRoute = createRoute({ getParentRoute: () => rootRoute, path: '/setup', component: Setup });
@@ -25,13 +25,13 @@ const applicationHomeRoute = createRoute({
   },
 });
 /** What no page of an application has keeps its shell. */
-const lostRoute = createRoute({ getParentRoute: () => applicationRoute, path: '$', component: Lost });
+const notFoundRoute = createRoute({ getParentRoute: () => applicationRoute, path: '$', component: NotFound });
 
 const tree = rootRoute.addChildren([
   homeRoute,
   setupRoute,
   resetRoute,
-  applicationRoute.addChildren([applicationHomeRoute, ...dataRoutes, ...accessRoutes, ...inboxRoutes, lostRoute]),
+  applicationRoute.addChildren([applicationHomeRoute, ...dataRoutes, ...accessRoutes, ...inboxRoutes, notFoundRoute]),
 ]);
 
 export const router = createRouter({ routeTree: tree, defaultPreload: 'intent', scrollRestoration: true });

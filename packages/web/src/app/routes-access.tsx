@@ -1,7 +1,7 @@
 /** Addresses of roles, users, keys, applications, webhooks, the journal and the account. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { auditSearch, deliveriesSearch, usersSearch } from '../admin/access/list-search.ts';
-import { roleSearch } from '../admin/roles/roles-search.ts';
+import { parseAuditSearch, parseDeliveriesSearch, parseUsersSearch } from '../admin/access/list-search.ts';
+import { parseRoleSearch } from '../admin/roles/role-search.ts';
 import { applicationRoute } from './app-route.tsx';
 
 const getParentRoute = (): typeof applicationRoute => applicationRoute;
@@ -16,13 +16,13 @@ export const accessRoutes = [
     getParentRoute,
     path: 'access/roles/$role',
     component: lazyRouteComponent(() => import('../admin/roles/role-page.tsx'), 'RolePage'),
-    validateSearch: roleSearch,
+    validateSearch: parseRoleSearch,
   }),
   createRoute({
     getParentRoute,
     path: 'access/users',
     component: lazyRouteComponent(() => import('../admin/users/users-page.tsx'), 'UsersPage'),
-    validateSearch: usersSearch,
+    validateSearch: parseUsersSearch,
   }),
   createRoute({
     getParentRoute,
@@ -73,12 +73,12 @@ export const accessRoutes = [
     getParentRoute,
     path: 'access/webhooks/$webhook',
     component: lazyRouteComponent(() => import('../admin/webhooks/webhook-page.tsx'), 'WebhookPage'),
-    validateSearch: deliveriesSearch,
+    validateSearch: parseDeliveriesSearch,
   }),
   createRoute({
     getParentRoute,
     path: 'access/audit',
     component: lazyRouteComponent(() => import('../admin/audit/audit-page.tsx'), 'AuditPage'),
-    validateSearch: auditSearch,
+    validateSearch: parseAuditSearch,
   }),
 ] as const;

@@ -1,6 +1,6 @@
 /** Addresses of collections and records. Each page is a file of its own, loaded when it is first opened. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { recordsSearch } from '../admin/records/records-search.ts';
+import { parseRecordsSearch } from '../admin/records/records-search.ts';
 import { applicationRoute } from './app-route.tsx';
 
 const getParentRoute = (): typeof applicationRoute => applicationRoute;
@@ -15,7 +15,7 @@ export const dataRoutes = [
     getParentRoute,
     path: 'data/$collection',
     component: lazyRouteComponent(() => import('../admin/records/records-page.tsx'), 'RecordsPage'),
-    validateSearch: recordsSearch,
+    validateSearch: parseRecordsSearch,
   }),
   createRoute({
     getParentRoute,

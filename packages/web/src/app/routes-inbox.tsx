@@ -1,6 +1,6 @@
 /** Addresses of the inbox. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { inboxSearch } from '../inbox/inbox-search.ts';
+import { parseInboxSearch } from '../inbox/inbox-search.ts';
 import { applicationRoute } from './app-route.tsx';
 
 export const inboxRoutes = [
@@ -8,7 +8,7 @@ export const inboxRoutes = [
     getParentRoute: () => applicationRoute,
     path: 'inbox',
     component: lazyRouteComponent(() => import('../inbox/inbox-page.tsx'), 'InboxPage'),
-    validateSearch: inboxSearch,
+    validateSearch: parseInboxSearch,
   }),
   createRoute({
     getParentRoute: () => applicationRoute,

@@ -1,5 +1,5 @@
 /** What the navigation of the shell lists, in its order. */
-import type { Check } from '@tablinum/client';
+import type { CallerInfo } from '@tablinum/client';
 import type { Schema } from '../data/schema.ts';
 import type { Texts } from '../ui/i18n/texts.tsx';
 import type { IconName } from '../ui/icon.tsx';
@@ -14,30 +14,37 @@ export interface Section {
   /** The heading that it stands under, with the ones beside it. */
   readonly group?: keyof Texts['shell']['sections'];
   /** Whether the navigation shows it; a page itself says where a role may not go. */
-  readonly shown?: (check: Check, schema: Schema) => boolean;
+  readonly isVisible?: (check: CallerInfo, schema: Schema) => boolean;
 }
 
-const lists =
-  (...resources: readonly string[]): NonNullable<Section['shown']> =>
+const mayList =
+  (...resources: readonly string[]): NonNullable<Section['isVisible']> =>
   (_, schema) =>
     resources.every((resource) => schema.may(resource, 'list'));
 
 export const sections: readonly Section[] = [
-  { id: 'inbox', icon: 'inbox', path: 'inbox', key: 'i', shown: lists('accounts', 'mailboxes', 'conversations') },
+  { id: 'inbox', icon: 'inbox', path: 'inbox', key: 'i', isVisible: mayList('accounts', 'mailboxes', 'conversations') },
   { id: 'data', icon: 'table', path: 'data', key: 'd' },
   { id: 'diagram', icon: 'diagram', path: 'diagram', key: 'm' },
-  { id: 'roles', icon: 'shield', path: 'access/roles', key: 'r', group: 'access', shown: lists('roles') },
-  { id: 'users', icon: 'users', path: 'access/users', key: 'u', group: 'access', shown: lists('users') },
-  { id: 'keys', icon: 'key', path: 'access/keys', key: 'k', group: 'access', shown: lists('apiKeys') },
-  { id: 'webhooks', icon: 'webhook', path: 'access/webhooks', key: 'w', group: 'access', shown: lists('webhooks') },
+  { id: 'roles', icon: 'shield', path: 'access/roles', key: 'r', group: 'access', isVisible: mayList('roles') },
+  { id: 'users', icon: 'users', path: 'access/users', key: 'u', group: 'access', isVisible: mayList('users') },
+  { id: 'keys', icon: 'key', path: 'access/keys', key: 'k', group: 'access', isVisible: mayList('apiKeys') },
+  {
+    id: 'webhooks',
+    icon: 'webhook',
+    path: 'access/webhooks',
+    key: 'w',
+    group: 'access',
+    isVisible: mayList('webhooks'),
+  },
   {
     id: 'applications',
     icon: 'apps',
     path: 'access/applications',
     key: 'o',
     group: 'access',
-    shown: ({ application, roles }) => application === 'main' && roles.includes('admin'),
+    isVisible: ({ application, roles }) => application === 'main' && roles.includes('admin'),
   },
-  { id: 'audit', icon: 'history', path: 'access/audit', key: 'j', group: 'access', shown: lists('audit') },
+  { id: 'audit', icon: 'history', path: 'access/audit', key: 'j', group: 'access', isVisible: mayList('audit') },
   { id: 'docs', icon: 'book', path: 'docs', key: 'p', group: 'developers' },
 ];

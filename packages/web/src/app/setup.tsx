@@ -2,7 +2,7 @@ import { Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { publicClientOf } from '../data/application.tsx';
+import { getPublicClient } from '../data/application.tsx';
 import { beginSession } from '../data/browser-session.ts';
 import { FormProblem } from '../data/problem.tsx';
 import { useTexts } from '../ui/i18n/texts.tsx';
@@ -14,11 +14,11 @@ export function Setup(): ReactNode {
   const t = useTexts().shell;
   const navigate = useNavigate();
   const { token } = useLinkToken();
-  const [given, setGiven] = useState({ email: '', nickname: '', password: '' });
+  const [values, setValues] = useState({ email: '', nickname: '', password: '' });
   const setup = useMutation({
     mutationFn: () => {
-      const { nickname, ...rest } = given;
-      return publicClientOf('main').auth.setup({ token: token!, ...rest, ...(nickname && { nickname }) });
+      const { nickname, ...rest } = values;
+      return getPublicClient('main').auth.setup({ token: token!, ...rest, ...(nickname && { nickname }) });
     },
     onSuccess: async (signedIn) => {
       await beginSession('main', signedIn, true);
@@ -42,23 +42,23 @@ export function Setup(): ReactNode {
           <TextInput
             type="email"
             label={t.setup.email}
-            value={given.email}
-            onChange={(event) => setGiven({ ...given, email: event.currentTarget.value })}
+            value={values.email}
+            onChange={(event) => setValues({ ...values, email: event.currentTarget.value })}
             autoComplete="username"
             required
             autoFocus
           />
           <TextInput
             label={t.setup.nickname}
-            value={given.nickname}
-            onChange={(event) => setGiven({ ...given, nickname: event.currentTarget.value })}
+            value={values.nickname}
+            onChange={(event) => setValues({ ...values, nickname: event.currentTarget.value })}
             autoComplete="name"
           />
           <PasswordInput
             label={t.signIn.password}
             description={t.reset.hint}
-            value={given.password}
-            onChange={(event) => setGiven({ ...given, password: event.currentTarget.value })}
+            value={values.password}
+            onChange={(event) => setValues({ ...values, password: event.currentTarget.value })}
             autoComplete="new-password"
             minLength={8}
             required

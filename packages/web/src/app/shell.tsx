@@ -4,7 +4,7 @@ import { useDisclosure, useMediaQuery } from '@mantine/hooks';
 import { useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { useOnline } from '../data/online.ts';
-import { useServerAway } from '../data/reachability.ts';
+import { useServerUnreachable } from '../data/reachability.ts';
 import { ConfirmHost } from '../ui/confirm.tsx';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -19,13 +19,13 @@ import { UserMenu } from './user-menu.tsx';
 
 export function Shell({ children }: { children: ReactNode }): ReactNode {
   const t = useTexts().shell;
-  const narrow = useMediaQuery('(max-width: 48em)', matchMedia('(max-width: 48em)').matches);
+  const isNarrow = useMediaQuery('(max-width: 48em)', matchMedia('(max-width: 48em)').matches);
   const [palette, { open: openPalette, close: closePalette }] = useDisclosure(false);
-  const online = useOnline();
-  const away = useServerAway();
+  const isOnline = useOnline();
+  const isUnreachable = useServerUnreachable();
   const path = useRouterState({ select: (state) => state.location.pathname });
   // The menu stands over the page that it was opened on: a step to another one closes it.
-  const [menuOver, setMenuOver] = useState<string | null>(null);
+  const [menuPath, setMenuPath] = useState<string | null>(null);
   useShortcuts(openPalette);
   const navigation = <Navigation search={openPalette} />;
   return (
@@ -33,17 +33,17 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
       <a className={classes.skip} href="#content">
         {t.skip}
       </a>
-      {narrow ? (
+      {isNarrow ? (
         <>
           <header className={classes.bar}>
-            <IconButton icon="menu" label={t.menu} onClick={() => setMenuOver(path)} />
+            <IconButton icon="menu" label={t.menu} onClick={() => setMenuPath(path)} />
             <ApplicationSwitcher />
             <IconButton icon="search" label={t.palette.open} onClick={openPalette} />
             <UserMenu compact />
           </header>
           <Drawer
-            opened={menuOver === path}
-            onClose={() => setMenuOver(null)}
+            opened={menuPath === path}
+            onClose={() => setMenuPath(null)}
             size="17rem"
             padding={0}
             withCloseButton={false}
@@ -63,7 +63,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
         </aside>
       )}
       <main id="content" className={classes.content} tabIndex={-1}>
-        {(!online || away) && (
+        {(!isOnline || isUnreachable) && (
           <Alert
             className={classes.offline}
             color="yellow"
@@ -71,7 +71,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
             role="status"
             icon={<Icon name="offline" />}
           >
-            {online ? t.away : t.offline}
+            {isOnline ? t.serverUnreachable : t.offline}
           </Alert>
         )}
         <ErrorBoundary key={path}>{children}</ErrorBoundary>

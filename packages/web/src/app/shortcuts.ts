@@ -3,7 +3,7 @@ import { useEffect } from 'react';
 import { useApplication } from '../data/application.tsx';
 import { sections } from './sections.ts';
 
-const patienceMilliseconds = 1200;
+const sequenceTimeoutMilliseconds = 1200;
 
 /** `mod+K` opens the palette; `g` and a section's key lead there, outside of fields. */
 export function useShortcuts(openPalette: () => void): void {
@@ -11,23 +11,23 @@ export function useShortcuts(openPalette: () => void): void {
   const application = useApplication();
   useEffect(() => {
     // Moments count from when the page was opened: 0 would make a `g` of that.
-    let begun = Number.NEGATIVE_INFINITY;
-    const pressed = (event: KeyboardEvent): void => {
+    let prefixPressedAt = Number.NEGATIVE_INFINITY;
+    const handleKeyDown = (event: KeyboardEvent): void => {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
         event.preventDefault();
         openPalette();
         return;
       }
       if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
-      if (event.key === 'g') begun = event.timeStamp;
-      else if (event.timeStamp - begun < patienceMilliseconds) {
-        begun = Number.NEGATIVE_INFINITY;
+      if (event.key === 'g') prefixPressedAt = event.timeStamp;
+      else if (event.timeStamp - prefixPressedAt < sequenceTimeoutMilliseconds) {
+        prefixPressedAt = Number.NEGATIVE_INFINITY;
         const section = sections.find(({ key }) => key === event.key);
         if (section) void navigate({ to: `/a/${application}/${section.path}` });
       }
     };
-    addEventListener('keydown', pressed);
-    return () => removeEventListener('keydown', pressed);
+    addEventListener('keydown', handleKeyDown);
+    return () => removeEventListener('keydown', handleKeyDown);
   }, [navigate, application, openPalette]);
 }
 

@@ -28,7 +28,7 @@ export function SignInAgain(): ReactNode {
       <Stack>
         <Text size="sm">{t.ended}</Text>
         <SignInForm {...(check?.email && { account: check.email })}>
-          <Anchor component="button" type="button" size="sm" onClick={() => session.forget(application)}>
+          <Anchor component="button" type="button" size="sm" onClick={() => session.clear(application)}>
             {t.other}
           </Anchor>
         </SignInForm>

@@ -1,7 +1,7 @@
 import { Button, Checkbox, PasswordInput, Stack, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { publicClientOf, useApplication } from '../data/application.tsx';
+import { getPublicClient, useApplication } from '../data/application.tsx';
 import { beginSession } from '../data/browser-session.ts';
 import { FormProblem } from '../data/problem.tsx';
 import { useTexts } from '../ui/i18n/texts.tsx';
@@ -13,15 +13,15 @@ interface SignInFormProps {
   readonly children?: ReactNode;
 }
 
-export function SignInForm({ account: known = '', children }: SignInFormProps): ReactNode {
+export function SignInForm({ account: knownAccount = '', children }: SignInFormProps): ReactNode {
   const t = useTexts().shell.signIn;
   const application = useApplication();
-  const [account, setAccount] = useState(known);
+  const [account, setAccount] = useState(knownAccount);
   const [password, setPassword] = useState('');
   const [stay, setStay] = useState(true);
   const signIn = useMutation({
     mutationFn: async () => {
-      const signedIn = await publicClientOf(application).auth.signIn({ account, password });
+      const signedIn = await getPublicClient(application).auth.signIn({ account, password });
       await beginSession(application, signedIn, stay);
     },
   });
@@ -40,7 +40,7 @@ export function SignInForm({ account: known = '', children }: SignInFormProps): 
           autoComplete="username"
           autoCapitalize="none"
           required
-          autoFocus={known === ''}
+          autoFocus={knownAccount === ''}
         />
         <PasswordInput
           label={t.password}
@@ -48,7 +48,7 @@ export function SignInForm({ account: known = '', children }: SignInFormProps): 
           onChange={(event) => setPassword(event.currentTarget.value)}
           autoComplete="current-password"
           required
-          {...(known !== '' && { 'data-autofocus': true })}
+          {...(knownAccount !== '' && { 'data-autofocus': true })}
         />
         <Checkbox
           label={t.stay}

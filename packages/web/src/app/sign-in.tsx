@@ -1,7 +1,7 @@
 import { Alert, Anchor, Button, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { publicClientOf, useApplication } from '../data/application.tsx';
+import { getPublicClient, useApplication } from '../data/application.tsx';
 import { FormProblem } from '../data/problem.tsx';
 import { session } from '../data/session.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
@@ -13,8 +13,8 @@ import { SignInForm } from './sign-in-form.tsx';
 export function SignIn(): ReactNode {
   const t = useTexts().shell;
   const application = useApplication();
-  const [lost, setLost] = useState(false);
-  const { exists, needsSetup, sendsMail } = session.entrance(application);
+  const [isPasswordForgotten, setIsPasswordForgotten] = useState(false);
+  const { exists, needsSetup, sendsMail } = session.signInInfo(application);
   if (!exists) return <NoApplication name={application} />;
   if (needsSetup)
     return (
@@ -22,17 +22,17 @@ export function SignIn(): ReactNode {
         <Text>{t.setup.whereLink}</Text>
       </CardPage>
     );
-  if (lost) return <LostPassword back={() => setLost(false)} />;
+  if (isPasswordForgotten) return <ForgotPassword back={() => setIsPasswordForgotten(false)} />;
   return (
     <CardPage title={t.signIn.title} text={t.signIn.to(application)}>
       <SignInForm>
         {sendsMail ? (
-          <Anchor component="button" type="button" size="sm" onClick={() => setLost(true)}>
-            {t.signIn.lost}
+          <Anchor component="button" type="button" size="sm" onClick={() => setIsPasswordForgotten(true)}>
+            {t.signIn.forgotPassword}
           </Anchor>
         ) : (
           <Text size="sm" c="dimmed">
-            {t.signIn.lostAsk}
+            {t.signIn.forgotPasswordAsk}
           </Text>
         )}
       </SignInForm>
@@ -51,14 +51,14 @@ function NoApplication({ name }: { name: string }): ReactNode {
   );
 }
 
-function LostPassword({ back }: { back: () => void }): ReactNode {
+function ForgotPassword({ back }: { back: () => void }): ReactNode {
   const t = useTexts().shell.lostPassword;
   const application = useApplication();
   const [email, setEmail] = useState('');
-  const ask = useMutation({ mutationFn: () => publicClientOf(application).auth.lostPassword(email) });
+  const requestReset = useMutation({ mutationFn: () => getPublicClient(application).auth.lostPassword(email) });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    ask.mutate();
+    requestReset.mutate();
   };
   return (
     <CardPage title={t.title} text={t.text}>
@@ -73,9 +73,9 @@ function LostPassword({ back }: { back: () => void }): ReactNode {
             required
             autoFocus
           />
-          <FormProblem error={ask.error} />
-          {ask.isSuccess && <Alert role="status">{t.sent}</Alert>}
-          <Button type="submit" loading={ask.isPending}>
+          <FormProblem error={requestReset.error} />
+          {requestReset.isSuccess && <Alert role="status">{t.sent}</Alert>}
+          <Button type="submit" loading={requestReset.isPending}>
             {t.submit}
           </Button>
           <Anchor component="button" type="button" size="sm" onClick={back}>

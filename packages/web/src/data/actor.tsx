@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { TextLink } from '../ui/links.tsx';
 import { useApplication } from './application.tsx';
-import { useAsked } from './queries.ts';
+import { useApiQuery } from './queries.ts';
 import { useMay } from './schema.ts';
 
 /** Who did it, such as `user:3`: by name and with a link, where the role may see that. */
@@ -13,7 +13,7 @@ export function Actor({ actor }: { actor: string }): ReactNode {
   const [, kind, id = ''] = /^(user|apiKey):(\d+)$/.exec(actor) ?? [];
   const resource = kind === 'apiKey' ? 'apiKeys' : 'users';
   const known = kind !== undefined && may(resource, 'get');
-  const { data } = useAsked(['actor', actor], (client) => client.records(resource).get(Number(id)), {
+  const { data } = useApiQuery(['actor', actor], (client) => client.records(resource).get(Number(id)), {
     enabled: known,
     staleTime: 300_000,
   });

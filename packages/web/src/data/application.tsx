@@ -2,13 +2,13 @@
 import { Client } from '@tablinum/client';
 import { createContext, type ReactNode, use } from 'react';
 import { parseExactJson } from './exact-json.ts';
-import { noteReached } from './reachability.ts';
+import { reportReached } from './reachability.ts';
 import { session } from './session.ts';
 
 const clients = new Map<string, Client>();
 
 /** The client of an application. Waits are shown by the page, so it hardly waits by itself. */
-export function clientOf(application: string): Client {
+export function getClient(application: string): Client {
   let client = clients.get(application);
   if (!client) {
     client = new Client({
@@ -17,10 +17,10 @@ export function clientOf(application: string): Client {
       role: () => session.role(application),
       timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       retries: 1,
-      longestWait: 2,
+      maxRetryWait: 2,
       parseJson: parseExactJson,
-      onReached: noteReached,
-      renewToken: (expired) => session.renewed(application, expired),
+      onReached: reportReached,
+      renewToken: (expired) => session.waitForRenewal(application, expired),
     });
     clients.set(application, client);
   }
@@ -28,8 +28,8 @@ export function clientOf(application: string): Client {
 }
 
 /** A client without a login, for the pages on which one begins. */
-export function publicClientOf(application: string): Client {
-  return new Client({ application, retries: 1, longestWait: 2, onReached: noteReached });
+export function getPublicClient(application: string): Client {
+  return new Client({ application, retries: 1, maxRetryWait: 2, onReached: reportReached });
 }
 
 const ApplicationContext = createContext('main');
@@ -44,5 +44,5 @@ export function useApplication(): string {
 }
 
 export function useClient(): Client {
-  return clientOf(useApplication());
+  return getClient(useApplication());
 }

@@ -1,7 +1,7 @@
 /** One sign-in for all tabs of a browser: sessions that it keeps, and tabs that tell each other of a new one (decisions/018). */
-import { Client, Failure, type SignedIn } from '@tablinum/client';
-import { clientOf, publicClientOf } from './application.tsx';
-import { onReturn } from './reachability.ts';
+import { Client, Failure, type SignInResult } from '@tablinum/client';
+import { getClient, getPublicClient } from './application.tsx';
+import { onReconnect } from './reachability.ts';
 import { session } from './session.ts';
 
 const resuming = new Map<string, Promise<void>>();
@@ -25,16 +25,16 @@ export function resumeSession(application: string): Promise<void> {
 
 async function resume(application: string): Promise<void> {
   try {
-    const { session: kept, ...entrance } = await publicClientOf(application).auth.resume();
-    const over = kept === null || isSignedOut(application);
-    if (kept && over) await completeSignOut(application, kept.token);
-    if (over) return session.notResumed(application, { ...entrance, exists: true });
-    const { token, user, persistent } = kept;
+    const { session: storedSession, ...entrance } = await getPublicClient(application).auth.resume();
+    const isSignedOutHere = storedSession === null || isSignedOut(application);
+    if (storedSession && isSignedOutHere) await completeSignOut(application, storedSession.token);
+    if (isSignedOutHere) return session.notResumed(application, { ...entrance, exists: true });
+    const { token, user, persistent } = storedSession;
     session.signedIn(application, { token, user: Number(user['id']), persistent });
   } catch (error) {
     // Whether there is a session is not known: it is asked for again once the server is back.
     if (error instanceof Failure && error.unreachable) {
-      const stop = onReturn(() => {
+      const stop = onReconnect(() => {
         stop();
         void resumeSession(application);
       });
@@ -45,32 +45,36 @@ async function resume(application: string): Promise<void> {
   }
 }
 
-type Begun = Pick<SignedIn, 'token'> & Partial<Pick<SignedIn, 'user'>>;
+type NewSession = Pick<SignInResult, 'token'> & Partial<Pick<SignInResult, 'user'>>;
 
 /** A session begins here; the browser keeps it for its other tabs before pages are shown. */
-export async function beginSession(application: string, { token, user }: Begun, persistent: boolean): Promise<void> {
+export async function beginSession(
+  application: string,
+  { token, user }: NewSession,
+  persistent: boolean,
+): Promise<void> {
   setSignedOut(application, false);
   // Without the cookie the session is valid in this tab only.
-  const kept = await new Client({ application, token, retries: 1, longestWait: 2 }).auth.keep(persistent).then(
+  const isPersisted = await new Client({ application, token, retries: 1, maxRetryWait: 2 }).auth.keep(persistent).then(
     () => true,
     () => false,
   );
   session.signedIn(application, { token, user: user ? Number(user['id']) : null, persistent });
-  if (kept) announce({ application, signedIn: true });
+  if (isPersisted) announce({ application, signedIn: true });
 }
 
 /** A session of an administrator of main in another application, unless the browser has one there already. */
 export async function enterApplication(name: string, from: string): Promise<void> {
   if (session.state(name) === 'unknown') await resumeSession(name);
   if (session.state(name) !== 'none') return;
-  await beginSession(name, await clientOf(from).applications().enter(name), session.isPersistent(from));
+  await beginSession(name, await getClient(from).applications().enter(name), session.isPersistent(from));
 }
 
 /** Ends the session on the server; every tab forgets it at once, whether that can be reached or not. */
 export async function endSession(application: string): Promise<void> {
-  const ended = clientOf(application).auth.signOut();
+  const ended = getClient(application).auth.signOut();
   setSignedOut(application, true);
-  session.forget(application);
+  session.clear(application);
   announce({ application, signedIn: false });
   await ended.then(
     () => setSignedOut(application, false),
@@ -80,18 +84,18 @@ export async function endSession(application: string): Promise<void> {
 
 /** A sign-out that the server did not receive: the session and its cookie are still valid there. */
 async function completeSignOut(application: string, token: string): Promise<void> {
-  await new Client({ application, token, retries: 1, longestWait: 2 }).auth.signOut().then(
+  await new Client({ application, token, retries: 1, maxRetryWait: 2 }).auth.signOut().then(
     () => setSignedOut(application, false),
     () => {},
   );
 }
 
 /** Remembered until the server has ended the session: only the server can remove its cookie. */
-const signedOutPlace = 'tablinum.signedOut.';
+const signedOutKey = 'tablinum.signedOut.';
 
 function isSignedOut(application: string): boolean {
   try {
-    return localStorage.getItem(signedOutPlace + application) !== null;
+    return localStorage.getItem(signedOutKey + application) !== null;
   } catch {
     return false;
   }
@@ -99,8 +103,8 @@ function isSignedOut(application: string): boolean {
 
 function setSignedOut(application: string, signedOut: boolean): void {
   try {
-    if (signedOut) localStorage.setItem(signedOutPlace + application, 'true');
-    else localStorage.removeItem(signedOutPlace + application);
+    if (signedOut) localStorage.setItem(signedOutKey + application, 'true');
+    else localStorage.removeItem(signedOutKey + application);
   } catch {
     // Without storage only the tabs that are open know of it.
   }
@@ -109,6 +113,6 @@ function setSignedOut(application: string, signedOut: boolean): void {
 // Where nobody is signed in here, this tab goes on with the session of the other one. A sign-out there ends it here too.
 channel.onmessage = ({ data: { application, signedIn } }: MessageEvent<SessionMessage>) => {
   const state = session.state(application);
-  if (!signedIn) session.forget(application);
+  if (!signedIn) session.clear(application);
   else if (state === 'none' || state === 'expired') void resumeSession(application);
 };

@@ -9,14 +9,14 @@ interface DestroySectionProps {
   /** What is destroyed: nothing stands there for roles that may not. */
   readonly resource: string;
   readonly text: string;
-  readonly act: string;
+  readonly destroyLabel: string;
   readonly destroy: () => void;
   /** What a refusal said, with the way on. */
   readonly children?: ReactNode;
 }
 
 /** The end of a page: what takes its subject away. */
-export function DestroySection({ resource, text, act, destroy, children }: DestroySectionProps): ReactNode {
+export function DestroySection({ resource, text, destroyLabel, destroy, children }: DestroySectionProps): ReactNode {
   const t = useTexts().common;
   const may = useMay();
   if (!may(resource, 'destroy')) return null;
@@ -24,7 +24,7 @@ export function DestroySection({ resource, text, act, destroy, children }: Destr
     <Section title={t.destroy} text={text} framed>
       <Stack align="flex-start">
         <Button variant="light" color="red" onClick={destroy} leftSection={<Icon name="trash" />}>
-          {act}
+          {destroyLabel}
         </Button>
         {children}
       </Stack>

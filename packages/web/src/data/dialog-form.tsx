@@ -7,15 +7,15 @@ interface DialogFormProps {
   /** What the form does when it is sent. */
   readonly write: { readonly mutate: () => void; readonly isPending: boolean; readonly error: Error | null };
   /** The word for it. */
-  readonly act: string;
+  readonly submitLabel: string;
   readonly cancel: () => void;
   /** False where something is still to be given. */
-  readonly ready?: boolean;
+  readonly isReady?: boolean;
   readonly children: ReactNode;
 }
 
 /** The form in a dialog: its fields, what was refused, and both ways out. */
-export function DialogForm({ write, act, cancel, ready = true, children }: DialogFormProps): ReactNode {
+export function DialogForm({ write, submitLabel, cancel, isReady = true, children }: DialogFormProps): ReactNode {
   const t = useTexts().common;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -30,8 +30,8 @@ export function DialogForm({ write, act, cancel, ready = true, children }: Dialo
           <Button variant="default" onClick={cancel}>
             {t.cancel}
           </Button>
-          <Button type="submit" loading={write.isPending} disabled={!ready}>
-            {act}
+          <Button type="submit" loading={write.isPending} disabled={!isReady}>
+            {submitLabel}
           </Button>
         </Group>
       </Stack>

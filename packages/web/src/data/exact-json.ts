@@ -31,14 +31,14 @@ const mayBeRounded = /\d[\d.]{15}|\d[eE][+-]?\d/;
 export function parseExactJson(text: string): unknown {
   if (!rawJSON || !mayBeRounded.test(text)) return JSON.parse(text);
   const keepDigits = (_key: string, value: unknown, { source }: { readonly source?: string } = {}): unknown =>
-    typeof value === 'number' && source !== undefined && sizeOf(String(value)) !== sizeOf(source)
+    typeof value === 'number' && source !== undefined && normaliseNumber(String(value)) !== normaliseNumber(source)
       ? new ExactNumber(source)
       : value;
   return JSON.parse(text, keepDigits);
 }
 
 /** Equal for texts of equal numbers: the digits without zeros around them, and the power of ten that they stand for. */
-function sizeOf(text: string): string {
+function normaliseNumber(text: string): string {
   const [, whole = '', fraction = '', exponent = '0'] = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
   const digits = (whole + fraction).replace(/^0+/, '');
   const significant = digits.replace(/0+$/, '');

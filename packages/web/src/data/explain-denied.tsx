@@ -6,16 +6,16 @@ import { useCheck } from './queries.ts';
 import { useOwnRoleTitle } from './role-title.ts';
 import { WhyDenied } from './why-denied.tsx';
 
-interface Denied {
+interface DeniedPermission {
   readonly resource: string;
   readonly action: string;
 }
 
-let denied: Denied | null = null;
+let deniedPermission: DeniedPermission | null = null;
 const listeners = new Set<() => void>();
 
-function change(next: Denied | null): void {
-  denied = next;
+function setDeniedPermission(next: DeniedPermission | null): void {
+  deniedPermission = next;
   for (const listener of listeners) listener();
 }
 
@@ -24,22 +24,22 @@ const subscribe = (listener: () => void): (() => void) => {
   return () => listeners.delete(listener);
 };
 
-export function explainDenied(asked: Denied): void {
-  change(asked);
+export function explainDenied(permission: DeniedPermission): void {
+  setDeniedPermission(permission);
 }
 
 /** Stands once on a page whose buttons may be refused. */
 export function ExplainHost(): ReactNode {
   const t = useTexts().common.problem;
-  const asked = useSyncExternalStore(subscribe, () => denied);
+  const permission = useSyncExternalStore(subscribe, () => deniedPermission);
   const { data: check } = useCheck();
   const roleTitle = useOwnRoleTitle();
-  useEffect(() => () => change(null), []);
+  useEffect(() => () => setDeniedPermission(null), []);
   return (
-    <Modal opened={asked !== null} onClose={() => change(null)} title={t.deniedTitle} size="md">
+    <Modal opened={permission !== null} onClose={() => setDeniedPermission(null)} title={t.deniedTitle} size="md">
       <Stack>
         {check && <Text>{t.denied(roleTitle(check.currentRole))}</Text>}
-        {asked && <WhyDenied key={`${asked.resource}:${asked.action}`} {...asked} />}
+        {permission && <WhyDenied key={`${permission.resource}:${permission.action}`} {...permission} />}
       </Stack>
     </Modal>
   );

@@ -8,7 +8,7 @@ import { type ListColumn, ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { Pager } from '../ui/pager.tsx';
 import { Empty } from '../ui/states.tsx';
-import { Asked } from './problem.tsx';
+import { QueryBoundary } from './problem.tsx';
 import { useMay } from './schema.ts';
 
 /** A new one: in a dialog, whose form gets what closes it, or on a page of its own. */
@@ -48,14 +48,14 @@ export function ListPage<T>(props: ListPageProps<T>): ReactNode {
   const [creating, setCreating] = useState(false);
   const close = (): void => setCreating(false);
   // What nobody here could see again is not offered.
-  const offered = create && may(resource, 'create') && may(resource, 'list') ? create : null;
-  const way =
-    offered &&
-    ('link' in offered ? (
-      offered.link
+  const creation = create && may(resource, 'create') && may(resource, 'list') ? create : null;
+  const createButton =
+    creation &&
+    ('link' in creation ? (
+      creation.link
     ) : (
       <Button leftSection={<Icon name="plus" />} onClick={() => setCreating(true)}>
-        {offered.label}
+        {creation.label}
       </Button>
     ));
   return (
@@ -65,27 +65,27 @@ export function ListPage<T>(props: ListPageProps<T>): ReactNode {
       actions={
         <>
           {actions}
-          {way}
+          {createButton}
         </>
       }
     >
       <Stack>
         {filters}
-        <Asked query={query} asked={{ resource, action: 'list' }}>
+        <QueryBoundary query={query} permission={{ resource, action: 'list' }}>
           {(found) => {
             const rows = 'meta' in found ? found.data : found;
             if (rows.length > 0 || !empty) return <Rows {...props} rows={rows} found={found} />;
             return (
               <Empty icon={empty.icon} title={empty.title} text={empty.text}>
-                {empty.next ?? way}
+                {empty.next ?? createButton}
               </Empty>
             );
           }}
-        </Asked>
+        </QueryBoundary>
       </Stack>
-      {offered && 'form' in offered && (
-        <Modal opened={creating} onClose={close} title={offered.label}>
-          {offered.form(close)}
+      {creation && 'form' in creation && (
+        <Modal opened={creating} onClose={close} title={creation.label}>
+          {creation.form(close)}
         </Modal>
       )}
       {children}

@@ -6,10 +6,10 @@ import { type ReactNode, useCallback } from 'react';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Countdown, Empty, RetryButton, Waiting } from '../ui/states.tsx';
-import { type AskedRight, Denied } from './denied.tsx';
+import { Denied, type RequiredPermission } from './denied.tsx';
 
 /** The sentence of a failure. */
-export function messageOf(error: unknown): string {
+export function getErrorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
@@ -17,11 +17,11 @@ interface ProblemProps {
   readonly error: unknown;
   readonly retry: () => void;
   /** What was asked for, so that an administrator can see which permission decided. */
-  readonly asked?: AskedRight;
+  readonly permission?: RequiredPermission;
 }
 
 /** In the place of a page's content. */
-export function Problem({ error, retry, asked }: ProblemProps): ReactNode {
+export function Problem({ error, retry, permission }: ProblemProps): ReactNode {
   const t = useTexts().common.problem;
   const again = useCallback(() => retry(), [retry]);
   const failure = error instanceof Failure ? error : null;
@@ -31,7 +31,7 @@ export function Problem({ error, retry, asked }: ProblemProps): ReactNode {
         <RetryButton onClick={retry} />
       </Empty>
     );
-  if (failure?.status === 403) return <Denied text={failure.message} {...(asked && { asked })} />;
+  if (failure?.status === 403) return <Denied text={failure.message} {...(permission && { permission })} />;
   if (failure?.retryAfter != null)
     return (
       <Empty icon="clock" title={failure.status === 429 ? t.busyTitle : t.title} text={failure.message}>
@@ -42,7 +42,7 @@ export function Problem({ error, retry, asked }: ProblemProps): ReactNode {
       </Empty>
     );
   return (
-    <Empty icon="warning" title={failure?.status === 404 ? t.notFoundTitle : t.title} text={messageOf(error)}>
+    <Empty icon="warning" title={failure?.status === 404 ? t.notFoundTitle : t.title} text={getErrorMessage(error)}>
       {failure?.requestId && <Code>{t.reference(failure.requestId)}</Code>}
       <RetryButton onClick={retry} />
     </Empty>
@@ -57,11 +57,11 @@ export function FormProblem({ error }: { error: unknown }): ReactNode {
   return (
     <Alert color="red" variant="light" role="alert" icon={<Icon name="warning" />} title={t.title}>
       <Stack gap={4}>
-        <Text size="sm">{messageOf(error)}</Text>
+        <Text size="sm">{getErrorMessage(error)}</Text>
         {details.length > 1 &&
-          details.map(([place, text]) => (
-            <Text size="sm" key={place}>
-              <b>{place}</b> {text}
+          details.map(([errorPath, text]) => (
+            <Text size="sm" key={errorPath}>
+              <b>{errorPath}</b> {text}
             </Text>
           ))}
       </Stack>
@@ -69,17 +69,23 @@ export function FormProblem({ error }: { error: unknown }): ReactNode {
   );
 }
 
-interface AskedProps<T> {
+interface QueryBoundaryProps<T> {
   readonly query: UseQueryResult<T, Error>;
-  readonly asked?: ProblemProps['asked'];
+  readonly permission?: ProblemProps['permission'];
   /** Shown while it is read; lines of a list unless told. */
   readonly waiting?: ReactNode;
   readonly children: (data: T) => ReactNode;
 }
 
 /** What a query gave, or the state that it is in. What is shown already stays when asking again fails. */
-export function Asked<T>({ query, asked, waiting = <Waiting />, children }: AskedProps<T>): ReactNode {
+export function QueryBoundary<T>({
+  query,
+  permission,
+  waiting = <Waiting />,
+  children,
+}: QueryBoundaryProps<T>): ReactNode {
   if (query.data !== undefined) return children(query.data);
-  if (query.error) return <Problem error={query.error} retry={() => void query.refetch()} {...(asked && { asked })} />;
+  if (query.error)
+    return <Problem error={query.error} retry={() => void query.refetch()} {...(permission && { permission })} />;
   return waiting;
 }

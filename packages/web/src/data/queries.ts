@@ -1,9 +1,9 @@
 /** What pages ask for again and again, by the key under which it is kept. Everything begins with application and role. */
-import type { Application, Check, Collection } from '@tablinum/client';
+import type { Application, CallerInfo, Collection } from '@tablinum/client';
 import { Failure } from '@tablinum/client';
 import { QueryClient, type UseQueryResult, useQuery } from '@tanstack/react-query';
-import { clientOf, useApplication } from './application.tsx';
-import { onReturn } from './reachability.ts';
+import { getClient, useApplication } from './application.tsx';
+import { onReconnect } from './reachability.ts';
 import { session, useChosenRole } from './session.ts';
 
 /** The first members of every key. */
@@ -25,9 +25,9 @@ export const queryClient = new QueryClient({
 });
 
 /** What failed because the server was away is asked again once it is back. */
-onReturn(() => {
-  const failedAway = (error: Error | null): boolean => error instanceof Failure && error.unreachable;
-  void queryClient.refetchQueries({ type: 'active', predicate: ({ state }) => failedAway(state.error) });
+onReconnect(() => {
+  const isUnreachableError = (error: Error | null): boolean => error instanceof Failure && error.unreachable;
+  void queryClient.refetchQueries({ type: 'active', predicate: ({ state }) => isUnreachableError(state.error) });
 });
 
 // What one login was shown or refused is nothing to the next one.
@@ -39,56 +39,56 @@ export function useScope(): Scope {
   return [application, useChosenRole(application)];
 }
 
-const unending = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 
 /**
  * Asks, keeps by application, role and `key`, and asks again when one of them changes.
  *
- * @param ask one that takes the signal is broken off when nobody shows what it asks for; what the shell needs is not.
+ * @param request one that takes the signal is broken off when nobody shows what it asks for; what the shell needs is not.
  */
-export function useAsked<T>(
+export function useApiQuery<T>(
   key: readonly unknown[],
-  ask: (client: ReturnType<typeof clientOf>, signal: AbortSignal) => Promise<T>,
-  more: { enabled?: boolean; staleTime?: number; refetchInterval?: number; keepPrevious?: boolean } = {},
+  request: (client: ReturnType<typeof getClient>, signal: AbortSignal) => Promise<T>,
+  more: { enabled?: boolean; staleTime?: number; refetchInterval?: number; keepPreviousData?: boolean } = {},
 ): UseQueryResult<T, Error> {
   const scope = useScope();
-  const { keepPrevious, ...options } = more;
+  const { keepPreviousData, ...options } = more;
   return useQuery({
     queryKey: [...scope, ...key],
     // Reading the signal makes a query end with its last reader: only those that hear it do.
-    queryFn: (context) => ask(clientOf(scope[0]), ask.length > 1 ? context.signal : unending),
+    queryFn: (context) => request(getClient(scope[0]), request.length > 1 ? context.signal : neverAborted),
     ...options,
-    ...(keepPrevious && { placeholderData: (previous: T | undefined) => previous as never }),
+    ...(keepPreviousData && { placeholderData: (previous: T | undefined) => previous as never }),
   });
 }
 
-const checkAge = { staleTime: 60_000 };
+const checkOptions = { staleTime: 60_000 };
 
 /** Who is signed in, with which role. */
-export function useCheck(): UseQueryResult<Check, Error> {
+export function useCheck(): UseQueryResult<CallerInfo, Error> {
   const application = useApplication();
-  return useAsked(['check'], (client) => readCheck(client, application), checkAge);
+  return useApiQuery(['check'], (client) => readCheck(client, application), checkOptions);
 }
 
-async function readCheck(client: ReturnType<typeof clientOf>, application: string): Promise<Check> {
+async function readCheck(client: ReturnType<typeof getClient>, application: string): Promise<CallerInfo> {
   const check = await client.auth.check();
-  session.isUser(application, check.id);
+  session.setUser(application, check.id);
   return check;
 }
 
 /** The same, for what is asked under it; asked once at a time. */
-export function checkOf(scope: Scope): Promise<Check> {
-  const queryFn = (): Promise<Check> => readCheck(clientOf(scope[0]), scope[0]);
-  return queryClient.fetchQuery({ queryKey: [...scope, 'check'], queryFn, ...checkAge });
+export function fetchCheck(scope: Scope): Promise<CallerInfo> {
+  const queryFn = (): Promise<CallerInfo> => readCheck(getClient(scope[0]), scope[0]);
+  return queryClient.fetchQuery({ queryKey: [...scope, 'check'], queryFn, ...checkOptions });
 }
 
 /** The applications of this server; they are managed in main, so others know none. */
 export function useApplications(enabled: boolean): UseQueryResult<readonly Application[], Error> {
-  return useAsked(['applications'], (client) => client.applications().list(), { enabled, staleTime: 60_000 });
+  return useApiQuery(['applications'], (client) => client.applications().list(), { enabled, staleTime: 60_000 });
 }
 
 /** Forgets what is kept under a key, in every role. */
-export async function forget(application: string, ...key: readonly unknown[]): Promise<void> {
+export async function invalidate(application: string, ...key: readonly unknown[]): Promise<void> {
   await queryClient.invalidateQueries({
     predicate: ({ queryKey: [name, , ...rest] }) =>
       name === application && key.every((part, index) => rest[index] === part),

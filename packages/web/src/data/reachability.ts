@@ -1,41 +1,41 @@
 /** Whether the server answers. While it does not, it is probed until it does; then what failed is sent again. */
 import { useSyncExternalStore } from 'react';
 
-const probeEvery = 2000;
-let away = false;
+const probeInterval = 2000;
+let isUnreachable = false;
 let timer: ReturnType<typeof setTimeout> | undefined;
 const listeners = new Set<() => void>();
-const returned = new Set<() => void>();
+const reconnectListeners = new Set<() => void>();
 
-function become(next: boolean): void {
-  if (away === next) return;
-  away = next;
+function setUnreachable(next: boolean): void {
+  if (isUnreachable === next) return;
+  isUnreachable = next;
   clearTimeout(timer);
-  if (away) timer = setTimeout(() => void probe(), probeEvery);
+  if (isUnreachable) timer = setTimeout(() => void probe(), probeInterval);
   for (const listener of listeners) listener();
-  if (!away) for (const listener of returned) listener();
+  if (!isUnreachable) for (const listener of reconnectListeners) listener();
 }
 
 /** Asks the server itself: a connection that broke says nothing of whether it still runs. */
 export async function probe(): Promise<void> {
   clearTimeout(timer);
-  const reached = await fetch('/api/health', { cache: 'no-store' }).then(
+  const isReached = await fetch('/api/health', { cache: 'no-store' }).then(
     ({ status }) => status < 500,
     () => false,
   );
-  become(!reached);
-  if (away) timer = setTimeout(() => void probe(), probeEvery);
+  setUnreachable(!isReached);
+  if (isUnreachable) timer = setTimeout(() => void probe(), probeInterval);
 }
 
 /** Called with what each request tells. */
-export function noteReached(reached: boolean): void {
-  become(!reached);
+export function reportReached(isReached: boolean): void {
+  setUnreachable(!isReached);
 }
 
 /** Calls the listener whenever the server can be reached again. @returns what ends it. */
-export function onReturn(listener: () => void): () => void {
-  returned.add(listener);
-  return () => void returned.delete(listener);
+export function onReconnect(listener: () => void): () => void {
+  reconnectListeners.add(listener);
+  return () => void reconnectListeners.delete(listener);
 }
 
 function subscribe(listener: () => void): () => void {
@@ -43,6 +43,6 @@ function subscribe(listener: () => void): () => void {
   return () => void listeners.delete(listener);
 }
 
-export function useServerAway(): boolean {
-  return useSyncExternalStore(subscribe, () => away);
+export function useServerUnreachable(): boolean {
+  return useSyncExternalStore(subscribe, () => isUnreachable);
 }

@@ -4,8 +4,8 @@
  */
 import type { Client, Collection, Field } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
-import { checkOf, useAsked, useScope } from './queries.ts';
-import { type DocumentPart, type Rights, readDocument } from './schema-of-document.ts';
+import { fetchCheck, useApiQuery, useScope } from './queries.ts';
+import { type DocumentPart, parseRoleDocument, type Rights } from './role-document.ts';
 
 export interface Schema extends Rights {
   /** As the role sees their records, by what people call them. */
@@ -16,14 +16,14 @@ export interface Schema extends Rights {
   /** As they are defined, also what the role sees no records of; those it sees, where it may read no definitions. */
   readonly definitions: ReadonlyMap<string, Collection>;
   /** Whether definitions may be read. */
-  readonly configures: boolean;
+  readonly mayReadDefinitions: boolean;
 }
 
-const everything: Rights = { may: () => true, mayWrite: () => true, mayLink: () => true };
+const allRights: Rights = { may: () => true, mayWrite: () => true, mayLink: () => true };
 
 export function useSchema(): UseQueryResult<Schema, Error> {
   const scope = useScope();
-  return useAsked(['schema'], async (client) => readSchema(client, (await checkOf(scope)).currentRole), {
+  return useApiQuery(['schema'], async (client) => readSchema(client, (await fetchCheck(scope)).currentRole), {
     staleTime: 30_000,
   });
 }
@@ -37,60 +37,66 @@ export function useCollection(name: string): Collection | null | undefined {
 /** Whether the role may do something; nothing while that is not known. */
 export function useMay(): Rights['may'] {
   const { data } = useSchema();
-  return data?.may ?? nothing;
+  return data?.may ?? denyAll;
 }
 
-const nothing = (): boolean => false;
+const denyAll = (): boolean => false;
 
 async function readSchema(client: Client, role: string): Promise<Schema> {
   if (role === 'admin') {
     const defined = await client.collections.list();
-    return { ...everything, ...listed(defined), forms: named(defined), definitions: named(defined), configures: true };
+    return {
+      ...allRights,
+      ...sortByTitle(defined),
+      forms: indexByName(defined),
+      definitions: indexByName(defined),
+      mayReadDefinitions: true,
+    };
   }
   const document = (await (await client.send('docs:openapi')).json()) as DocumentPart;
-  const { collections, forms, rights } = readDocument(document);
+  const { collections, forms, rights } = parseRoleDocument(document);
   if (!rights.may('collections', 'list'))
     return {
       ...rights,
-      ...listed(collections),
-      forms: named(forms),
-      definitions: named(collections),
-      configures: false,
+      ...sortByTitle(collections),
+      forms: indexByName(forms),
+      definitions: indexByName(collections),
+      mayReadDefinitions: false,
     };
   const defined = await client.collections.list();
-  const seen = (by: ReadonlyMap<string, Collection>): Collection[] =>
-    defined.map((each) => asSeen(each, by.get(each.name)));
+  const restrictAll = (visible: ReadonlyMap<string, Collection>): Collection[] =>
+    defined.map((each) => restrictToVisible(each, visible.get(each.name)));
   return {
     ...rights,
-    ...listed(seen(named(collections))),
-    forms: named(seen(named(forms))),
-    definitions: named(defined),
-    configures: true,
+    ...sortByTitle(restrictAll(indexByName(collections))),
+    forms: indexByName(restrictAll(indexByName(forms))),
+    definitions: indexByName(defined),
+    mayReadDefinitions: true,
   };
 }
 
 /** A definition without the fields that the role does not see. */
-function asSeen(defined: Collection, seen: Collection | undefined): Collection {
-  if (!seen) return defined;
-  const names = new Set(seen.fields.map((field) => field.name));
+function restrictToVisible(defined: Collection, visible: Collection | undefined): Collection {
+  if (!visible) return defined;
+  const names = new Set(visible.fields.map((field) => field.name));
   return { ...defined, fields: defined.fields.filter((field) => names.has(field.name)) };
 }
 
-function listed(collections: readonly Collection[]): Pick<Schema, 'collections' | 'byName'> {
-  const sorted = [...collections].sort((a, b) => titleOf(a).localeCompare(titleOf(b)));
-  return { collections: sorted, byName: named(sorted) };
+function sortByTitle(collections: readonly Collection[]): Pick<Schema, 'collections' | 'byName'> {
+  const sorted = [...collections].sort((a, b) => getTitle(a).localeCompare(getTitle(b)));
+  return { collections: sorted, byName: indexByName(sorted) };
 }
 
-function named(collections: readonly Collection[]): ReadonlyMap<string, Collection> {
+function indexByName(collections: readonly Collection[]): ReadonlyMap<string, Collection> {
   return new Map(collections.map((each) => [each.name, each]));
 }
 
 /** The member of a body that writes a field: a link is written by its foreign key. */
-export function writtenName(field: Field): string {
+export function getWriteName(field: Field): string {
   return field.type === 'belongsTo' ? (field.foreignKey ?? field.name) : field.name;
 }
 
 /** What people call it. */
-export function titleOf({ title, name }: { readonly title?: string | null; readonly name: string }): string {
+export function getTitle({ title, name }: { readonly title?: string | null; readonly name: string }): string {
   return title || name;
 }

@@ -1,7 +1,7 @@
 import { Group, Paper, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { Changeable } from './changeable.tsx';
-import type { AskedRight } from './denied.tsx';
+import type { RequiredPermission } from './denied.tsx';
+import { ReadOnlyBoundary } from './read-only-boundary.tsx';
 
 interface SectionProps {
   readonly title: string;
@@ -10,7 +10,7 @@ interface SectionProps {
   /** What it does cannot be taken back: it stands in a frame of its own. */
   readonly framed?: boolean;
   /** What its form asks for: it rests for roles that may not. */
-  readonly needs?: AskedRight;
+  readonly needs?: RequiredPermission;
   readonly children: ReactNode;
 }
 
@@ -29,7 +29,7 @@ export function Section({ title, text, actions, framed = false, needs, children 
         </div>
         {actions && <Group gap="xs">{actions}</Group>}
       </Group>
-      {needs ? <Changeable {...needs}>{children}</Changeable> : children}
+      {needs ? <ReadOnlyBoundary {...needs}>{children}</ReadOnlyBoundary> : children}
     </>
   );
   if (!framed) return <section aria-label={title}>{content}</section>;

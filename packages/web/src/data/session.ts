@@ -24,26 +24,26 @@ type Logins = Readonly<Record<string, Login>>;
 export type LoginState = 'unknown' | 'none' | 'valid' | 'expired';
 
 /** The role that was chosen in this tab, by application and user. */
-const rolesPlace = 'tablinum.roles';
+const rolesStorageKey = 'tablinum.roles';
 const listeners = new Set<() => void>();
 const watchers = new Set<(application: string) => void>();
-const renewals = new Set<(application: string) => void>();
+const tokenWatchers = new Set<(application: string) => void>();
 let logins: Logins = {};
 let generations = 0;
 /** The generation that each token was issued for: what one user asked is never sent again in another one's name. */
-const generationOf = new Map<string, number>();
+const generationByToken = new Map<string, number>();
 /** What a sign-in page has to know of its application. */
-export interface Entrance {
+export interface SignInInfo {
   readonly exists: boolean;
   /** Nobody can sign in yet. */
   readonly needsSetup: boolean;
   /** A link for another password can be mailed. */
   readonly sendsMail: boolean;
 }
-const usual: Entrance = { exists: true, needsSetup: false, sendsMail: true };
+const defaultSignInInfo: SignInInfo = { exists: true, needsSetup: false, sendsMail: true };
 
 /** Applications for which the browser keeps no session. */
-const entrances = new Map<string, Entrance>();
+const signInInfos = new Map<string, SignInInfo>();
 
 function change(next: Logins): void {
   const before = logins;
@@ -51,7 +51,7 @@ function change(next: Logins): void {
   for (const application of new Set([...Object.keys(before), ...Object.keys(next)])) {
     if (before[application]?.generation !== next[application]?.generation)
       for (const each of watchers) each(application);
-    if (before[application]?.token !== next[application]?.token) for (const each of renewals) each(application);
+    if (before[application]?.token !== next[application]?.token) for (const each of tokenWatchers) each(application);
   }
   announce();
 }
@@ -60,9 +60,9 @@ function announce(): void {
   for (const listener of [...listeners]) listener();
 }
 
-function chosenRoles(): Record<string, string> {
+function loadChosenRoles(): Record<string, string> {
   try {
-    return JSON.parse(sessionStorage.getItem(rolesPlace) ?? '{}') as Record<string, string>;
+    return JSON.parse(sessionStorage.getItem(rolesStorageKey) ?? '{}') as Record<string, string>;
   } catch {
     return {};
   }
@@ -70,7 +70,7 @@ function chosenRoles(): Record<string, string> {
 
 function rememberRole(application: string, user: number | null, role: string): void {
   try {
-    sessionStorage.setItem(rolesPlace, JSON.stringify({ ...chosenRoles(), [`${application} ${user}`]: role }));
+    sessionStorage.setItem(rolesStorageKey, JSON.stringify({ ...loadChosenRoles(), [`${application} ${user}`]: role }));
   } catch {
     // Without storage the role lives in memory.
   }
@@ -91,26 +91,26 @@ export const session = {
   /** Calls back when the user of an application becomes another one or none, before pages do. */
   watch: (watcher: (application: string) => void): void => void watchers.add(watcher),
   /** Calls back when the token of an application becomes another one. */
-  watchToken: (watcher: (application: string) => void): void => void renewals.add(watcher),
+  watchToken: (watcher: (application: string) => void): void => void tokenWatchers.add(watcher),
   /** An expired one too: its requests are refused, and wait for the next. */
   token: (application: string): string | null => logins[application]?.token ?? null,
   role: (application: string): string | null => logins[application]?.role ?? null,
   isPersistent: (application: string): boolean => logins[application]?.persistent ?? false,
   state: (application: string): LoginState => {
     const login = logins[application];
-    if (!login) return entrances.has(application) ? 'none' : 'unknown';
+    if (!login) return signInInfos.has(application) ? 'none' : 'unknown';
     return login.expired ? 'expired' : 'valid';
   },
-  entrance: (application: string): Entrance => entrances.get(application) ?? usual,
+  signInInfo: (application: string): SignInInfo => signInInfos.get(application) ?? defaultSignInInfo,
   generation: (application: string): number => logins[application]?.generation ?? 0,
   /** The same user goes on where the session ended; for anybody else everything begins anew. */
   signedIn: (application: string, { token, user = null, persistent }: NewLogin): void => {
     const before = logins[application];
-    const same = before?.expired === true && user !== null && before.user === user;
-    if (!same) generations += 1;
-    const role = same ? before.role : (chosenRoles()[`${application} ${user}`] ?? null);
-    const login = { token, user, persistent, role, generation: same ? before.generation : generations };
-    generationOf.set(token, login.generation);
+    const isSameUser = before?.expired === true && user !== null && before.user === user;
+    if (!isSameUser) generations += 1;
+    const role = isSameUser ? before.role : (loadChosenRoles()[`${application} ${user}`] ?? null);
+    const login = { token, user, persistent, role, generation: isSameUser ? before.generation : generations };
+    generationByToken.set(token, login.generation);
     change({ ...logins, [application]: login });
   },
   actAs: (application: string, role: string): void => {
@@ -120,12 +120,12 @@ export const session = {
     change({ ...logins, [application]: { ...login, role } });
   },
   /** The browser keeps no session for it. */
-  notResumed: (application: string, entrance: Entrance): void => {
-    entrances.set(application, entrance);
+  notResumed: (application: string, info: SignInInfo): void => {
+    signInInfos.set(application, info);
     announce();
   },
   /** The user as the server tells it, where only a token was known. */
-  isUser: (application: string, user: number | null): void => {
+  setUser: (application: string, user: number | null): void => {
     const login = logins[application];
     if (login && login.user === null && user !== null) change({ ...logins, [application]: { ...login, user } });
   },
@@ -135,29 +135,29 @@ export const session = {
     if (login && !login.expired) change({ ...logins, [application]: { ...login, expired: true } });
   },
   /** Waits for another sign-in. @returns whether it was the same user: then there is a new token. */
-  renewed: async (application: string, expired: string): Promise<boolean> => {
+  waitForRenewal: async (application: string, expired: string): Promise<boolean> => {
     if (logins[application]?.token === expired) session.expire(application);
     const login = logins[application];
-    if (!login || login.generation !== generationOf.get(expired)) return false;
-    return login.expired ? waitFor(application, login.generation) : true;
+    if (!login || login.generation !== generationByToken.get(expired)) return false;
+    return login.expired ? waitForSignIn(application, login.generation) : true;
   },
-  forget: (application: string): void => {
+  clear: (application: string): void => {
     if (!logins[application]) return;
-    if (!entrances.has(application)) entrances.set(application, usual);
-    const { [application]: _gone, ...others } = logins;
-    change(others);
+    if (!signInInfos.has(application)) signInInfos.set(application, defaultSignInInfo);
+    const { [application]: _removed, ...remaining } = logins;
+    change(remaining);
   },
 };
 
-function waitFor(application: string, generation: number): Promise<boolean> {
+function waitForSignIn(application: string, generation: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const look = (): void => {
+    const check = (): void => {
       const login = logins[application];
       if (login?.generation === generation && login.expired) return;
-      listeners.delete(look);
+      listeners.delete(check);
       resolve(login?.generation === generation);
     };
-    listeners.add(look);
+    listeners.add(check);
   });
 }
 

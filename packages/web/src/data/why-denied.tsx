@@ -3,8 +3,8 @@ import { Button, Code, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { TextLink } from '../ui/links.tsx';
-import { clientOf, useApplication } from './application.tsx';
-import { useAsked, useCheck } from './queries.ts';
+import { getClient, useApplication } from './application.tsx';
+import { useApiQuery, useCheck } from './queries.ts';
 
 interface Explanation {
   readonly allowed: boolean;
@@ -18,11 +18,11 @@ export function WhyDenied({ resource, action }: { resource: string; action: stri
   const application = useApplication();
   const { data: check } = useCheck();
   const administrator = check?.roles.includes('admin') ?? false;
-  const explained = useAsked(
+  const explained = useApiQuery(
     ['why', check?.currentRole, resource, action],
     async () => {
       const query = { role: check!.currentRole, resource, action };
-      const asAdmin = clientOf(application).with({ role: 'admin' });
+      const asAdmin = getClient(application).with({ role: 'admin' });
       return (await asAdmin.call<Explanation>('permissions:explain', { query })).data;
     },
     { enabled: open && administrator },

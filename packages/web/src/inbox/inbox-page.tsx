@@ -1,27 +1,33 @@
 /** The inbox of those who have an account; for everybody else the way to one. */
 import type { ReactNode } from 'react';
 import { useApplication } from '../data/application.tsx';
-import { Asked } from '../data/problem.tsx';
+import { QueryBoundary } from '../data/problem.tsx';
 import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
 import { Icon } from '../ui/icon.tsx';
 import { ButtonLink } from '../ui/links.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
-import { useAccounts } from './data-mail.ts';
 import { Inbox } from './inbox.tsx';
+import { useAccounts } from './mail-queries.ts';
 import { useMailRights } from './rights.ts';
 
 export function InboxPage(): ReactNode {
   const accounts = useAccounts();
   return (
-    <Asked query={accounts} asked={{ resource: 'accounts', action: 'list' }}>
-      {({ mine, others }) => (mine.length === 0 ? <NoAccount others={others.length} /> : <Inbox accounts={mine} />)}
-    </Asked>
+    <QueryBoundary query={accounts} permission={{ resource: 'accounts', action: 'list' }}>
+      {({ ownAccounts, otherAccounts }) =>
+        ownAccounts.length === 0 ? (
+          <NoAccount otherAccountCount={otherAccounts.length} />
+        ) : (
+          <Inbox accounts={ownAccounts} />
+        )
+      }
+    </QueryBoundary>
   );
 }
 
 /** @param others accounts that an administrator sees, and whose mail is for others. */
-function NoAccount({ others }: { others: number }): ReactNode {
+function NoAccount({ otherAccountCount }: { otherAccountCount: number }): ReactNode {
   const t = useInboxTexts();
   const app = useApplication();
   const rights = useMailRights();
@@ -37,9 +43,9 @@ function NoAccount({ others }: { others: number }): ReactNode {
             {t.accounts.add}
           </ButtonLink>
         )}
-        {others > 0 && (
+        {otherAccountCount > 0 && (
           <ButtonLink to="/a/$app/inbox/accounts" params={{ app }} variant="default">
-            {t.accounts.ofOthers(others)}
+            {t.accounts.accountsOfOthers(otherAccountCount)}
           </ButtonLink>
         )}
       </Empty>

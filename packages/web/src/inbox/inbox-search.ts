@@ -14,65 +14,66 @@ export interface InboxSearch {
   readonly c?: number;
 }
 
-export function inboxSearch(given: Record<string, unknown>): InboxSearch {
-  const whole = (value: unknown): number | null => (Number.isSafeInteger(Number(value)) ? Number(value) || null : null);
-  const account = whole(given['account']);
-  const c = whole(given['c']);
-  const { folder, q } = given;
+export function parseInboxSearch(raw: Record<string, unknown>): InboxSearch {
+  const parseId = (value: unknown): number | null =>
+    Number.isSafeInteger(Number(value)) ? Number(value) || null : null;
+  const account = parseId(raw['account']);
+  const c = parseId(raw['c']);
+  const { folder, q } = raw;
   return {
     ...(account !== null && { account }),
     ...(typeof folder === 'string' && folder !== '' && folder !== 'inbox' && { folder }),
-    ...(given['unread'] === true && { unread: true }),
-    ...(given['starred'] === true && { starred: true }),
+    ...(raw['unread'] === true && { unread: true }),
+    ...(raw['starred'] === true && { starred: true }),
     ...(q !== undefined && q !== '' && { q: String(q) }),
-    ...(given['here'] === true && { here: true }),
+    ...(raw['here'] === true && { here: true }),
     ...(c !== null && { c }),
   };
 }
 
 /** The address without the open conversation: what the list depends on. */
-export type Shown = Omit<InboxSearch, 'c'>;
+export type InboxView = Omit<InboxSearch, 'c'>;
 
 /** The parameters of `conversations:list`. A search looks in all folders unless it is narrowed to one. */
-export function listParameters(shown: Shown): object {
-  const { account, unread, starred, q } = shown;
-  const folder = folderShown(shown);
-  const words = q === undefined ? '' : withoutEverywhere(q);
+export function buildListParameters(view: InboxView): object {
+  const { account, unread, starred, q } = view;
+  const folder = getSingleFolder(view);
+  const searchText = q === undefined ? '' : removeEverywhereOperators(q);
   return {
     ...(account !== undefined && { accountId: account }),
     ...(folder !== null && { folder }),
     ...(unread && { unread: true }),
     ...(starred && { starred: true }),
-    ...(words !== '' && { search: words }),
+    ...(searchText !== '' && { search: searchText }),
   };
 }
 
 /** The one folder that is shown, or null where several are. */
-export function folderShown(shown: Shown): string | null {
-  const { folder = 'inbox', q } = shown;
-  return folder === 'any' || (q !== undefined && (namesFolder(q) || !searchesFolder(shown))) ? null : folder;
+export function getSingleFolder(view: InboxView): string | null {
+  const { folder = 'inbox', q } = view;
+  return folder === 'any' || (q !== undefined && (hasFolderOperator(q) || !isFolderSearch(view))) ? null : folder;
 }
 
 /** Folders that a search of all folders leaves out. */
-const apart = new Set(['trash', 'junk']);
+const excludedFolders = new Set(['trash', 'junk']);
 
 /** Whether a search looks in the folder only. */
-export function searchesFolder({ folder = 'inbox', here }: Shown): boolean {
-  return here === true || apart.has(folder);
+export function isFolderSearch({ folder = 'inbox', here }: InboxView): boolean {
+  return here === true || excludedFolders.has(folder);
 }
 
 /** A link to what is shown. */
-export function addressOf(application: string, search: InboxSearch): string {
+export function buildInboxUrl(application: string, search: InboxSearch): string {
   const pairs = Object.entries(search).map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
   return `/a/${application}/inbox${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`;
 }
 
 /** Search words may say where to look: then these decide. */
-export function namesFolder(q: string): boolean {
+export function hasFolderOperator(q: string): boolean {
   return /(^|\s)-?in:/.test(q);
 }
 
 /** `in:all` and `in:any` say what a search does anyway. */
-function withoutEverywhere(q: string): string {
+function removeEverywhereOperators(q: string): string {
   return q.replace(/(^|\s)in:(all|any)(?=\s|$)/gi, '$1').trim();
 }

@@ -10,16 +10,16 @@ import { Page } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import { ActivityLine } from './activity/activity-line.tsx';
 import { Composer } from './compose/composer.tsx';
-import type { Beginning } from './compose/draft-session.ts';
-import { useWriting } from './compose/use-writing.ts';
-import { useOpenThread } from './data-mail.ts';
+import type { DraftOrigin } from './compose/draft-session.ts';
+import { useComposer } from './compose/use-composer.ts';
 import { FolderPane } from './folders/folder-pane.tsx';
-import { type InboxActs, inboxCommands, useInboxCommands } from './inbox-commands.ts';
+import { type InboxActions, inboxCommands, useInboxCommands } from './inbox-commands.ts';
 import classes from './inbox-page.module.css';
-import { folderShown, type Shown } from './inbox-search.ts';
+import { getSingleFolder, type InboxView } from './inbox-search.ts';
 import { KeyHelp } from './key-help.tsx';
 import { ListSection } from './list/list-section.tsx';
-import type { Account, Conversation } from './mail.ts';
+import { useOpenThread } from './mail-queries.ts';
+import type { Account, Conversation } from './mail-types.ts';
 import { MovePicker } from './move-picker.tsx';
 import { PageActions } from './page-actions.tsx';
 import { noRights, useMailRights } from './rights.ts';
@@ -38,87 +38,87 @@ const mediumWidth = '(max-width: 79em)';
 export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode {
   const t = useInboxTexts();
   const address = useInboxAddress();
-  const { shown, opened } = address;
-  const narrow = useMediaQuery(narrowWidth, matchMedia(narrowWidth).matches);
-  const medium = useMediaQuery(mediumWidth, matchMedia(mediumWidth).matches);
-  const { list, state } = useConversationList(shown);
+  const { view, opened } = address;
+  const isNarrow = useMediaQuery(narrowWidth, matchMedia(narrowWidth).matches);
+  const isMedium = useMediaQuery(mediumWidth, matchMedia(mediumWidth).matches);
+  const { list, state } = useConversationList(view);
   const selection = useSelection(state.rows);
   const thread = useOpenThread(opened);
-  const cursor = useCursor({ rows: state.rows, thread, selection, address, narrow });
+  const cursor = useCursor({ rows: state.rows, thread, selection, address, isNarrow });
   const commands = useMailCommands({ list, accounts, address, selection, cursor });
   const rights = useMailRights() ?? noRights;
-  const writing = useWriting(accounts);
+  const composerState = useComposer(accounts);
   const [helping, help] = useDisclosure(false);
   const [moving, move] = useDisclosure(false);
   const searchField = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    list.held = writing.conversation;
-  }, [list, writing.conversation]);
+    list.pinnedConversation = composerState.conversation;
+  }, [list, composerState.conversation]);
 
-  const show = (next: Shown): void => {
+  const setView = (next: InboxView): void => {
     selection.clear();
     cursor.clear();
-    address.show(next);
+    address.setView(next);
   };
-  const compose = (): void => void writing.begin({ kind: 'new', accountId: shown.account ?? accounts[0]!.id });
+  const compose = (): void => void composerState.begin({ kind: 'new', accountId: view.account ?? accounts[0]!.id });
   const lastEmail = thread?.emails.findLast(({ draft }) => !draft)?.id;
-  const answer = (kind: 'reply' | 'replyAll' | 'forward') => (): void => {
+  const startReply = (kind: 'reply' | 'replyAll' | 'forward') => (): void => {
     if (opened !== null && lastEmail !== undefined)
-      void writing.begin({ kind, email: lastEmail, conversation: opened });
+      void composerState.begin({ kind, email: lastEmail, conversation: opened });
   };
-  const writeAgain = (beginning: Beginning): void => {
-    void writing.begin(beginning);
+  const reopenDraft = (beginning: DraftOrigin): void => {
+    void composerState.begin(beginning);
     if ('conversation' in beginning) address.open(beginning.conversation);
   };
-  const acts = {
+  const actions = {
     mail: commands,
     cursor,
     compose,
-    answer,
+    startReply,
     move: move.open,
     search: () => searchField.current?.focus(),
     help: help.open,
-    select: () => toggleAt(opened ?? cursor.at, selection.toggle),
+    select: () => toggleIfPresent(opened ?? cursor.current, selection.toggle),
   };
-  useInboxCommands(inboxCommands(acts, rights));
+  useInboxCommands(inboxCommands(actions, rights));
 
-  const inThread = writing.conversation !== null && writing.conversation === opened;
-  const { message } = writing;
+  const isInThread = composerState.conversation !== null && composerState.conversation === opened;
+  const { message } = composerState;
   const composer = message && (
     <Composer
       key={message.id}
       message={message}
       accounts={accounts}
-      done={() => writing.end(message)}
-      again={writeAgain}
+      done={() => composerState.end(message)}
+      reopen={reopenDraft}
     />
   );
-  const title = shown.starred && folderShown(shown) === null ? t.starred : t.folderName(shown.folder ?? 'inbox');
+  const title = view.starred && getSingleFolder(view) === null ? t.starred : t.folderName(view.folder ?? 'inbox');
   return (
     <Page
       filled
       title={title}
       actions={
         <PageActions
-          {...{ shown, show, accounts, narrow, medium, searchField, compose }}
+          {...{ view, setView, accounts, isNarrow, isMedium, searchField, compose }}
           help={help.open}
           mayWrite={rights.write}
         />
       }
     >
       <div className={classes.panes} data-thread={opened !== null || undefined}>
-        {!medium && (
+        {!isMedium && (
           <aside className={classes.folders}>
-            <FolderPane accounts={accounts} shown={shown} show={show} />
+            <FolderPane accounts={accounts} view={view} setView={setView} />
           </aside>
         )}
-        {(!narrow || opened === null) && (
+        {(!isNarrow || opened === null) && (
           <ListSection
-            {...{ list, state, accounts, shown, show, selection, cursor, commands, rights }}
+            {...{ list, state, accounts, view, setView, selection, cursor, commands, rights }}
             move={move.open}
           />
         )}
-        {opened === null && !narrow && (
+        {opened === null && !isNarrow && (
           <div className={classes.thread}>
             <Empty icon="mail" title={t.empty.choose} text={t.empty.chooseText} />
           </div>
@@ -130,21 +130,23 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
               id={opened}
               actions={commands.actions}
               rights={rights}
-              writing={inThread}
-              writeOn={(email) => void writing.begin({ kind: 'draft', email: email.id, conversation: opened })}
-              below={() => inThread && composer}
-              commands={threadCommands(acts)}
+              isComposing={isInThread}
+              continueDraft={(email) =>
+                void composerState.begin({ kind: 'draft', email: email.id, conversation: opened })
+              }
+              below={() => isInThread && composer}
+              commands={threadCommands(actions)}
             />
           </div>
         )}
       </div>
       <ActivityLine />
-      {!inThread && composer && <div className={classes.docked}>{composer}</div>}
+      {!isInThread && composer && <div className={classes.docked}>{composer}</div>}
       <KeyHelp opened={helping} close={help.close} />
       <MovePicker
         opened={moving}
         close={move.close}
-        mailboxes={mailboxesFor(cursor.targets(), accounts)}
+        mailboxes={listTargetMailboxes(cursor.targets(), accounts)}
         choose={commands.moveTo}
       />
       <ExplainHost />
@@ -153,27 +155,27 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
 }
 
 /** What the buttons above a conversation do. */
-function threadCommands({ mail, cursor, answer, move }: InboxActs): ThreadCommands {
+function threadCommands({ mail, cursor, startReply, move }: InboxActions): ThreadCommands {
   return {
     close: cursor.back,
     archive: mail.archive,
     trash: mail.trash,
     move,
     unread: mail.toggleRead,
-    reply: answer('reply'),
-    replyAll: answer('replyAll'),
-    forward: answer('forward'),
+    reply: startReply('reply'),
+    replyAll: startReply('replyAll'),
+    forward: startReply('forward'),
     next: () => cursor.step(1),
     previous: () => cursor.step(-1),
   };
 }
 
-function toggleAt(id: number | null, toggle: (id: number) => void): void {
+function toggleIfPresent(id: number | null, toggle: (id: number) => void): void {
   if (id !== null) toggle(id);
 }
 
 /** Mail stays in its account. */
-function mailboxesFor(rows: readonly Conversation[], accounts: readonly Account[]): Account['mailboxes'] {
+function listTargetMailboxes(rows: readonly Conversation[], accounts: readonly Account[]): Account['mailboxes'] {
   const ids = new Set(rows.map(({ accountId }) => accountId));
   return accounts.filter(({ id }) => ids.size === 1 && ids.has(id)).flatMap(({ mailboxes }) => mailboxes);
 }

@@ -1,7 +1,7 @@
 import { Modal } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
-import { Keys } from '../ui/keys.tsx';
+import { ShortcutKbd } from '../ui/kbd.tsx';
 import classes from './key-help.module.css';
 
 /** All keys of the inbox. */
@@ -15,7 +15,7 @@ export function KeyHelp({ opened, close }: { opened: boolean; close: () => void 
             <dt>{meaning}</dt>
             <dd>
               {keys.split(' ').map((key) => (
-                <Keys key={key} of={key} />
+                <ShortcutKbd key={key} keys={key} />
               ))}
               <span className="visually-hidden">{keys}</span>
             </dd>

@@ -2,8 +2,8 @@ import { Modal } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { ChoiceList } from '../ui/choice-list.tsx';
 import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
-import { folderOf } from './folders/folder-pane.tsx';
-import type { Mailbox } from './mail.ts';
+import { getFolderKey } from './folders/folder-pane.tsx';
+import type { Mailbox } from './mail-types.ts';
 
 interface MovePickerProps {
   readonly opened: boolean;
@@ -19,7 +19,7 @@ export function MovePicker({ opened, close, mailboxes, choose }: MovePickerProps
     .filter(({ role }) => role !== 'outbox' && role !== 'drafts')
     .map((mailbox) => ({
       key: String(mailbox.id),
-      label: t.folderName(folderOf(mailbox)),
+      label: t.folderName(getFolderKey(mailbox)),
       icon: 'folder' as const,
       mailbox,
     }));
@@ -38,7 +38,7 @@ export function MovePicker({ opened, close, mailboxes, choose }: MovePickerProps
         label={t.moveTo}
         placeholder={t.moveTo}
         listLabel={t.folders}
-        fitting={(typed) => choices.filter(({ label }) => label.toLowerCase().includes(typed.toLowerCase()))}
+        findChoices={(typed) => choices.filter(({ label }) => label.toLowerCase().includes(typed.toLowerCase()))}
         choose={({ mailbox }) => {
           close();
           choose(mailbox);

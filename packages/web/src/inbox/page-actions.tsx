@@ -5,17 +5,17 @@ import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
 import { Icon } from '../ui/icon.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { FolderPane } from './folders/folder-pane.tsx';
-import type { Shown } from './inbox-search.ts';
-import type { Account } from './mail.ts';
+import type { InboxView } from './inbox-search.ts';
+import type { Account } from './mail-types.ts';
 import { SearchField } from './search-field.tsx';
 
 interface PageActionsProps {
-  readonly shown: Shown;
-  readonly show: (shown: Shown) => void;
+  readonly view: InboxView;
+  readonly setView: (view: InboxView) => void;
   readonly accounts: readonly Account[];
-  readonly narrow: boolean;
+  readonly isNarrow: boolean;
   /** The folders have no column of their own. */
-  readonly medium: boolean;
+  readonly isMedium: boolean;
   readonly searchField: RefObject<HTMLInputElement | null>;
   readonly help: () => void;
   readonly compose: () => void;
@@ -24,11 +24,11 @@ interface PageActionsProps {
 
 /** Beside the title: search, keys; on a phone the folders. */
 export function PageActions({
-  shown,
-  show,
+  view,
+  setView,
   accounts,
-  narrow,
-  medium,
+  isNarrow,
+  isMedium,
   searchField,
   help,
   compose,
@@ -36,19 +36,19 @@ export function PageActions({
 }: PageActionsProps): ReactNode {
   const t = useInboxTexts();
   const [opened, folders] = useDisclosure(false);
-  const { q, here: _here, ...others } = shown;
+  const { q, here: _here, ...remaining } = view;
   return (
     <>
-      {medium && (
+      {isMedium && (
         <>
           <IconButton icon="folder" label={t.folders} onClick={folders.open} />
           <Drawer opened={opened} onClose={folders.close} title={t.folders} size="17rem" position="left">
             <FolderPane
               accounts={accounts}
-              shown={shown}
-              show={(next) => {
+              view={view}
+              setView={(next) => {
                 folders.close();
-                show(next);
+                setView(next);
               }}
             />
           </Drawer>
@@ -57,17 +57,17 @@ export function PageActions({
       <SearchField
         value={q ?? ''}
         fieldRef={searchField}
-        search={(words) => show({ ...others, ...(words !== '' && { q: words }) })}
+        search={(text) => setView({ ...remaining, ...(text !== '' && { q: text }) })}
       />
-      {mayWrite && narrow && (
+      {mayWrite && isNarrow && (
         <IconButton icon="edit" variant="filled" color="verdigris" label={t.commands.compose} onClick={compose} />
       )}
-      {mayWrite && !narrow && (
+      {mayWrite && !isNarrow && (
         <Button onClick={compose} leftSection={<Icon name="edit" />}>
           {t.compose.titles.new}
         </Button>
       )}
-      {!narrow && <IconButton icon="info" label={t.commands.help} onClick={help} />}
+      {!isNarrow && <IconButton icon="info" label={t.commands.help} onClick={help} />}
     </>
   );
 }

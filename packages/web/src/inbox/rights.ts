@@ -9,8 +9,8 @@ export interface MailRights {
   readonly destroy: boolean;
   /** Write messages, and send them. */
   readonly write: boolean;
-  readonly bringIn: boolean;
-  readonly takeOut: boolean;
+  readonly importMail: boolean;
+  readonly exportMail: boolean;
   readonly addAccounts: boolean;
   readonly changeAccounts: boolean;
   readonly destroyAccounts: boolean;
@@ -24,8 +24,8 @@ const actions: Readonly<Record<keyof MailRights, readonly [resource: string, act
   move: ['emails', 'move'],
   destroy: ['emails', 'destroy'],
   write: ['emails', 'saveDraft'],
-  bringIn: ['emails', 'import'],
-  takeOut: ['emails', 'export'],
+  importMail: ['emails', 'import'],
+  exportMail: ['emails', 'export'],
   addAccounts: ['accounts', 'create'],
   changeAccounts: ['accounts', 'update'],
   destroyAccounts: ['accounts', 'destroy'],
@@ -62,8 +62,8 @@ export const noRights: MailRights = {
   move: false,
   destroy: false,
   write: false,
-  bringIn: false,
-  takeOut: false,
+  importMail: false,
+  exportMail: false,
   addAccounts: false,
   changeAccounts: false,
   destroyAccounts: false,

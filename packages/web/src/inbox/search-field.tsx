@@ -7,7 +7,7 @@ import classes from './search-field.module.css';
 
 interface SearchFieldProps {
   readonly value: string;
-  readonly search: (words: string) => void;
+  readonly search: (text: string) => void;
   readonly fieldRef: RefObject<HTMLInputElement | null>;
 }
 
@@ -15,12 +15,12 @@ interface SearchFieldProps {
 export function SearchField({ value, search, fieldRef }: SearchFieldProps): ReactNode {
   const t = useInboxTexts().search;
   const [typed, setTyped] = useState(value);
-  const [hinting, setHinting] = useState(false);
+  const [showsHints, setShowsHints] = useState(false);
   useEffect(() => setTyped(value), [value]);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     search(typed.trim());
-    setHinting(false);
+    setShowsHints(false);
     fieldRef.current?.blur();
   };
   const add = (operator: string): void => {
@@ -34,7 +34,7 @@ export function SearchField({ value, search, fieldRef }: SearchFieldProps): Reac
   return (
     <form onSubmit={submit} className={classes.form}>
       <Popover
-        opened={hinting}
+        opened={showsHints}
         width="target"
         position="bottom-start"
         withRoles={false}
@@ -50,8 +50,8 @@ export function SearchField({ value, search, fieldRef }: SearchFieldProps): Reac
             placeholder={t.label}
             value={typed}
             onChange={(event) => setTyped(event.currentTarget.value)}
-            onFocus={() => setHinting(true)}
-            onBlur={() => setHinting(false)}
+            onFocus={() => setShowsHints(true)}
+            onBlur={() => setShowsHints(false)}
             onKeyDown={(event) => {
               if (event.key === 'Escape') fieldRef.current?.blur();
             }}

@@ -1,17 +1,17 @@
 /** Moments as a list says them: the time today, the day this year, else the date. */
-const time = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
-const date = new Intl.DateTimeFormat(undefined, { day: '2-digit', month: '2-digit', year: 'numeric' });
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'short' });
+const timeFormat = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const dayFormat = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
+const dateFormat = new Intl.DateTimeFormat(undefined, { day: '2-digit', month: '2-digit', year: 'numeric' });
+const fullFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'short' });
 
-export function shortTime(iso: string | null): string {
+export function formatShortTime(iso: string | null): string {
   if (iso === null) return '';
-  const at = new Date(iso);
+  const date = new Date(iso);
   const now = new Date();
-  if (at.toDateString() === now.toDateString()) return time.format(at);
-  return (at.getFullYear() === now.getFullYear() ? day : date).format(at);
+  if (date.toDateString() === now.toDateString()) return timeFormat.format(date);
+  return (date.getFullYear() === now.getFullYear() ? dayFormat : dateFormat).format(date);
 }
 
-export function fullTime(iso: string | null): string {
-  return iso === null ? '' : full.format(new Date(iso));
+export function formatFullTime(iso: string | null): string {
+  return iso === null ? '' : fullFormat.format(new Date(iso));
 }

@@ -1,50 +1,50 @@
 import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
-import { clientOf } from '../data/application.tsx';
-import { useLive } from '../data/live.ts';
-import { forget, useScope } from '../data/queries.ts';
-import { onReturn } from '../data/reachability.ts';
-import { forgetThread } from './data-mail.ts';
-import type { Shown } from './inbox-search.ts';
+import { getClient } from '../data/application.tsx';
+import { invalidate, useScope } from '../data/queries.ts';
+import { onReconnect } from '../data/reachability.ts';
+import { useRealtimeEvents } from '../data/realtime-events.ts';
+import type { InboxView } from './inbox-search.ts';
 import { ConversationList, type ListState } from './list/conversation-list.ts';
+import { invalidateThread } from './mail-queries.ts';
 
 /** Counts of folders are asked for again at most so often, in milliseconds. */
-const countsPause = 800;
+const countsDelay = 800;
 
 /** The list for what is shown, kept up to date by events; after a sleep from where it stood. */
-export function useConversationList(shown: Shown): { readonly list: ConversationList; readonly state: ListState } {
+export function useConversationList(view: InboxView): { readonly list: ConversationList; readonly state: ListState } {
   const [application, role] = useScope();
-  const key = JSON.stringify([application, role, shown]);
+  const key = JSON.stringify([application, role, view]);
   const list = useMemo(() => {
-    const [of, , what] = JSON.parse(key) as [string, string | null, Shown];
-    return new ConversationList(clientOf(of), what);
+    const [scopedApplication, , scopedView] = JSON.parse(key) as [string, string | null, InboxView];
+    return new ConversationList(getClient(scopedApplication), scopedView);
   }, [key]);
   const state = useSyncExternalStore(list.subscribe, list.snapshot);
-  useEffect(() => void list.readOn(), [list]);
-  useEffect(() => onReturn(() => list.snapshot().error && void list.readAgain()), [list]);
+  useEffect(() => void list.loadMore(), [list]);
+  useEffect(() => onReconnect(() => list.snapshot().error && void list.reloadIfLoaded()), [list]);
   const counts = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const countAgain = (): void => {
+  const refreshCounts = (): void => {
     counts.current ??= setTimeout(() => {
       counts.current = undefined;
-      void forget(application, 'mail-accounts');
-    }, countsPause);
+      void invalidate(application, 'mail-accounts');
+    }, countsDelay);
   };
-  const lost = (): void => {
+  const handleGap = (): void => {
     void list.reload();
-    void forget(application, 'thread');
-    countAgain();
+    void invalidate(application, 'thread');
+    refreshCounts();
   };
-  useLive(
+  useRealtimeEvents(
     'conversations',
-    ({ tk }) => {
-      list.heard(Number(tk));
-      forgetThread(application, Number(tk));
-      countAgain();
+    ({ tk: conversationKey }) => {
+      list.markStale(Number(conversationKey));
+      invalidateThread(application, Number(conversationKey));
+      refreshCounts();
     },
-    lost,
-    () => void list.readAgain(),
+    handleGap,
+    () => void list.reloadIfLoaded(),
   );
   // Folders that others make, and accounts that come and go.
-  useLive('mailboxes', countAgain, countAgain);
-  useLive('accounts', countAgain, countAgain);
+  useRealtimeEvents('mailboxes', refreshCounts, refreshCounts);
+  useRealtimeEvents('accounts', refreshCounts, refreshCounts);
   return { list, state };
 }

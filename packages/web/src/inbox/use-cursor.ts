@@ -1,19 +1,19 @@
 import { useEffect, useState } from 'react';
 import { useScope } from '../data/queries.ts';
-import { expectThread } from './data-mail.ts';
-import type { Conversation } from './mail.ts';
+import { prefetchThread } from './mail-queries.ts';
+import type { Conversation } from './mail-types.ts';
 import type { InboxAddress } from './use-inbox-address.ts';
 import type { Selection } from './use-selection.ts';
 
 export interface Cursor {
   /** The conversation at which keys act; null for none. */
-  readonly at: number | null;
+  readonly current: number | null;
   open(id: number): void;
-  openAt(): void;
+  openCurrent(): void;
   /** By so many rows; beside an open conversation the next one is opened. */
-  step(by: number): void;
+  step(offset: number): void;
   /** Before rows leave the list: the next one takes their place. */
-  stepOver(rows: readonly Conversation[]): void;
+  skip(rows: readonly Conversation[]): void;
   /** One step back: from the selection, else from the open conversation. */
   back(): void;
   clear(): void;
@@ -21,54 +21,55 @@ export interface Cursor {
   targets(): Conversation[];
 }
 
-interface CursorOf {
+interface CursorOptions {
   readonly rows: readonly Conversation[];
   /** The open conversation, as far as it is read: a link may lead to one that the list does not show. */
   readonly thread: Conversation | undefined;
   readonly selection: Selection;
   readonly address: InboxAddress;
-  readonly narrow: boolean;
+  readonly isNarrow: boolean;
 }
 
 /** Where in the list somebody is. */
-export function useCursor({ rows, thread, selection, address, narrow }: CursorOf): Cursor {
+export function useCursor({ rows, thread, selection, address, isNarrow }: CursorOptions): Cursor {
   const scope = useScope();
   const { opened } = address;
-  const [at, setAt] = useState<number | null>(opened);
+  const [current, setCurrent] = useState<number | null>(opened);
   useEffect(() => {
-    if (opened !== null) setAt(opened);
+    if (opened !== null) setCurrent(opened);
   }, [opened]);
   const open = (id: number): void => {
-    setAt(id);
+    setCurrent(id);
     address.open(id, opened !== null);
     const next = rows[rows.findIndex((row) => row.id === id) + 1];
-    if (next) expectThread(scope, next.id);
+    if (next) prefetchThread(scope, next.id);
   };
   return {
-    at,
+    current,
     open,
-    openAt: () => {
-      if (at !== null) open(at);
+    openCurrent: () => {
+      if (current !== null) open(current);
     },
-    step: (by) => {
-      const index = rows.findIndex(({ id }) => id === at);
-      const next = rows[index < 0 ? 0 : Math.min(Math.max(index + by, 0), rows.length - 1)];
-      if (!next || next.id === at) return;
-      setAt(next.id);
+    step: (offset) => {
+      const index = rows.findIndex(({ id }) => id === current);
+      const next = rows[index < 0 ? 0 : Math.min(Math.max(index + offset, 0), rows.length - 1)];
+      if (!next || next.id === current) return;
+      setCurrent(next.id);
       if (opened !== null) open(next.id);
       else {
-        expectThread(scope, next.id);
+        prefetchThread(scope, next.id);
         requestAnimationFrame(() => focusRow(next.id));
       }
     },
-    stepOver: (gone) => {
-      const ids = new Set(gone.map(({ id }) => id));
+    skip: (removed) => {
+      const ids = new Set(removed.map(({ id }) => id));
       const index = rows.findIndex(({ id }) => ids.has(id));
-      const stays = (row: Conversation): boolean => !ids.has(row.id);
-      const next = index < 0 ? undefined : (rows.slice(index).find(stays) ?? rows.slice(0, index).findLast(stays));
+      const isRemaining = (row: Conversation): boolean => !ids.has(row.id);
+      const next =
+        index < 0 ? undefined : (rows.slice(index).find(isRemaining) ?? rows.slice(0, index).findLast(isRemaining));
       selection.clear();
-      setAt(next?.id ?? null);
-      if (opened !== null && ids.has(opened)) address.open(next && !narrow ? next.id : null, true);
+      setCurrent(next?.id ?? null);
+      if (opened !== null && ids.has(opened)) address.open(next && !isNarrow ? next.id : null, true);
       // The row that had the focus goes: it would fall to the page.
       else if (next) requestAnimationFrame(() => focusRow(next.id));
     },
@@ -76,12 +77,12 @@ export function useCursor({ rows, thread, selection, address, narrow }: CursorOf
       if (selection.ids.size > 0) return selection.clear();
       if (opened === null) return;
       address.open(null);
-      if (at !== null) requestAnimationFrame(() => focusRow(at));
+      if (current !== null) requestAnimationFrame(() => focusRow(current));
     },
-    clear: () => setAt(null),
+    clear: () => setCurrent(null),
     targets: () => {
       if (selection.ids.size > 0) return rows.filter(({ id }) => selection.ids.has(id));
-      const row = rows.find(({ id }) => id === (opened ?? at)) ?? (opened === null ? undefined : thread);
+      const row = rows.find(({ id }) => id === (opened ?? current)) ?? (opened === null ? undefined : thread);
       return row ? [row] : [];
     },
   };

@@ -1,14 +1,14 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useApplication } from '../data/application.tsx';
-import { type InboxSearch, inboxSearch, type Shown } from './inbox-search.ts';
+import { type InboxSearch, type InboxView, parseInboxSearch } from './inbox-search.ts';
 
 export interface InboxAddress {
   /** The list: account, folder, filters, search words. */
-  readonly shown: Shown;
+  readonly view: InboxView;
   /** The open conversation. */
   readonly opened: number | null;
   /** Another list, without an open conversation. */
-  show(next: Shown): void;
+  setView(next: InboxView): void;
   /** @param replace it takes the place of the one before in the browser's history. */
   open(conversation: number | null, replace?: boolean): void;
 }
@@ -17,13 +17,13 @@ export interface InboxAddress {
 export function useInboxAddress(): InboxAddress {
   const application = useApplication();
   const navigate = useNavigate();
-  const { c: opened = null, ...shown } = inboxSearch(useSearch({ strict: false }));
+  const { c: opened = null, ...view } = parseInboxSearch(useSearch({ strict: false }));
   const go = (search: InboxSearch, replace = false): void =>
     void navigate({ to: '/a/$app/inbox', params: { app: application }, search, replace });
   return {
-    shown,
+    view,
     opened,
-    show: (next) => go(next),
-    open: (conversation, replace) => go(conversation === null ? shown : { ...shown, c: conversation }, replace),
+    setView: (next) => go(next),
+    open: (conversation, replace) => go(conversation === null ? view : { ...view, c: conversation }, replace),
   };
 }

@@ -1,13 +1,13 @@
 import { useMemo } from 'react';
-import { clientOf } from '../data/application.tsx';
+import { getClient } from '../data/application.tsx';
 import { useScope } from '../data/queries.ts';
 import { confirm } from '../ui/confirm.tsx';
 import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { MailActions } from './actions/mail-actions.ts';
-import { folderShown } from './inbox-search.ts';
+import { getSingleFolder } from './inbox-search.ts';
 import type { ConversationList } from './list/conversation-list.ts';
-import type { Account, Conversation, Mailbox } from './mail.ts';
+import type { Account, Conversation, Mailbox } from './mail-types.ts';
 import type { Cursor } from './use-cursor.ts';
 import type { InboxAddress } from './use-inbox-address.ts';
 import type { Selection } from './use-selection.ts';
@@ -24,7 +24,7 @@ export interface MailCommands {
   toggleStar(rows?: readonly Conversation[]): void;
 }
 
-interface CommandsOf {
+interface CommandOptions {
   readonly list: ConversationList;
   readonly accounts: readonly Account[];
   readonly address: InboxAddress;
@@ -32,47 +32,47 @@ interface CommandsOf {
   readonly cursor: Cursor;
 }
 
-export function useMailCommands({ list, accounts, address, selection, cursor }: CommandsOf): MailCommands {
+export function useMailCommands({ list, accounts, address, selection, cursor }: CommandOptions): MailCommands {
   const texts = useTexts();
   const inboxTexts = useInboxTexts();
   const [application] = useScope();
-  const folder = folderShown(address.shown);
+  const folder = getSingleFolder(address.view);
   const actions = useMemo(
-    () => new MailActions({ client: clientOf(application), application, list, folder, texts: inboxTexts }),
+    () => new MailActions({ client: getClient(application), application, list, folder, texts: inboxTexts }),
     [application, list, folder, inboxTexts],
   );
   /** The next conversation takes their place, then they are gone. */
-  const away = (act: (rows: readonly Conversation[]) => void): void => {
+  const removeTargets = (action: (rows: readonly Conversation[]) => void): void => {
     const rows = cursor.targets();
     if (rows.length === 0) return;
-    cursor.stepOver(rows);
-    act(rows);
+    cursor.skip(rows);
+    action(rows);
   };
   const destroy = async (): Promise<void> => {
     const { title, text } = inboxTexts.destroy;
     const count = cursor.targets().length;
-    const asked = { title, text: text(count), act: texts.common.destroy, danger: true };
-    if (count > 0 && (await confirm(asked))) away((rows) => void actions.destroy(rows));
+    const question = { title, text: text(count), confirmLabel: texts.common.destroy, danger: true };
+    if (count > 0 && (await confirm(question))) removeTargets((rows) => void actions.destroy(rows));
   };
   return {
     actions,
     archive: () =>
-      away((rows) =>
+      removeTargets((rows) =>
         actions.archive(
           rows,
           accounts.flatMap(({ mailboxes }) => mailboxes),
         ),
       ),
-    trash: () => (folder === 'trash' ? void destroy() : away((rows) => actions.trash(rows))),
-    moveTo: (mailbox) => away((rows) => actions.move(rows, mailbox)),
+    trash: () => (folder === 'trash' ? void destroy() : removeTargets((rows) => actions.trash(rows))),
+    moveTo: (mailbox) => removeTargets((rows) => actions.move(rows, mailbox)),
     setRead: (read) => void actions.setRead(cursor.targets(), read),
     toggleRead: () => {
       const rows = cursor.targets();
       // Whoever reads one, and marks it, wants it unread.
-      const reading = selection.ids.size === 0 && address.opened !== null;
-      const read = !reading && rows.some(({ unread }) => unread > 0);
-      void actions.setRead(rows, read);
-      if (reading) address.open(null);
+      const isReading = selection.ids.size === 0 && address.opened !== null;
+      const markRead = !isReading && rows.some(({ unread }) => unread > 0);
+      void actions.setRead(rows, markRead);
+      if (isReading) address.open(null);
     },
     toggleStar: (rows = cursor.targets()) => void actions.setStarred(rows, !rows.every(({ starred }) => starred > 0)),
   };

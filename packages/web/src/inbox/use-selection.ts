@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react';
-import type { Conversation } from './mail.ts';
+import type { Conversation } from './mail-types.ts';
 
 export interface Selection {
   readonly ids: ReadonlySet<number>;

@@ -17,24 +17,25 @@ interface ChoiceListProps<T extends Choice> {
   readonly label: string;
   readonly listLabel: string;
   readonly placeholder?: string;
-  readonly fitting: (typed: string) => readonly T[];
+  readonly findChoices: (typed: string) => readonly T[];
   readonly choose: (choice: T) => void;
   /** Where nothing fits. */
   readonly empty: string;
 }
 
 export function ChoiceList<T extends Choice>(props: ChoiceListProps<T>): ReactNode {
-  const { label, listLabel, placeholder, fitting, choose, empty } = props;
+  const { label, listLabel, placeholder, findChoices, choose, empty } = props;
   const id = useId();
   const [typed, setTyped] = useState('');
-  const [at, setAt] = useState(0);
-  const found = fitting(typed);
-  const pressed = (event: KeyboardEvent): void => {
+  const [activeIndex, setActiveIndex] = useState(0);
+  const found = findChoices(typed);
+  const handleKeyDown = (event: KeyboardEvent): void => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     if (step !== 0) {
       event.preventDefault();
-      setAt((found.length + at + step) % Math.max(found.length, 1));
-    } else if (event.key === 'Enter' && !event.nativeEvent.isComposing && found[at]) choose(found[at]);
+      setActiveIndex((found.length + activeIndex + step) % Math.max(found.length, 1));
+    } else if (event.key === 'Enter' && !event.nativeEvent.isComposing && found[activeIndex])
+      choose(found[activeIndex]);
   };
   return (
     <div>
@@ -45,15 +46,15 @@ export function ChoiceList<T extends Choice>(props: ChoiceListProps<T>): ReactNo
           role="combobox"
           aria-expanded="true"
           aria-controls={id}
-          aria-activedescendant={found[at] && `${id}-${at}`}
+          aria-activedescendant={found[activeIndex] && `${id}-${activeIndex}`}
           aria-label={label}
           placeholder={placeholder}
           value={typed}
           onChange={(event) => {
             setTyped(event.currentTarget.value);
-            setAt(0);
+            setActiveIndex(0);
           }}
-          onKeyDown={pressed}
+          onKeyDown={handleKeyDown}
         />
       </div>
       <div id={id} role="listbox" aria-label={listLabel} className={classes.list}>
@@ -61,14 +62,14 @@ export function ChoiceList<T extends Choice>(props: ChoiceListProps<T>): ReactNo
           <button
             key={each.key}
             id={`${id}-${index}`}
-            ref={index === at ? intoView : undefined}
+            ref={index === activeIndex ? scrollIntoView : undefined}
             type="button"
             role="option"
             tabIndex={-1}
-            aria-selected={index === at}
+            aria-selected={index === activeIndex}
             className={classes.entry}
             onMouseDown={(event) => event.preventDefault()}
-            onMouseMove={() => setAt(index)}
+            onMouseMove={() => setActiveIndex(index)}
             onClick={() => choose(each)}
           >
             <Icon name={each.icon} />
@@ -83,6 +84,6 @@ export function ChoiceList<T extends Choice>(props: ChoiceListProps<T>): ReactNo
 }
 
 /** A long list scrolls along with the arrows. */
-function intoView(choice: HTMLElement | null): void {
+function scrollIntoView(choice: HTMLElement | null): void {
   choice?.scrollIntoView({ block: 'nearest' });
 }

@@ -11,11 +11,11 @@ export interface Command {
   readonly run: () => void;
 }
 
-let offered: readonly Command[] = [];
+let pageCommands: readonly Command[] = [];
 const listeners = new Set<() => void>();
 
-function change(next: readonly Command[]): void {
-  offered = next;
+function setPageCommands(next: readonly Command[]): void {
+  pageCommands = next;
   for (const listener of listeners) listener();
 }
 
@@ -25,14 +25,14 @@ const subscribe = (listener: () => void): (() => void) => {
 };
 
 /** The commands of the page that is open. */
-export function useOffered(): readonly Command[] {
-  return useSyncExternalStore(subscribe, () => offered);
+export function usePageCommands(): readonly Command[] {
+  return useSyncExternalStore(subscribe, () => pageCommands);
 }
 
 /** Offers commands while the page stands. The list must keep its identity while it says the same. */
 export function useCommands(commands: readonly Command[]): void {
   useEffect(() => {
-    change(commands);
-    return () => change([]);
+    setPageCommands(commands);
+    return () => setPageCommands([]);
   }, [commands]);
 }

@@ -7,33 +7,33 @@ interface Question {
   readonly title: string;
   readonly text: ReactNode;
   /** What the button says: the act, not "OK". */
-  readonly act: string;
+  readonly confirmLabel: string;
   /** Has to be typed first, for what many would miss. */
   readonly typed?: string;
   /** The act destroys something. */
   readonly danger?: boolean;
 }
 
-interface Asked extends Question {
-  readonly answer: (yes: boolean) => void;
+interface PendingQuestion extends Question {
+  readonly settle: (yes: boolean) => void;
 }
 
-let asked: Asked | null = null;
+let pendingQuestion: PendingQuestion | null = null;
 const listeners = new Set<() => void>();
 
-function change(next: Asked | null): void {
-  asked = next;
+function setPendingQuestion(next: PendingQuestion | null): void {
+  pendingQuestion = next;
   for (const listener of listeners) listener();
 }
 
 export function confirm(question: Question): Promise<boolean> {
-  asked?.answer(false);
+  pendingQuestion?.settle(false);
   return new Promise((resolve) => {
-    const answer = (yes: boolean): void => {
-      change(null);
+    const settle = (yes: boolean): void => {
+      setPendingQuestion(null);
       resolve(yes);
     };
-    change({ ...question, answer });
+    setPendingQuestion({ ...question, settle });
   });
 }
 
@@ -44,23 +44,23 @@ const subscribe = (listener: () => void): (() => void) => {
 
 /** Stands once, beside the pages. */
 export function ConfirmHost(): ReactNode {
-  const question = useSyncExternalStore(subscribe, () => asked);
+  const question = useSyncExternalStore(subscribe, () => pendingQuestion);
   // Whoever signs in next is not asked what the one before was.
-  useEffect(() => () => asked?.answer(false), []);
+  useEffect(() => () => pendingQuestion?.settle(false), []);
   return (
-    <Modal opened={question !== null} onClose={() => question?.answer(false)} title={question?.title} size="md">
-      {question && <Answer question={question} />}
+    <Modal opened={question !== null} onClose={() => question?.settle(false)} title={question?.title} size="md">
+      {question && <ConfirmForm question={question} />}
     </Modal>
   );
 }
 
-function Answer({ question }: { question: Asked }): ReactNode {
+function ConfirmForm({ question }: { question: PendingQuestion }): ReactNode {
   const t = useTexts().common;
   const [typed, setTyped] = useState('');
-  const ready = question.typed === undefined || typed === question.typed;
+  const isReady = question.typed === undefined || typed === question.typed;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (ready) question.answer(true);
+    if (isReady) question.settle(true);
   };
   return (
     <form onSubmit={submit}>
@@ -76,11 +76,11 @@ function Answer({ question }: { question: Asked }): ReactNode {
           />
         )}
         <Group justify="flex-end">
-          <Button variant="default" onClick={() => question.answer(false)}>
+          <Button variant="default" onClick={() => question.settle(false)}>
             {t.cancel}
           </Button>
-          <Button type="submit" {...(question.danger && { color: 'red.9' })} disabled={!ready}>
-            {question.act}
+          <Button type="submit" {...(question.danger && { color: 'red.9' })} disabled={!isReady}>
+            {question.confirmLabel}
           </Button>
         </Group>
       </Stack>

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 
 export interface ListColumn<T> {
   readonly title: string;
-  readonly show: (row: T) => ReactNode;
+  readonly render: (row: T) => ReactNode;
   /** Numbers stand right, in figures of one width. */
   readonly number?: boolean;
   readonly width?: number | string;
@@ -34,9 +34,9 @@ export function ListTable<T>({ label, rows, columns, keyOf }: ListTableProps<T>)
         <Table.Tbody>
           {rows.map((row) => (
             <Table.Tr key={keyOf(row)}>
-              {columns.map(({ title, show, number }) => (
+              {columns.map(({ title, render, number }) => (
                 <Table.Td key={title} ta={number ? 'right' : 'left'} {...(number && { className: 'tabular' })}>
-                  {show(row)}
+                  {render(row)}
                 </Table.Td>
               ))}
             </Table.Tr>

@@ -13,14 +13,14 @@ const pauseMilliseconds = 300;
 /** Looks for what is typed once the typing pauses. What comes back of it does not stand in the way of further typing. */
 export function SearchInput({ text, go, ...rest }: SearchInputProps): ReactNode {
   const [typed, setTyped] = useState(text);
-  const [given, setGiven] = useState(text);
-  const [sent, setSent] = useState(text);
-  if (text !== given) {
-    setGiven(text);
-    if (text !== sent) setTyped(text); // cleared or changed elsewhere
+  const [previousText, setPreviousText] = useState(text);
+  const [submittedText, setSubmittedText] = useState(text);
+  if (text !== previousText) {
+    setPreviousText(text);
+    if (text !== submittedText) setTyped(text); // cleared or changed elsewhere
   }
   const send = useEffectEvent((next: string) => {
-    setSent(next);
+    setSubmittedText(next);
     go(next);
   });
   useEffect(() => {

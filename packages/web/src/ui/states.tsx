@@ -33,15 +33,15 @@ export function Empty({ icon = 'info', title, text, children }: EmptyProps): Rea
 /** Grey lines in the place of rows, after a moment: what comes at once needs none. */
 export function Waiting({ rows = 8 }: { rows?: number }): ReactNode {
   const { problem, loading } = useTexts().common;
-  const shown = useAfter(120);
-  const slow = useAfter(4000);
+  const isVisible = useElapsed(120);
+  const isSlow = useElapsed(4000);
   return (
     <output className={classes.waiting} aria-label={loading}>
-      {shown &&
+      {isVisible &&
         Array.from({ length: rows }, (_, index) => `${index}`).map((line, index) => (
           <Skeleton key={line} height={18} width={widths[index % widths.length]} />
         ))}
-      {slow && (
+      {isSlow && (
         <Text size="sm" c="dimmed">
           {problem.slow}
         </Text>
@@ -52,13 +52,13 @@ export function Waiting({ rows = 8 }: { rows?: number }): ReactNode {
 
 const widths = ['92%', '78%', '85%', '64%', '88%', '72%'];
 
-function useAfter(milliseconds: number): boolean {
-  const [over, setOver] = useState(false);
+function useElapsed(milliseconds: number): boolean {
+  const [isElapsed, setIsElapsed] = useState(false);
   useEffect(() => {
-    const timer = setTimeout(() => setOver(true), milliseconds);
+    const timer = setTimeout(() => setIsElapsed(true), milliseconds);
     return () => clearTimeout(timer);
   }, [milliseconds]);
-  return over;
+  return isElapsed;
 }
 
 /** Counts down, then calls once. */

@@ -13,11 +13,11 @@ export interface Toast {
 }
 
 let toasts: readonly Toast[] = [];
-let last = 0;
+let lastId = 0;
 const listeners = new Set<() => void>();
-const shownMilliseconds = 6000;
+const visibleMilliseconds = 6000;
 
-function change(next: readonly Toast[]): void {
+function setToasts(next: readonly Toast[]): void {
   toasts = next;
   for (const listener of listeners) listener();
 }
@@ -28,28 +28,28 @@ function change(next: readonly Toast[]): void {
  * @returns what takes the message away, once it no longer holds.
  */
 export function toast(text: string, more: { failed?: boolean; action?: Toast['action'] } = {}): () => void {
-  last += 1;
-  const made: Toast = {
-    id: last,
+  lastId += 1;
+  const created: Toast = {
+    id: lastId,
     kind: more.failed ? 'failed' : 'done',
     text,
     ...(more.action && { action: more.action }),
   };
-  change([...toasts.slice(-3), made]);
-  if (!more.failed) setTimeout(() => dismiss(made.id), shownMilliseconds);
-  return () => dismiss(made.id);
+  setToasts([...toasts.slice(-3), created]);
+  if (!more.failed) setTimeout(() => dismiss(created.id), visibleMilliseconds);
+  return () => dismiss(created.id);
 }
 
 /** What was said to one login, and what it could take back, is nothing to the next one. */
 export function clearToasts(): void {
-  change([]);
+  setToasts([]);
 }
 
 function dismiss(id: number): void {
-  change(toasts.filter((each) => each.id !== id));
+  setToasts(toasts.filter((each) => each.id !== id));
 }
 
-function taken(id: number, run: () => void): void {
+function runAction(id: number, run: () => void): void {
   run();
   dismiss(id);
 }
@@ -60,16 +60,16 @@ const subscribe = (listener: () => void): (() => void) => {
 };
 
 export function Toasts(): ReactNode {
-  const shown = useSyncExternalStore(subscribe, () => toasts);
+  const visibleToasts = useSyncExternalStore(subscribe, () => toasts);
   const t = useTexts().common;
   return (
     <div className={classes.corner} role="status" aria-live="polite">
-      {shown.map(({ id, kind, text, action }) => (
+      {visibleToasts.map(({ id, kind, text, action }) => (
         <div key={id} className={classes.toast} data-kind={kind}>
           <Icon name={kind === 'done' ? 'check' : 'warning'} />
           <span className={classes.text}>{text}</span>
           {action && (
-            <Button size="compact-sm" variant="subtle" onClick={() => taken(id, action.run)}>
+            <Button size="compact-sm" variant="subtle" onClick={() => runAction(id, action.run)}>
               {action.label}
             </Button>
           )}

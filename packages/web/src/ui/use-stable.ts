@@ -8,11 +8,11 @@ export function useStable<T extends object>(functions: T): T {
   });
   const [stable] = useState(() => {
     const names = Object.keys(functions) as (keyof T)[];
-    const calls = names.map((name) => [
+    const entries = names.map((name) => [
       name,
-      (...given: unknown[]) => (latest.current[name] as (...all: unknown[]) => unknown)(...given),
+      (...parameters: unknown[]) => (latest.current[name] as (...all: unknown[]) => unknown)(...parameters),
     ]);
-    return Object.fromEntries(calls) as T;
+    return Object.fromEntries(entries) as T;
   });
   return stable;
 }

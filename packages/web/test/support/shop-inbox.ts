@@ -1,4 +1,4 @@
-import { demoMail } from '../../../server/src/mail/demo/demo-mail.ts';
+import { generateDemoMail } from '../../../server/src/mail/demo/demo-mail.ts';
 import { writeMbox } from '../../../server/src/mail/files/mbox-writer.ts';
 import type { Engine } from '../../../server/test/support/engines.ts';
 import { openMailWorld, upload } from '../../../server/test/support/mail-world.ts';
@@ -15,7 +15,7 @@ export const arriveIn = (server: TestServer, mail: Parameters<typeof rawMail>[0]
 /** The mail of a shop, ann's: 150 messages, one of a stranger in HTML, one to be answered. */
 export async function openShopInbox(engine: Engine): Promise<TestServer> {
   const server = await openMailWorld(engine);
-  const mails = demoMail({
+  const mails = generateDemoMail({
     seed: 7,
     count: 150,
     until: new Date('2026-11-01T12:00:00Z'),

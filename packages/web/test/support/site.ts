@@ -12,7 +12,7 @@ export const rootEmail = 'root@example.com';
 export const rootPassword = 'correct horse battery';
 
 /** Builds once for all tests; takes no time where nothing has changed. */
-export function built(): void {
+export function buildOnce(): void {
   const build = fileURLToPath(new URL('../../build.ts', import.meta.url));
   const { status, stderr } = spawnSync(process.execPath, [build, '--if-needed'], { encoding: 'utf8' });
   if (status !== 0) throw new Error(`the web interface could not be built: ${stderr}`);

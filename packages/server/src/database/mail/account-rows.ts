@@ -1,8 +1,8 @@
 /** Statements about mail accounts and their mailboxes. */
-import { leavingStatus, threadsVersion } from '../../schema/mail-collections.ts';
+import { deletingStatus, threadsVersion } from '../../schema/mail-collections.ts';
 import type { Database, Transaction } from '../database.ts';
-import { reading, writing } from '../identity-store.ts';
-import { parsedJson } from '../json-column.ts';
+import { createReader, createTxRunner } from '../identity-store.ts';
+import { parseJsonColumn } from '../json-column.ts';
 import { sql, value } from '../sql.ts';
 
 export interface StoredMailbox {
@@ -12,12 +12,12 @@ export interface StoredMailbox {
 }
 
 /** @param transaction the one under way, where there is one. */
-export async function mailboxesOf(
+export async function readMailboxes(
   database: Database,
   account: number,
   transaction?: Transaction,
 ): Promise<StoredMailbox[]> {
-  const run = transaction ? writing(database, transaction) : reading(database);
+  const run = transaction ? createTxRunner(database, transaction) : createReader(database);
   const rows = await run(
     sql`SELECT id,path,role FROM mailboxes WHERE "accountId"=${value('integer', account)} ORDER BY id`,
   );
@@ -33,7 +33,7 @@ export async function addMailbox(
   role: string | null,
 ): Promise<number | null> {
   transaction.touch('mailboxes');
-  const [row] = await writing(
+  const [row] = await createTxRunner(
     database,
     transaction,
   )(
@@ -47,33 +47,33 @@ export async function addMailbox(
  *
  * @param transaction the one under way, where there is one.
  */
-export async function ownAddresses(
+export async function findOwnAddresses(
   database: Database,
   transaction: Transaction | null,
   account: number,
 ): Promise<ReadonlySet<string> | null> {
-  const run = transaction ? writing(database, transaction) : reading(database);
+  const run = transaction ? createTxRunner(database, transaction) : createReader(database);
   const [row] = await run(
-    sql`SELECT address,aliases FROM accounts WHERE id=${value('integer', account)} AND status<>${value('text', leavingStatus)}`,
+    sql`SELECT address,aliases FROM accounts WHERE id=${value('integer', account)} AND status<>${value('text', deletingStatus)}`,
   );
   if (!row) return null;
-  const aliases = (parsedJson(row[1]) ?? []) as readonly string[];
+  const aliases = (parseJsonColumn(row[1]) ?? []) as readonly string[];
   return new Set([row[0] as string, ...aliases].map((address) => address.toLowerCase()));
 }
 
 /** Accounts whose conversations an earlier version of the server made. */
-export async function accountsWithOldThreads(
+export async function findAccountsWithOldThreads(
   database: Database,
 ): Promise<{ readonly id: number; readonly address: string }[]> {
-  const rows = await reading(database)(
-    sql`SELECT id,address FROM accounts WHERE coalesce("threadsVersion",0)<${threadsVersion} AND status<>${value('text', leavingStatus)} ORDER BY id`,
+  const rows = await createReader(database)(
+    sql`SELECT id,address FROM accounts WHERE coalesce("threadsVersion",0)<${threadsVersion} AND status<>${value('text', deletingStatus)} ORDER BY id`,
   );
   return rows.map(([id, address]) => ({ id: Number(id), address: address as string }));
 }
 
 /** Notes that the conversations of an account are made by the rules of this version. */
 export async function setThreadsVersion(database: Database, transaction: Transaction, account: number): Promise<void> {
-  await writing(
+  await createTxRunner(
     database,
     transaction,
   )(
@@ -82,8 +82,8 @@ export async function setThreadsVersion(database: Database, transaction: Transac
 }
 
 /** The users who see the mail of an account; its owner is one of them. */
-export async function membersOf(database: Database, transaction: Transaction, account: number): Promise<number[]> {
-  const rows = await writing(
+export async function readMembers(database: Database, transaction: Transaction, account: number): Promise<number[]> {
+  const rows = await createTxRunner(
     database,
     transaction,
   )(sql`SELECT "userId" FROM "accountMembers" WHERE "accountId"=${value('integer', account)} ORDER BY "userId"`);
@@ -101,22 +101,24 @@ export async function setMembers(
   account: number,
   members: readonly number[] | null,
 ): Promise<void> {
-  const run = writing(database, transaction);
-  const of = value('integer', account);
+  const run = createTxRunner(database, transaction);
+  const accountId = value('integer', account);
   transaction.touch('accountMembers');
   if (members !== null) {
-    await run(sql`DELETE FROM "accountMembers" WHERE "accountId"=${of}`);
+    await run(sql`DELETE FROM "accountMembers" WHERE "accountId"=${accountId}`);
     for (const user of new Set(members))
-      await run(sql`INSERT INTO "accountMembers" ("accountId","userId") VALUES (${of},${value('integer', user)})`);
+      await run(
+        sql`INSERT INTO "accountMembers" ("accountId","userId") VALUES (${accountId},${value('integer', user)})`,
+      );
   }
   await run(
-    sql`INSERT INTO "accountMembers" ("accountId","userId") SELECT id,"ownerId" FROM accounts WHERE id=${of} AND "ownerId" IS NOT NULL ON CONFLICT DO NOTHING`,
+    sql`INSERT INTO "accountMembers" ("accountId","userId") SELECT id,"ownerId" FROM accounts WHERE id=${accountId} AND "ownerId" IS NOT NULL ON CONFLICT DO NOTHING`,
   );
 }
 
 /** The account that a mailbox belongs to. */
-export async function accountOfMailbox(database: Database, transaction: Transaction, id: number): Promise<number> {
-  const [row] = await writing(
+export async function readMailboxAccount(database: Database, transaction: Transaction, id: number): Promise<number> {
+  const [row] = await createTxRunner(
     database,
     transaction,
   )(sql`SELECT "accountId" FROM mailboxes WHERE id=${value('integer', id)}`);
@@ -124,35 +126,42 @@ export async function accountOfMailbox(database: Database, transaction: Transact
 }
 
 /** Keeps sealed secrets of an account beside those that it has; null takes one away. */
-export async function setSecrets(
+export async function setAccountSecrets(
   database: Database,
   transaction: Transaction,
   account: number,
   secrets: Readonly<Record<string, string | null>>,
 ): Promise<void> {
-  const run = writing(database, transaction);
-  const of = value('integer', account);
-  const [row] = await run(sql`SELECT secrets FROM accounts WHERE id=${of}`);
-  const before: unknown = parsedJson(row?.[0]) ?? {};
-  const kept = Object.entries({ ...(before as object), ...secrets }).filter(([, secret]) => secret !== null);
+  const run = createTxRunner(database, transaction);
+  const accountId = value('integer', account);
+  const [row] = await run(sql`SELECT secrets FROM accounts WHERE id=${accountId}`);
+  const before: unknown = parseJsonColumn(row?.[0]) ?? {};
+  const remaining = Object.entries({ ...(before as object), ...secrets }).filter(([, secret]) => secret !== null);
   transaction.touch('accounts');
-  await run(sql`UPDATE accounts SET secrets=${value('json', Object.fromEntries(kept))} WHERE id=${of}`);
+  await run(sql`UPDATE accounts SET secrets=${value('json', Object.fromEntries(remaining))} WHERE id=${accountId}`);
 }
 
 /** The servers that an account names, as it has them. */
-export async function serversOf(
+export async function readServers(
   database: Database,
   transaction: Transaction,
   account: number,
 ): Promise<{ readonly imap: unknown; readonly smtp: unknown }> {
-  const [row] = await writing(
+  const [row] = await createTxRunner(
     database,
     transaction,
   )(sql`SELECT imap,smtp FROM accounts WHERE id=${value('integer', account)}`);
-  return { imap: parsedJson(row?.[0]), smtp: parsedJson(row?.[1]) };
+  return { imap: parseJsonColumn(row?.[0]), smtp: parseJsonColumn(row?.[1]) };
 }
 
 /** Forgets all secrets of an account. */
-export async function dropSecrets(database: Database, transaction: Transaction, account: number): Promise<void> {
-  await writing(database, transaction)(sql`UPDATE accounts SET secrets=NULL WHERE id=${value('integer', account)}`);
+export async function deleteAccountSecrets(
+  database: Database,
+  transaction: Transaction,
+  account: number,
+): Promise<void> {
+  await createTxRunner(
+    database,
+    transaction,
+  )(sql`UPDATE accounts SET secrets=NULL WHERE id=${value('integer', account)}`);
 }

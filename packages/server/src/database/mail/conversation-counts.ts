@@ -2,11 +2,11 @@
 import type { Database } from '../database.ts';
 import { listValue, type Sql, sql } from '../sql.ts';
 
-const counted = sql`messages,unread,starred,attachments,"lastEmailId"`;
-const latest = sql`SELECT e."receivedAt",e.snippet FROM emails e WHERE e.id="lastEmailId"`;
+const countColumns = sql`messages,unread,starred,attachments,"lastEmailId"`;
+const selectLatest = sql`SELECT e."receivedAt",e.snippet FROM emails e WHERE e.id="lastEmailId"`;
 
 /** What a conversation counts. What lies in the trash is out of it. */
-function countsOf({ dialect }: Database): Sql {
+function selectCounts({ dialect }: Database): Sql {
   const number = (condition: Sql): Sql => sql`count(CASE WHEN ${condition} THEN 1 END)`;
   const unread = number(sql`NOT (${dialect.isTrue(sql`e.read`)})`);
   const starred = number(dialect.isTrue(sql`e.starred`));
@@ -15,20 +15,20 @@ function countsOf({ dialect }: Database): Sql {
 }
 
 /** Statements that count conversations anew. */
-export function recounted(database: Database, conversations: readonly number[]): readonly Sql[] {
+export function buildRecount(database: Database, conversations: readonly number[]): readonly Sql[] {
   const which = database.dialect.isIn(sql`id`, listValue('integer', conversations));
   return [
-    sql`UPDATE conversations SET (${counted})=(${countsOf(database)}),_v=_v+1 WHERE ${which}`,
-    sql`UPDATE conversations SET ("lastAt",snippet)=(${latest}) WHERE ${which}`,
+    sql`UPDATE conversations SET (${countColumns})=(${selectCounts(database)}),_v=_v+1 WHERE ${which}`,
+    sql`UPDATE conversations SET ("lastAt",snippet)=(${selectLatest}) WHERE ${which}`,
   ];
 }
 
 /** A query for those of some conversations whose counts are not those of their e-mails, or that their e-mails are led away from. */
-export function miscounted(database: Database, conversations: readonly number[]): Sql {
+export function selectMiscounted(database: Database, conversations: readonly number[]): Sql {
   const which = database.dialect.isIn(sql`id`, listValue('integer', conversations));
-  const wrong = sql`(${counted})<>(${countsOf(database)})`;
+  const wrong = sql`(${countColumns})<>(${selectCounts(database)})`;
   const last = (name: string): Sql => sql`(SELECT e.${name} FROM emails e WHERE e.id="lastEmailId")`;
   const late = sql`"lastAt" IS DISTINCT FROM ${last('"receivedAt"')} OR snippet IS DISTINCT FROM ${last('snippet')}`;
-  const astray = sql`("mergedInto" IS NOT NULL AND EXISTS (SELECT 1 FROM emails e WHERE e."conversationId"=conversations.id))`;
-  return sql`SELECT id FROM conversations WHERE ${which} AND (${wrong} OR ${late} OR ${astray})`;
+  const isWronglyMerged = sql`("mergedInto" IS NOT NULL AND EXISTS (SELECT 1 FROM emails e WHERE e."conversationId"=conversations.id))`;
+  return sql`SELECT id FROM conversations WHERE ${which} AND (${wrong} OR ${late} OR ${isWronglyMerged})`;
 }

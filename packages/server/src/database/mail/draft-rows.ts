@@ -1,16 +1,16 @@
 /** Statements about messages that are written here: what was written, and how a draft is written anew. */
 import type { Database, Row, Transaction } from '../database.ts';
-import type { IndexedWords } from '../dialect.ts';
-import { reading, writing } from '../identity-store.ts';
-import { parsedJson } from '../json-column.ts';
+import type { FullTextEntry } from '../dialect.ts';
+import { createReader, createTxRunner } from '../identity-store.ts';
+import { parseJsonColumn } from '../json-column.ts';
 import { insertRows } from '../row-insert.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
 import {
   attachmentColumns,
-  attachmentValues,
   type MailAddressValue,
   type NewAttachment,
   type NewEmail,
+  toAttachmentValues,
 } from './mail-writer.ts';
 
 /** A message of an account as it is now. */
@@ -50,14 +50,16 @@ export async function readDraft(
   id: number,
   transaction?: Transaction,
 ): Promise<StoredDraft | null> {
-  const run = transaction ? writing(database, transaction) : reading(database);
+  const run = transaction ? createTxRunner(database, transaction) : createReader(database);
   const [row] = await run(
     sql`SELECT e."accountId",e."conversationId",e.draft,e._v,e.subject,e."messageId",e."sentAt",c.text,c.html,c.source,e."from",e."to",e.cc,c.bcc,c."replyTo",c."inReplyTo",c."references" FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e.id=${value('bigint', id)}`,
   );
   if (!row) return null;
   const [account, conversation, draft, version, subject, messageId, sentAt, text, html, source, ...lists] = row;
-  const [from, to, cc, bcc, replyTo] = lists.slice(0, 5).map((each) => (parsedJson(each) ?? []) as MailAddressValue[]);
-  const [inReplyTo, references] = lists.slice(5).map((each) => (parsedJson(each) ?? []) as string[]);
+  const [from, to, cc, bcc, replyTo] = lists
+    .slice(0, 5)
+    .map((each) => (parseJsonColumn(each) ?? []) as MailAddressValue[]);
+  const [inReplyTo, references] = lists.slice(5).map((each) => (parseJsonColumn(each) ?? []) as string[]);
   return {
     id,
     accountId: Number(account),
@@ -69,7 +71,7 @@ export async function readDraft(
     sentAt: sentAt === null ? null : new Date(sentAt as string).toISOString(),
     text: (text ?? '') as string,
     html: html as string | null,
-    source: parsedJson(source),
+    source: parseJsonColumn(source),
     from: from!,
     to: to!,
     cc: cc!,
@@ -81,7 +83,9 @@ export async function readDraft(
 }
 
 export async function readSender(database: Database, account: number): Promise<Sender> {
-  const [row] = await reading(database)(sql`SELECT name,address FROM accounts WHERE id=${value('integer', account)}`);
+  const [row] = await createReader(database)(
+    sql`SELECT name,address FROM accounts WHERE id=${value('integer', account)}`,
+  );
   return { name: (row?.[0] ?? null) as string | null, address: row?.[1] as string };
 }
 
@@ -91,19 +95,19 @@ export interface StoredFile extends NewAttachment {
   readonly accountId: number;
 }
 
-/** @param of the ids of files, or the e-mail whose files they are. */
+/** @param selector the ids of files, or the e-mail whose files they are. */
 export async function readFiles(
   database: Database,
-  of: { readonly ids: readonly number[] } | { readonly email: number },
+  selector: { readonly ids: readonly number[] } | { readonly email: number },
 ): Promise<StoredFile[]> {
   const which =
-    'ids' in of
-      ? database.dialect.isIn(sql`id`, listValue('integer', of.ids))
-      : sql`"emailId"=${value('bigint', of.email)}`;
-  const rows = await reading(database)(
+    'ids' in selector
+      ? database.dialect.isIn(sql`id`, listValue('integer', selector.ids))
+      : sql`"emailId"=${value('bigint', selector.email)}`;
+  const rows = await createReader(database)(
     sql`SELECT id,"accountId",filename,"contentType","sniffedType",size,disposition,"contentId",sha256 FROM attachments WHERE ${which} ORDER BY id`,
   );
-  return rows.map(fileOf);
+  return rows.map(toStoredFile);
 }
 
 /** Drafts inside a transaction. */
@@ -113,7 +117,7 @@ export class DraftRows {
 
   constructor(database: Database, transaction: Transaction) {
     this.#database = database;
-    this.#run = writing(database, transaction);
+    this.#run = createTxRunner(database, transaction);
     for (const table of ['emails', 'mailContents', 'attachments', 'conversations']) transaction.touch(table);
   }
 
@@ -125,7 +129,7 @@ export class DraftRows {
   }
 
   /** A draft as it is written now; its place in lists and its conversation stay. */
-  async rewrite(id: number, email: NewEmail, words: IndexedWords): Promise<void> {
+  async rewrite(id: number, email: NewEmail, fullTextEntry: FullTextEntry): Promise<void> {
     const { content } = email;
     const key = value('bigint', id);
     await this.#run(
@@ -134,8 +138,8 @@ export class DraftRows {
     await this.#run(
       sql`UPDATE emails SET identity=${value('text', email.identity)},"subjectKey"=${value('text', email.subjectKey)},orphan=${value('boolean', email.orphan)},"messageId"=${value('text', email.messageId)},subject=${value('text', email.subject)},"from"=${value('json', email.from)},"to"=${value('json', email.to)},cc=${value('json', email.cc)},"sentAt"=${value('datetime', email.sentAt)},snippet=${value('text', email.snippet)},size=${value('integer', email.size)},"hasAttachments"=${value('boolean', email.hasAttachments)},warnings=${value('json', email.warnings)},"bodyState"=${value('text', email.bodyState)},_v=_v+1 WHERE id=${key}`,
     );
-    await this.#run(this.#database.dialect.words.remove(listValue('bigint', [id])));
-    await this.#run(this.#database.dialect.words.insert([words]));
+    await this.#run(this.#database.dialect.fullText.remove(listValue('bigint', [id])));
+    await this.#run(this.#database.dialect.fullText.insert([fullTextEntry]));
   }
 
   /** The files of a draft; those that it had keep their ids. */
@@ -144,18 +148,18 @@ export class DraftRows {
       sql`SELECT id,"accountId",filename,"contentType","sniffedType",size,disposition,"contentId",sha256 FROM attachments WHERE "emailId"=${value('bigint', email)} ORDER BY id`,
     );
     const wanted = [...files];
-    const gone = rows.map(fileOf).filter((each) => {
-      const at = wanted.findIndex((file) => sameFile(file, each));
-      if (at >= 0) wanted.splice(at, 1);
-      return at < 0;
+    const removed = rows.map(toStoredFile).filter((each) => {
+      const index = wanted.findIndex((file) => isSameFile(file, each));
+      if (index >= 0) wanted.splice(index, 1);
+      return index < 0;
     });
-    const keys = gone.map(({ id }) => id);
+    const keys = removed.map(({ id }) => id);
     if (keys.length > 0)
       await this.#run(
         sql`DELETE FROM attachments WHERE ${this.#database.dialect.isIn(sql`id`, listValue('integer', keys))}`,
       );
-    const fresh = wanted.map((each) => attachmentValues(account, email, each));
-    await insertRows(this.#run, this.#database.dialect, 'attachments', attachmentColumns, fresh);
+    const added = wanted.map((each) => toAttachmentValues(account, email, each));
+    await insertRows(this.#run, this.#database.dialect, 'attachments', attachmentColumns, added);
   }
 
   /** The subject of a conversation that is nothing but a draft is the draft's. */
@@ -175,13 +179,23 @@ export class DraftRows {
   }
 }
 
-const sameFile = (one: NewAttachment, other: NewAttachment): boolean =>
-  one.sha256 === other.sha256 &&
-  one.filename === other.filename &&
-  one.contentId === other.contentId &&
-  one.contentType === other.contentType;
+const isSameFile = (one: NewAttachment, second: NewAttachment): boolean =>
+  one.sha256 === second.sha256 &&
+  one.filename === second.filename &&
+  one.contentId === second.contentId &&
+  one.contentType === second.contentType;
 
-function fileOf([id, account, filename, contentType, sniffed, size, disposition, contentId, sha256]: Row): StoredFile {
+function toStoredFile([
+  id,
+  account,
+  filename,
+  contentType,
+  sniffed,
+  size,
+  disposition,
+  contentId,
+  sha256,
+]: Row): StoredFile {
   return {
     id: Number(id),
     accountId: Number(account),

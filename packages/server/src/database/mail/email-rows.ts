@@ -1,12 +1,12 @@
 /** Statements about e-mails that are there: what a change of flags, a move or a destruction means for the counts beside them. */
 import type { Database, Row, Transaction } from '../database.ts';
-import { reading, writing } from '../identity-store.ts';
+import { createReader, createTxRunner } from '../identity-store.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
-import { recounted } from './conversation-counts.ts';
+import { buildRecount } from './conversation-counts.ts';
 import { PlacementRows } from './placement-rows.ts';
 
 /** Where an e-mail lies, and what counts it. */
-export interface EmailPlace {
+export interface EmailPlacement {
   readonly id: number;
   readonly accountId: number;
   readonly conversationId: number | null;
@@ -24,29 +24,29 @@ export interface RenamedFolder {
 }
 
 /** A statement is ended after some seconds; a mailbox may have any number of e-mails. */
-const renamedAtOnce = 2000;
+const renameBatchSize = 2000;
 
-type Run = (statement: Sql) => Promise<Row[]>;
+type RunStatement = (statement: Sql) => Promise<Row[]>;
 
 /** E-mails inside a transaction. */
 export class EmailRows {
   readonly #database: Database;
-  readonly #run: Run;
+  readonly #run: RunStatement;
   readonly #placements: PlacementRows;
 
   constructor(database: Database, transaction: Transaction) {
     this.#database = database;
-    this.#run = writing(database, transaction);
+    this.#run = createTxRunner(database, transaction);
     this.#placements = new PlacementRows(database, transaction);
     for (const table of ['emails', 'conversations', 'mailboxes']) transaction.touch(table);
   }
 
-  async places(keys: readonly unknown[]): Promise<EmailPlace[]> {
+  async readPlacements(keys: readonly unknown[]): Promise<EmailPlacement[]> {
     const rows = await this.#run(
       sql`SELECT id,"accountId","conversationId","mailboxId",folder,read FROM emails WHERE ${this.#isIn('id', 'bigint', keys)}`,
     );
-    const mailboxes = await this.#placements.mailboxesOf(rows.map(([id]) => id));
-    return rows.map((row) => placeOf(row, mailboxes.get(Number(row[0])) ?? new Set()));
+    const mailboxes = await this.#placements.readMailboxes(rows.map(([id]) => id));
+    return rows.map((row) => toEmailPlacement(row, mailboxes.get(Number(row[0])) ?? new Set()));
   }
 
   /** Adds to the counts of mailboxes, by mailbox. */
@@ -61,7 +61,7 @@ export class EmailRows {
 
   /** Counts conversations anew. */
   async recount(conversations: readonly number[]): Promise<void> {
-    for (const statement of recounted(this.#database, conversations)) await this.#run(statement);
+    for (const statement of buildRecount(this.#database, conversations)) await this.#run(statement);
   }
 
   /** Moves e-mails out of every mailbox in which they lie. */
@@ -77,10 +77,10 @@ export class EmailRows {
   }
 
   /** What lies beside e-mails that are about to be destroyed. Returns what is to be removed after them. */
-  async forget(keys: readonly unknown[]): Promise<() => Promise<void>> {
+  async deleteDependents(keys: readonly unknown[]): Promise<() => Promise<void>> {
     const rows = await this.#run(sql`SELECT "contentId" FROM emails WHERE ${this.#isIn('id', 'bigint', keys)}`);
     const contents = rows.flatMap(([id]) => (id === null ? [] : [Number(id)]));
-    await this.#run(this.#database.dialect.words.remove(listValue('bigint', keys)));
+    await this.#run(this.#database.dialect.fullText.remove(listValue('bigint', keys)));
     return async () => {
       await this.#run(sql`DELETE FROM "mailContents" WHERE ${this.#isIn('id', 'bigint', contents)}`);
     };
@@ -92,14 +92,14 @@ export class EmailRows {
       sql`SELECT folder FROM emails WHERE "mailboxId"=${value('integer', mailbox)} LIMIT 1`,
     );
     const to = value('text', folder);
-    const some = sql`SELECT id FROM emails WHERE "mailboxId"=${value('integer', mailbox)} AND folder<>${to} LIMIT ${renamedAtOnce}`;
+    const some = sql`SELECT id FROM emails WHERE "mailboxId"=${value('integer', mailbox)} AND folder<>${to} LIMIT ${renameBatchSize}`;
     const rows: Row[] = [];
-    for (let renamed = renamedAtOnce; renamed === renamedAtOnce; ) {
-      const these = await this.#run(
+    for (let renamed = renameBatchSize; renamed === renameBatchSize; ) {
+      const batch = await this.#run(
         sql`UPDATE emails SET folder=${to},_v=_v+1 WHERE id IN (${some}) RETURNING id,"conversationId"`,
       );
-      renamed = these.length;
-      rows.push(...these);
+      renamed = batch.length;
+      rows.push(...batch);
     }
     return {
       emails: rows.map(([id, conversation]) => ({ id: Number(id), conversationId: Number(conversation) })),
@@ -108,12 +108,12 @@ export class EmailRows {
   }
 
   /** After a mailbox has become the trash or junk, or is it no more: what lies elsewhere too may name another one. */
-  async settleShared(mailbox: number): Promise<number[]> {
-    return this.#placements.settle(await this.#placements.sharedIn(mailbox));
+  async updateSharedPlacements(mailbox: number): Promise<number[]> {
+    return this.#placements.updatePrimaryMailboxes(await this.#placements.findShared(mailbox));
   }
 
   /** Of some conversations those that no e-mail is left in, with those that were joined to them. */
-  async emptied(conversations: readonly number[]): Promise<number[]> {
+  async findEmptied(conversations: readonly number[]): Promise<number[]> {
     const rows = await this.#run(
       sql`SELECT id FROM conversations c WHERE ${this.#isIn('id', 'integer', conversations)} AND NOT EXISTS (SELECT 1 FROM emails e WHERE e."conversationId"=c.id)`,
     );
@@ -126,7 +126,7 @@ export class EmailRows {
   }
 
   /** How many e-mails lie in mailboxes. */
-  async inMailboxes(mailboxes: readonly unknown[]): Promise<number> {
+  async countInMailboxes(mailboxes: readonly unknown[]): Promise<number> {
     const [row] = await this.#run(
       sql`SELECT count(*) FROM "mailPlacements" WHERE ${this.#isIn('"mailboxId"', 'integer', mailboxes)}`,
     );
@@ -138,10 +138,10 @@ export class EmailRows {
   }
 }
 
-function placeOf(
+function toEmailPlacement(
   [id, accountId, conversationId, mailboxId, folder, read]: Row,
   mailboxIds: ReadonlySet<number>,
-): EmailPlace {
+): EmailPlacement {
   return {
     id: Number(id),
     accountId: Number(accountId),
@@ -154,8 +154,11 @@ function placeOf(
 }
 
 /** The raw bytes of an e-mail, by their SHA-256; null where there is none. */
-export async function rawOf(database: Database, email: number): Promise<{ account: number; sha256: string } | null> {
-  const [row] = await reading(database)(
+export async function readRawBlob(
+  database: Database,
+  email: number,
+): Promise<{ account: number; sha256: string } | null> {
+  const [row] = await createReader(database)(
     sql`SELECT e."accountId",c."rawSha256" FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e.id=${value('bigint', email)}`,
   );
   return row ? { account: Number(row[0]), sha256: row[1] as string } : null;
@@ -166,7 +169,7 @@ export async function rawOf(database: Database, email: number): Promise<{ accoun
  * not by bytes.
  */
 export async function shortenMessageIds(database: Database, transaction: Transaction): Promise<void> {
-  await writing(
+  await createTxRunner(
     database,
     transaction,
   )(sql`UPDATE emails SET "messageId"=substr("messageId",1,249) WHERE octet_length("messageId")>998`);

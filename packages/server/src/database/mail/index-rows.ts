@@ -1,8 +1,8 @@
 /** Statements of the full-text index's rebuild: how far it is, and e-mails with what is indexed of them. */
 import type { Database, Row, Transaction } from '../database.ts';
-import type { IndexedWords } from '../dialect.ts';
-import { reading, writing } from '../identity-store.ts';
-import { parsedJson } from '../json-column.ts';
+import type { FullTextEntry } from '../dialect.ts';
+import { createReader, createTxRunner } from '../identity-store.ts';
+import { parseJsonColumn } from '../json-column.ts';
 import { listValue, sql, value } from '../sql.ts';
 import type { MailAddressValue } from './mail-writer.ts';
 
@@ -15,12 +15,12 @@ export interface IndexState {
 
 /** The state of the index; null in a store that an earlier version made, or that never had an e-mail. */
 export async function readIndexState(database: Database): Promise<IndexState | null> {
-  const [row] = await reading(database)(sql`SELECT version,position FROM _mail_index`);
+  const [row] = await createReader(database)(sql`SELECT version,position FROM _mail_index`);
   return row ? { version: Number(row[0]), position: row[1] === null ? null : Number(row[1]) } : null;
 }
 
 export async function setIndexState(database: Database, transaction: Transaction, state: IndexState): Promise<void> {
-  const run = writing(database, transaction);
+  const run = createTxRunner(database, transaction);
   await run(sql`DELETE FROM _mail_index`);
   await run(
     sql`INSERT INTO _mail_index (version,position) VALUES (${value('integer', state.version)},${value('bigint', state.position)})`,
@@ -28,8 +28,8 @@ export async function setIndexState(database: Database, transaction: Transaction
 }
 
 /** The key after all e-mails that there are; null where there are none. */
-export async function keyAfterAll(database: Database): Promise<number | null> {
-  const [row] = await reading(database)(sql`SELECT id FROM emails ORDER BY id DESC LIMIT 1`);
+export async function readNextEmailKey(database: Database): Promise<number | null> {
+  const [row] = await createReader(database)(sql`SELECT id FROM emails ORDER BY id DESC LIMIT 1`);
   return row ? Number(row[0]) + 1 : null;
 }
 
@@ -49,8 +49,8 @@ export interface IndexableEmail {
 }
 
 /** The newest e-mails below a key, at most `max`. */
-export async function emailsBelow(database: Database, key: number, max: number): Promise<IndexableEmail[]> {
-  const run = reading(database);
+export async function readEmailsBelow(database: Database, key: number, max: number): Promise<IndexableEmail[]> {
+  const run = createReader(database);
   const rows = await run(
     sql`SELECT e.id,e."accountId",e._v,e.subject,c.text,e."from",e."to",e.cc,c.bcc FROM emails e LEFT JOIN "mailContents" c ON c.id=e."contentId" WHERE e.id<${value('bigint', key)} ORDER BY e.id DESC LIMIT ${max}`,
   );
@@ -58,13 +58,13 @@ export async function emailsBelow(database: Database, key: number, max: number):
   const files = await run(
     sql`SELECT "emailId",filename FROM attachments WHERE ${database.dialect.isIn(sql`"emailId"`, listValue('bigint', keys))} ORDER BY id`,
   );
-  const byEmail = Map.groupBy(files, ([email]) => Number(email));
-  return rows.map((row) => indexableEmail(row, byEmail.get(Number(row[0])) ?? []));
+  const filesByEmail = Map.groupBy(files, ([email]) => Number(email));
+  return rows.map((row) => toIndexableEmail(row, filesByEmail.get(Number(row[0])) ?? []));
 }
 
-function indexableEmail([id, account, version, subject, text, ...lists]: Row, files: readonly Row[]): IndexableEmail {
+function toIndexableEmail([id, account, version, subject, text, ...lists]: Row, files: readonly Row[]): IndexableEmail {
   const [from = [], to = [], cc = [], bcc = []] = lists.map(
-    (each) => (parsedJson(each) ?? []) as readonly MailAddressValue[],
+    (each) => (parseJsonColumn(each) ?? []) as readonly MailAddressValue[],
   );
   return {
     id: Number(id),
@@ -84,9 +84,9 @@ function indexableEmail([id, account, version, subject, text, ...lists]: Row, fi
 export async function replaceTokens(
   database: Database,
   transaction: Transaction,
-  entry: IndexedWords,
+  entry: FullTextEntry,
   version: number,
 ): Promise<void> {
   const unchanged = sql`EXISTS (SELECT 1 FROM emails e WHERE e.id=${value('bigint', entry.id)} AND e._v=${value('integer', version)})`;
-  await writing(database, transaction)(database.dialect.words.replace(entry, unchanged));
+  await createTxRunner(database, transaction)(database.dialect.fullText.replace(entry, unchanged));
 }

@@ -1,11 +1,11 @@
 /** Statements by which messages are stored: looked for by identity, joined to conversations, written with their words. */
 import type { Database, Row, Transaction } from '../database.ts';
-import type { IndexedWords } from '../dialect.ts';
-import { reading, writing } from '../identity-store.ts';
-import { parsedJson } from '../json-column.ts';
+import type { FullTextEntry } from '../dialect.ts';
+import { createReader, createTxRunner } from '../identity-store.ts';
+import { parseJsonColumn } from '../json-column.ts';
 import { type Columns, insertRows } from '../row-insert.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
-import { recounted } from './conversation-counts.ts';
+import { buildRecount } from './conversation-counts.ts';
 
 export interface MailAddressValue {
   readonly name: string;
@@ -40,7 +40,7 @@ export interface NewAttachment {
   readonly sha256: string;
 }
 
-/** A message about to be stored. Its key is made from `receivedAt` and the number of its content. */
+/** A message about to be stored. Its key is made from `resolveReceivedAt` and the number of its content. */
 export interface NewEmail {
   readonly conversationId: number;
   readonly mailboxId: number;
@@ -72,7 +72,7 @@ export interface NewEmail {
 }
 
 /** Keys of a second. */
-export const numbersPerSecond = 2 ** 20;
+export const keysPerSecond = 2 ** 20;
 
 /**
  * The key of an e-mail: the second in which it was received, then a number that no other has. Keys are in the order in which
@@ -80,25 +80,25 @@ export const numbersPerSecond = 2 ** 20;
  */
 export function emailKey(receivedAt: string, number: number): number {
   const seconds = Math.max(0, Math.floor(Date.parse(receivedAt) / 1000));
-  return seconds * numbersPerSecond + (number % numbersPerSecond);
+  return seconds * keysPerSecond + (number % keysPerSecond);
 }
 
 /** The moment in a key, in milliseconds since the epoch. */
-export function momentOf(key: number): number {
-  return Math.floor(key / numbersPerSecond) * 1000;
+export function readEmailKeyTime(key: number): number {
+  return Math.floor(key / keysPerSecond) * 1000;
 }
 
-type Run = (statement: Sql) => Promise<Row[]>;
+type RunStatement = (statement: Sql) => Promise<Row[]>;
 
 /** Writes about one account's mail inside a transaction. */
 export class MailWriter {
   readonly #database: Database;
-  readonly #run: Run;
+  readonly #run: RunStatement;
   readonly #account: number;
 
   constructor(database: Database, transaction: Transaction, account: number) {
     this.#database = database;
-    this.#run = writing(database, transaction);
+    this.#run = createTxRunner(database, transaction);
     this.#account = account;
     for (const table of ['emails', 'conversations', 'attachments', 'mailboxes', 'mailContents', 'mailPlacements'])
       transaction.touch(table);
@@ -109,12 +109,12 @@ export class MailWriter {
   }
 
   /** The e-mails that are there already, by identity. */
-  present(identities: readonly string[]): Promise<Map<string, number>> {
-    return present(this.#run, this.#database, this.#account, identities);
+  findExisting(identities: readonly string[]): Promise<Map<string, number>> {
+    return findByIdentity(this.#run, this.#database, this.#account, identities);
   }
 
   /** The conversations that messages belong to, by the keys of their threads. */
-  async threads(keys: readonly string[]): Promise<Map<string, number>> {
+  async findThreadConversations(keys: readonly string[]): Promise<Map<string, number>> {
     const rows = await this.#run(
       sql`SELECT key,"conversationId" FROM "mailThreadKeys" WHERE ${this.#of} AND ${this.#isIn('key', 'text', keys)}`,
     );
@@ -139,17 +139,19 @@ export class MailWriter {
       subjects.map((subject) => [this.#account, subject, [], 0, 0, 0, 0, 'open', 0]),
       sql` RETURNING id`,
     );
-    return rows.map(([id]) => Number(id)).sort((one, other) => one - other);
+    return rows.map(([id]) => Number(id)).sort((one, second) => one - second);
   }
 
   /** Conversations that turn out to be one: the others lead to it from now on. Returns the e-mails that were in those. */
-  async merge(into: number, others: readonly number[]): Promise<number[]> {
-    const gone = this.#isIn('"conversationId"', 'integer', others);
-    const target = value('integer', into);
-    const moved = await this.#run(sql`UPDATE emails SET "conversationId"=${target},_v=_v+1 WHERE ${gone} RETURNING id`);
-    await this.#run(sql`UPDATE "mailThreadKeys" SET "conversationId"=${target} WHERE ${gone}`);
+  async merge(into: number, merged: readonly number[]): Promise<number[]> {
+    const isMerged = this.#isIn('"conversationId"', 'integer', merged);
+    const intoConversation = value('integer', into);
+    const moved = await this.#run(
+      sql`UPDATE emails SET "conversationId"=${intoConversation},_v=_v+1 WHERE ${isMerged} RETURNING id`,
+    );
+    await this.#run(sql`UPDATE "mailThreadKeys" SET "conversationId"=${intoConversation} WHERE ${isMerged}`);
     await this.#run(
-      sql`UPDATE conversations SET "mergedInto"=${target},_v=_v+1 WHERE ${this.#isIn('id', 'integer', others)} OR (${this.#of} AND ${this.#isIn('"mergedInto"', 'integer', others)})`,
+      sql`UPDATE conversations SET "mergedInto"=${intoConversation},_v=_v+1 WHERE ${this.#isIn('id', 'integer', merged)} OR (${this.#of} AND ${this.#isIn('"mergedInto"', 'integer', merged)})`,
     );
     return moved.map(([id]) => Number(id));
   }
@@ -186,7 +188,7 @@ export class MailWriter {
       ]),
       sql` RETURNING id`,
     );
-    const numbers = contents.map(([id]) => Number(id)).sort((one, other) => one - other);
+    const numbers = contents.map(([id]) => Number(id)).sort((one, second) => one - second);
     const keys = emails.map((email, index) => emailKey(email.receivedAt, numbers[index]!));
     await this.#insert(
       'emails',
@@ -199,19 +201,19 @@ export class MailWriter {
       ]),
     );
     await this.#addAttachments(emails, keys);
-    await this.place(emails.map((email, index) => [keys[index]!, email.mailboxId, null, null]));
+    await this.addPlacements(emails.map((email, index) => [keys[index]!, email.mailboxId, null, null]));
     return keys;
   }
 
   async #addAttachments(emails: readonly NewEmail[], keys: readonly number[]): Promise<void> {
     const rows = emails.flatMap(({ attachments }, index) =>
-      attachments.map((each) => attachmentValues(this.#account, keys[index]!, each)),
+      attachments.map((each) => toAttachmentValues(this.#account, keys[index]!, each)),
     );
     await this.#insert('attachments', attachmentColumns, rows);
   }
 
   /** Notes in which mailboxes e-mails lie. */
-  async place(placements: readonly Placement[]): Promise<void> {
+  async addPlacements(placements: readonly Placement[]): Promise<void> {
     await this.#insert(
       'mailPlacements',
       [
@@ -224,17 +226,19 @@ export class MailWriter {
     );
   }
 
-  async addWords(entries: readonly IndexedWords[]): Promise<void> {
-    const { rowsPerInsert, words } = this.#database.dialect;
+  async addToFullTextIndex(entries: readonly FullTextEntry[]): Promise<void> {
+    const { rowsPerInsert, fullText } = this.#database.dialect;
     for (let start = 0; start < entries.length; start += rowsPerInsert)
-      await this.#run(words.insert(entries.slice(start, start + rowsPerInsert)));
+      await this.#run(fullText.insert(entries.slice(start, start + rowsPerInsert)));
   }
 
-  async participants(conversations: readonly number[]): Promise<Map<number, readonly ParticipantValue[]>> {
+  async readParticipants(conversations: readonly number[]): Promise<Map<number, readonly ParticipantValue[]>> {
     const rows = await this.#run(
       sql`SELECT id,participants FROM conversations WHERE ${this.#isIn('id', 'integer', conversations)}`,
     );
-    return new Map(rows.map(([id, list]) => [Number(id), (parsedJson(list) ?? []) as readonly ParticipantValue[]]));
+    return new Map(
+      rows.map(([id, list]) => [Number(id), (parseJsonColumn(list) ?? []) as readonly ParticipantValue[]]),
+    );
   }
 
   async setParticipants(conversation: number, participants: readonly ParticipantValue[]): Promise<void> {
@@ -245,11 +249,11 @@ export class MailWriter {
 
   /** Counts conversations anew, from the e-mails that are in them now. */
   async recount(conversations: readonly number[]): Promise<void> {
-    for (const statement of recounted(this.#database, conversations)) await this.#run(statement);
+    for (const statement of buildRecount(this.#database, conversations)) await this.#run(statement);
   }
 
   /** Adds to the counts of a mailbox. */
-  async countIn(mailbox: number, messages: number, unread: number): Promise<void> {
+  async addToMailboxCounts(mailbox: number, messages: number, unread: number): Promise<void> {
     await this.#run(
       sql`UPDATE mailboxes SET messages=messages+${value('integer', messages)},unread=unread+${value('integer', unread)},_v=_v+1 WHERE id=${value('integer', mailbox)}`,
     );
@@ -265,16 +269,16 @@ export class MailWriter {
 }
 
 /** The e-mails of an account that are there already, by identity: a look outside of any transaction. */
-export function presentEmails(
+export function findExistingEmails(
   database: Database,
   account: number,
   identities: readonly string[],
 ): Promise<Map<string, number>> {
-  return present(reading(database), database, account, identities);
+  return findByIdentity(createReader(database), database, account, identities);
 }
 
-async function present(
-  run: Run,
+async function findByIdentity(
+  run: RunStatement,
   { dialect }: Database,
   account: number,
   identities: readonly string[],
@@ -342,7 +346,7 @@ export const attachmentColumns: Columns = [
 ];
 
 /** In the order of {@link attachmentColumns}. */
-export function attachmentValues(account: number, email: number, each: NewAttachment): readonly unknown[] {
+export function toAttachmentValues(account: number, email: number, each: NewAttachment): readonly unknown[] {
   return [
     account,
     email,

@@ -1,6 +1,6 @@
 /** Messages on their way out: a queue from which whoever delivers takes what is due. */
 import type { Database, Transaction } from '../database.ts';
-import { writing } from '../identity-store.ts';
+import { createTxRunner } from '../identity-store.ts';
 import { listValue, sql, value } from '../sql.ts';
 
 /** A message that is to be sent. */
@@ -20,7 +20,7 @@ export async function queueMail(
   { account, email, sendAt, sender, recipients }: QueuedMail,
 ): Promise<void> {
   transaction.touch('mailOutbox');
-  await writing(
+  await createTxRunner(
     database,
     transaction,
   )(
@@ -35,7 +35,7 @@ export async function queueMail(
  */
 export async function unqueueMail(database: Database, transaction: Transaction, email: number): Promise<boolean> {
   transaction.touch('mailOutbox');
-  const rows = await writing(
+  const rows = await createTxRunner(
     database,
     transaction,
   )(sql`DELETE FROM "mailOutbox" WHERE "emailId"=${value('bigint', email)} AND status='queued' RETURNING id`);
@@ -49,7 +49,7 @@ export async function isAnyQueued(
   emails: readonly unknown[],
 ): Promise<boolean> {
   const which = database.dialect.isIn(sql`"emailId"`, listValue('bigint', emails));
-  const rows = await writing(
+  const rows = await createTxRunner(
     database,
     transaction,
   )(sql`SELECT 1 FROM "mailOutbox" WHERE ${which} AND status IN ('queued','sending') LIMIT 1`);

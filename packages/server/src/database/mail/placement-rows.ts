@@ -1,13 +1,13 @@
 /** Statements about placements: in which mailboxes e-mails lie. One e-mail may lie in several, and in one of them several times. */
 import type { Database, Row, Transaction } from '../database.ts';
-import { writing } from '../identity-store.ts';
+import { createTxRunner } from '../identity-store.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
 
 /**
  * The mailbox that `mailboxId` and `folder` of an e-mail name: the first one that it came into, but trash and junk only where it lies
  * nowhere else. So whoever leaves these folders out finds what lies in at least one other.
  */
-const primary = sql`SELECT m.id FROM "mailPlacements" p JOIN mailboxes m ON m.id=p."mailboxId" WHERE p."emailId"=emails.id ORDER BY CASE WHEN m.role IN ('trash','junk') THEN 1 ELSE 0 END,p.id LIMIT 1`;
+const selectPrimaryMailbox = sql`SELECT m.id FROM "mailPlacements" p JOIN mailboxes m ON m.id=p."mailboxId" WHERE p."emailId"=emails.id ORDER BY CASE WHEN m.role IN ('trash','junk') THEN 1 ELSE 0 END,p.id LIMIT 1`;
 
 export class PlacementRows {
   readonly #database: Database;
@@ -15,12 +15,12 @@ export class PlacementRows {
 
   constructor(database: Database, transaction: Transaction) {
     this.#database = database;
-    this.#run = writing(database, transaction);
+    this.#run = createTxRunner(database, transaction);
     for (const table of ['emails', 'mailPlacements']) transaction.touch(table);
   }
 
   /** The mailboxes in which e-mails lie, by e-mail. */
-  async mailboxesOf(emails: readonly unknown[]): Promise<Map<number, Set<number>>> {
+  async readMailboxes(emails: readonly unknown[]): Promise<Map<number, Set<number>>> {
     const rows = await this.#run(
       sql`SELECT "emailId","mailboxId" FROM "mailPlacements" WHERE ${this.#isIn('"emailId"', emails)}`,
     );
@@ -37,22 +37,22 @@ export class PlacementRows {
       sql`DELETE FROM "mailPlacements" WHERE "mailboxId"=${source} AND ${this.#isIn('"emailId"', emails)}`,
     );
     const target = value('integer', to);
-    const there = sql`SELECT 1 FROM "mailPlacements" p WHERE p."emailId"=e.id AND p."mailboxId"=${target}`;
+    const existing = sql`SELECT 1 FROM "mailPlacements" p WHERE p."emailId"=e.id AND p."mailboxId"=${target}`;
     await this.#run(
-      sql`INSERT INTO "mailPlacements" ("emailId","mailboxId") SELECT e.id,${target} FROM emails e WHERE ${this.#isIn('e.id', emails)} AND NOT EXISTS (${there})`,
+      sql`INSERT INTO "mailPlacements" ("emailId","mailboxId") SELECT e.id,${target} FROM emails e WHERE ${this.#isIn('e.id', emails)} AND NOT EXISTS (${existing})`,
     );
   }
 
   /** Sets `mailboxId` and `folder` of e-mails by where they lie. Returns those that named another mailbox. */
-  async settle(emails: readonly number[]): Promise<number[]> {
+  async updatePrimaryMailboxes(emails: readonly number[]): Promise<number[]> {
     const rows = await this.#run(
-      sql`UPDATE emails SET "mailboxId"=(${primary}),folder=(SELECT coalesce(b.role,b.path) FROM mailboxes b WHERE b.id=(${primary})),_v=_v+1 WHERE ${this.#isIn('id', emails)} AND "mailboxId" IS DISTINCT FROM (${primary}) RETURNING id`,
+      sql`UPDATE emails SET "mailboxId"=(${selectPrimaryMailbox}),folder=(SELECT coalesce(b.role,b.path) FROM mailboxes b WHERE b.id=(${selectPrimaryMailbox})),_v=_v+1 WHERE ${this.#isIn('id', emails)} AND "mailboxId" IS DISTINCT FROM (${selectPrimaryMailbox}) RETURNING id`,
     );
     return rows.map(([id]) => Number(id));
   }
 
   /** E-mails that lie in a mailbox and in others too. */
-  async sharedIn(mailbox: number): Promise<number[]> {
+  async findShared(mailbox: number): Promise<number[]> {
     const rows = await this.#run(
       sql`SELECT DISTINCT p."emailId" FROM "mailPlacements" p WHERE p."mailboxId"=${value('integer', mailbox)} AND EXISTS (SELECT 1 FROM "mailPlacements" o WHERE o."emailId"=p."emailId" AND o."mailboxId"<>p."mailboxId")`,
     );
@@ -65,16 +65,16 @@ export class PlacementRows {
 }
 
 /** Of a store in which lists and counts did not go by placements: what lacks one gets it, and mailboxes are counted by them. */
-export async function completePlacements(database: Database, transaction: Transaction): Promise<void> {
-  const run = writing(database, transaction);
+export async function migratePlacements(database: Database, transaction: Transaction): Promise<void> {
+  const run = createTxRunner(database, transaction);
   await run(
     sql`INSERT INTO "mailPlacements" ("emailId","mailboxId") SELECT e.id,e."mailboxId" FROM emails e WHERE e."mailboxId" IS NOT NULL AND NOT EXISTS (SELECT 1 FROM "mailPlacements" p WHERE p."emailId"=e.id AND p."mailboxId"=e."mailboxId")`,
   );
   const placed = sql`SELECT DISTINCT p."emailId" FROM "mailPlacements" p WHERE p."mailboxId"=mailboxes.id`;
   const unread = sql`SELECT count(*) FROM emails e WHERE e.id IN (${placed}) AND NOT (${database.dialect.isTrue(sql`e.read`)})`;
   await run(sql`UPDATE mailboxes SET messages=(SELECT count(*) FROM (${placed}) d),unread=(${unread})`);
-  const aside = sql`SELECT id FROM emails WHERE folder IN ('trash','junk') AND id IN (SELECT "emailId" FROM "mailPlacements" GROUP BY "emailId" HAVING count(*)>1)`;
-  const rows = await run(aside);
+  const selectSetAside = sql`SELECT id FROM emails WHERE folder IN ('trash','junk') AND id IN (SELECT "emailId" FROM "mailPlacements" GROUP BY "emailId" HAVING count(*)>1)`;
+  const rows = await run(selectSetAside);
   const conversations = new PlacementRows(database, transaction);
-  if (rows.length > 0) await conversations.settle(rows.map(([id]) => Number(id)));
+  if (rows.length > 0) await conversations.updatePrimaryMailboxes(rows.map(([id]) => Number(id)));
 }

@@ -1,9 +1,9 @@
 /** Statements about the index by which answers without references find what they answer: a row for each party of a message. */
 import type { Database, Row, Transaction } from '../database.ts';
-import { reading, writing } from '../identity-store.ts';
+import { createReader, createTxRunner } from '../identity-store.ts';
 import { insertRows } from '../row-insert.ts';
 import { join, listValue, type Sql, sql, value } from '../sql.ts';
-import { numbersPerSecond } from './mail-writer.ts';
+import { keysPerSecond } from './mail-writer.ts';
 
 /** A party of a message: what it is found by, and what the message is to it (0 to 3). */
 export interface StoredParty {
@@ -12,7 +12,7 @@ export interface StoredParty {
   readonly email: number;
 }
 
-interface Range {
+interface KeyRange {
   readonly kind: number;
   /** Seconds since the Unix epoch, both included. */
   readonly from: number;
@@ -20,7 +20,7 @@ interface Range {
   readonly nearestTo: 'from' | 'to';
 }
 
-interface Found {
+interface FoundRow {
   readonly range: number;
   readonly second: number;
   readonly conversation: number | null;
@@ -35,41 +35,41 @@ export class SubjectPartyRows {
   /** @param transaction null: only for reads. */
   constructor(database: Database, transaction: Transaction | null, account: number) {
     this.#database = database;
-    this.#run = transaction ? writing(database, transaction) : reading(database);
+    this.#run = transaction ? createTxRunner(database, transaction) : createReader(database);
     this.#account = account;
   }
 
   /** Those of some keys that have rows. */
   async presentKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
     if (keys.length === 0) return new Set();
-    const asked = this.#database.dialect.rowsOf(listValue('text', keys));
+    const requestedKeys = this.#database.dialect.listAsRows(listValue('text', keys));
     const rows = await this.#run(
-      sql`SELECT v FROM ${asked} WHERE EXISTS (SELECT 1 FROM "mailSubjectParties" p WHERE p."accountId"=${value('integer', this.#account)} AND p.key=v)`,
+      sql`SELECT v FROM ${requestedKeys} WHERE EXISTS (SELECT 1 FROM "mailSubjectParties" p WHERE p."accountId"=${value('integer', this.#account)} AND p.key=v)`,
     );
     return new Set(rows.map(([key]) => key as string));
   }
 
   /** The first rows of ranges, at most `most` of each. */
-  async rowsIn(key: string, ranges: readonly Range[], most: number): Promise<Found[]> {
+  async rowsIn(key: string, ranges: readonly KeyRange[], limit: number): Promise<FoundRow[]> {
     if (ranges.length === 0) return [];
     const parts = ranges.map(
       (range, index) =>
-        sql`SELECT * FROM (SELECT ${index} AS r,p."emailId" AS e FROM "mailSubjectParties" p WHERE ${this.#within(key, range)} ORDER BY p."emailId" ${range.nearestTo === 'to' ? 'DESC' : 'ASC'} LIMIT ${most}) s${index}`,
+        sql`SELECT * FROM (SELECT ${index} AS r,p."emailId" AS e FROM "mailSubjectParties" p WHERE ${this.#within(key, range)} ORDER BY p."emailId" ${range.nearestTo === 'to' ? 'DESC' : 'ASC'} LIMIT ${limit}) s${index}`,
     );
     const rows = await this.#run(
       sql`SELECT f.r,f.e,m."conversationId" FROM (${join(parts, ' UNION ALL ')}) f JOIN emails m ON m.id=f.e`,
     );
     const found = rows.map(([range, email, conversation]) => ({
       range: Number(range),
-      second: Math.floor(Number(email) / numbersPerSecond),
+      second: Math.floor(Number(email) / keysPerSecond),
       conversation: conversation === null ? null : Number(conversation),
     }));
-    const distance = ({ range, second }: Found): number => (ranges[range]!.nearestTo === 'to' ? -second : second);
-    return found.sort((one, other) => one.range - other.range || distance(one) - distance(other));
+    const distance = ({ range, second }: FoundRow): number => (ranges[range]!.nearestTo === 'to' ? -second : second);
+    return found.sort((one, second) => one.range - second.range || distance(one) - distance(second));
   }
 
   /** The conversations of all rows of a range. */
-  async conversationsIn(key: string, range: Range): Promise<number[]> {
+  async conversationsIn(key: string, range: KeyRange): Promise<number[]> {
     const rows = await this.#run(
       sql`SELECT DISTINCT m."conversationId" FROM "mailSubjectParties" p JOIN emails m ON m.id=p."emailId" WHERE ${this.#within(key, range)} AND m."conversationId" IS NOT NULL`,
     );
@@ -93,12 +93,12 @@ export class SubjectPartyRows {
   }
 
   /** The rows of some e-mails. */
-  async of(emails: readonly number[]): Promise<StoredParty[]> {
+  async readByEmails(emails: readonly number[]): Promise<StoredParty[]> {
     const rows = await this.#run(sql`SELECT key,kind,"emailId" FROM "mailSubjectParties" WHERE ${this.#isOf(emails)}`);
     return rows.map(([key, kind, email]) => ({ key: key as string, kind: Number(kind), email: Number(email) }));
   }
 
-  async forget(emails: readonly number[]): Promise<void> {
+  async deleteByEmails(emails: readonly number[]): Promise<void> {
     await this.#run(sql`DELETE FROM "mailSubjectParties" WHERE ${this.#isOf(emails)}`);
   }
 
@@ -106,9 +106,9 @@ export class SubjectPartyRows {
     return this.#database.dialect.isIn(sql`"emailId"`, listValue('bigint', emails));
   }
 
-  #within(key: string, { kind, from, to }: Range): Sql {
-    const first = value('bigint', Math.max(0, from) * numbersPerSecond);
-    const end = value('bigint', (to + 1) * numbersPerSecond);
+  #within(key: string, { kind, from, to }: KeyRange): Sql {
+    const first = value('bigint', Math.max(0, from) * keysPerSecond);
+    const end = value('bigint', (to + 1) * keysPerSecond);
     return sql`p."accountId"=${value('integer', this.#account)} AND p.key=${value('text', key)} AND p.kind=${kind} AND p."emailId">=${first} AND p."emailId"<${end}`;
   }
 }

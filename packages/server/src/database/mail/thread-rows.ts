@@ -1,23 +1,23 @@
 /** Statements by which the conversations of an account are made anew from its e-mails. */
 import type { Database, Row, Transaction } from '../database.ts';
-import { reading, writing } from '../identity-store.ts';
-import { parsedJson } from '../json-column.ts';
+import { createReader, createTxRunner } from '../identity-store.ts';
+import { parseJsonColumn } from '../json-column.ts';
 import { identifier, listValue, type Sql, sql, value } from '../sql.ts';
-import { miscounted, recounted } from './conversation-counts.ts';
-import { type MailAddressValue, momentOf, type ParticipantValue } from './mail-writer.ts';
+import { buildRecount, selectMiscounted } from './conversation-counts.ts';
+import { type MailAddressValue, type ParticipantValue, readEmailKeyTime } from './mail-writer.ts';
 
 /** What of an e-mail decides on its conversation. */
-export interface ThreadedRow {
+export interface ThreadInputRow {
   readonly id: number;
   readonly conversation: number | null;
   /** Milliseconds since the epoch, to the second. */
-  readonly at: number;
+  readonly time: number;
   readonly messageId: string | null;
   readonly inReplyTo: readonly string[];
   readonly references: readonly string[];
   readonly subject: string;
   /** Nobody is joined by its subject: it has none, or went to a list. */
-  readonly alone: boolean;
+  readonly hasNoSubjectKey: boolean;
   readonly from: readonly MailAddressValue[];
   readonly to: readonly MailAddressValue[];
   readonly cc: readonly MailAddressValue[];
@@ -28,55 +28,55 @@ export interface ThreadedRow {
 }
 
 /** E-mails of an account after one of them, the oldest first. */
-export async function threadedAfter(
+export async function readThreadInputAfter(
   database: Database,
   account: number,
   after: number,
-  most: number,
-): Promise<ThreadedRow[]> {
-  const rows = await reading(database)(
-    sql`SELECT e.id,e."conversationId",e."messageId",e.subject,e."subjectKey",c."inReplyTo",c."references",e."from",e."to",e.cc,e.folder,e."ownAddresses",CASE WHEN e."ownAddresses" IS NULL THEN c.headers END FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e."accountId"=${value('integer', account)} AND e.id>${value('bigint', after)} ORDER BY e.id LIMIT ${most}`,
+  limit: number,
+): Promise<ThreadInputRow[]> {
+  const rows = await createReader(database)(
+    sql`SELECT e.id,e."conversationId",e."messageId",e.subject,e."subjectKey",c."inReplyTo",c."references",e."from",e."to",e.cc,e.folder,e."ownAddresses",CASE WHEN e."ownAddresses" IS NULL THEN c.headers END FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e."accountId"=${value('integer', account)} AND e.id>${value('bigint', after)} ORDER BY e.id LIMIT ${limit}`,
   );
-  return rows.map(([id, conversation, messageId, subject, subjectKey, ...rest]): ThreadedRow => {
-    const [inReplyTo, references] = rest.slice(0, 2).map((each) => (parsedJson(each) ?? []) as string[]);
-    const [from, to, cc] = rest.slice(2, 5).map((each) => (parsedJson(each) ?? []) as MailAddressValue[]);
+  return rows.map(([id, conversation, messageId, subject, subjectKey, ...rest]): ThreadInputRow => {
+    const [inReplyTo, references] = rest.slice(0, 2).map((each) => (parseJsonColumn(each) ?? []) as string[]);
+    const [from, to, cc] = rest.slice(2, 5).map((each) => (parseJsonColumn(each) ?? []) as MailAddressValue[]);
     const [folder, ownAddresses, headers] = rest.slice(5);
     return {
       id: Number(id),
       conversation: conversation === null ? null : Number(conversation),
-      at: momentOf(Number(id)),
+      time: readEmailKeyTime(Number(id)),
       messageId: messageId as string | null,
       inReplyTo: inReplyTo!,
       references: references!,
       subject: (subject ?? '') as string,
-      alone: subjectKey === null,
+      hasNoSubjectKey: subjectKey === null,
       from: from!,
       to: to!,
       cc: cc!,
       folder: (folder ?? '') as string,
-      ownAddresses: parsedJson(ownAddresses) as ThreadedRow['ownAddresses'],
-      headers: (parsedJson(headers) ?? []) as ThreadedRow['headers'],
+      ownAddresses: parseJsonColumn(ownAddresses) as ThreadInputRow['ownAddresses'],
+      headers: (parseJsonColumn(headers) ?? []) as ThreadInputRow['headers'],
     };
   });
 }
 
 /** The number of the e-mail that came in last; what comes in later has a higher one. */
-export async function lastContent(database: Database, account: number): Promise<number> {
-  const [row] = await reading(database)(
+export async function readLastContentId(database: Database, account: number): Promise<number> {
+  const [row] = await createReader(database)(
     sql`SELECT coalesce(max(id),0) FROM "mailContents" WHERE "accountId"=${value('integer', account)}`,
   );
   return Number(row![0]);
 }
 
 /** Conversations of an account after one of them. */
-export async function conversationsAfter(
+export async function readConversationsAfter(
   database: Database,
   account: number,
   after: number,
-  most: number,
+  limit: number,
 ): Promise<number[]> {
-  const rows = await reading(database)(
-    sql`SELECT id FROM conversations WHERE "accountId"=${value('integer', account)} AND id>${value('integer', after)} ORDER BY id LIMIT ${most}`,
+  const rows = await createReader(database)(
+    sql`SELECT id FROM conversations WHERE "accountId"=${value('integer', account)} AND id>${value('integer', after)} ORDER BY id LIMIT ${limit}`,
   );
   return rows.map(([id]) => Number(id));
 }
@@ -88,14 +88,14 @@ export interface ThreadKeyRow {
 }
 
 /** Keys of an account after one of them. */
-export async function threadKeysAfter(
+export async function readThreadKeysAfter(
   database: Database,
   account: number,
   after: number,
-  most: number,
+  limit: number,
 ): Promise<ThreadKeyRow[]> {
-  const rows = await reading(database)(
-    sql`SELECT id,key,"conversationId" FROM "mailThreadKeys" WHERE "accountId"=${value('integer', account)} AND id>${value('bigint', after)} ORDER BY id LIMIT ${most}`,
+  const rows = await createReader(database)(
+    sql`SELECT id,key,"conversationId" FROM "mailThreadKeys" WHERE "accountId"=${value('integer', account)} AND id>${value('bigint', after)} ORDER BY id LIMIT ${limit}`,
   );
   return rows.map(([id, key, conversation]) => ({
     id: Number(id),
@@ -105,30 +105,30 @@ export async function threadKeysAfter(
 }
 
 /** The key that was made last; later ones have higher ids. */
-export async function lastThreadKey(database: Database, account: number): Promise<number> {
-  const [row] = await reading(database)(
+export async function readLastThreadKeyId(database: Database, account: number): Promise<number> {
+  const [row] = await createReader(database)(
     sql`SELECT coalesce(max(id),0) FROM "mailThreadKeys" WHERE "accountId"=${value('integer', account)}`,
   );
   return Number(row![0]);
 }
 
 /** A message as far as its conversation shows it. */
-export interface ShownMessage {
+export interface ConversationMessage {
   readonly conversation: number;
   readonly subject: string;
   readonly people: { readonly from: readonly MailAddressValue[]; readonly others: readonly MailAddressValue[] };
 }
 
 /** What conversations say of their e-mails. */
-export interface ShownConversation {
+export interface ConversationSummary {
   readonly id: number;
   readonly subject: string | null;
   readonly participants: readonly ParticipantValue[];
 }
 
-const messagesAtOnce = 500;
+const messageBatchSize = 500;
 
-function peopleOf([from = [], ...others]: readonly (readonly MailAddressValue[])[]): ShownMessage['people'] {
+function toPeople([from = [], ...others]: readonly (readonly MailAddressValue[])[]): ConversationMessage['people'] {
   return { from, others: others.flat() };
 }
 
@@ -142,17 +142,17 @@ export class ThreadRows {
   constructor(database: Database, transaction: Transaction | null, account: number) {
     this.#database = database;
     this.#account = account;
-    this.#run = transaction ? writing(database, transaction) : reading(database);
+    this.#run = transaction ? createTxRunner(database, transaction) : createReader(database);
     for (const table of ['emails', 'conversations', 'mailThreadKeys']) transaction?.touch(table);
   }
 
   /** Of some e-mails those that are there; others may be destroyed at any time. */
-  emailsThere(emails: readonly number[]): Promise<Set<number>> {
+  findExistingEmails(emails: readonly number[]): Promise<Set<number>> {
     return this.#there('emails', 'bigint', emails);
   }
 
   /** Of some conversations those that are there: each goes with the last of its e-mails. */
-  conversationsThere(conversations: readonly number[]): Promise<Set<number>> {
+  findExistingConversations(conversations: readonly number[]): Promise<Set<number>> {
     return this.#there('conversations', 'integer', conversations);
   }
 
@@ -162,90 +162,90 @@ export class ThreadRows {
   }
 
   /** Puts e-mails into a conversation. @returns those that were not in it. */
-  async put(emails: readonly number[], into: number): Promise<number[]> {
-    const target = value('integer', into);
+  async moveEmails(emails: readonly number[], into: number): Promise<number[]> {
+    const intoConversation = value('integer', into);
     const rows = await this.#run(
-      sql`UPDATE emails SET "conversationId"=${target},_v=_v+1 WHERE ${this.#isIn('id', 'bigint', emails)} AND ("conversationId" IS NULL OR "conversationId"<>${target}) RETURNING id`,
+      sql`UPDATE emails SET "conversationId"=${intoConversation},_v=_v+1 WHERE ${this.#isIn('id', 'bigint', emails)} AND ("conversationId" IS NULL OR "conversationId"<>${intoConversation}) RETURNING id`,
     );
     return rows.map(([id]) => Number(id));
   }
 
   /** Conversations that lead to another one from now on, and with them those that led to one of them. */
-  async lead(others: readonly number[], into: number): Promise<void> {
-    const of = sql`"accountId"=${value('integer', this.#account)}`;
+  async redirectConversations(merged: readonly number[], into: number): Promise<void> {
+    const isOfAccount = sql`"accountId"=${value('integer', this.#account)}`;
     await this.#run(
-      sql`UPDATE conversations SET "mergedInto"=${value('integer', into)},_v=_v+1 WHERE ${of} AND id<>${value('integer', into)} AND (${this.#isIn('id', 'integer', others)} OR ${this.#isIn('"mergedInto"', 'integer', others)})`,
+      sql`UPDATE conversations SET "mergedInto"=${value('integer', into)},_v=_v+1 WHERE ${isOfAccount} AND id<>${value('integer', into)} AND (${this.#isIn('id', 'integer', merged)} OR ${this.#isIn('"mergedInto"', 'integer', merged)})`,
     );
   }
 
   /** A conversation that parts from another one stands as that one stands. */
-  async standAs(conversation: number, other: number): Promise<void> {
+  async copyState(conversation: number, source: number): Promise<void> {
     await this.#run(
-      sql`UPDATE conversations SET (state,"assigneeId")=(SELECT o.state,o."assigneeId" FROM conversations o WHERE o.id=${value('integer', other)}) WHERE id=${value('integer', conversation)} AND EXISTS (SELECT 1 FROM conversations o WHERE o.id=${value('integer', other)})`,
+      sql`UPDATE conversations SET (state,"assigneeId")=(SELECT o.state,o."assigneeId" FROM conversations o WHERE o.id=${value('integer', source)}) WHERE id=${value('integer', conversation)} AND EXISTS (SELECT 1 FROM conversations o WHERE o.id=${value('integer', source)})`,
     );
   }
 
   /** What conversations say of themselves. */
-  async shown(conversations: readonly number[]): Promise<ShownConversation[]> {
+  async readSummaries(conversations: readonly number[]): Promise<ConversationSummary[]> {
     const rows = await this.#run(
       sql`SELECT id,subject,participants FROM conversations WHERE ${this.#isIn('id', 'integer', conversations)} ORDER BY id`,
     );
     return rows.map(([id, subject, participants]) => ({
       id: Number(id),
       subject: subject as string | null,
-      participants: (parsedJson(participants) ?? []) as readonly ParticipantValue[],
+      participants: (parseJsonColumn(participants) ?? []) as readonly ParticipantValue[],
     }));
   }
 
   /** Messages of conversations, the oldest first, some at a time: there may be very many. */
-  async *messages(conversations: readonly number[]): AsyncGenerator<readonly ShownMessage[]> {
+  async *messages(conversations: readonly number[]): AsyncGenerator<readonly ConversationMessage[]> {
     const which = this.#isIn('"conversationId"', 'integer', conversations);
     for (let after = -1; ; ) {
       const rows = await this.#run(
-        sql`SELECT id,"conversationId",subject,"from","to",cc FROM emails WHERE ${which} AND id>${value('bigint', after)} ORDER BY id LIMIT ${messagesAtOnce}`,
+        sql`SELECT id,"conversationId",subject,"from","to",cc FROM emails WHERE ${which} AND id>${value('bigint', after)} ORDER BY id LIMIT ${messageBatchSize}`,
       );
       yield rows.map(([, conversation, subject, ...lists]) => ({
         conversation: Number(conversation),
         subject: (subject ?? '') as string,
-        people: peopleOf(lists.map((each) => (parsedJson(each) ?? []) as readonly MailAddressValue[])),
+        people: toPeople(lists.map((each) => (parseJsonColumn(each) ?? []) as readonly MailAddressValue[])),
       }));
-      if (rows.length < messagesAtOnce) return;
+      if (rows.length < messageBatchSize) return;
       after = Number(rows.at(-1)![0]);
     }
   }
 
-  async show({ id, subject, participants }: ShownConversation): Promise<void> {
+  async writeSummary({ id, subject, participants }: ConversationSummary): Promise<void> {
     await this.#run(
       sql`UPDATE conversations SET subject=${value('text', subject)},participants=${value('json', participants)} WHERE id=${value('integer', id)}`,
     );
   }
 
   /** Those of some conversations whose counts are wrong. */
-  async miscounted(conversations: readonly number[]): Promise<number[]> {
-    return (await this.#run(miscounted(this.#database, conversations))).map(([id]) => Number(id));
+  async findMiscounted(conversations: readonly number[]): Promise<number[]> {
+    return (await this.#run(selectMiscounted(this.#database, conversations))).map(([id]) => Number(id));
   }
 
   /** Counts conversations anew; those that have e-mails lead nowhere. */
   async recount(conversations: readonly number[]): Promise<void> {
-    for (const statement of recounted(this.#database, conversations)) await this.#run(statement);
+    for (const statement of buildRecount(this.#database, conversations)) await this.#run(statement);
     await this.#run(
       sql`UPDATE conversations SET "mergedInto"=NULL WHERE ${this.#isIn('id', 'integer', conversations)} AND "mergedInto" IS NOT NULL AND EXISTS (SELECT 1 FROM emails e WHERE e."conversationId"=conversations.id)`,
     );
   }
 
   /** Has keys lead to a conversation. */
-  async leadKeys(keys: readonly number[], conversation: number): Promise<void> {
+  async redirectKeys(keys: readonly number[], conversation: number): Promise<void> {
     await this.#run(
       sql`UPDATE "mailThreadKeys" SET "conversationId"=${value('integer', conversation)} WHERE ${this.#isIn('id', 'bigint', keys)}`,
     );
   }
 
-  async forgetKeys(keys: readonly number[]): Promise<void> {
+  async deleteKeys(keys: readonly number[]): Promise<void> {
     await this.#run(sql`DELETE FROM "mailThreadKeys" WHERE ${this.#isIn('id', 'bigint', keys)}`);
   }
 
   /** Of e-mails, the conversations that they are in. */
-  async conversationsOf(emails: readonly number[]): Promise<Map<number, number>> {
+  async findConversations(emails: readonly number[]): Promise<Map<number, number>> {
     const rows = await this.#run(
       sql`SELECT id,"conversationId" FROM emails WHERE ${this.#isIn('id', 'bigint', emails)} AND "conversationId" IS NOT NULL`,
     );

@@ -2,12 +2,12 @@ import type pg from 'pg';
 import { DatabaseFault } from '../database.ts';
 import { PostgresClient } from './postgres-client.ts';
 
-type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
+type ConnectCallback = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
 
 /** How long a request waits for a connection. */
 export const connectionWaitMilliseconds = 10_000;
 /** How long no further connection is opened after PostgreSQL had none left. */
-const refusedMilliseconds = 1000;
+const refusalBackoffMilliseconds = 1000;
 
 /**
  * Bounds the connections of all pools of a server together: PostgreSQL refuses what is over its own limit, so those who
@@ -24,13 +24,13 @@ export class ConnectionBudget {
   constructor(size: number) {
     this.#size = size;
     this.#free = size;
-    const take = (): Promise<void> => this.#take();
+    const acquire = (): Promise<void> => this.#take();
     const give = (): void => this.#give();
     this.client = class extends PostgresClient {
       override connect(): Promise<pg.Client>;
-      override connect(callback: Connected): void;
-      override connect(callback?: Connected): Promise<pg.Client> | undefined {
-        const connected = take().then(() => {
+      override connect(callback: ConnectCallback): void;
+      override connect(callback?: ConnectCallback): Promise<pg.Client> | undefined {
+        const connected = acquire().then(() => {
           this.once('end', give);
           return super.connect();
         });
@@ -58,7 +58,7 @@ export class ConnectionBudget {
 
   /** PostgreSQL has no connection left: for a moment those that are open are shared. */
   noteRefusal(): void {
-    this.#refusedUntil = performance.now() + refusedMilliseconds;
+    this.#refusedUntil = performance.now() + refusalBackoffMilliseconds;
   }
 
   #take(): Promise<void> {
@@ -73,7 +73,7 @@ export class ConnectionBudget {
       };
       const timer = setTimeout(() => {
         this.#waiting.delete(next);
-        reject(noConnection());
+        reject(createNoConnectionFault());
       }, connectionWaitMilliseconds);
       this.#waiting.add(next);
     });
@@ -91,6 +91,6 @@ export class ConnectionBudget {
   }
 }
 
-export function noConnection(): DatabaseFault {
+export function createNoConnectionFault(): DatabaseFault {
   return new DatabaseFault('unavailable', new Error('no connection to PostgreSQL became free in time'));
 }

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { type ConnectionBudget, connectionWaitMilliseconds, noConnection } from './connection-budget.ts';
-import { faultOf, tooManyConnections } from './postgres-fault.ts';
+import { type ConnectionBudget, connectionWaitMilliseconds, createNoConnectionFault } from './connection-budget.ts';
+import { tooManyConnections, toPostgresFault } from './postgres-fault.ts';
 
 export interface PoolSettings extends pg.ClientConfig {
   readonly size: number;
@@ -31,15 +31,15 @@ export class ConnectionPool {
   }
 
   /** @throws DatabaseFault `unavailable` where none is to be had in time. */
-  async take(): Promise<pg.PoolClient> {
-    const until = performance.now() + connectionWaitMilliseconds;
+  async acquire(): Promise<pg.PoolClient> {
+    const deadline = performance.now() + connectionWaitMilliseconds;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#next(until);
+        return await this.#next(deadline);
       } catch (error) {
         const pause = pauseMilliseconds * attempt * (0.5 + Math.random());
         const isFull = (error as { code?: unknown }).code === tooManyConnections;
-        if (!isFull || performance.now() + pause >= until) throw faultOf(error);
+        if (!isFull || performance.now() + pause >= deadline) throw toPostgresFault(error);
         this.#budget.noteRefusal();
         await new Promise((resolve) => setTimeout(resolve, pause));
       }
@@ -52,23 +52,23 @@ export class ConnectionPool {
     await Promise.race([this.#pool.end(), promise]).finally(() => clearTimeout(timer));
   }
 
-  #next(until: number): Promise<pg.PoolClient> {
+  #next(deadline: number): Promise<pg.PoolClient> {
     const pool = this.#pool;
     if (pool.idleCount > 0) return pool.connect();
     // A request that opens a connection waits for that one only: it must not, where it could share the others.
     pool.options.max = Math.max(1, Math.min(this.#size, pool.totalCount + this.#budget.free));
-    return inTime(pool.connect(), until);
+    return withDeadline(pool.connect(), deadline);
   }
 }
 
 /** A connection that comes too late goes back. */
-function inTime(connecting: Promise<pg.PoolClient>, until: number): Promise<pg.PoolClient> {
+function withDeadline(connecting: Promise<pg.PoolClient>, deadline: number): Promise<pg.PoolClient> {
   return new Promise((resolve, reject) => {
     let isLate = false;
     const timer = setTimeout(() => {
       isLate = true;
-      reject(noConnection());
-    }, until - performance.now());
+      reject(createNoConnectionFault());
+    }, deadline - performance.now());
     connecting.then(
       (client) => {
         clearTimeout(timer);

@@ -4,12 +4,12 @@ import { limits } from '../../protocol/limits.ts';
 
 /** A query, and how many milliseconds its reply may take. */
 type TimedQuery = pg.QueryConfig & { readonly query_timeout?: number };
-type Ended = (error: Error) => void;
+type EndCallback = (error: Error) => void;
 
 /** How long PostgreSQL may take to accept a connection. */
 const connectMilliseconds = 5000;
 /** How long a connection may take to say goodbye before its socket is closed. */
-const goodbyeMilliseconds = 1000;
+const endMilliseconds = 1000;
 /** A silent peer is probed after this long without traffic. */
 const keepAliveMilliseconds = 10_000;
 
@@ -73,9 +73,9 @@ export class PostgresClient extends pg.Client {
   }
 
   override end(): Promise<void>;
-  override end(callback: Ended): void;
-  override end(callback?: Ended): Promise<void> | undefined {
-    const timer = setTimeout(() => this.#socket.destroy(), goodbyeMilliseconds);
+  override end(callback: EndCallback): void;
+  override end(callback?: EndCallback): Promise<void> | undefined {
+    const timer = setTimeout(() => this.#socket.destroy(), endMilliseconds);
     this.#socket.once('close', () => clearTimeout(timer));
     if (!callback) return super.end().finally(() => clearTimeout(timer));
     super.end((error) => {

@@ -9,14 +9,14 @@ import {
   type Row,
   StaleVersion,
   type Transaction,
-  type WriteOptions,
+  type TransactionOptions,
 } from '../database.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
 import { ConnectionPool } from './connection-pool.ts';
+import { NamedLocks } from './named-locks.ts';
 import { replyMilliseconds } from './postgres-client.ts';
 import { postgresDialect } from './postgres-dialect.ts';
-import { commitFault, faultOf, isLost } from './postgres-fault.ts';
-import { UnderWay } from './under-way.ts';
+import { isConnectionLost, toCommitFault, toPostgresFault } from './postgres-fault.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -31,24 +31,24 @@ export interface PostgresOptions {
   readonly requireDurable: boolean;
 }
 
-const takeTurn = 'SELECT pg_advisory_lock(hashtext(current_schema()),hashtext($1))';
-const endTurn = 'SELECT pg_advisory_unlock(hashtext(current_schema()),hashtext($1))';
-const takeStart = "SELECT pg_advisory_lock(hashtext('tablinum'),hashtext(current_schema()))";
+const acquireLock = 'SELECT pg_advisory_lock(hashtext(current_schema()),hashtext($1))';
+const releaseLock = 'SELECT pg_advisory_unlock(hashtext(current_schema()),hashtext($1))';
+const acquireStartupLock = "SELECT pg_advisory_lock(hashtext('tablinum'),hashtext(current_schema()))";
 /** So that the locks of a server that has vanished from the network are released within a minute. */
 const peerProbes = '-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3';
-const attempts = 6;
+const maxAttempts = 6;
 /** Runs after which a statement is worth a name of its own on each connection. */
 const runsBeforeNamed = 3;
 const namedPerConnection = 500;
 /** A longer statement is planned each time: its prepared form would hold megabytes on every connection. */
 const maxNamedLength = 32 * 1024;
 /** What searches words is planned for its words each time: a plan for any word reads all mails that have a common one. */
-const wordSearch = '::tsquery';
+const fullTextMarker = '::tsquery';
 /** How long a server waits for another one's start. */
-const aloneMilliseconds = 60_000;
+const startupLockMilliseconds = 60_000;
 /** Index builds and conversions. */
-const patientMilliseconds = 600_000;
-const usual = replyMilliseconds(limits.queryMilliseconds);
+const longRunningMilliseconds = 600_000;
+const defaultReplyMilliseconds = replyMilliseconds(limits.queryMilliseconds);
 
 /** Values as the rooms above expect them: numbers, booleans, and text for all else. */
 const types = {
@@ -68,7 +68,7 @@ const types = {
 export class PostgresDatabase implements Database {
   readonly dialect = postgresDialect;
   readonly #pool: ConnectionPool;
-  readonly #underWay: UnderWay;
+  readonly #underWay: NamedLocks;
   readonly #runs = new LruMap<{ count: number; name: string }>({
     entries: namedPerConnection,
     bytes: 8 * 1024 * 1024,
@@ -80,7 +80,7 @@ export class PostgresDatabase implements Database {
 
   constructor(options: PostgresOptions) {
     const { url, schema, budget } = options;
-    this.#underWay = new UnderWay(
+    this.#underWay = new NamedLocks(
       () => new budget.client({ connectionString: url, options: `-c search_path=${schema}` }),
     );
     this.#pool = new ConnectionPool({
@@ -111,14 +111,14 @@ export class PostgresDatabase implements Database {
   }
 
   async writeOne(statement: BoundStatement): Promise<Row[]> {
-    const written = (client: pg.PoolClient): Promise<Row[]> =>
-      this.#run(client, statement).catch((error: unknown) => Promise.reject(commitFault(error)));
-    return retried(() => this.#lent(written));
+    const runStatement = (client: pg.PoolClient): Promise<Row[]> =>
+      this.#run(client, statement).catch((error: unknown) => Promise.reject(toCommitFault(error)));
+    return retryOnCollision(() => this.#lent(runStatement));
   }
 
-  async write<T>(work: (transaction: Transaction) => Promise<T>, options: WriteOptions = {}): Promise<T> {
-    const result = await retried(() => this.#transaction(work, options));
-    await options.committed?.();
+  async write<T>(work: (transaction: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    const result = await retryOnCollision(() => this.#transaction(work, options));
+    await options.afterCommit?.();
     return result;
   }
 
@@ -127,20 +127,20 @@ export class PostgresDatabase implements Database {
   }
 
   /** The lock goes with its connection, also where this process dies. */
-  async alone<T>(work: () => Promise<T>): Promise<T> {
-    const client = await this.#pool.take();
+  async withStartupLock<T>(work: () => Promise<T>): Promise<T> {
+    const client = await this.#pool.acquire();
     try {
       for (const limit of ['statement_timeout', 'lock_timeout'])
-        await this.#run(client, { text: `SET ${limit}=${aloneMilliseconds}`, values: [] });
-      await this.#run(client, { text: takeStart, values: [] }, replyMilliseconds(aloneMilliseconds));
+        await this.#run(client, { text: `SET ${limit}=${startupLockMilliseconds}`, values: [] });
+      await this.#run(client, { text: acquireStartupLock, values: [] }, replyMilliseconds(startupLockMilliseconds));
       return await work();
     } finally {
       client.release(true);
     }
   }
 
-  async unlessUnderWay<T>(name: string, work: () => Promise<T>): Promise<T | null> {
-    return this.#underWay.unless(name, work);
+  async tryWithLock<T>(name: string, work: () => Promise<T>): Promise<T | null> {
+    return this.#underWay.tryWithLock(name, work);
   }
 
   async close(): Promise<void> {
@@ -149,26 +149,26 @@ export class PostgresDatabase implements Database {
 
   async #transaction<T>(
     work: (transaction: Transaction) => Promise<T>,
-    { patient, rebuild, turn, snapshot }: WriteOptions,
+    { longRunning, rebuild, lockKey, snapshot }: TransactionOptions,
   ): Promise<T> {
     // In one order for all, so that no two wait for each other.
-    const turns = [...new Set(turn === undefined ? [] : [turn].flat())].sort();
-    const taken: string[] = [];
-    const client = await this.#pool.take();
-    const isPatient = patient === true || rebuild === true;
-    const reply = isPatient ? replyMilliseconds(patientMilliseconds) : usual;
+    const lockKeys = [...new Set(lockKey === undefined ? [] : [lockKey].flat())].sort();
+    const acquired: string[] = [];
+    const client = await this.#pool.acquire();
+    const isLongRunning = longRunning === true || rebuild === true;
+    const reply = isLongRunning ? replyMilliseconds(longRunningMilliseconds) : defaultReplyMilliseconds;
     const durableWork: (() => void)[] = [];
     let broken: Error | undefined;
     try {
       // Before the transaction: what it sees is settled by its first statement, also one that waits.
-      for (const each of turns) {
-        await this.#run(client, { text: takeTurn, values: [each] });
-        taken.push(each);
+      for (const each of lockKeys) {
+        await this.#run(client, { text: acquireLock, values: [each] });
+        acquired.push(each);
       }
       await begin(client, snapshot?.version ?? null);
       // Longer than any read, whose end a change of shape waits for.
-      if (isPatient)
-        for (const limit of [`statement_timeout=${patientMilliseconds}`, 'lock_timeout=6000'])
+      if (isLongRunning)
+        for (const limit of [`statement_timeout=${longRunningMilliseconds}`, 'lock_timeout=6000'])
           await this.#run(client, { text: `SET LOCAL ${limit}`, values: [] });
       const result = await work({
         run: (statement) => this.#run(client, statement, reply),
@@ -176,12 +176,12 @@ export class PostgresDatabase implements Database {
         afterDurable: (each) => void durableWork.push(each),
       });
       await this.#run(client, { text: 'COMMIT', values: [] }, reply).catch((error: unknown) => {
-        throw commitFault(error);
+        throw toCommitFault(error);
       });
       for (const each of durableWork) each();
       return result;
     } catch (error) {
-      if (isLost(error) || isUnknown(error)) broken = error as Error;
+      if (isConnectionLost(error) || isUnknown(error)) broken = error as Error;
       else
         await client.query('ROLLBACK').catch((failure: Error) => {
           broken = failure;
@@ -189,8 +189,8 @@ export class PostgresDatabase implements Database {
       throw error;
     } finally {
       // Locks go with their connection.
-      for (const each of broken ? [] : taken)
-        await client.query(endTurn, [each]).catch((failure: Error) => {
+      for (const each of broken ? [] : acquired)
+        await client.query(releaseLock, [each]).catch((failure: Error) => {
           broken = failure;
         });
       client.release(broken ?? this.#isFull(client));
@@ -202,13 +202,13 @@ export class PostgresDatabase implements Database {
    * milliseconds, or when it has prepared too many statements.
    */
   async #lent(work: (client: pg.PoolClient) => Promise<Row[]>): Promise<Row[]> {
-    const client = await this.#pool.take();
+    const client = await this.#pool.acquire();
     try {
       const rows = await work(client);
       client.release(this.#isFull(client));
       return rows;
     } catch (error) {
-      client.release(isLost(error) || isUnknown(error) || this.#isFull(client));
+      client.release(isConnectionLost(error) || isUnknown(error) || this.#isFull(client));
       throw error;
     }
   }
@@ -217,8 +217,12 @@ export class PostgresDatabase implements Database {
     return (this.#prepared.get(client)?.size ?? 0) > 2 * namedPerConnection;
   }
 
-  /** @param reply milliseconds that the reply may take. */
-  async #run(client: pg.PoolClient, statement: BoundStatement, reply = usual): Promise<Row[]> {
+  /** @param replyTimeout milliseconds that the reply may take. */
+  async #run(
+    client: pg.PoolClient,
+    statement: BoundStatement,
+    replyTimeout = defaultReplyMilliseconds,
+  ): Promise<Row[]> {
     const name = this.#nameOf(statement.text);
     if (name !== null) this.#notePrepared(client, name);
     try {
@@ -227,13 +231,13 @@ export class PostgresDatabase implements Database {
         values: statement.values as unknown[],
         rowMode: 'array' as const,
         types,
-        query_timeout: reply,
+        query_timeout: replyTimeout,
         ...(name && { name }),
       };
       const result = (await client.query(query)) as unknown as { rows: Row[] };
       return result.rows;
     } catch (error) {
-      throw faultOf(error);
+      throw toPostgresFault(error);
     }
   }
 
@@ -243,7 +247,7 @@ export class PostgresDatabase implements Database {
   }
 
   #nameOf(text: string): string | null {
-    if (text.length > maxNamedLength || text.includes(wordSearch)) return null;
+    if (text.length > maxNamedLength || text.includes(fullTextMarker)) return null;
     const runs = this.#runs.get(text);
     if (!runs) {
       this.#runs.set(text, { count: 1, name: createHash('sha1').update(text).digest('base64url') });
@@ -263,7 +267,7 @@ export class PostgresDatabase implements Database {
 async function begin(client: pg.PoolClient, version: number | null): Promise<void> {
   const text = version === null ? 'BEGIN' : 'BEGIN; SELECT version FROM _meta';
   const results: unknown = await client.query({ text, rowMode: 'array', types }).catch((error: unknown) => {
-    throw faultOf(error);
+    throw toPostgresFault(error);
   });
   if (version === null) return;
   const [, found] = results as readonly { readonly rows: Row[] }[];
@@ -275,12 +279,12 @@ function isUnknown(error: unknown): boolean {
 }
 
 /** Serialisation failures and deadlocks lose nothing: the transaction never happened and is run again. */
-async function retried<T>(work: () => Promise<T>): Promise<T> {
+async function retryOnCollision<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof DatabaseFault) || error.kind !== 'collision' || attempt === attempts) throw error;
+      if (!(error instanceof DatabaseFault) || error.kind !== 'collision' || attempt === maxAttempts) throw error;
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 5 * 2 ** attempt));
     }
   }

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { DatabaseFault } from '../database.ts';
-import { commitFault, faultOf, isLost } from './postgres-fault.ts';
+import { isConnectionLost, toCommitFault, toPostgresFault } from './postgres-fault.ts';
 
 function refusal(code: string, severity: string): pg.DatabaseError {
   return Object.assign(new pg.DatabaseError('told by PostgreSQL', 1, 'error'), { code, severity });
@@ -19,17 +19,17 @@ test.each([
   ['read_only_sql_transaction', '25006', 'ERROR'],
   ['invalid_password', '28P01', 'FATAL'],
 ])('%s (%s) means that the database cannot be used now', (_, code, severity) => {
-  const fault = faultOf(refusal(code, severity)) as DatabaseFault;
+  const fault = toPostgresFault(refusal(code, severity)) as DatabaseFault;
   expect(fault.kind).toBe('unavailable');
-  expect(isLost(fault)).toBe(severity === 'FATAL');
+  expect(isConnectionLost(fault)).toBe(severity === 'FATAL');
   // Only an ERROR proves that a commit was not done.
-  expect((commitFault(fault) as DatabaseFault).kind).toBe(severity === 'FATAL' ? 'unknownOutcome' : 'unavailable');
+  expect((toCommitFault(fault) as DatabaseFault).kind).toBe(severity === 'FATAL' ? 'unknownOutcome' : 'unavailable');
 });
 
 test('errors of the network mean the same, errors of the program do not', () => {
   const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
   for (const error of [refused, new Error('Query read timeout'), new Error('Connection terminated unexpectedly')])
-    expect(faultOf(error)).toMatchObject({ kind: 'unavailable' });
-  expect(faultOf(new TypeError('not a value'))).toMatchObject({ kind: 'other' });
-  expect(commitFault(new DatabaseFault('unique', refused))).toMatchObject({ kind: 'unique' });
+    expect(toPostgresFault(error)).toMatchObject({ kind: 'unavailable' });
+  expect(toPostgresFault(new TypeError('not a value'))).toMatchObject({ kind: 'other' });
+  expect(toCommitFault(new DatabaseFault('unique', refused))).toMatchObject({ kind: 'unique' });
 });

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { DatabaseFault, type FaultKind, StaleVersion } from '../database.ts';
 
-const kinds: Readonly<Record<string, FaultKind>> = {
+const faultKinds: Readonly<Record<string, FaultKind>> = {
   '23505': 'unique',
   '23503': 'foreignKey',
   '23001': 'foreignKey', // restrict_violation
@@ -25,7 +25,7 @@ const staleCodes = new Set(['42703', '42P01', '0A000']);
 export const tooManyConnections = '53300';
 
 /** What the rooms above need to know of an error of the driver or of PostgreSQL. */
-export function faultOf(error: unknown): Error {
+export function toPostgresFault(error: unknown): Error {
   if (error instanceof DatabaseFault || error instanceof StaleVersion) return error;
   // A value or a configuration that the driver cannot take; all else is the connection.
   if (error instanceof TypeError || error instanceof RangeError) return new DatabaseFault('other', error);
@@ -41,7 +41,7 @@ export function faultOf(error: unknown): Error {
       .map((each) => each.replaceAll('"', '')) ?? [];
   const unavailable = unavailableClasses.some((each) => code.startsWith(each));
   return new DatabaseFault(
-    kinds[code] ?? (unavailable ? 'unavailable' : 'other'),
+    faultKinds[code] ?? (unavailable ? 'unavailable' : 'other'),
     error,
     error.table ?? null,
     error.column ? [error.column] : columns,
@@ -49,13 +49,13 @@ export function faultOf(error: unknown): Error {
 }
 
 /** Whether the connection is gone with the error: nothing more can be asked on it, not even a rollback. */
-export function isLost(error: unknown): boolean {
+export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof DatabaseFault) || error.kind !== 'unavailable') return false;
   const { cause } = error;
   return !(cause instanceof pg.DatabaseError) || cause.severity !== 'ERROR';
 }
 
 /** A commit whose answer was lost: it may have been done, so nobody may repeat it unasked. */
-export function commitFault(error: unknown): unknown {
-  return isLost(error) ? new DatabaseFault('unknownOutcome', (error as DatabaseFault).cause) : error;
+export function toCommitFault(error: unknown): unknown {
+  return isConnectionLost(error) ? new DatabaseFault('unknownOutcome', (error as DatabaseFault).cause) : error;
 }

@@ -2,10 +2,10 @@ import type pg from 'pg';
 import { DatabaseFault } from '../database.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
 import { PostgresDatabase, type PostgresOptions } from './postgres-database.ts';
-import { faultOf } from './postgres-fault.ts';
+import { toPostgresFault } from './postgres-fault.ts';
 
 /** How long PostgreSQL is waited for where it does not take connections yet. */
-export interface Patience {
+export interface ConnectRetry {
   readonly milliseconds: number;
   /** Told of each attempt that failed. */
   readonly report: (fault: DatabaseFault) => void;
@@ -13,7 +13,7 @@ export interface Patience {
 
 const pauseMilliseconds = 1000;
 /** A wrong password or database name is right at no later time. */
-const hopeless = /^(28|3D)/;
+const permanentErrors = /^(28|3D)/;
 
 /** Off, each of them loses or damages what was acknowledged before a crash of the machine. */
 const durableSettings = ['synchronous_commit', 'fsync', 'full_page_writes'];
@@ -25,12 +25,12 @@ const durableSettings = ['synchronous_commit', 'fsync', 'full_page_writes'];
  */
 export async function openPostgres(
   options: PostgresOptions,
-  mayMake: boolean,
-  patience: Patience | null = null,
+  mayCreate: boolean,
+  retry: ConnectRetry | null = null,
 ): Promise<PostgresDatabase> {
-  const client = await connected(options, patience);
+  const client = await connectWithRetry(options, retry);
   try {
-    const [found] = await ask<{ version: number; encoding: string; unsafe: string[] }>(
+    const [found] = await query<{ version: number; encoding: string; unsafe: string[] }>(
       client,
       `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
 ARRAY(SELECT name FROM unnest($1::text[]) AS t(name) WHERE current_setting(name)='off') AS unsafe`,
@@ -42,12 +42,12 @@ ARRAY(SELECT name FROM unnest($1::text[]) AS t(name) WHERE current_setting(name)
       throw new Error(
         `${found!.unsafe.join(' and ')} is off: a crash would lose acknowledged writes. Set it on, or DATABASE_DURABILITY to unchecked if that is acceptable`,
       );
-    options.budget.lowerTo(await connectionLimit(client));
-    const there = await ask(client, 'SELECT 1 FROM pg_namespace WHERE nspname=$1', [options.schema]);
-    if (there.length === 0 && !mayMake) throw new Error('the store is missing');
+    options.budget.lowerTo(await readConnectionLimit(client));
+    const existingSchema = await query(client, 'SELECT 1 FROM pg_namespace WHERE nspname=$1', [options.schema]);
+    if (existingSchema.length === 0 && !mayCreate) throw new Error('the store is missing');
     // Two nodes that start together make it once: the lock goes with the transaction.
-    if (there.length === 0)
-      await ask(
+    if (existingSchema.length === 0)
+      await query(
         client,
         `BEGIN; SELECT pg_advisory_xact_lock(7236417); CREATE SCHEMA IF NOT EXISTS ${options.schema}; COMMIT`,
       );
@@ -57,27 +57,28 @@ ARRAY(SELECT name FROM unnest($1::text[]) AS t(name) WHERE current_setting(name)
   return new PostgresDatabase(options);
 }
 
-async function connected({ url, budget }: PostgresOptions, patience: Patience | null): Promise<pg.Client> {
-  const until = performance.now() + (patience?.milliseconds ?? 0);
+async function connectWithRetry({ url, budget }: PostgresOptions, retry: ConnectRetry | null): Promise<pg.Client> {
+  const deadline = performance.now() + (retry?.milliseconds ?? 0);
   for (;;) {
     const client = new budget.client({ connectionString: url });
     try {
       await client.connect();
       return client;
     } catch (error) {
-      const fault = faultOf(error);
+      const fault = toPostgresFault(error);
       const { code } = error as { code?: unknown };
-      const mayRecover = fault instanceof DatabaseFault && fault.kind === 'unavailable' && !hopeless.test(String(code));
-      if (!mayRecover || performance.now() + pauseMilliseconds > until) throw fault;
-      patience?.report(fault);
+      const mayRecover =
+        fault instanceof DatabaseFault && fault.kind === 'unavailable' && !permanentErrors.test(String(code));
+      if (!mayRecover || performance.now() + pauseMilliseconds > deadline) throw fault;
+      retry?.report(fault);
       await new Promise((resolve) => setTimeout(resolve, pauseMilliseconds));
     }
   }
 }
 
 /** Connections that PostgreSQL grants this role at most, with what is reserved for its administrators taken off. */
-async function connectionLimit(client: pg.Client): Promise<number> {
-  const [limit] = await ask<{ most: number }>(
+async function readConnectionLimit(client: pg.Client): Promise<number> {
+  const [limit] = await query<{ most: number }>(
     client,
     `SELECT least(
 current_setting('max_connections')::int-current_setting('superuser_reserved_connections')::int-coalesce(current_setting('reserved_connections',true)::int,0),
@@ -87,31 +88,31 @@ current_setting('max_connections')::int-current_setting('superuser_reserved_conn
   return Math.max(1, limit!.most);
 }
 
-const dropAtOnce = 200;
+const dropBatchSize = 200;
 const dropMilliseconds = 60_000;
 
 /** Drops a schema with all that is in it, in pieces: one transaction holds a lock for each table. */
 export async function dropPostgres(url: string, schema: string, budget: ConnectionBudget): Promise<void> {
   const client = new budget.client({ connectionString: url, query_timeout: dropMilliseconds });
-  await client.connect().catch((error: unknown) => Promise.reject(faultOf(error)));
+  await client.connect().catch((error: unknown) => Promise.reject(toPostgresFault(error)));
   try {
     for (;;) {
-      const rows = await ask<{ tablename: string }>(
+      const rows = await query<{ tablename: string }>(
         client,
         'SELECT tablename FROM pg_tables WHERE schemaname=$1 LIMIT $2',
-        [schema, dropAtOnce],
+        [schema, dropBatchSize],
       );
       if (rows.length === 0) break;
       const tables = rows.map(({ tablename }) => `${schema}."${tablename.replaceAll('"', '""')}"`);
-      await ask(client, `DROP TABLE IF EXISTS ${tables.join(',')} CASCADE`);
+      await query(client, `DROP TABLE IF EXISTS ${tables.join(',')} CASCADE`);
     }
-    await ask(client, `DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+    await query(client, `DROP SCHEMA IF EXISTS ${schema} CASCADE`);
   } finally {
     await client.end();
   }
 }
 
-async function ask<R extends pg.QueryResultRow>(
+async function query<R extends pg.QueryResultRow>(
   client: pg.Client,
   text: string,
   values: readonly unknown[] = [],
@@ -119,6 +120,6 @@ async function ask<R extends pg.QueryResultRow>(
   try {
     return (await client.query<R>(text, [...values])).rows;
   } catch (error) {
-    throw faultOf(error);
+    throw toPostgresFault(error);
   }
 }

@@ -29,19 +29,19 @@ export async function backupFolder(dataDir: string, target: string): Promise<Bac
   if (existsSync(target)) throw new Error(`"${target}" already exists. Name a folder that does not exist yet.`);
   const part = `${target}.part`;
   await rm(part, { recursive: true, force: true });
-  const copy = new Copy(source, join(part, 'applications'));
+  const copy = new BackupCopy(source, join(part, 'applications'));
   await mkdir(join(part, 'applications'), { recursive: true, mode: 0o700 });
-  const others = (await stores(source)).filter((store) => store !== mainStore);
+  const others = (await listStores(source)).filter((store) => store !== mainStore);
   for (const store of [...others, mainStore]) await copy.store(store);
   const copied = new Set([...others, mainStore]);
-  for (const store of await stores(source)) if (!copied.has(store)) await copy.store(store);
-  await copyIfThere(join(dataDir, 'mail-secret.key'), join(part, 'mail-secret.key'));
+  for (const store of await listStores(source)) if (!copied.has(store)) await copy.store(store);
+  await copyIfExists(join(dataDir, 'mail-secret.key'), join(part, 'mail-secret.key'));
   await rename(part, target);
-  await sync(dirname(target));
+  await syncToDisk(dirname(target));
   return copy.report;
 }
 
-class Copy {
+class BackupCopy {
   readonly #source: string;
   readonly #target: string;
   readonly #databases: { path: string; bytes: number }[] = [];
@@ -73,44 +73,44 @@ class Copy {
     } finally {
       database.close();
     }
-    await sync(join(this.#target, name));
+    await syncToDisk(join(this.#target, name));
     this.#databases.push({ path: `applications/${name}`, bytes: statSync(join(this.#target, name)).size });
   }
 
   /** Files never change under their name. */
   async #newFiles(name: string): Promise<void> {
     const root = join(this.#source, name);
-    const entries = await readdir(root, { recursive: true, withFileTypes: true }).catch(nothingIfMissing);
+    const entries = await readdir(root, { recursive: true, withFileTypes: true }).catch(ignoreMissing);
     for (const entry of entries ?? []) {
       if (!entry.isFile()) continue;
       const path = join(entry.parentPath, entry.name);
       const to = join(this.#target, name, relative(root, path));
-      if (!existsSync(to) && (await copyIfThere(path, to))) this.#files += 1;
+      if (!existsSync(to) && (await copyIfExists(path, to))) this.#files += 1;
     }
   }
 }
 
 /** Of each application with a database, without the journals. */
-async function stores(folder: string): Promise<string[]> {
+async function listStores(folder: string): Promise<string[]> {
   return (await readdir(folder))
     .filter((name) => name.endsWith('.db') && !name.endsWith('.audit.db'))
     .map((name) => name.slice(0, -'.db'.length));
 }
 
-async function copyIfThere(from: string, to: string): Promise<boolean> {
+async function copyIfExists(from: string, to: string): Promise<boolean> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });
   // Shares the blocks where the file system can.
-  if ((await copyFile(from, to, constants.COPYFILE_FICLONE).catch(nothingIfMissing)) === null) return false;
-  await sync(to);
+  if ((await copyFile(from, to, constants.COPYFILE_FICLONE).catch(ignoreMissing)) === null) return false;
+  await syncToDisk(to);
   return true;
 }
 
-async function sync(path: string): Promise<void> {
+async function syncToDisk(path: string): Promise<void> {
   const handle = await open(path, 'r');
   await handle.sync().finally(() => handle.close());
 }
 
-function nothingIfMissing(error: unknown): null {
+function ignoreMissing(error: unknown): null {
   if ((error as { code?: string }).code === 'ENOENT') return null;
   throw error;
 }

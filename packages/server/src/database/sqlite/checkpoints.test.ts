@@ -9,9 +9,9 @@ import { type CheckpointMode, Checkpoints } from './checkpoints.ts';
 const bounds = {
   statements: 10,
   blockingBytes: 1000,
-  refusingBytes: 2000,
+  maxLogBytes: 2000,
   firstRetryMilliseconds: 1,
-  longestRetryMilliseconds: 4,
+  maxRetryMilliseconds: 4,
 };
 let folder: string;
 let log: string;
@@ -40,19 +40,19 @@ afterEach(() => {
 const last = (): Problem | null | undefined => reported.at(-1);
 
 test('one runs after so many statements, and holds writes up only where the log is long', async () => {
-  checkpoints.wrote(10);
+  checkpoints.countWrites(10);
   expect(modes).toEqual([]);
-  checkpoints.wrote(1);
+  checkpoints.countWrites(1);
   await expect.poll(() => reported).toEqual([null]);
   truncateSync(log, 1001);
-  checkpoints.wrote(11);
+  checkpoints.countWrites(11);
   await expect.poll(() => modes).toEqual(['PASSIVE', 'RESTART']);
   expect(checkpoints.refusal).toBeNull();
 });
 
 test('a failure is reported and tried again by itself; past the bound writes are refused until one succeeds', async () => {
   result = new DatabaseFault('disk', 'disk I/O error');
-  checkpoints.wrote(11);
+  checkpoints.countWrites(11);
   await expect.poll(() => modes.length).toBeGreaterThan(3);
   expect(last()).toMatchObject({ severity: 'warning', message: expect.stringMatching(/grows: disk I\/O error/) });
   expect(checkpoints.refusal).toBeNull();
@@ -67,9 +67,9 @@ test('a failure is reported and tried again by itself; past the bound writes are
 test('a log that a reader holds back is reported, and no write is refused for it', async () => {
   truncateSync(log, 5000);
   result = [1, 5, 0];
-  checkpoints.wrote(11);
+  checkpoints.countWrites(11);
   await expect.poll(() => last()?.message).toMatch(/another connection holds a read transaction open/);
   expect(last()?.severity).toBe('warning');
-  checkpoints.wrote(11);
+  checkpoints.countWrites(11);
   expect(checkpoints.refusal).toBeNull();
 });

@@ -19,17 +19,17 @@ interface CheckpointBounds {
   /** From this size on a checkpoint holds writes up, so that the log can start over. */
   readonly blockingBytes: number;
   /** From this size on writes are refused, while checkpoints fail. */
-  readonly refusingBytes: number;
+  readonly maxLogBytes: number;
   readonly firstRetryMilliseconds: number;
-  readonly longestRetryMilliseconds: number;
+  readonly maxRetryMilliseconds: number;
 }
 
-const usual: CheckpointBounds = {
+const defaultBounds: CheckpointBounds = {
   statements: 1000,
   blockingBytes: 256 * 1024 * 1024,
-  refusingBytes: 1024 * 1024 * 1024,
+  maxLogBytes: 1024 * 1024 * 1024,
   firstRetryMilliseconds: 1000,
-  longestRetryMilliseconds: 30_000,
+  maxRetryMilliseconds: 30_000,
 };
 
 /**
@@ -56,7 +56,7 @@ export class Checkpoints {
 
   constructor(parts: CheckpointParts) {
     this.#parts = parts;
-    this.#bounds = { ...usual, ...parts.bounds };
+    this.#bounds = { ...defaultBounds, ...parts.bounds };
   }
 
   /** Why writes are refused now, or null. */
@@ -65,7 +65,7 @@ export class Checkpoints {
   }
 
   /** Counts what a durable transaction has written. */
-  wrote(statements: number): void {
+  countWrites(statements: number): void {
     this.#statements += statements;
     if (this.#statements <= this.#bounds.statements || this.#running || this.#closed) return;
     this.#statements = 0;
@@ -123,8 +123,8 @@ export class Checkpoints {
   }
 
   #retryLater(): void {
-    const { firstRetryMilliseconds, longestRetryMilliseconds } = this.#bounds;
-    this.#wait = Math.min(Math.max(this.#wait * 2, firstRetryMilliseconds), longestRetryMilliseconds);
+    const { firstRetryMilliseconds, maxRetryMilliseconds } = this.#bounds;
+    this.#wait = Math.min(Math.max(this.#wait * 2, firstRetryMilliseconds), maxRetryMilliseconds);
     if (!this.#closed) this.#timer ??= setTimeout(() => this.#begin(), this.#wait).unref();
   }
 
@@ -132,7 +132,7 @@ export class Checkpoints {
   #bound(cause: unknown): void {
     if (cause === null && (this.#refusal || this.#heldBack)) return;
     const why = cause === null ? null : String((cause as Error).message ?? cause);
-    if (this.#logBytes() <= this.#bounds.refusingBytes) {
+    if (this.#logBytes() <= this.#bounds.maxLogBytes) {
       if (why !== null)
         this.#parts.report({
           severity: 'warning',
@@ -141,7 +141,7 @@ export class Checkpoints {
         });
       return;
     }
-    const message = `Writes are refused: the write-ahead log is over ${Math.round(this.#bounds.refusingBytes / 1024 ** 2)} MB and cannot be carried over into the database file. Free disk space or repair the disk; it is tried again every ${Math.round(this.#bounds.longestRetryMilliseconds / 1000)} seconds.`;
+    const message = `Writes are refused: the write-ahead log is over ${Math.round(this.#bounds.maxLogBytes / 1024 ** 2)} MB and cannot be carried over into the database file. Free disk space or repair the disk; it is tried again every ${Math.round(this.#bounds.maxRetryMilliseconds / 1000)} seconds.`;
     this.#refusal = new DatabaseFault('unavailable', cause ?? message);
     this.#parts.report({ severity: 'failing', message, ...(cause !== null && { cause }) });
   }

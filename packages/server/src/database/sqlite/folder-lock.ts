@@ -17,8 +17,8 @@ interface Holder {
 const lockName = 'server.lock';
 const holderName = 'server.json';
 /** The holder writes its identity immediately after it has taken the lock. */
-const looks = 10;
-const lookMilliseconds = 50;
+const maxHolderReads = 10;
+const holderReadMilliseconds = 50;
 const busy = 5; // SQLITE_BUSY
 
 /** Another process holds the lock of the folder. */
@@ -46,7 +46,7 @@ export class FolderLock {
    * @param since when this server started, for the message that another one prints.
    * @throws FolderInUse naming the server that holds the lock.
    */
-  static async take(folder: string, since: string): Promise<FolderLock> {
+  static async acquire(folder: string, since: string): Promise<FolderLock> {
     makeFolder(folder);
     const file = new DatabaseSync(join(folder, lockName), { timeout: 0 });
     try {
@@ -56,7 +56,7 @@ export class FolderLock {
     } catch (error) {
       file.close();
       if ((error as { errcode?: number }).errcode !== busy) throw error;
-      throw new FolderInUse(inUse(folder, await holderOf(folder)));
+      throw new FolderInUse(describeHolder(folder, await waitForHolder(folder)));
     }
   }
 
@@ -66,13 +66,13 @@ export class FolderLock {
   }
 
   release(): void {
-    quietly(() => rmSync(join(this.#folder, holderName), { force: true }));
+    ignoreErrors(() => rmSync(join(this.#folder, holderName), { force: true }));
     this.#file.close();
   }
 
   /** Never the locked file itself: POSIX drops a process's locks when it closes any descriptor of a file. */
   #write(holder: Holder): void {
-    quietly(() => writeFileSync(join(this.#folder, holderName), `${JSON.stringify(holder)}\n`, { mode: 0o600 }));
+    ignoreErrors(() => writeFileSync(join(this.#folder, holderName), `${JSON.stringify(holder)}\n`, { mode: 0o600 }));
   }
 }
 
@@ -89,18 +89,18 @@ function makeFolder(folder: string): void {
 }
 
 /** The note is for a message only: a full or read-only disk shows elsewhere. */
-function quietly(work: () => void): void {
+function ignoreErrors(work: () => void): void {
   try {
     work();
   } catch {}
 }
 
 /** What is written may be left over from a process that was killed: then the present holder has not written yet. */
-async function holderOf(folder: string): Promise<Holder | null> {
-  for (let look = 0; look < looks; look += 1) {
+async function waitForHolder(folder: string): Promise<Holder | null> {
+  for (let attempt = 0; attempt < maxHolderReads; attempt += 1) {
     const holder = readHolder(folder);
-    if (holder && !isGone(holder)) return holder;
-    await pause(lookMilliseconds);
+    if (holder && !hasExited(holder)) return holder;
+    await pause(holderReadMilliseconds);
   }
   return null;
 }
@@ -114,7 +114,7 @@ function readHolder(folder: string): Holder | null {
 }
 
 /** Only processes of this machine can be looked up. */
-function isGone({ pid, host }: Holder): boolean {
+function hasExited({ pid, host }: Holder): boolean {
   if (host !== hostname()) return false;
   try {
     process.kill(pid, 0);
@@ -124,7 +124,7 @@ function isGone({ pid, host }: Holder): boolean {
   }
 }
 
-function inUse(folder: string, holder: Holder | null): string {
+function describeHolder(folder: string, holder: Holder | null): string {
   const who = holder
     ? `process ${holder.pid} on ${holder.host}, started ${holder.since}, ${holder.url ? `listening on ${holder.url}` : 'not listening yet'}`
     : 'another process';

@@ -3,7 +3,7 @@ import { LruMap } from '../../base/lru-map.ts';
 import { parseExactJson } from '../../protocol/exact-json.ts';
 import type { DateFormat } from '../../protocol/query-request.ts';
 import { type BoundStatement, DatabaseFault, type FaultKind, type Row } from '../database.ts';
-import { dateText } from '../date-text.ts';
+import { formatDateText } from '../date-text.ts';
 import { foldText } from '../text-fold.ts';
 
 type SqlInput = null | number | bigint | string;
@@ -12,12 +12,12 @@ type SqlInput = null | number | bigint | string;
 export const maxLoopStatement = 64 * 1024;
 
 /** Raised inside a statement when its time is up; told apart from faults by its class. */
-export class TimeUp extends Error {}
+export class DeadlineExceeded extends Error {}
 
 /**
  * One synchronous connection with the project's functions and settings.
  *
- * `_tick` is called once in about 1,024 visited rows and raises {@link TimeUp} past the deadline: SQLite under Node has no
+ * `_tick` is called once in about 1,024 visited rows and raises {@link DeadlineExceeded} past the deadline: SQLite under Node has no
  * interrupt, and a thread cannot be ended while a statement runs.
  */
 export class SqliteConnection {
@@ -27,7 +27,7 @@ export class SqliteConnection {
     bytes: 3 * 1024 * 1024,
     keyLength: maxLoopStatement,
     sizeOf: 500,
-    dropped: finalize,
+    onEvict: finalize,
   });
   #deadline = Number.POSITIVE_INFINITY;
   #timeUp = false;
@@ -50,7 +50,7 @@ export class SqliteConnection {
     );
     define('_date_text', (value: string | null, format: DateFormat, zone: string | null) => {
       this.#tick();
-      return value === null ? null : dateText(value, format, zone);
+      return value === null ? null : formatDateText(value, format, zone);
     });
     // JSON text is looked into by its elements' own text, as the other engine does.
     const elements = (json: string | null): string[] => {
@@ -64,8 +64,8 @@ export class SqliteConnection {
     });
     define('_same_elements', (json: string | null, wanted: string) => {
       if (json === null || !json.startsWith('[')) return 0;
-      const [list, other] = [new Set(elements(json)), new Set(JSON.parse(wanted) as string[])];
-      return Number(list.size === other.size && [...list].every((each) => other.has(each)));
+      const [list, wantedSet] = [new Set(elements(json)), new Set(JSON.parse(wanted) as string[])];
+      return Number(list.size === wantedSet.size && [...list].every((each) => wantedSet.has(each)));
     });
     define('_keys_exhausted', () => {
       throw new DatabaseFault('keysExhausted', 'the next key is past the range of its type');
@@ -92,24 +92,24 @@ export class SqliteConnection {
   readonly #tick = (): number => {
     if (performance.now() < this.#deadline) return 1;
     this.#timeUp = true;
-    throw new TimeUp();
+    throw new DeadlineExceeded();
   };
 
-  /** @throws DatabaseFault, or TimeUp when the deadline (in performance.now() terms) passes while it runs. */
+  /** @throws DatabaseFault, or DeadlineExceeded when the deadline (in performance.now() terms) passes while it runs. */
   run(statement: BoundStatement, deadline = Number.POSITIVE_INFINITY): Row[] {
     this.#deadline = deadline;
     this.#timeUp = false;
-    const kept = this.#statements.get(statement.text);
+    const cached = this.#statements.get(statement.text);
     try {
-      const prepared = kept ?? this.#prepare(statement.text);
+      const prepared = cached ?? this.#prepare(statement.text);
       try {
         return prepared.all(...(statement.values as SqlInput[])) as unknown as Row[];
       } finally {
         // Only now: one that is not stored is finalized.
-        if (!kept) this.#statements.set(statement.text, prepared);
+        if (!cached) this.#statements.set(statement.text, prepared);
       }
     } catch (error) {
-      throw this.#timeUp ? new TimeUp() : faultOf(error);
+      throw this.#timeUp ? new DeadlineExceeded() : toSqliteFault(error);
     }
   }
 
@@ -117,7 +117,7 @@ export class SqliteConnection {
     try {
       this.#database.exec(text);
     } catch (error) {
-      throw faultOf(error);
+      throw toSqliteFault(error);
     }
   }
 
@@ -145,7 +145,7 @@ function finalize(statement: StatementSync): void {
   (statement as Partial<Disposable>)[Symbol.dispose]?.();
 }
 
-const kinds: Readonly<Record<number, FaultKind>> = {
+const faultKinds: Readonly<Record<number, FaultKind>> = {
   1555: 'unique', // SQLITE_CONSTRAINT_PRIMARYKEY
   2067: 'unique', // SQLITE_CONSTRAINT_UNIQUE
   2579: 'unique', // SQLITE_CONSTRAINT_ROWID
@@ -158,14 +158,14 @@ const kinds: Readonly<Record<number, FaultKind>> = {
 const diskCodes = new Set([8, 10, 11, 13, 14, 26]);
 
 /** SQLite names the columns of a unique or null violation as `table.column` after the last colon. */
-export function faultOf(error: unknown): DatabaseFault {
+export function toSqliteFault(error: unknown): DatabaseFault {
   if (error instanceof DatabaseFault) return error;
   const { errcode, message } = error as { errcode?: number; message?: string };
   // What a statement compiled for an older schema runs into.
   if (errcode === 1 && /^(no such (column|table): |table .* has no column named )/.test(message ?? ''))
     return new DatabaseFault('stale', error);
   if (errcode === 1 && message === 'integer overflow') return new DatabaseFault('range', error);
-  const kind = kinds[errcode ?? 0] ?? (diskCodes.has((errcode ?? 0) % 256) ? 'disk' : 'other');
+  const kind = faultKinds[errcode ?? 0] ?? (diskCodes.has((errcode ?? 0) % 256) ? 'disk' : 'other');
   const named = kind === 'unique' || kind === 'notNull' ? (/: ([^:]+)$/.exec(message ?? '')?.[1] ?? '') : '';
   const pairs = named
     .split(', ')

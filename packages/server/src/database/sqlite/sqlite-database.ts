@@ -10,11 +10,11 @@ import {
   DatabaseFault,
   type Row,
   type Transaction,
-  type WriteOptions,
+  type TransactionOptions,
 } from '../database.ts';
 import { type CheckpointMode, Checkpoints } from './checkpoints.ts';
 import { Durability, type SyncFile } from './durability.ts';
-import { maxLoopStatement, SqliteConnection, TimeUp } from './sqlite-connection.ts';
+import { DeadlineExceeded, maxLoopStatement, SqliteConnection } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { WorkerThreads } from './worker-thread.ts';
 
@@ -29,13 +29,13 @@ export interface SqliteOptions {
 /** How long a read may hold the event loop before it starts again in a thread. */
 const loopMilliseconds = 3;
 /** How long a statement that was too long goes straight to a thread. */
-const rememberMilliseconds = 10_000;
+const longStatementMilliseconds = 10_000;
 /** How long an unused read transaction stays open. */
-const heldMilliseconds = 20;
+const idleReadMilliseconds = 20;
 /** How long closing waits for a transaction under way; a longer one is rolled back, and was never acknowledged. */
 const closeMilliseconds = 1000;
 /** So long after a write has failed, a successful one ends the problem. */
-const settleMilliseconds = 5000;
+const recoveryMilliseconds = 5000;
 
 /** Characters of one value past which binding it takes longer than a short read. */
 const maxLoopValue = 256 * 1024;
@@ -101,19 +101,20 @@ export class SqliteDatabase implements Database {
     const heaviest = statements[0]!.text;
     if (statements.some(isLong)) return this.#readInThread(statements);
     const since = this.#long.get(heaviest);
-    if (since !== undefined && performance.now() - since < rememberMilliseconds) return this.#readInThread(statements);
+    if (since !== undefined && performance.now() - since < longStatementMilliseconds)
+      return this.#readInThread(statements);
     try {
       this.#holdState();
       return statements.map((statement) => this.#runShort(statement));
     } catch (error) {
       this.#releaseState();
-      if (!(error instanceof TimeUp)) throw error;
+      if (!(error instanceof DeadlineExceeded)) throw error;
       this.#long.set(heaviest, performance.now());
       return this.#readInThread(statements);
     }
   }
 
-  write<T>(work: (transaction: Transaction) => Promise<T>, options: WriteOptions = {}): Promise<T> {
+  write<T>(work: (transaction: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     return this.#queued(async () => {
       options.snapshot?.requireCurrent();
       const transaction = this.#transaction(options);
@@ -130,22 +131,26 @@ export class SqliteDatabase implements Database {
       }
       this.#releaseState();
       this.#count(transaction.touched);
-      await options.committed?.();
+      await options.afterCommit?.();
       return { result, transaction };
     });
   }
 
-  #transaction(options: WriteOptions): BaseTransaction {
+  #transaction(options: TransactionOptions): BaseTransaction {
     if (options.rebuild) return new ThreadTransaction(this.#rebuilder, Number.POSITIVE_INFINITY);
     if (!options.heavy) return new LoopTransaction(this.#writer);
     return new ThreadTransaction(
       this.#heavyWriter,
-      options.patient ? Number.POSITIVE_INFINITY : limits.queryMilliseconds,
-      options.within,
+      options.longRunning ? Number.POSITIVE_INFINITY : limits.queryMilliseconds,
+      options.totalMilliseconds,
     );
   }
 
-  async writeOne(statement: BoundStatement, touched: readonly string[], options: WriteOptions = {}): Promise<Row[]> {
+  async writeOne(
+    statement: BoundStatement,
+    touched: readonly string[],
+    options: TransactionOptions = {},
+  ): Promise<Row[]> {
     return this.write(async (transaction) => {
       for (const table of touched) transaction.touch(table);
       return transaction.run(statement);
@@ -153,11 +158,11 @@ export class SqliteDatabase implements Database {
   }
 
   /** One process serves the file. */
-  alone<T>(work: () => Promise<T>): Promise<T> {
+  withStartupLock<T>(work: () => Promise<T>): Promise<T> {
     return work();
   }
 
-  async unlessUnderWay<T>(name: string, work: () => Promise<T>): Promise<T | null> {
+  async tryWithLock<T>(name: string, work: () => Promise<T>): Promise<T | null> {
     if (this.#underWay.has(name)) return null;
     this.#underWay.add(name);
     return work().finally(() => this.#underWay.delete(name));
@@ -200,7 +205,7 @@ export class SqliteDatabase implements Database {
       });
       await this.#durability.sync();
       for (const each of transaction.durableWork) each();
-      this.#checkpoints.wrote(transaction.statements);
+      this.#checkpoints.countWrites(transaction.statements);
       if (this.#failedAt !== null) this.#noteSuccess(this.#failedAt);
       return result;
     } catch (error) {
@@ -212,16 +217,16 @@ export class SqliteDatabase implements Database {
   #reportFault(fault: DatabaseFault): void {
     if (fault === this.#checkpoints.refusal) return; // reported by whoever refuses
     this.#failedAt = performance.now();
-    const isLost = fault === this.#durability.failure;
-    const message = isLost
+    const isSyncFailure = fault === this.#durability.failure;
+    const message = isSyncFailure
       ? `The disk failed to sync (${fault.message}): no write is acknowledged until the server is restarted.`
       : `Writes fail: ${fault.message}.`;
-    this.#reportWrites({ severity: isLost ? 'fatal' : 'failing', message, cause: fault });
+    this.#reportWrites({ severity: isSyncFailure ? 'fatal' : 'failing', message, cause: fault });
   }
 
   /** On a disk that is nearly full small writes still succeed among those that fail. */
   #noteSuccess(failedAt: number): void {
-    if (performance.now() - failedAt < settleMilliseconds) return;
+    if (performance.now() - failedAt < recoveryMilliseconds) return;
     this.#failedAt = null;
     this.#reportWrites(null);
   }
@@ -238,7 +243,7 @@ export class SqliteDatabase implements Database {
   #holdState(): void {
     if (this.#reader.inTransaction) return;
     this.#reader.run(beginRead);
-    this.#heldTimer ??= setTimeout(this.#idle, heldMilliseconds).unref();
+    this.#heldTimer ??= setTimeout(this.#idle, idleReadMilliseconds).unref();
   }
 
   #releaseState(): void {
@@ -337,19 +342,19 @@ class ThreadTransaction extends BaseTransaction {
 
   /**
    * @param milliseconds after which a statement is ended.
-   * @param within after which the transaction is.
+   * @param totalMilliseconds after which the transaction is.
    */
-  constructor(thread: WorkerThreads, milliseconds: number, within = Number.POSITIVE_INFINITY) {
+  constructor(thread: WorkerThreads, milliseconds: number, totalMilliseconds = Number.POSITIVE_INFINITY) {
     super();
     this.#thread = thread;
     this.#milliseconds = milliseconds;
-    this.#within = within;
+    this.#within = totalMilliseconds;
   }
 
   async run(statement: BoundStatement): Promise<Row[]> {
-    const left = this.#ends - performance.now();
-    if (left <= 0) throw new DatabaseFault('timeout', 'the transaction took too long');
-    return this.#send(statement, Math.min(this.#milliseconds, left));
+    const remaining = this.#ends - performance.now();
+    if (remaining <= 0) throw new DatabaseFault('timeout', 'the transaction took too long');
+    return this.#send(statement, Math.min(this.#milliseconds, remaining));
   }
 
   async #send(statement: BoundStatement, milliseconds: number): Promise<Row[]> {

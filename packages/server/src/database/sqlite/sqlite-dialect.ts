@@ -1,10 +1,10 @@
-import { type PlainStorage, type Storage, scaleOf } from '../../schema/field-type.ts';
+import { type PlainStorage, readDecimalScale, type Storage } from '../../schema/field-type.ts';
 import { maxInteger } from '../../schema/number-ranges.ts';
 import { type ColumnDefinition, type Dialect, type IndexPlan, type JsonMember, pageSeparator } from '../dialect.ts';
 import { createIndex } from '../index-statement.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
-import { foldedOrNull } from '../text-fold.ts';
-import { sqliteWords } from './sqlite-words.ts';
+import { foldTextOrNull } from '../text-fold.ts';
+import { sqliteFullText } from './sqlite-full-text.ts';
 
 const columnTypes: Readonly<Record<PlainStorage, string>> = {
   text: 'TEXT',
@@ -22,19 +22,19 @@ const onDelete = { setNull: 'SET NULL', cascade: 'CASCADE', restrict: 'RESTRICT'
 function toEngine(storage: Storage, canonical: unknown): unknown {
   if (canonical === null || canonical === undefined) return null;
   if (storage === 'integer' || storage === 'bigint') return BigInt(canonical as number | string);
-  if (scaleOf(storage) !== null) return BigInt((canonical as string).replace('.', ''));
+  if (readDecimalScale(storage) !== null) return BigInt((canonical as string).replace('.', ''));
   if (storage === 'boolean') return canonical ? 1n : 0n;
   return storage === 'json' ? JSON.stringify(canonical) : canonical;
 }
 
 /** A decimal lies as a whole number of its smallest unit. */
 function columnType(storage: Storage): string {
-  return scaleOf(storage) === null ? columnTypes[storage as PlainStorage] : 'INTEGER';
+  return readDecimalScale(storage) === null ? columnTypes[storage as PlainStorage] : 'INTEGER';
 }
 
 /** A column in canonical form: what JavaScript's numbers do not hold exactly is text. */
 function scalar(storage: Storage, column: Sql): Sql {
-  const scale = scaleOf(storage);
+  const scale = readDecimalScale(storage);
   if (scale === 0) return sql`CAST(${column} AS TEXT)`;
   if (scale !== null) {
     const unit = String(10n ** BigInt(scale));
@@ -61,9 +61,9 @@ function member(name: string, storage: Storage, column: Sql): JsonMember {
  * Plain values go through json_object, runs of them where finished text stands between: it writes them to one buffer,
  * while json() would parse finished text again at each level. 20 flat rows: 38 µs, by concat() or format() 45 to 60.
  */
-function object(members: readonly JsonMember[]): Sql {
+function buildObject(members: readonly JsonMember[]): Sql {
   if (members.length === 0) return sql`'{}'`;
-  const runs = runsOf(members);
+  const runs = groupRuns(members);
   if (runs.length === 1 && runs[0]![0]!.plain) return jsonObject(runs[0]!);
   const pieces = runs.map((run) => {
     const [first] = run;
@@ -82,7 +82,7 @@ function jsonObject(run: readonly JsonMember[]): Sql {
 }
 
 /** Plain members side by side, each finished one alone. SQLite takes 1,000 arguments a function. */
-function runsOf(members: readonly JsonMember[]): JsonMember[][] {
+function groupRuns(members: readonly JsonMember[]): JsonMember[][] {
   const runs: JsonMember[][] = [];
   for (const each of members) {
     const last = runs.at(-1);
@@ -107,37 +107,37 @@ function createTable(table: string, columns: readonly ColumnDefinition[]): Sql {
 }
 
 /** Builds a table anew beside the old one, whose name it takes, with the rows and the numbers already given. */
-function rebuilt(table: string, columns: readonly ColumnDefinition[], indexes: readonly IndexPlan[]): Sql[] {
-  const made = `${table}_new`;
+function rebuildTable(table: string, columns: readonly ColumnDefinition[], indexes: readonly IndexPlan[]): Sql[] {
+  const temporaryTable = `${table}_new`;
   const names = [...columns.map((each) => identifier(each.name)), '_v'].join(',');
   return [
-    createTable(made, columns),
-    sql`INSERT INTO ${identifier(made)} (${names}) SELECT ${names} FROM ${identifier(table)}`,
-    sql`UPDATE sqlite_sequence SET seq=max(seq,(SELECT s.seq FROM sqlite_sequence s WHERE s.name=${literal(table)})) WHERE name=${literal(made)}`,
+    createTable(temporaryTable, columns),
+    sql`INSERT INTO ${identifier(temporaryTable)} (${names}) SELECT ${names} FROM ${identifier(table)}`,
+    sql`UPDATE sqlite_sequence SET seq=max(seq,(SELECT s.seq FROM sqlite_sequence s WHERE s.name=${literal(table)})) WHERE name=${literal(temporaryTable)}`,
     sql`DROP TABLE ${identifier(table)}`,
-    sql`ALTER TABLE ${identifier(made)} RENAME TO ${identifier(table)}`,
+    sql`ALTER TABLE ${identifier(temporaryTable)} RENAME TO ${identifier(table)}`,
     ...indexes.map((index) => createIndex(table, index)),
   ];
 }
 
 /** A list as JSON text; numbers beyond those of JavaScript stand in it by their digits. */
-function listText(storage: Storage, list: readonly unknown[]): string {
+function toListText(storage: Storage, list: readonly unknown[]): string {
   if (storage === 'boolean') return JSON.stringify(list.map(Number));
-  if (storage !== 'bigint' && scaleOf(storage) === null) return JSON.stringify(list);
+  if (storage !== 'bigint' && readDecimalScale(storage) === null) return JSON.stringify(list);
   return `[${list.map((each) => String(toEngine(storage, each))).join()}]`;
 }
 
-const folded = (param: Param): Param => ({
+const foldParam = (param: Param): Param => ({
   ...param,
-  read: (environment) => foldedOrNull(param.read(environment) as string | null),
+  read: (environment) => foldTextOrNull(param.read(environment) as string | null),
 });
-const foldCall = (text: Sql): Sql => sql`_fold(${text})`;
+const foldSql = (text: Sql): Sql => sql`_fold(${text})`;
 
 /**
  * Looks at the time once in about a thousand rows, or about 8,000 conditions. The multiplier spreads row ids, so that
  * tables of even ids alone, or of every hundredth, tick like others.
  */
-function tick(alias: string, tests: number): Sql {
+function deadlineCheck(alias: string, tests: number): Sql {
   const rows = 2 ** Math.max(0, 10 - Math.ceil(Math.log2(Math.max(1, tests / 8))));
   return sql`(${identifier(alias)}.rowid*2654435761>>16&${rows - 1} OR _tick())`;
 }
@@ -146,7 +146,7 @@ function tick(alias: string, tests: number): Sql {
  * The sum of whole numbers of 64 bits: `sum()` fails where the sum of some of them is past 64 bits, though that of all is not. The upper and
  * the lower 32 bits are added apart; what is past 64 bits in the end fails as `sum()` does.
  */
-function exactSum(value: Sql): Sql {
+function buildExactSum(value: Sql): Sql {
   const [upper, lower] = [sql`sum(${value}>>32)`, sql`sum(${value}&4294967295)`];
   const top = sql`(${upper}+(${lower}>>32))`;
   return sql`CASE WHEN ${top} BETWEEN -2147483648 AND 2147483647 THEN ${top}<<32|(${lower}&4294967295) ELSE abs(min(${top},-9223372036854775808)) END`;
@@ -161,36 +161,36 @@ export const sqliteDialect: Dialect = {
   toEngine: (param, canonical) => {
     if (!param.list) return toEngine(param.storage, canonical);
     const list = canonical as readonly unknown[];
-    return listText(param.storage, list);
+    return toListText(param.storage, list);
   },
   member,
-  object,
-  objectFrom: (members, rest) => sql`ifnull((SELECT ${object(members)} ${rest}),'null')`,
-  listFrom: (members, rest, most, path) =>
-    sql`(SELECT concat('[',CASE WHEN count(*)>${most} THEN _overflow(${literal(path)}) ELSE group_concat(j,',') END,']')
-FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
+  object: buildObject,
+  objectFrom: (members, rest) => sql`ifnull((SELECT ${buildObject(members)} ${rest}),'null')`,
+  listFrom: (members, rest, maxItems, path) =>
+    sql`(SELECT concat('[',CASE WHEN count(*)>${maxItems} THEN _overflow(${literal(path)}) ELSE group_concat(j,',') END,']')
+FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`,
   scalar,
-  tick,
+  deadlineCheck,
   versionGuard: () => null,
   pageText: (page) => sql`SELECT group_concat(j,${literal(pageSeparator)}),count(*) FROM (${page})`,
   guardedPage: (page) => page,
   overRows: ({ text, values }, { table, columns, json }) => {
     const named = columns.map(({ name, storage }, index) => {
       const value = `value->>${index}`;
-      const shown = storage === 'json' ? `iif(${value} IS NULL,NULL,value->${index})` : value;
-      return `${shown} AS ${identifier(name)}`;
+      const expression = storage === 'json' ? `iif(${value} IS NULL,NULL,value->${index})` : value;
+      return `${expression} AS ${identifier(name)}`;
     });
     // The check of the time reads row ids.
     const rows = `SELECT key AS rowid,${named.join(',')} FROM json_each(?)`;
     return { text: `WITH ${identifier(table)} AS MATERIALIZED (${rows}) ${text}`, values: [json, ...values] };
   },
-  rowsOf: (list) => sql`(SELECT value AS v FROM json_each(${list}))`,
+  listAsRows: (list) => sql`(SELECT value AS v FROM json_each(${list}))`,
   isIn: (operand, list) => sql`${operand} IN (SELECT value FROM json_each(${list}))`,
-  contains: (text, needle) => sql`instr(${foldCall(text)},${folded(needle)})>0`,
-  startsWith: (text, needle) => sql`_starts(${text},${folded(needle)})`,
-  endsWith: (text, needle) => sql`_ends(${text},${folded(needle)})`,
+  contains: (text, needle) => sql`instr(${foldSql(text)},${foldParam(needle)})>0`,
+  startsWith: (text, needle) => sql`_starts(${text},${foldParam(needle)})`,
+  endsWith: (text, needle) => sql`_ends(${text},${foldParam(needle)})`,
   like: (text, pattern, foldCase) =>
-    foldCase ? sql`${foldCall(text)} LIKE ${folded(pattern)} ESCAPE '\\'` : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
+    foldCase ? sql`${foldSql(text)} LIKE ${foldParam(pattern)} ESCAPE '\\'` : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
   anyElement: (list, elements) => sql`_any_element(${list},${elements})=1`,
   sameElements: (list, elements) => sql`_same_elements(${list},${elements})=1`,
   isEmpty: (storage, operand) => {
@@ -198,12 +198,12 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
     return storage === 'json' ? sql`(${operand} IS NULL OR ${operand} IN ('null','""','[]'))` : sql`${operand} IS NULL`;
   },
   sum: (value, storage, distinct) => {
-    if (storage !== 'bigint' && scaleOf(storage) === null)
+    if (storage !== 'bigint' && readDecimalScale(storage) === null)
       return sql`sum(${distinct ? sql`DISTINCT ` : sql``}${value})`;
-    return distinct ? sql`_exact_sum(DISTINCT ${value})` : exactSum(value);
+    return distinct ? sql`_exact_sum(DISTINCT ${value})` : buildExactSum(value);
   },
   average: (value, storage) => {
-    const scale = scaleOf(storage);
+    const scale = readDecimalScale(storage);
     return scale === null || scale === 0 ? sql`avg(${value})` : sql`avg(${value})/${String(10n ** BigInt(scale))}.0`;
   },
   dateText: (format, storage, value, zone) =>
@@ -227,10 +227,10 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
   createIndex,
   dropIndex: (name) => sql`DROP INDEX ${identifier(name)}`,
   // A column with a foreign key cannot be dropped, and none can be added to one.
-  dropColumns: (table, _dropped, kept, indexes) => rebuilt(table, kept, indexes),
+  dropColumns: (table, _dropped, remaining, indexes) => rebuildTable(table, remaining, indexes),
   dropNewColumn: () => null,
-  addReference: (table, _column, all, indexes) => rebuilt(table, all, indexes),
-  replaceReference: (table, _column, all, indexes) => rebuilt(table, all, indexes),
+  addReference: (table, _column, all, indexes) => rebuildTable(table, all, indexes),
+  replaceReference: (table, _column, all, indexes) => rebuildTable(table, all, indexes),
   dropTable: (table) => sql`DROP TABLE ${identifier(table)}`,
   renameTable: () => null,
   lockTables: () => null,
@@ -242,7 +242,7 @@ FROM (SELECT ${object(members)} AS j ${rest} LIMIT ${most + 1}))`,
   advanceKey: () => null,
   keysExhausted: (table, key) =>
     sql`SELECT max(${identifier(key)})=${String(2n ** 63n - 1n)} FROM ${identifier(table)}`,
-  words: sqliteWords,
+  fullText: sqliteFullText,
   catalogueProbe: "SELECT name FROM sqlite_master WHERE type='table' AND substr(name,1,1)='_'",
   catalogue: {
     _meta: [

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type BoundStatement, DatabaseFault, type Row } from '../database.ts';
-import { SqliteConnection, TimeUp } from './sqlite-connection.ts';
+import { DeadlineExceeded, SqliteConnection } from './sqlite-connection.ts';
 
 /** What the event loop asks of a worker; one at a time, answered in order. */
 export type WorkerTask =
@@ -8,7 +8,7 @@ export type WorkerTask =
   | { readonly kind: 'run'; readonly statement: BoundStatement; readonly milliseconds?: number }
   | { readonly kind: 'script'; readonly text: string };
 
-export type WorkerAnswer =
+export type WorkerReply =
   | { readonly rows: Row[][] }
   | {
       readonly fault: {
@@ -22,25 +22,27 @@ export type WorkerAnswer =
 const { path, readOnly, foreignKeys } = workerData as { path: string; readOnly: boolean; foreignKeys: boolean };
 const connection = new SqliteConnection(path, { readOnly, foreignKeys });
 
-parentPort!.on('message', (task: WorkerTask) => parentPort!.postMessage(answer(task)));
+parentPort!.on('message', (task: WorkerTask) => parentPort!.postMessage(runTask(task)));
 
-function answer(task: WorkerTask): WorkerAnswer {
+function runTask(task: WorkerTask): WorkerReply {
   try {
     if (task.kind === 'script') connection.script(task.text);
     if (task.kind === 'run')
       return {
         rows: [connection.run(task.statement, performance.now() + (task.milliseconds ?? Number.POSITIVE_INFINITY))],
       };
-    return { rows: task.kind === 'read' ? read(task.statements, task.milliseconds) : [] };
+    return { rows: task.kind === 'read' ? readAll(task.statements, task.milliseconds) : [] };
   } catch (error) {
     const fault =
-      error instanceof DatabaseFault ? error : new DatabaseFault(error instanceof TimeUp ? 'timeout' : 'other', error);
+      error instanceof DatabaseFault
+        ? error
+        : new DatabaseFault(error instanceof DeadlineExceeded ? 'timeout' : 'other', error);
     return { fault: { kind: fault.kind, message: fault.message, table: fault.table, columns: fault.columns } };
   }
 }
 
 /** All statements see the same state. */
-function read(statements: readonly BoundStatement[], milliseconds: number): Row[][] {
+function readAll(statements: readonly BoundStatement[], milliseconds: number): Row[][] {
   const deadline = performance.now() + milliseconds;
   connection.script('BEGIN');
   try {

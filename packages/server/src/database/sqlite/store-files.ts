@@ -5,9 +5,9 @@ import { StartFailure } from '../../base/start-failure.ts';
 export interface ExpectedStore {
   readonly path: string;
   /** Whether it may be made where it does not exist. */
-  readonly mayMake: boolean;
+  readonly mayCreate: boolean;
   /** Whether every other store belongs to this one, which lists them. */
-  readonly listsOthers: boolean;
+  readonly isMainStore: boolean;
 }
 
 /**
@@ -16,12 +16,12 @@ export interface ExpectedStore {
  *
  * @throws Error where it may not be made; StartFailure where it may, and what lies next to it shows that it existed.
  */
-export function requireStoreFile({ path, mayMake, listsOthers }: ExpectedStore): void {
-  const size = sizeOf(path);
+export function requireStoreFile({ path, mayCreate, isMainStore }: ExpectedStore): void {
+  const size = readFileSize(path);
   if (size > 0) return;
   const state = size === 0 ? 'empty' : 'missing';
-  if (!mayMake) throw new Error(`the store is ${state}`);
-  const remains = remainsOf(path, listsOthers);
+  if (!mayCreate) throw new Error(`the store is ${state}`);
+  const remains = findRemains(path, isMainStore);
   if (remains === null) return;
   throw new StartFailure(
     `The database file "${resolve(path)}" is ${state}, but "${remains}" next to it exists: its data was lost. Restore the file from a backup. To begin with an empty database, remove the whole folder.`,
@@ -29,17 +29,17 @@ export function requireStoreFile({ path, mayMake, listsOthers }: ExpectedStore):
 }
 
 /** A file of the same store that is only made after the database; null where there is none. */
-function remainsOf(path: string, listsOthers: boolean): string | null {
+function findRemains(path: string, isMainStore: boolean): string | null {
   const folder = dirname(path);
   const store = basename(path, '.db');
-  const own = [`${store}.db-wal`, `${store}.audit.db`].find((name) => sizeOf(join(folder, name)) > 0);
-  if (own !== undefined) return own;
+  const ownFile = [`${store}.db-wal`, `${store}.audit.db`].find((name) => readFileSize(join(folder, name)) > 0);
+  if (ownFile !== undefined) return ownFile;
   if (existsSync(join(folder, `${store}.files`))) return `${store}.files`;
-  if (!listsOthers || !existsSync(folder)) return null;
-  return readdirSync(folder).find((name) => name.endsWith('.db') && sizeOf(join(folder, name)) > 0) ?? null;
+  if (!isMainStore || !existsSync(folder)) return null;
+  return readdirSync(folder).find((name) => name.endsWith('.db') && readFileSize(join(folder, name)) > 0) ?? null;
 }
 
 /** In bytes; -1 where there is no such file. */
-function sizeOf(path: string): number {
+function readFileSize(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? -1;
 }

@@ -1,15 +1,15 @@
 import { Worker } from 'node:worker_threads';
 import { DatabaseFault, type Row } from '../database.ts';
-import type { WorkerAnswer, WorkerTask } from './sqlite-worker.ts';
+import type { WorkerReply, WorkerTask } from './sqlite-worker.ts';
 
 interface Pending {
   readonly task: WorkerTask;
-  readonly latest: number;
+  readonly deadline: number;
   resolve(rows: Row[][]): void;
   reject(error: unknown): void;
 }
 
-const grace = 1000;
+const graceMilliseconds = 1000;
 
 /** A pool of threads, each with a connection of its own; started when first needed. */
 export class WorkerThreads {
@@ -33,7 +33,7 @@ export class WorkerThreads {
   run(task: WorkerTask, milliseconds = Number.POSITIVE_INFINITY): Promise<Row[][]> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(new DatabaseFault('other', 'the database is closed'));
-      this.#queue.push({ task, latest: performance.now() + milliseconds, resolve, reject });
+      this.#queue.push({ task, deadline: performance.now() + milliseconds, resolve, reject });
       this.#next();
     });
   }
@@ -47,9 +47,9 @@ export class WorkerThreads {
   #next(): void {
     while (this.#queue.length > 0 && (this.#idle.length > 0 || this.#all.size < this.#size)) {
       const pending = this.#queue.shift()!;
-      const left = pending.latest - performance.now();
-      if (left <= 0) pending.reject(new DatabaseFault('timeout', 'waited too long for a reader'));
-      else this.#start(this.#idle.pop() ?? this.#spawn(), pending, left);
+      const remaining = pending.deadline - performance.now();
+      if (remaining <= 0) pending.reject(new DatabaseFault('timeout', 'waited too long for a reader'));
+      else this.#start(this.#idle.pop() ?? this.#spawn(), pending, remaining);
     }
   }
 
@@ -67,18 +67,18 @@ export class WorkerThreads {
     return worker;
   }
 
-  #start(worker: Worker, pending: Pending, left: number): void {
+  #start(worker: Worker, pending: Pending, remaining: number): void {
     const task =
       pending.task.kind === 'read'
-        ? { ...pending.task, milliseconds: Math.min(pending.task.milliseconds, left) }
+        ? { ...pending.task, milliseconds: Math.min(pending.task.milliseconds, remaining) }
         : pending.task;
     worker.ref();
-    const onMessage = (answer: WorkerAnswer): void => {
+    const onMessage = (reply: WorkerReply): void => {
       settle(false);
-      if ('rows' in answer) pending.resolve(answer.rows);
+      if ('rows' in reply) pending.resolve(reply.rows);
       else
         pending.reject(
-          new DatabaseFault(answer.fault.kind, answer.fault.message, answer.fault.table, answer.fault.columns),
+          new DatabaseFault(reply.fault.kind, reply.fault.message, reply.fault.table, reply.fault.columns),
         );
     };
     const onError = (error: unknown): void => fail('other', error);
@@ -97,11 +97,11 @@ export class WorkerThreads {
       pending.reject(new DatabaseFault(kind, cause));
     };
     // The tick inside the statement ends it in time; this is for the phases (a sort) in which no row is visited.
-    const timer = Number.isFinite(left)
+    const timer = Number.isFinite(remaining)
       ? setTimeout(() => {
           void worker.terminate();
           fail('timeout', 'the statement did not end in time');
-        }, left + grace)
+        }, remaining + graceMilliseconds)
       : undefined;
     worker.on('message', onMessage).on('error', onError).on('exit', onExit);
     worker.postMessage(task);

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { gunzip as gunzipWith, gzip as gzipWith } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { codingFor } from '../compression.ts';
+import { negotiateCoding } from '../compression.ts';
 import { notModified } from '../status.ts';
 
 const gzip = promisify(gzipWith);
@@ -20,21 +20,21 @@ interface Asset {
   readonly tag: string;
 }
 
-const scripts = 'text/javascript; charset=utf-8';
-const sources: Readonly<Record<string, () => Promise<Asset>>> = {
-  'page.css': () => ownFile('page.css', 'text/css; charset=utf-8'),
-  'page.js': () => ownFile('page.js', scripts),
-  'scalar.js': async () => assetOf(await scalarScript(), scripts),
+const scriptType = 'text/javascript; charset=utf-8';
+const assetLoaders: Readonly<Record<string, () => Promise<Asset>>> = {
+  'page.css': () => loadOwnFile('page.css', 'text/css; charset=utf-8'),
+  'page.js': () => loadOwnFile('page.js', scriptType),
+  'scalar.js': async () => createAsset(await loadScalarScript(), scriptType),
 };
 /** Where the page has its nonce. */
-const noncePlace = '__CSP_NONCE__';
+const noncePlaceholder = '__CSP_NONCE__';
 let pageText: Promise<string> | null = null;
 /** Made at their first request, and kept: a megabyte. */
-const kept = new Map<string, Promise<Asset>>();
+const assetCache = new Map<string, Promise<Asset>>();
 
 export function registerDocsPage(fastify: FastifyInstance): void {
   for (const path of ['/docs', '/docs/', '/docs/page.html']) fastify.get(path, (_request, reply) => sendPage(reply));
-  for (const name of Object.keys(sources))
+  for (const name of Object.keys(assetLoaders))
     fastify.get(`/docs/${name}`, (request, reply) => sendAsset(name, request, reply));
 }
 
@@ -42,7 +42,7 @@ export function registerDocsPage(fastify: FastifyInstance): void {
  * Scripts and styles of this server, none inline but the styles that the reference's script adds, which bear the reply's
  * nonce (page.js sees to it).
  */
-function policyWith(nonce: string | null): string {
+function buildContentSecurityPolicy(nonce: string | null): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -69,49 +69,49 @@ async function sendPage(reply: FastifyReply): Promise<FastifyReply> {
   return reply
     .headers({
       ...commonHeaders,
-      'content-security-policy': policyWith(nonce),
+      'content-security-policy': buildContentSecurityPolicy(nonce),
       'content-type': 'text/html; charset=utf-8',
       'cache-control': 'no-store',
     })
-    .send((await pageText).replace(noncePlace, nonce));
+    .send((await pageText).replace(noncePlaceholder, nonce));
 }
 
 async function sendAsset(name: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { type, packed, tag } = await assetNamed(name);
+  const { type, packed, tag } = await loadAsset(name);
   reply.headers({
     ...commonHeaders,
-    'content-security-policy': policyWith(null),
+    'content-security-policy': buildContentSecurityPolicy(null),
     etag: tag,
     vary: 'Accept-Encoding',
     'cache-control': 'public, no-cache',
   });
   if (request.headers['if-none-match'] === tag) return reply.code(notModified).send();
   reply.header('content-type', type);
-  if (codingFor(request.headers['accept-encoding'], ['gzip']) === null) return reply.send(await gunzip(packed));
+  if (negotiateCoding(request.headers['accept-encoding'], ['gzip']) === null) return reply.send(await gunzip(packed));
   return reply.header('content-encoding', 'gzip').send(packed);
 }
 
-function assetNamed(name: string): Promise<Asset> {
-  let asset = kept.get(name);
+function loadAsset(name: string): Promise<Asset> {
+  let asset = assetCache.get(name);
   if (!asset) {
-    asset = sources[name]!();
-    kept.set(name, asset);
-    asset.catch(() => kept.delete(name));
+    asset = assetLoaders[name]!();
+    assetCache.set(name, asset);
+    asset.catch(() => assetCache.delete(name));
   }
   return asset;
 }
 
-async function ownFile(name: string, type: string): Promise<Asset> {
-  return assetOf(await gzip(await readFile(new URL(name, import.meta.url))), type);
+async function loadOwnFile(name: string, type: string): Promise<Asset> {
+  return createAsset(await gzip(await readFile(new URL(name, import.meta.url))), type);
 }
 
 /** Weak: the same text goes packed and as it is. */
-function assetOf(packed: Buffer, type: string): Asset {
+function createAsset(packed: Buffer, type: string): Asset {
   return { type, packed, tag: `W/"${createHash('sha1').update(packed).digest('base64url')}"` };
 }
 
 /** The script of the reference, packed. */
-function scalarScript(): Promise<Buffer> {
+function loadScalarScript(): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('scalar-worker.ts', import.meta.url));
     worker.once('message', (packed: Uint8Array) => resolve(Buffer.from(packed)));

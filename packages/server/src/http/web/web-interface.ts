@@ -10,7 +10,7 @@ import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../protocol/api-error.ts';
-import { codingFor } from '../compression.ts';
+import { negotiateCoding } from '../compression.ts';
 
 /** Addresses that the page answers by itself; `/docs` and `/api` are not among them. */
 const pagePaths = ['/', '/setup', '/reset-password', '/a', '/a/*'];
@@ -22,10 +22,10 @@ const types: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 };
 /** Where the page has its nonce; a new one for each reply. */
-const noncePlace = '__CSP_NONCE__';
+const noncePlaceholder = '__CSP_NONCE__';
 const builtFolder = fileURLToPath(new URL('../../../../web/dist', import.meta.url));
 
-const safety = {
+const securityHeaders = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
@@ -33,7 +33,7 @@ const safety = {
 };
 
 /** @param folder what packages/web/build.ts has made; another one in tests. */
-export function registerWeb(fastify: FastifyInstance, folder: string = builtFolder): void {
+export function registerWebInterface(fastify: FastifyInstance, folder: string = builtFolder): void {
   const files = new WebFiles(folder);
   for (const path of pagePaths) fastify.get(path, (_request, reply) => sendPage(files, reply));
   fastify.get('/assets/:name', (request, reply) => sendAsset(files, request, reply));
@@ -43,7 +43,7 @@ export function registerWeb(fastify: FastifyInstance, folder: string = builtFold
  * Scripts and styles of this server, none inline but those that bear the reply's nonce; texts that become markup pass the
  * page's own rules (Trusted Types). Mails are shown in frames without scripts, whose source is a text of the page's own.
  */
-function policyWith(nonce: string): string {
+function buildContentSecurityPolicy(nonce: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -62,11 +62,11 @@ function policyWith(nonce: string): string {
 
 async function sendPage(files: WebFiles, reply: FastifyReply): Promise<FastifyReply> {
   const nonce = randomBytes(16).toString('base64url');
-  const page = (await files.page()).replaceAll(noncePlace, nonce);
+  const page = (await files.page()).replaceAll(noncePlaceholder, nonce);
   return reply
     .headers({
-      ...safety,
-      'content-security-policy': policyWith(nonce),
+      ...securityHeaders,
+      'content-security-policy': buildContentSecurityPolicy(nonce),
       'content-type': 'text/html; charset=utf-8',
       'cache-control': 'no-store',
     })
@@ -77,7 +77,7 @@ async function sendAsset(files: WebFiles, request: FastifyRequest, reply: Fastif
   const { name } = request.params as { name: string };
   const { bytes, encoding } = await files.asset(name, request.headers['accept-encoding']);
   reply.headers({
-    ...safety,
+    ...securityHeaders,
     'content-type': types[extname(name)]!,
     'cache-control': 'public, max-age=31536000, immutable',
     vary: 'Accept-Encoding',
@@ -86,7 +86,7 @@ async function sendAsset(files: WebFiles, request: FastifyRequest, reply: Fastif
   return reply.send(bytes);
 }
 
-const packings = { br: '.br', gzip: '.gz' } as const;
+const encodingSuffixes = { br: '.br', gzip: '.gz' } as const;
 
 /** The files of one build, read when they are first asked for and kept: some two megabytes. */
 class WebFiles {
@@ -118,9 +118,12 @@ class WebFiles {
         'ROUTE_UNKNOWN',
         'There is no such file; a newer version may be running: load the page again.',
       );
-    const built = (['br', 'gzip'] as const).filter((coding) => this.#names!.has(name + packings[coding]));
-    const encoding = codingFor(accepted, built);
-    return { bytes: await this.#read(`assets/${name}${encoding === null ? '' : packings[encoding]}`), encoding };
+    const built = (['br', 'gzip'] as const).filter((coding) => this.#names!.has(name + encodingSuffixes[coding]));
+    const encoding = negotiateCoding(accepted, built);
+    return {
+      bytes: await this.#read(`assets/${name}${encoding === null ? '' : encodingSuffixes[encoding]}`),
+      encoding,
+    };
   }
 
   #listed(): ReadonlySet<string> {

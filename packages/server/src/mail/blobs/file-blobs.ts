@@ -15,7 +15,7 @@ const hash = /^[0-9a-f]{64}$/;
 export class FileBlobs implements BlobStore {
   readonly #folder: string;
   /** Whether a file is there is settled for whoever keeps it again before it may be removed, or after. */
-  readonly #turn = new FifoLock();
+  readonly #lock = new FifoLock();
   /** Folders whose names are on the disk, or are being written there: nobody's file counts as kept before its folder does. */
   readonly #folders = new LruMap<Promise<void>>({
     entries: 10_000,
@@ -35,7 +35,7 @@ export class FileBlobs implements BlobStore {
         const path = this.#path(account, sha256);
         folders.add(dirname(path));
         await this.#folderReady(dirname(path));
-        if (!(await this.#turn.run(() => touched(path)))) await written(path, bytes);
+        if (!(await this.#lock.run(() => touchFile(path)))) await writeDurably(path, bytes);
       }),
     );
     await Promise.all([...folders].map(syncFolder));
@@ -66,11 +66,11 @@ export class FileBlobs implements BlobStore {
     };
   }
 
-  async keptBefore(account: number, moment: number): Promise<string[]> {
+  async findStoredBefore(account: number, moment: number): Promise<string[]> {
     const root = join(this.#folder, String(account));
     const old: string[] = [];
-    for (const part of await listed(root))
-      for (const name of await listed(join(root, part))) {
+    for (const part of await listFolder(root))
+      for (const name of await listFolder(join(root, part))) {
         const found = await stat(join(root, part, name)).catch(nullIfMissing);
         if (found && found.mtimeMs < moment) old.push(name);
       }
@@ -80,7 +80,7 @@ export class FileBlobs implements BlobStore {
   async remove(account: number, names: readonly string[], before: number): Promise<void> {
     for (const name of names) {
       const path = join(this.#folder, String(account), name.slice(0, 2), name);
-      await this.#turn.run(async () => {
+      await this.#lock.run(async () => {
         const found = await stat(path).catch(nullIfMissing);
         if (found && found.mtimeMs < before) await rm(path);
       });
@@ -88,7 +88,7 @@ export class FileBlobs implements BlobStore {
   }
 
   async accounts(): Promise<number[]> {
-    return (await listed(this.#folder)).map(Number).filter(Number.isSafeInteger);
+    return (await listFolder(this.#folder)).map(Number).filter(Number.isSafeInteger);
   }
 
   #path(account: number, sha256: string): string {
@@ -98,7 +98,7 @@ export class FileBlobs implements BlobStore {
 }
 
 /** Whether a file is there; then it counts as new, so that nobody sweeps it while it is about to be referred to. */
-async function touched(path: string): Promise<boolean> {
+async function touchFile(path: string): Promise<boolean> {
   const now = new Date();
   return utimes(path, now, now).then(
     () => true,
@@ -106,7 +106,7 @@ async function touched(path: string): Promise<boolean> {
   );
 }
 
-async function written(path: string, bytes: Uint8Array): Promise<void> {
+async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   const temporary = `${path}.${randomUUID()}`;
   const file = await open(temporary, 'wx', 0o600);
   try {
@@ -121,7 +121,8 @@ async function written(path: string, bytes: Uint8Array): Promise<void> {
 /** Makes a folder whose name outlives a crash, also where an earlier process made it and ended: each is noted in the one above. */
 async function makeFolder(path: string, root: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
-  for (let at = path; at.length >= root.length; at = dirname(at)) await syncFolder(dirname(at));
+  for (let current = path; current.length >= root.length; current = dirname(current))
+    await syncFolder(dirname(current));
 }
 
 async function syncFolder(path: string): Promise<void> {
@@ -129,7 +130,7 @@ async function syncFolder(path: string): Promise<void> {
   await folder.sync().finally(() => folder.close());
 }
 
-async function listed(path: string): Promise<string[]> {
+async function listFolder(path: string): Promise<string[]> {
   return (await readdir(path).catch(nullIfMissing)) ?? [];
 }
 

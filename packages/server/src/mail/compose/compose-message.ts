@@ -12,7 +12,7 @@ export interface LoadedFile extends DraftFile {
  * addresses, whatever the message names; addresses are given as objects, so that what stands in them is never taken apart.
  *
  * @param now milliseconds since the epoch.
- * @param leaves somebody else gets it: then text stands beside HTML that has none. Of a draft it is made where it is parsed, in
+ * @param isOutgoing somebody else gets it: then text stands beside HTML that has none. Of a draft it is made where it is parsed, in
  *   a thread, however often it is saved.
  */
 export async function composeMessage(
@@ -20,22 +20,22 @@ export async function composeMessage(
   sender: Sender,
   files: readonly LoadedFile[],
   now: number,
-  leaves: boolean,
+  isOutgoing: boolean,
 ): Promise<Buffer> {
   const { html } = draft;
-  const beside = html === null ? '' : leaves ? await plainText(html) : undefined;
+  const plainAlternative = html === null ? '' : isOutgoing ? await renderPlainText(html) : undefined;
   const composer = new MailComposer({
-    from: { name: nameOf(sender), address: sender.address },
-    to: draft.to.map(plain),
-    cc: draft.cc.map(plain),
+    from: { name: readSenderName(sender), address: sender.address },
+    to: draft.to.map(toPlainAddress),
+    cc: draft.cc.map(toPlainAddress),
     subject: draft.subject,
-    text: draft.text ?? beside,
-    html: html === null ? undefined : withSources(html),
+    text: draft.text ?? plainAlternative,
+    html: html === null ? undefined : restoreImageSources(html),
     messageId: `<${draft.messageId}>`,
     inReplyTo: draft.inReplyTo === null ? undefined : `<${draft.inReplyTo}>`,
     references: draft.references.map((id) => `<${id}>`),
     date: new Date(now),
-    attachments: files.map(fileOf),
+    attachments: files.map(toAttachment),
     newline: '\r\n',
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -43,16 +43,16 @@ export async function composeMessage(
   return composer.compile().build();
 }
 
-const plain = ({ name, address }: { name: string; address: string }) => ({ name, address });
+const toPlainAddress = ({ name, address }: { name: string; address: string }) => ({ name, address });
 
 /** The name of an account is for people; what would end a header is none of it. */
-function nameOf({ name }: Sender): string {
+function readSenderName({ name }: Sender): string {
   return (name ?? '').replaceAll(/\p{Cc}+/gu, ' ').trim();
 }
 
-function fileOf({ filename, contentType, contentId, bytes }: LoadedFile) {
+function toAttachment({ filename, contentType, contentId, bytes }: LoadedFile) {
   // Of messages that are passed on it may hold anything; what is no image would become part of the text.
-  const isShown = contentId !== null && contentType.startsWith('image/') && /^[\w.@+$=-]{1,200}$/.test(contentId);
+  const isInline = contentId !== null && contentType.startsWith('image/') && /^[\w.@+$=-]{1,200}$/.test(contentId);
   // Messages and parts inside would be written as they are, and could say what they like.
   const type = /^(?:message|multipart)\//.test(contentType) ? 'application/octet-stream' : contentType;
   return {
@@ -60,19 +60,19 @@ function fileOf({ filename, contentType, contentId, bytes }: LoadedFile) {
     content: Buffer.from(bytes),
     contentType: type,
     contentTransferEncoding: 'base64',
-    ...(isShown && { cid: contentId, contentDisposition: 'inline' }),
+    ...(isInline && { cid: contentId, contentDisposition: 'inline' }),
   };
 }
 
 /** Beside HTML stands its text, for those who read no other, unless it is so long that making it would hold others up. */
-async function plainText(html: string): Promise<string | undefined> {
+async function renderPlainText(html: string): Promise<string | undefined> {
   if (html.length > 100_000) return undefined;
-  const { textOfHtml } = await import('../html/text-of-html.ts'); // large, and wanted for few messages
-  return textOfHtml(html);
+  const { htmlToText } = await import('../html/html-to-text.ts'); // large, and wanted for few messages
+  return htmlToText(html);
 }
 
 /** Images of a message that was shown, and is written on, have their addresses again. */
-function withSources(html: string): string {
+function restoreImageSources(html: string): string {
   return html.replace(
     /(<img\b[^<>]*?\s)data-(cid|src)="/gi,
     (_, before: string, kind: string) => `${before}src="${kind.toLowerCase() === 'cid' ? 'cid:' : ''}`,

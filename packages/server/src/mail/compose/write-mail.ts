@@ -4,43 +4,48 @@
  */
 import { hash, randomUUID } from 'node:crypto';
 import { isoTime } from '../../base/clock.ts';
-import { ownAddresses } from '../../database/mail/account-rows.ts';
+import { findOwnAddresses } from '../../database/mail/account-rows.ts';
 import { DraftRows, readDraft, readFiles, readSender, type StoredDraft } from '../../database/mail/draft-rows.ts';
 import { EmailRows } from '../../database/mail/email-rows.ts';
 import { MailWriter } from '../../database/mail/mail-writer.ts';
 import { queueMail, unqueueMail } from '../../database/mail/outbox-rows.ts';
 import { SubjectPartyRows } from '../../database/mail/subject-party-rows.ts';
-import { actorOf } from '../../identity/caller.ts';
+import { formatActor } from '../../identity/caller.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
-import { statesAt, writeHistory } from '../../records/history.ts';
-import { conversationsChanged, conversationsLeft, MailboxCounts, tell } from '../../records/mail-changes.ts';
+import { readStates, writeHistory } from '../../records/history.ts';
+import {
+  emitMailEvent,
+  MailboxCounts,
+  removeEmptyConversations,
+  updateConversations,
+} from '../../records/mail-changes.ts';
 import { requireGrant } from '../../records/read-records.ts';
 import type { RecordContext } from '../../records/record-context.ts';
-import { recordsInSight, sightOf } from '../../records/records-in-sight.ts';
-import { countersIn, type Match } from '../../records/write-steps.ts';
+import { createVisibilityQuery, readVisibleRecords } from '../../records/visible-records.ts';
+import { type IfMatch, requiredCounters } from '../../records/write-steps.ts';
 import type { MailStore } from '../mail-store.ts';
 import type { MailAddress } from '../parse/parsed-mail.ts';
-import type { IngestBy, MailAccount } from '../store/incoming-mail.ts';
+import type { IngestActor, MailAccount } from '../store/incoming-mail.ts';
 import { addParticipants } from '../store/ingest.ts';
-import { rolePlace } from '../store/mailbox-place.ts';
-import { put, requireReach } from '../store/move-mail.ts';
-import { indexedWords, newEmail, type ReadMail } from '../store/new-email.ts';
+import { moveToMailbox, requireEmailAccess } from '../store/move-mail.ts';
+import { buildEmail, buildIndexEntry, type ParsedIncomingMail } from '../store/new-email.ts';
+import { resolveRoleMailbox } from '../store/resolve-mailbox.ts';
 import { composeMessage, type LoadedFile } from './compose-message.ts';
 import { type Draft, type DraftFile, emptyDraft } from './draft.ts';
-import type { WrittenFile, WrittenMail } from './written-mail.ts';
+import type { MailFileInput, MailInput } from './mail-input.ts';
 
 /** A message that is ready to be stored. */
-export interface ReadyMail {
+export interface PreparedMail {
   readonly account: MailAccount;
   /** The draft that it goes on from; null where it is new. */
-  readonly before: StoredDraft | null;
+  readonly previous: StoredDraft | null;
   readonly draft: Draft;
-  readonly ready: ReadMail;
+  readonly parsed: ParsedIncomingMail;
 }
 
 /** A draft of an account that nobody has written anything of. */
-export function newDraft({ address }: MailAccount): Draft {
+export function createDraft({ address }: MailAccount): Draft {
   const domain = /@([A-Za-z0-9.-]+)$/.exec(address)?.[1] ?? 'mail.invalid';
   return emptyDraft(`${randomUUID()}@${domain}`);
 }
@@ -50,32 +55,32 @@ export function newDraft({ address }: MailAccount): Draft {
  *
  * @throws ApiError 403 or 404 where it is out of reach, 403 where it is no draft, 412 where it is another version.
  */
-export async function draftInReach(
+export async function requireEditableDraft(
   context: RecordContext,
   id: number,
-  match: Match,
-): Promise<{ readonly before: StoredDraft; readonly draft: Draft }> {
-  await requireReach(context, [id], 'update');
-  const before = await readDraft(context.database, id, context.inside ?? undefined);
-  if (!before?.draft)
+  match: IfMatch,
+): Promise<{ readonly previous: StoredDraft; readonly draft: Draft }> {
+  await requireEmailAccess(context, [id], 'update');
+  const previous = await readDraft(context.database, id, context.tx ?? undefined);
+  if (!previous?.draft)
     throw new ApiError(
       'SYSTEM_PROTECTED',
       'The e-mail is no draft; what came, and what was sent, is not written anew.',
     );
-  if (countersIn(match)?.includes(before.version) === false) throw stale();
-  return { before, draft: (before.source as Draft | null) ?? (await draftOfStored(context, before)) };
+  if (requiredCounters(match)?.includes(previous.version) === false) throw staleDraftError();
+  return { previous, draft: (previous.source as Draft | null) ?? (await toDraft(context, previous)) };
 }
 
-const stale = (): ApiError => new ApiError('VERSION_STALE', 'The draft has changed since; read it again.');
+const staleDraftError = (): ApiError => new ApiError('VERSION_STALE', 'The draft has changed since; read it again.');
 
 /** A draft that another program has written. */
-async function draftOfStored({ database }: RecordContext, stored: StoredDraft): Promise<Draft> {
-  const list = (value: readonly MailAddress[]): MailAddress[] => value.filter((each) => each.address !== '');
+async function toDraft({ database }: RecordContext, stored: StoredDraft): Promise<Draft> {
+  const withAddress = (value: readonly MailAddress[]): MailAddress[] => value.filter((each) => each.address !== '');
   return {
-    ...emptyDraft(stored.messageId ?? newDraft({ id: stored.accountId, address: '' }).messageId),
-    to: list(stored.to),
-    cc: list(stored.cc),
-    bcc: list(stored.bcc),
+    ...emptyDraft(stored.messageId ?? createDraft({ id: stored.accountId, address: '' }).messageId),
+    to: withAddress(stored.to),
+    cc: withAddress(stored.cc),
+    bcc: withAddress(stored.bcc),
     subject: stored.subject.slice(0, mailLimits.subjectLength).replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' '),
     text: stored.text,
     html: stored.html,
@@ -86,31 +91,31 @@ async function draftOfStored({ database }: RecordContext, stored: StoredDraft): 
 }
 
 /** Composes what is to be stored; nothing but bytes is kept yet. */
-export async function readyMail(
+export async function prepareMail(
   context: RecordContext,
   mail: MailStore,
   account: MailAccount,
-  before: StoredDraft | null,
+  previous: StoredDraft | null,
   base: Draft,
-  written: WrittenMail,
+  input: MailInput,
   draft: boolean,
-): Promise<ReadyMail> {
+): Promise<PreparedMail> {
   const sender = await readSender(context.database, account.id);
-  const files = await loaded(context, mail, account, base.files, written.files);
-  const whole = merged(base, written, files);
-  if (!draft && recipientsOf(whole).length === 0)
+  const files = await loadFiles(context, mail, account, base.files, input.files);
+  const whole = mergeDraft(base, input, files);
+  if (!draft && collectRecipients(whole).length === 0)
     throw invalidValues({ to: 'Name somebody to whom the message goes, in to, cc or bcc.' });
   const now = context.clock.now();
   const raw = await composeMessage(whole, sender, files, now, !draft);
   await mail.blobs.put(account.id, files);
   const flags = { read: true, starred: false, answered: false, draft };
-  const nowhere = { id: 0, folder: '' };
-  const ready = await mail.ingest.prepare(account, { raw, mailbox: nowhere, receivedAt: isoTime(now), flags });
-  return { account, before, draft: whole, ready: { ...ready, mail: { ...ready.mail, bcc: whole.bcc } } };
+  const noMailbox = { id: 0, folder: '' };
+  const parsed = await mail.ingest.prepare(account, { raw, mailbox: noMailbox, receivedAt: isoTime(now), flags });
+  return { account, previous, draft: whole, parsed: { ...parsed, mail: { ...parsed.mail, bcc: whole.bcc } } };
 }
 
-function merged(base: Draft, { to, cc, bcc, subject, text, html }: WrittenMail, files: readonly LoadedFile[]): Draft {
-  const kept = files.map(({ filename, contentType, sha256, size, contentId }): DraftFile => {
+function mergeDraft(base: Draft, { to, cc, bcc, subject, text, html }: MailInput, files: readonly LoadedFile[]): Draft {
+  const draftFiles = files.map(({ filename, contentType, sha256, size, contentId }): DraftFile => {
     return { filename, contentType, sha256, size, contentId };
   });
   return {
@@ -121,25 +126,25 @@ function merged(base: Draft, { to, cc, bcc, subject, text, html }: WrittenMail, 
     subject: subject ?? base.subject,
     // They are one body: whoever names one of them has not seen to the other.
     ...(text === undefined && html === undefined ? {} : { text: text ?? null, html: html ?? null }),
-    files: kept,
+    files: draftFiles,
   };
 }
 
-export function recipientsOf({ to, cc, bcc }: Pick<Draft, 'to' | 'cc' | 'bcc'>): string[] {
+export function collectRecipients({ to, cc, bcc }: Pick<Draft, 'to' | 'cc' | 'bcc'>): string[] {
   return [...new Map([...to, ...cc, ...bcc].map(({ address }) => [address.toLowerCase(), address])).values()];
 }
 
 /** The files of a message with their bytes; those of other messages only where the caller sees them. */
-async function loaded(
+async function loadFiles(
   context: RecordContext,
   mail: MailStore,
   account: MailAccount,
   base: readonly DraftFile[],
-  written: readonly WrittenFile[] | undefined,
+  input: readonly MailFileInput[] | undefined,
 ): Promise<LoadedFile[]> {
-  const known = written ? await inSight(context, written) : new Map<number, KnownFile>();
-  const wanted: readonly (KnownFile | LoadedFile)[] = written
-    ? written.map((each) => ('id' in each ? known.get(each.id)! : withHash(each)))
+  const knownFiles = input ? await readVisibleFiles(context, input) : new Map<number, KnownFile>();
+  const wanted: readonly (KnownFile | LoadedFile)[] = input
+    ? input.map((each) => ('id' in each ? knownFiles.get(each.id)! : withHash(each)))
     : base.map((each) => ({ ...each, accountId: account.id }));
   if (wanted.reduce((sum, { size }) => sum + size, 0) > mailLimits.fileBytes)
     throw invalidValues({ attachments: `The files of a message have at most ${mailLimits.fileBytes} bytes together.` });
@@ -158,74 +163,80 @@ async function loaded(
 
 type KnownFile = DraftFile & { readonly accountId: number };
 
-function withHash({ bytes, ...rest }: Exclude<WrittenFile, { id: number }>): LoadedFile {
+function withHash({ bytes, ...rest }: Exclude<MailFileInput, { id: number }>): LoadedFile {
   return { ...rest, sha256: hash('sha256', bytes), size: bytes.length, bytes };
 }
 
 /** Whoever may not read what a file is may not send it on either. */
-async function inSight(context: RecordContext, written: readonly WrittenFile[]): Promise<Map<number, KnownFile>> {
-  const ids = [...new Set(written.flatMap((each) => ('id' in each ? [each.id] : [])))];
+async function readVisibleFiles(
+  context: RecordContext,
+  input: readonly MailFileInput[],
+): Promise<Map<number, KnownFile>> {
+  const ids = [...new Set(input.flatMap((each) => ('id' in each ? [each.id] : [])))];
   if (ids.length === 0) return new Map();
   const attachments = context.registry.get('attachments');
   const grant = requireGrant(context, attachments, 'get');
   if (!grant.may(attachments.byName.get('sha256')!))
     throw new ApiError('FIELD_DENIED', 'The role may not read "sha256" of attachments, and so not send their bytes.');
-  const seen = await recordsInSight(context, attachments, grant, sightOf(null), ids);
-  if (seen.size < ids.length)
+  const visible = await readVisibleRecords(context, attachments, grant, createVisibilityQuery(null), ids);
+  if (visible.size < ids.length)
     throw new ApiError('REFERENCE_MISSING', 'attachments: not every attachment that is named is there for you.');
   return new Map((await readFiles(context.database, { ids })).map((each) => [each.id, each]));
 }
 
 /** The turn that a transaction takes which writes mail of an account. */
-export const turnOf = ({ id }: MailAccount): string => `mail ${id}`;
+export const mailLockKey = ({ id }: MailAccount): string => `mail ${id}`;
 
-const byOf = ({ caller, requestId }: RecordContext): IngestBy => ({ actor: actorOf(caller), requestId });
+const toIngestActor = ({ caller, requestId }: RecordContext): IngestActor => ({
+  actor: formatActor(caller),
+  requestId,
+});
 
 /** Stores a draft, or what is new of it. Returns its key. */
-export async function storeDraft(inside: RecordContext, mail: MailStore, written: ReadyMail): Promise<number> {
-  const { account, before, draft } = written;
-  const transaction = inside.inside!;
-  if (before === null) {
-    const place = await rolePlace(inside, account.id, 'drafts', 'Drafts');
-    return storeNew(inside, mail, written, place);
+export async function storeDraft(tx: RecordContext, mail: MailStore, prepared: PreparedMail): Promise<number> {
+  const { account, previous, draft } = prepared;
+  const transaction = tx.tx!;
+  if (previous === null) {
+    const mailbox = await resolveRoleMailbox(tx, account.id, 'drafts', 'Drafts');
+    return storeNew(tx, mail, prepared, mailbox);
   }
-  await requireUnchanged(inside, before);
-  const rows = new DraftRows(inside.database, transaction);
-  const own = (await ownAddresses(inside.database, transaction, account.id)) ?? new Set<string>();
-  const email = newEmail(written.ready, before.conversationId, own);
+  await requireUnchanged(tx, previous);
+  const rows = new DraftRows(tx.database, transaction);
+  const accountAddresses = (await findOwnAddresses(tx.database, transaction, account.id)) ?? new Set<string>();
+  const email = buildEmail(prepared.parsed, previous.conversationId, accountAddresses);
   // Its conversation stays, so nothing is to be joined by what it says now; a rebuild of the conversations indexes it again.
-  await new SubjectPartyRows(inside.database, transaction, account.id).forget([before.id]);
-  await rows.rewrite(before.id, email, indexedWords(before.id, account.id, written.ready.mail));
-  await rows.setFiles(account.id, before.id, email.attachments);
-  await rows.setSource(before.id, draft, draft.bcc);
-  await rows.renameConversation(before.conversationId, email.subject);
-  const writer = new MailWriter(inside.database, transaction, account.id);
-  await writer.addThreadKeys(written.ready.signs.keys.map((key) => [key, before.conversationId]));
-  await addParticipants(writer, [written.ready], [before.conversationId]);
-  await tell(inside, transaction, 'emails.updated', 'emails', [before.id], ['subject', 'to', 'cc', 'snippet']);
-  await conversationsChanged(inside, transaction, [before]);
-  return before.id;
+  await new SubjectPartyRows(tx.database, transaction, account.id).deleteByEmails([previous.id]);
+  await rows.rewrite(previous.id, email, buildIndexEntry(previous.id, account.id, prepared.parsed.mail));
+  await rows.setFiles(account.id, previous.id, email.attachments);
+  await rows.setSource(previous.id, draft, draft.bcc);
+  await rows.renameConversation(previous.conversationId, email.subject);
+  const writer = new MailWriter(tx.database, transaction, account.id);
+  await writer.addThreadKeys(prepared.parsed.threadKeys.keys.map((key) => [key, previous.conversationId]));
+  await addParticipants(writer, [prepared.parsed], [previous.conversationId]);
+  await emitMailEvent(tx, transaction, 'emails.updated', 'emails', [previous.id], ['subject', 'to', 'cc', 'snippet']);
+  await updateConversations(tx, transaction, [previous]);
+  return previous.id;
 }
 
 /** Puts a message into the outbox; the draft that it was is no more. Returns its key. */
 export async function storeQueued(
-  inside: RecordContext,
+  tx: RecordContext,
   mail: MailStore,
-  written: ReadyMail,
+  prepared: PreparedMail,
   sendAt: string,
 ): Promise<number> {
-  const { account, before, draft } = written;
-  const transaction = inside.inside!;
-  if (before !== null) {
-    await requireUnchanged(inside, before);
-    await removeDraft(inside, before);
+  const { account, previous, draft } = prepared;
+  const transaction = tx.tx!;
+  if (previous !== null) {
+    await requireUnchanged(tx, previous);
+    await removeDraft(tx, previous);
   }
-  const place = await rolePlace(inside, account.id, 'outbox', 'Outbox');
-  const email = await storeNew(inside, mail, written, place);
-  if (before !== null) await leftByDraft(inside, before, email);
+  const mailbox = await resolveRoleMailbox(tx, account.id, 'outbox', 'Outbox');
+  const email = await storeNew(tx, mail, prepared, mailbox);
+  if (previous !== null) await leaveDraftConversation(tx, previous, email);
   const sender = account.address;
-  const recipients = recipientsOf(draft);
-  await queueMail(inside.database, transaction, { account: account.id, email, sendAt, sender, recipients });
+  const recipients = collectRecipients(draft);
+  await queueMail(tx.database, transaction, { account: account.id, email, sendAt, sender, recipients });
   return email;
 }
 
@@ -234,55 +245,56 @@ export async function storeQueued(
  *
  * @throws ApiError 409 where it is too late.
  */
-export async function callBack(inside: RecordContext, id: number): Promise<void> {
-  await requireReach(inside, [id], 'update');
-  const transaction = inside.inside!;
-  if (!(await unqueueMail(inside.database, transaction, id)))
+export async function unqueueMessage(tx: RecordContext, id: number): Promise<void> {
+  await requireEmailAccess(tx, [id], 'update');
+  const transaction = tx.tx!;
+  if (!(await unqueueMail(tx.database, transaction, id)))
     throw new ApiError('MAIL_NOT_QUEUED', 'The e-mail does not wait to be sent; it cannot be called back.');
-  const [place] = await new EmailRows(inside.database, transaction).places([id]);
-  const drafts = await rolePlace(inside, place!.accountId, 'drafts', 'Drafts');
-  await new DraftRows(inside.database, transaction).setDraft(id, true);
-  await put(inside, [place!], drafts, ['draft']);
+  const [placement] = await new EmailRows(tx.database, transaction).readPlacements([id]);
+  const drafts = await resolveRoleMailbox(tx, placement!.accountId, 'drafts', 'Drafts');
+  await new DraftRows(tx.database, transaction).setDraft(id, true);
+  await moveToMailbox(tx, [placement!], drafts, ['draft']);
 }
 
 async function storeNew(
-  inside: RecordContext,
+  tx: RecordContext,
   mail: MailStore,
-  { account, draft, ready }: ReadyMail,
-  mailbox: ReadMail['incoming']['mailbox'],
+  { account, draft, parsed }: PreparedMail,
+  mailbox: ParsedIncomingMail['incoming']['mailbox'],
 ): Promise<number> {
-  const transaction = inside.inside!;
-  const placed = { ...ready, incoming: { ...ready.incoming, mailbox } };
-  const id = await mail.ingest.storeInside(transaction, account, placed, byOf(inside));
-  await new DraftRows(inside.database, transaction).setSource(id, draft, draft.bcc);
+  const transaction = tx.tx!;
+  const placedMail = { ...parsed, incoming: { ...parsed.incoming, mailbox } };
+  const id = await mail.ingest.storeInTransaction(transaction, account, placedMail, toIngestActor(tx));
+  await new DraftRows(tx.database, transaction).setSource(id, draft, draft.bcc);
   return id;
 }
 
 /** A message that goes out under another subject is of another conversation; that of its draft goes with the last of its e-mails. */
-async function leftByDraft(inside: RecordContext, before: StoredDraft, email: number): Promise<void> {
-  const [place] = await new EmailRows(inside.database, inside.inside!).places([email]);
-  if (place!.conversationId !== before.conversationId) await conversationsLeft(inside, inside.inside!, [before]);
+async function leaveDraftConversation(tx: RecordContext, previous: StoredDraft, email: number): Promise<void> {
+  const [placement] = await new EmailRows(tx.database, tx.tx!).readPlacements([email]);
+  if (placement!.conversationId !== previous.conversationId) await removeEmptyConversations(tx, tx.tx!, [previous]);
 }
 
 /** The draft as it was when it was composed: somebody else may have been faster, or sent it. */
-async function requireUnchanged(inside: RecordContext, before: StoredDraft): Promise<void> {
-  const { before: now } = await draftInReach(inside, before.id, null);
-  if (now.version !== before.version) throw stale();
+async function requireUnchanged(tx: RecordContext, previous: StoredDraft): Promise<void> {
+  const { previous: current } = await requireEditableDraft(tx, previous.id, null);
+  if (current.version !== previous.version) throw staleDraftError();
 }
 
-async function removeDraft(inside: RecordContext, { id }: StoredDraft): Promise<void> {
-  const transaction = inside.inside!;
-  const emails = inside.registry.get('emails');
-  const states = await statesAt(inside, emails, transaction, [id]);
-  const rows = new EmailRows(inside.database, transaction);
-  const places = await rows.places([id]);
-  const removeContent = await rows.forget([id]);
-  await new DraftRows(inside.database, transaction).remove(id);
+async function removeDraft(tx: RecordContext, { id }: StoredDraft): Promise<void> {
+  const transaction = tx.tx!;
+  const emails = tx.registry.get('emails');
+  const states = await readStates(tx, emails, transaction, [id]);
+  const rows = new EmailRows(tx.database, transaction);
+  const placements = await rows.readPlacements([id]);
+  const removeContent = await rows.deleteDependents([id]);
+  await new DraftRows(tx.database, transaction).remove(id);
   await removeContent();
   const counts = new MailboxCounts();
-  for (const place of places) for (const mailbox of place.mailboxIds) counts.addEmail(mailbox, place, -1);
+  for (const placement of placements)
+    for (const mailbox of placement.mailboxIds) counts.addEmail(mailbox, placement, -1);
   await rows.count(counts.changes);
-  await tell(inside, transaction, 'emails.destroyed', 'emails', [id]);
-  await writeHistory({ context: inside, collection: emails }, transaction, 'destroyed', [id], states);
-  await conversationsChanged(inside, transaction, places);
+  await emitMailEvent(tx, transaction, 'emails.destroyed', 'emails', [id]);
+  await writeHistory({ context: tx, collection: emails }, transaction, 'destroyed', [id], states);
+  await updateConversations(tx, transaction, placements);
 }

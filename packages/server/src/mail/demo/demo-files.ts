@@ -34,8 +34,8 @@ function chunk(type: string, bytes: Uint8Array = new Uint8Array()): Buffer {
 
 /** A PDF of one page with a few lines of text. @param lines ASCII */
 export function demoPdf(lines: readonly string[]): Uint8Array {
-  const shown = lines.map((line) => `(${line.replace(/[()\\]/g, '\\$&')}) Tj 0 -18 Td`).join(' ');
-  const content = `BT /F1 12 Tf 60 780 Td ${shown} ET`;
+  const textOperators = lines.map((line) => `(${line.replace(/[()\\]/g, '\\$&')}) Tj 0 -18 Td`).join(' ');
+  const content = `BT /F1 12 Tf 60 780 Td ${textOperators} ET`;
   const objects = [
     '<< /Type /Catalog /Pages 2 0 R >>',
     '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
@@ -44,9 +44,9 @@ export function demoPdf(lines: readonly string[]): Uint8Array {
     '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
   ];
   let text = '%PDF-1.4\n';
-  const offsets = objects.map((object, at) => {
+  const offsets = objects.map((object, index) => {
     const offset = text.length;
-    text += `${at + 1} 0 obj\n${object}\nendobj\n`;
+    text += `${index + 1} 0 obj\n${object}\nendobj\n`;
     return offset;
   });
   const table = offsets.map((offset) => `${String(offset).padStart(10, '0')} 00000 n \n`).join('');

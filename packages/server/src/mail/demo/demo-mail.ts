@@ -3,7 +3,7 @@ import type { MailAddress } from '../parse/parsed-mail.ts';
 import { demoPdf, demoPng } from './demo-files.ts';
 import { albums, customers, type DemoExchange, exchanges, newsletters, staff } from './demo-texts.ts';
 import { Dice } from './dice.ts';
-import { type RawContent, type RawPart, rawMessage } from './raw-message.ts';
+import { buildRawMessage, type RawContent, type RawPart } from './raw-message.ts';
 
 export interface DemoMailOptions {
   /** The same seed gives the same bytes. */
@@ -25,16 +25,18 @@ const shop: MailAddress = { name: 'Larkwell Records', address: 'hello@larkwell.e
  * Believable mail of a music store's shared inbox, oldest first: conversations of one to eight messages in several languages, some with
  * attachments, newsletters, notices with pictures; old ones read, some starred. All names are invented.
  */
-export function demoMail({ seed, count, until, days = 90, inbox = shop }: DemoMailOptions): FileMessage[] {
-  const maker = new DemoMaker(new Dice(seed), inbox, until, days);
-  while (maker.made.length < count) maker.addConversation(count - maker.made.length);
-  const sorted = maker.made.sort((a, b) => a.at - b.at || a.content.messageId.localeCompare(b.content.messageId));
-  const shift = sorted.length > 0 ? until.getTime() - sorted.at(-1)!.at : 0;
+export function generateDemoMail({ seed, count, until, days = 90, inbox = shop }: DemoMailOptions): FileMessage[] {
+  const generator = new DemoMailGenerator(new Dice(seed), inbox, until, days);
+  while (generator.messages.length < count) generator.addConversation(count - generator.messages.length);
+  const sorted = generator.messages.sort(
+    (a, b) => a.time - b.time || a.content.messageId.localeCompare(b.content.messageId),
+  );
+  const shift = sorted.length > 0 ? until.getTime() - sorted.at(-1)!.time : 0;
   return sorted.map((each) => toFile(each, shift, until));
 }
 
-interface Made {
-  readonly at: number;
+interface GeneratedMessage {
+  readonly time: number;
   readonly content: RawContent;
   readonly outgoing: boolean;
   readonly starred: boolean;
@@ -42,12 +44,16 @@ interface Made {
   readonly readAfter: number;
 }
 
-function toFile({ at, content, outgoing, starred, readAfter }: Made, shift: number, until: Date): FileMessage {
-  const received = new Date(at + shift);
+function toFile(
+  { time, content, outgoing, starred, readAfter }: GeneratedMessage,
+  shift: number,
+  until: Date,
+): FileMessage {
+  const received = new Date(time + shift);
   const seen = outgoing || until.getTime() - received.getTime() > readAfter * day;
   const flags: MailFlag[] = [...(seen ? ['seen' as const] : []), ...(starred ? ['flagged' as const] : [])];
   return {
-    raw: rawMessage({ ...content, ...dated(content, shift), date: received }),
+    raw: buildRawMessage({ ...content, ...replaceDayMarks(content, shift), date: received }),
     flags,
     receivedAt: received.toISOString(),
     mailbox: outgoing ? 'Sent' : 'INBOX',
@@ -55,16 +61,16 @@ function toFile({ at, content, outgoing, starred, readAfter }: Made, shift: numb
 }
 
 /** A day inside a text, told once it is known when all messages came. */
-const dayMark = (at: number): string => `{day ${Math.round(at)}}`;
+const dayMark = (time: number): string => `{day ${Math.round(time)}}`;
 
-function dated({ text, html }: RawContent, shift: number): Pick<RawContent, 'text' | 'html'> {
-  const told = (words: string): string =>
-    words.replace(/\{day (\d+)\}/g, (_, at: string) => new Date(Number(at) + shift).toISOString().slice(0, 10));
-  return { text: told(text), ...(html !== undefined && { html: told(html) }) };
+function replaceDayMarks({ text, html }: RawContent, shift: number): Pick<RawContent, 'text' | 'html'> {
+  const replaceDates = (template: string): string =>
+    template.replace(/\{day (\d+)\}/g, (_, time: string) => new Date(Number(time) + shift).toISOString().slice(0, 10));
+  return { text: replaceDates(text), ...(html !== undefined && { html: replaceDates(html) }) };
 }
 
-class DemoMaker {
-  readonly made: Made[] = [];
+class DemoMailGenerator {
+  readonly messages: GeneratedMessage[] = [];
   readonly #dice: Dice;
   readonly #inbox: MailAddress;
   readonly #from: number;
@@ -78,32 +84,32 @@ class DemoMaker {
     this.#from = until.getTime() - this.#span;
   }
 
-  /** @param most messages that are still wanted. */
-  addConversation(most: number): void {
+  /** @param maxMessages messages that are still wanted. */
+  addConversation(maxMessages: number): void {
     // Squared, so that the last weeks are fuller than the first.
     const start = this.#from + this.#span * (1 - this.#dice.next() ** 2);
     const kind = this.#dice.next();
     if (kind < 0.15) this.#addNewsletter(start);
     else if (kind < 0.25) this.#addNotice(start);
-    else this.#addExchange(start, most);
+    else this.#addExchange(start, maxMessages);
   }
 
-  #addExchange(start: number, most: number): void {
+  #addExchange(start: number, maxMessages: number): void {
     const exchange = this.#dice.pick(exchanges);
     const customer = this.#customer();
     const colleague = this.#dice.pick(staff);
     const fill = this.#filler();
-    const turns = exchange.turns.slice(0, Math.min(most, this.#dice.between(1, exchange.turns.length)));
+    const turns = exchange.turns.slice(0, Math.min(maxMessages, this.#dice.between(1, exchange.turns.length)));
     const references: string[] = [];
-    let at = start;
+    let time = start;
     let quoted = '';
     for (const [turn, template] of turns.entries()) {
       const outgoing = turn % 2 === 1;
       const from = outgoing ? this.#inbox : customer;
-      const own = fill(template).replace('{name}', outgoing ? colleague : customer.name);
-      const text = quoted ? `${own}\n\n${quoted}` : own;
+      const ownText = fill(template).replace('{name}', outgoing ? colleague : customer.name);
+      const text = quoted ? `${ownText}\n\n${quoted}` : ownText;
       const messageId = this.#messageId(from);
-      this.#add(at, outgoing, {
+      this.#add(time, outgoing, {
         from,
         to: [outgoing ? customer : this.#inbox],
         subject: (turn > 0 ? exchange.reply : '') + fill(exchange.subject),
@@ -114,19 +120,19 @@ class DemoMaker {
         parts: turn === 0 ? this.#files(exchange, fill) : [],
       });
       references.push(messageId);
-      quoted = quotation(exchange, dayMark(at), from.name, own);
-      at += this.#dice.between(20, 40 * 60) * minute;
+      quoted = quotation(exchange, dayMark(time), from.name, ownText);
+      time += this.#dice.between(20, 40 * 60) * minute;
     }
   }
 
-  #addNewsletter(at: number): void {
+  #addNewsletter(time: number): void {
     const { name, address, list, subject } = this.#dice.pick(newsletters);
     const fill = this.#filler();
     const titles = Array.from({ length: this.#dice.between(3, 8) }, () => this.#dice.pick(albums));
-    this.#add(at, false, {
+    this.#add(time, false, {
       from: { name, address },
       to: [this.#inbox],
-      subject: fill(subject).replace('{month}', monthOf(at)),
+      subject: fill(subject).replace('{month}', formatMonth(time)),
       messageId: this.#messageId({ name, address }),
       headers: [
         ['List-Id', `<${list}>`],
@@ -138,10 +144,10 @@ class DemoMaker {
     });
   }
 
-  #addNotice(at: number): void {
+  #addNotice(time: number): void {
     const number = this.#orderNumber();
     const from = { name: 'Parcel Pigeon', address: 'notices@parcelpigeon.example' };
-    this.#add(at, false, {
+    this.#add(time, false, {
       from,
       to: [this.#inbox],
       subject: `Parcel ${number} was delivered`,
@@ -153,11 +159,11 @@ class DemoMaker {
     });
   }
 
-  #add(at: number, outgoing: boolean, content: Omit<RawContent, 'date'>): void {
-    this.made.push({
-      at: Math.floor(at / 1000) * 1000,
+  #add(time: number, outgoing: boolean, content: Omit<RawContent, 'date'>): void {
+    this.messages.push({
+      time: Math.floor(time / 1000) * 1000,
       outgoing,
-      content: { ...content, date: new Date(at) },
+      content: { ...content, date: new Date(time) },
       starred: !outgoing && this.#dice.chance(0.06),
       readAfter: this.#dice.next() * 6,
     });
@@ -208,37 +214,38 @@ class DemoMaker {
   }
 }
 
-const monthOf = (at: number): string => new Date(at).toLocaleString('en-GB', { month: 'long', timeZone: 'UTC' });
+const formatMonth = (time: number): string =>
+  new Date(time).toLocaleString('en-GB', { month: 'long', timeZone: 'UTC' });
 
 function quotation({ attribution }: DemoExchange, date: string, writer: string, text: string): string {
   const head = attribution.replace('{date}', date).replace('{writer}', writer);
   return [head, ...text.split('\n').map((line) => `> ${line}`.trimEnd())].join('\n');
 }
 
-const escaped = (text: string): string => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+const escapeHtml = (text: string): string => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 
 /** What a mail program makes of a letter: paragraphs, and the quotation in a block. */
 function letterHtml(text: string, { reply }: DemoExchange): string {
   const lines = text.split('\n');
-  const quoteAt = lines.findIndex((line) => line.startsWith('>'));
-  const own = (quoteAt === -1 ? lines : lines.slice(0, quoteAt)).map(escaped).join('<br>\n');
-  const quote = quoteAt === -1 ? [] : lines.slice(quoteAt).map((line) => escaped(line.replace(/^> ?/, '')));
+  const quoteIndex = lines.findIndex((line) => line.startsWith('>'));
+  const ownText = (quoteIndex === -1 ? lines : lines.slice(0, quoteIndex)).map(escapeHtml).join('<br>\n');
+  const quote = quoteIndex === -1 ? [] : lines.slice(quoteIndex).map((line) => escapeHtml(line.replace(/^> ?/, '')));
   const block = `<blockquote style="margin:0 0 0 8px;border-left:2px solid #ccc;padding-left:8px">${quote.join('<br>\n')}</blockquote>`;
   const font = reply === 'AW: ' ? 'Calibri, sans-serif' : 'Helvetica, Arial, sans-serif';
-  return `<html><body><div style="font-family:${font};font-size:14px">${own}</div>${quoteAt === -1 ? '' : block}</body></html>`;
+  return `<html><body><div style="font-family:${font};font-size:14px">${ownText}</div>${quoteIndex === -1 ? '' : block}</body></html>`;
 }
 
 function newsletterHtml(name: string, titles: readonly string[], list: string): string {
   const rows = titles.map(
-    (title, at) => `<tr class="row"><td class="n">${at + 1}</td><td><b>${escaped(title)}</b></td></tr>`,
+    (title, index) => `<tr class="row"><td class="n">${index + 1}</td><td><b>${escapeHtml(title)}</b></td></tr>`,
   );
-  return `<!doctype html><html><head><title>${escaped(name)}</title><style>
+  return `<!doctype html><html><head><title>${escapeHtml(name)}</title><style>
 body { background: #f4f1ea; font-family: Georgia, serif; }
 .box { width: 560px; max-width: 100%; background: #fff; border: 1px solid #ddd; }
 .row td { padding: 6px 12px; border-bottom: 1px solid #eee; } .n { color: #999; }
 @media (max-width: 480px) { .box { width: 100% } }
 </style></head><body><center><table class="box" cellspacing="0"><tr><td colspan="2" bgcolor="#22384a"
-style="padding:16px;color:#fff;font-size:20px">${escaped(name)}</td></tr>${rows.join('')}</table>
+style="padding:16px;color:#fff;font-size:20px">${escapeHtml(name)}</td></tr>${rows.join('')}</table>
 <p><img src="https://${list}/open.gif" width="1" height="1" alt=""><a href="https://${list}/off">Unsubscribe</a></p></center></body></html>`;
 }
 

@@ -26,20 +26,20 @@ export interface RawContent {
 const crlf = '\r\n';
 
 /** A message as RFC 5322 and MIME have it: ASCII throughout, CRLF, no line longer than 998 characters. The same content gives the same bytes. */
-export function rawMessage(content: RawContent): Uint8Array {
+export function buildRawMessage(content: RawContent): Uint8Array {
   const headers: (readonly [string, string])[] = [
     ...(content.headers ?? []),
-    ['From', addressText(content.from)],
-    ['To', content.to.map(addressText).join(`,${crlf} `)],
-    ...(content.cc?.length ? [['Cc', content.cc.map(addressText).join(`,${crlf} `)] as const] : []),
-    ['Subject', words(content.subject)],
+    ['From', formatAddress(content.from)],
+    ['To', content.to.map(formatAddress).join(`,${crlf} `)],
+    ...(content.cc?.length ? [['Cc', content.cc.map(formatAddress).join(`,${crlf} `)] as const] : []),
+    ['Subject', encodeWords(content.subject)],
     ['Date', content.date.toUTCString().replace('GMT', '+0000')],
     ['Message-ID', `<${content.messageId}>`],
     ...threadHeaders(content.references ?? []),
     ['MIME-Version', '1.0'],
   ];
   const head = headers.map(([name, value]) => `${name}: ${value}`).join(crlf);
-  return Buffer.from(`${head}${crlf}${body(content)}`);
+  return Buffer.from(`${head}${crlf}${buildBody(content)}`);
 }
 
 function threadHeaders(references: readonly string[]): (readonly [string, string])[] {
@@ -52,7 +52,7 @@ function threadHeaders(references: readonly string[]): (readonly [string, string
 }
 
 /** Content-Type and what follows it, from the outermost part in. */
-function body(content: RawContent): string {
+function buildBody(content: RawContent): string {
   const boundary = `=_${content.messageId.replace(/[^a-z0-9]/gi, '').slice(0, 40)}`;
   const inline = (content.parts ?? []).filter((part) => part.contentId);
   const attached = (content.parts ?? []).filter((part) => !part.contentId);
@@ -75,7 +75,7 @@ function multipart(kind: string, boundary: string, parts: readonly string[]): st
 
 function textPart(type: string, text: string): string {
   const head = `Content-Type: ${type}; charset=utf-8${crlf}Content-Transfer-Encoding: `;
-  return `${head}quoted-printable${crlf}${crlf}${quotedPrintable(text)}`;
+  return `${head}quoted-printable${crlf}${crlf}${encodeQuotedPrintable(text)}`;
 }
 
 function filePart({ filename, contentType, bytes, contentId }: RawPart): string {
@@ -93,15 +93,15 @@ function filePart({ filename, contentType, bytes, contentId }: RawPart): string 
   ].join(crlf);
 }
 
-function addressText({ name, address }: MailAddress): string {
+function formatAddress({ name, address }: MailAddress): string {
   if (name === '') return address;
-  return `${/^[\w ]+$/.test(name) ? name : isAscii(name) ? `"${name.replace(/["\\]/g, '\\$&')}"` : words(name)} <${address}>`;
+  return `${/^[\w ]+$/.test(name) ? name : isAscii(name) ? `"${name.replace(/["\\]/g, '\\$&')}"` : encodeWords(name)} <${address}>`;
 }
 
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
 
 /** RFC 2047, a word at most 75 characters long and never cut inside a character. */
-function words(text: string): string {
+function encodeWords(text: string): string {
   if (isAscii(text)) return text;
   const pieces: string[] = [];
   let piece = '';
@@ -116,22 +116,22 @@ function words(text: string): string {
 }
 
 /** RFC 2045, section 6.7. */
-function quotedPrintable(text: string): string {
-  return text.split('\n').map(quotedLine).join(crlf);
+function encodeQuotedPrintable(text: string): string {
+  return text.split('\n').map(encodeQuotedPrintableLine).join(crlf);
 }
 
-function quotedLine(line: string): string {
-  let written = '';
+function encodeQuotedPrintableLine(line: string): string {
+  let encoded = '';
   let length = 0;
   for (const byte of Buffer.from(line)) {
-    const plain = byte === 0x20 || (byte >= 0x21 && byte <= 0x7e && byte !== 0x3d);
-    const piece = plain ? String.fromCharCode(byte) : `=${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+    const isPrintable = byte === 0x20 || (byte >= 0x21 && byte <= 0x7e && byte !== 0x3d);
+    const piece = isPrintable ? String.fromCharCode(byte) : `=${byte.toString(16).toUpperCase().padStart(2, '0')}`;
     if (length + piece.length > 72) {
-      written += `=${crlf}`;
+      encoded += `=${crlf}`;
       length = 0;
     }
-    written += piece;
+    encoded += piece;
     length += piece.length;
   }
-  return written.replace(/ $/, '=20');
+  return encoded.replace(/ $/, '=20');
 }

@@ -22,8 +22,8 @@ export async function readEmlx(path: string): Promise<FileMessage> {
   if (length === undefined) return file;
   const end = Math.min(lineEnd + 1 + Number(length), bytes.length);
   const list = bytes.toString('utf8', end, end + 64 * 1024);
-  const flags = numberOf(list, 'flags') ?? 0;
-  const received = numberOf(list, 'date-received');
+  const flags = readNumber(list, 'flags') ?? 0;
+  const received = readNumber(list, 'date-received');
   return {
     ...file,
     raw: new Uint8Array(bytes.subarray(lineEnd + 1, end)),
@@ -33,7 +33,7 @@ export async function readEmlx(path: string): Promise<FileMessage> {
   };
 }
 
-function numberOf(list: string, key: string): number | null {
+function readNumber(list: string, key: string): number | null {
   const written = new RegExp(String.raw`<key>${key}</key>\s{0,99}<(?:integer|real)>(\d{1,15})`).exec(list)?.[1];
   return written === undefined ? null : Number(written);
 }

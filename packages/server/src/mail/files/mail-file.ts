@@ -16,18 +16,18 @@ export interface FileMessage {
   /** Bytes of a message that passes `mailLimits.rawBytes`; it is not to be stored. */
   readonly tooLong?: number;
   /** Lines inside the message that may begin another one. */
-  readonly doubts?: Doubts;
+  readonly doubts?: AmbiguousSeparators;
 }
 
 /** Lines of an mbox file that look like separators but cannot be told from text. */
-export interface Doubts {
+export interface AmbiguousSeparators {
   readonly count: number;
   /** Byte offsets in the file of the first ones. */
   readonly offsets: readonly number[];
 }
 
 /** A sentence about lines that may begin another message. */
-export function doubtsText({ count, offsets }: Doubts): string {
+export function describeAmbiguousSeparators({ count, offsets }: AmbiguousSeparators): string {
   const lines = count === 1 ? 'A line in it may begin' : `${count} lines in it may each begin`;
   const more = count > offsets.length ? ', …' : '';
   return `${lines} another message; it was not split there. Byte offsets in the file: ${offsets.join(', ')}${more}.`;

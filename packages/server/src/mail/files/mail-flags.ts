@@ -12,7 +12,7 @@ const maxLabelLength = 200;
  *
  * @param mozilla whether Thunderbird wrote the file. Elsewhere the sender may have written X-Mozilla-Status, and must not have the message left out.
  */
-export function headerNotes(raw: Uint8Array, mozilla: boolean): HeaderNotes {
+export function readHeaderNotes(raw: Uint8Array, mozilla: boolean): HeaderNotes {
   const { headers } = readHeaders(raw);
   const bits = mozilla ? mozillaBits(headers) : null;
   const notes = [statusFlags(headers), bits === null ? null : mozillaFlags(bits)].filter((each) => each !== null);
@@ -70,7 +70,7 @@ const systemLabels: Readonly<Record<SystemLabel, readonly string[]>> = {
   unread: ['unread', 'ungelesen', 'non lus', 'no leído', 'no leídos'],
   read: ['opened', 'geöffnet', 'ouvert', 'abierto'],
 };
-const systemLabelOf = new Map(
+const systemLabelByName = new Map(
   Object.entries(systemLabels).flatMap(([label, names]) => names.map((name) => [name, label as SystemLabel])),
 );
 /** A message with several of these lies where the first of them says. */
@@ -90,14 +90,14 @@ function gmailNotes(headers: readonly Header[]): Required<Omit<HeaderNotes, 'exp
     .split(',')
     .map((name) => name.replace(/^[\s"]+|[\s"]+$/g, '').slice(0, maxLabelLength))
     .filter((name) => name !== '');
-  const system = new Set(names.map((name) => systemLabelOf.get(name.toLowerCase())));
+  const system = new Set(names.map((name) => systemLabelByName.get(name.toLowerCase())));
   const flags: MailFlag[] = [];
   if (!system.has('unread')) flags.push('seen');
   if (system.has('starred')) flags.push('flagged');
   if (system.has('drafts')) flags.push('draft');
   return {
     flags,
-    labels: [...new Set(names.filter((name) => !systemLabelOf.has(name.toLowerCase())))].slice(0, maxLabels),
+    labels: [...new Set(names.filter((name) => !systemLabelByName.has(name.toLowerCase())))].slice(0, maxLabels),
     mailbox: folders.find(([label]) => system.has(label))?.[1] ?? 'Archive',
   };
 }

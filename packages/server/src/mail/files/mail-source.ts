@@ -3,7 +3,7 @@ import { open, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { readEmlx } from './emlx-reader.ts';
 import type { FileMessage } from './mail-file.ts';
-import { maildirParts, readMaildir, readMessageFile } from './maildir-reader.ts';
+import { decodeMaildirPath, readMaildir, readMessageFile } from './maildir-reader.ts';
 import { readMbox } from './mbox-reader.ts';
 
 /**
@@ -25,7 +25,7 @@ async function* readFolder(folder: string, names: readonly string[]): AsyncGener
   );
   const has = (name: string): boolean => entries.some((entry) => entry.name === name && entry.isDirectory());
   const isMaildir = has('cur') || (has('new') && basename(folder).startsWith('.'));
-  if (isMaildir) yield* inMailbox(readMaildir(folder), names.length > 0 ? names.join('/') : 'INBOX');
+  if (isMaildir) yield* withMailbox(readMaildir(folder), names.length > 0 ? names.join('/') : 'INBOX');
   for (const entry of entries) {
     const path = join(folder, entry.name);
     if (entry.isFile()) yield* readFile(path, names);
@@ -45,7 +45,7 @@ function isInternal({ name }: Dirent, isMaildir: boolean): boolean {
 const appleFolder = /^(?:Messages|Data|\d|[\dA-F]{8}-[\dA-F-]{27})$/;
 
 function namesBelow(name: string, names: readonly string[]): string[] {
-  if (name.startsWith('.')) return [...names, ...maildirParts(name)];
+  if (name.startsWith('.')) return [...names, ...decodeMaildirPath(name)];
   return appleFolder.test(name) ? [...names] : [...names, name.replace(/\.(?:sbd|mbox)$/i, '')];
 }
 
@@ -61,20 +61,20 @@ async function* readFile(path: string, names: readonly string[]): AsyncGenerator
 /** `X.mbox/mbox` is X; the folders of a Thunderbird profile are below `Mail/<server>` and `ImapMail/<server>`. */
 function mboxMailbox(name: string, names: readonly string[]): string {
   const above = /^(?:Imap)?Mail$/.test(names[0] ?? '') && names.length > 1 ? names.slice(2) : names;
-  const own = name === 'mbox' && above.length > 0 ? [] : [name.replace(/\.(?:mbox|mbx)$/i, '')];
-  return [...above, ...own].join('/');
+  const ownNames = name === 'mbox' && above.length > 0 ? [] : [name.replace(/\.(?:mbox|mbx)$/i, '')];
+  return [...above, ...ownNames].join('/');
 }
 
 async function* readMboxFile(path: string, mailbox: string | undefined): AsyncGenerator<FileMessage> {
   let number = 0;
   for await (const message of readMbox(createReadStream(path))) {
     number += 1;
-    const place = message.mailbox ?? mailbox;
-    yield { ...message, origin: `${path}, message ${number}`, ...(place ? { mailbox: place } : {}) };
+    const mailboxPath = message.mailbox ?? mailbox;
+    yield { ...message, origin: `${path}, message ${number}`, ...(mailboxPath ? { mailbox: mailboxPath } : {}) };
   }
 }
 
-async function* inMailbox(messages: AsyncIterable<FileMessage>, mailbox: string): AsyncGenerator<FileMessage> {
+async function* withMailbox(messages: AsyncIterable<FileMessage>, mailbox: string): AsyncGenerator<FileMessage> {
   for await (const message of messages) yield { ...message, mailbox };
 }
 

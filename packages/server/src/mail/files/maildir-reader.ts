@@ -14,9 +14,9 @@ const letters: Readonly<Record<string, MailFlag>> = {
 /** The messages of one folder of a Maildir. What lies in `tmp` is not delivered yet. Flags stand in the name (`…:2,FS`); links are not followed. */
 export async function* readMaildir(folder: string): AsyncGenerator<FileMessage> {
   for (const part of ['cur', 'new']) {
-    for (const name of await files(join(folder, part))) {
+    for (const name of await listFiles(join(folder, part))) {
       const message = await readMessageFile(join(folder, part, name));
-      const flags = flagsOf(name);
+      const flags = parseFlags(name);
       const seconds = Number(/^(\d{9,11})\./.exec(name)?.[1]);
       const receivedAt = seconds > 0 ? new Date(seconds * 1000).toISOString() : message.receivedAt;
       yield { ...message, flags, ...(receivedAt ? { receivedAt } : {}) };
@@ -32,22 +32,22 @@ export async function readMessageFile(path: string): Promise<FileMessage> {
     const receivedAt = mtime.toISOString();
     const origin = path;
     if (size <= mailLimits.rawBytes) return { raw: new Uint8Array(await file.readFile()), receivedAt, origin };
-    const beginning = new Uint8Array(mailLimits.headerBytes);
-    const { bytesRead } = await file.read(beginning);
-    return { raw: beginning.subarray(0, bytesRead), receivedAt, origin, tooLong: size };
+    const head = new Uint8Array(mailLimits.headerBytes);
+    const { bytesRead } = await file.read(head);
+    return { raw: head.subarray(0, bytesRead), receivedAt, origin, tooLong: size };
   } finally {
     await file.close();
   }
 }
 
 /** Windows forbids the colon; programs there write `;` or `!`. */
-function flagsOf(name: string): MailFlag[] {
+function parseFlags(name: string): MailFlag[] {
   const info = /[:;!]2,([A-Za-z]*)$/.exec(name)?.[1] ?? '';
   return [...new Set(info)].map((letter) => letters[letter]).filter((flag) => flag !== undefined);
 }
 
 /** Names of the files, in order; none if the folder does not exist. */
-async function files(folder: string): Promise<string[]> {
+async function listFiles(folder: string): Promise<string[]> {
   try {
     const entries = await readdir(folder, { withFileTypes: true });
     return entries
@@ -61,7 +61,7 @@ async function files(folder: string): Promise<string[]> {
 }
 
 /** The parts of a folder's name in a Maildir++ tree: `.Clients.Ada` is `Clients`, `Ada`. */
-export const maildirParts = (name: string): string[] => name.slice(1).split('.').map(fromModifiedUtf7);
+export const decodeMaildirPath = (name: string): string[] => name.slice(1).split('.').map(fromModifiedUtf7);
 
 /** RFC 3501, section 5.1.3: `Entw&APw-rfe` is `Entwürfe`. */
 function fromModifiedUtf7(text: string): string {

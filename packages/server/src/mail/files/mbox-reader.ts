@@ -1,14 +1,14 @@
 import { mailLimits } from '../../protocol/mail-limits.ts';
-import { sharedBytes } from '../parse/shared-bytes.ts';
+import { toSharedBytes } from '../parse/shared-bytes.ts';
 import { ByteWindow } from './byte-window.ts';
-import type { Doubts, FileMessage } from './mail-file.ts';
-import { headerNotes } from './mail-flags.ts';
+import type { AmbiguousSeparators, FileMessage } from './mail-file.ts';
+import { readHeaderNotes } from './mail-flags.ts';
 import {
   type FromLine,
+  parseSeparatorTime,
   readFromLine,
   type SeparatorForm,
   separatorLookahead,
-  separatorTime,
 } from './mbox-separator.ts';
 
 /**
@@ -45,7 +45,7 @@ interface OpenMessage {
   readonly start: number;
   readonly separator: string;
   /** The beginning of a message that passes the limit; the rest is not retained. */
-  beginning: Uint8Array | null;
+  head: Uint8Array | null;
   readonly doubts: { count: number; offsets: number[] };
 }
 
@@ -75,9 +75,9 @@ class MboxReader {
     while (message) {
       const known: KnownEnd | null = await this.#endByLength(message.start);
       const end: number = known?.end ?? (await this.#nextSeparator(message));
-      yield await this.#finished(message, end, known);
+      yield await this.#finishMessage(message, end, known);
       this.#window.dropTo(end);
-      message = await this.#opened(end);
+      message = await this.#openNext(end);
     }
   }
 
@@ -95,16 +95,16 @@ class MboxReader {
     }
     const line = readFromLine(window.view(start));
     if (line === null || (line.form !== 'dated' && !line.headerFollows && line.length < window.to - start))
-      return open(start, '');
+      return startMessage(start, '');
     this.#firstForm = line.form;
-    return open(start + line.length, line.text);
+    return startMessage(start + line.length, line.text);
   }
 
   /** The message after the separator at an offset; null at the end of the file. */
-  async #opened(offset: number): Promise<OpenMessage | null> {
+  async #openNext(offset: number): Promise<OpenMessage | null> {
     await this.#window.fillTo(offset + separatorLookahead);
     const line = readFromLine(this.#window.view(offset));
-    return line && open(offset + line.length, line.text);
+    return line && startMessage(offset + line.length, line.text);
   }
 
   /** Searches the next separator and notes what only looks like one. Returns the offset of its line, or the end of the file. */
@@ -123,15 +123,15 @@ class MboxReader {
       }
       const offset = found + 1;
       await window.fillTo(offset + separatorLookahead);
-      if (this.#separates(message, offset)) return offset;
+      if (this.#isSeparatorAt(message, offset)) return offset;
       from = offset;
     }
   }
 
-  #separates(message: OpenMessage, offset: number): boolean {
+  #isSeparatorAt(message: OpenMessage, offset: number): boolean {
     const line = readFromLine(this.#window.view(offset));
     if (line === null) return false;
-    const afterEmpty = this.#afterEmptyLine(offset);
+    const afterEmpty = this.#isAfterEmptyLine(offset);
     if (afterEmpty && this.#isSeparator(line)) {
       this.#firstForm ??= line.form;
       return true;
@@ -149,7 +149,7 @@ class MboxReader {
   }
 
   /** True if the line before the offset is empty. */
-  #afterEmptyLine(offset: number): boolean {
+  #isAfterEmptyLine(offset: number): boolean {
     const before = this.#window.view(offset - 3, offset).toString('latin1');
     return /\n\r?\n$/.test(before);
   }
@@ -157,14 +157,14 @@ class MboxReader {
   /** Keeps of a message that passes the limit only its beginning. */
   #retain(message: OpenMessage, from: number): void {
     if (this.#window.to - message.start <= mailLimits.rawBytes) return;
-    message.beginning ??= copyOf(this.#window.view(message.start, message.start + mailLimits.headerBytes));
+    message.head ??= copyBytes(this.#window.view(message.start, message.start + mailLimits.headerBytes));
     this.#window.dropTo(Math.max(from - 4, message.start));
   }
 
   /** The end by Content-Length, if a separator or the end of the file stands there. */
   async #endByLength(start: number): Promise<KnownEnd | null> {
     if (this.#lengthTrust < 0 || this.#variant !== 'unknown') return null;
-    const bodyAt = await this.#bodyAt(start);
+    const bodyAt = await this.#findBodyStart(start);
     if (bodyAt === null) return null;
     const written = lengthPattern.exec(this.#window.view(start, bodyAt).toString('latin1'))?.[1];
     if (written === undefined || bodyAt - start + Number(written) > mailLimits.rawBytes) return null;
@@ -189,7 +189,7 @@ class MboxReader {
   }
 
   /** Offset after the empty line that ends the headers; null if they are too long. */
-  async #bodyAt(start: number): Promise<number | null> {
+  async #findBodyStart(start: number): Promise<number | null> {
     const window = this.#window;
     for (let from = start; ; ) {
       const lineEnd = window.indexOf(newLine, from);
@@ -205,48 +205,49 @@ class MboxReader {
     }
   }
 
-  async #finished(message: OpenMessage, end: number, known: KnownEnd | null): Promise<FileMessage> {
-    const { start, separator, beginning, doubts } = message;
-    const raw = beginning ?? (await this.#content(start, end, known));
-    const receivedAt = separatorTime(separator);
-    const tooLong = beginning !== null || end - start > mailLimits.rawBytes;
+  async #finishMessage(message: OpenMessage, end: number, known: KnownEnd | null): Promise<FileMessage> {
+    const { start, separator, head, doubts } = message;
+    const raw = head ?? (await this.#content(start, end, known));
+    const receivedAt = parseSeparatorTime(separator);
+    const isOversized = head !== null || end - start > mailLimits.rawBytes;
     return {
-      raw: tooLong && beginning === null ? raw.slice(0, mailLimits.headerBytes) : raw,
-      ...headerNotes(raw, /^(?:-|$)/.test(separator)),
+      raw: isOversized && head === null ? raw.slice(0, mailLimits.headerBytes) : raw,
+      ...readHeaderNotes(raw, /^(?:-|$)/.test(separator)),
       ...(receivedAt ? { receivedAt } : {}),
-      ...(tooLong ? { tooLong: end - start } : {}),
-      ...(doubts.count > 0 ? { doubts: doubts satisfies Doubts } : {}),
+      ...(isOversized ? { tooLong: end - start } : {}),
+      ...(doubts.count > 0 ? { doubts: doubts satisfies AmbiguousSeparators } : {}),
     };
   }
 
   /** The bytes of a message without the empty line before the next separator. */
   async #content(start: number, end: number, known: KnownEnd | null): Promise<Uint8Array> {
-    if (known?.unescaped) return sharedBytes([this.#window.view(start, known.contentEnd)]);
-    if (known) return withoutMarks(await sharedBytes([this.#window.view(start, known.contentEnd)]), this.#variant);
+    if (known?.unescaped) return toSharedBytes([this.#window.view(start, known.contentEnd)]);
+    if (known)
+      return unescapeFromLines(await toSharedBytes([this.#window.view(start, known.contentEnd)]), this.#variant);
     const whole = this.#window.view(start, end);
     const tail = /\n(\r?\n)$/.exec(whole.toString('latin1', Math.max(whole.length - 3, 0)))?.[1] ?? '';
-    return withoutMarks(await sharedBytes([whole.subarray(0, whole.length - tail.length)]), this.#variant);
+    return unescapeFromLines(await toSharedBytes([whole.subarray(0, whole.length - tail.length)]), this.#variant);
   }
 }
 
 const newLine = Buffer.from('\n');
 
-const open = (start: number, separator: string): OpenMessage => ({
+const startMessage = (start: number, separator: string): OpenMessage => ({
   start,
   separator,
-  beginning: null,
+  head: null,
   doubts: { count: 0, offsets: [] },
 });
 
 /** A copy with a buffer of its own. */
-const copyOf = (bytes: Buffer): Uint8Array => new Uint8Array(bytes);
+const copyBytes = (bytes: Buffer): Uint8Array => new Uint8Array(bytes);
 
 /** Removes the `>` that keeps a line of the body from looking like a separator; the bytes are changed in place. */
-function withoutMarks(bytes: Uint8Array, variant: MboxVariant): Uint8Array {
+function unescapeFromLines(bytes: Uint8Array, variant: MboxVariant): Uint8Array {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   let written = 0;
   let copied = 0;
-  const keep = (to: number): void => {
+  const copyThrough = (to: number): void => {
     if (written !== copied) buffer.copyWithin(written, copied, to);
     written += to - copied;
     copied = to;
@@ -256,12 +257,12 @@ function withoutMarks(bytes: Uint8Array, variant: MboxVariant): Uint8Array {
     let marks = mark + 1;
     while (variant !== 'mboxo' && buffer[marks] === 0x3e) marks += 1;
     if (buffer.toString('latin1', marks, marks + 5) === 'From ') {
-      keep(mark);
+      copyThrough(mark);
       copied = mark + 1;
     }
     mark = nextMark(buffer, marks - 1);
   }
-  keep(buffer.length);
+  copyThrough(buffer.length);
   return bytes.subarray(0, written);
 }
 

@@ -32,10 +32,10 @@ export function readFromLine(bytes: Buffer): FromLine | null {
   const length = end === -1 ? bytes.length : end + 1;
   const text = bytes.toString('latin1', fromMark.length, length).trim();
   const headerFollows = headerLine.test(bytes.toString('latin1', length, length + 300));
-  return { form: formOf(text), text, length, headerFollows };
+  return { form: classifySeparator(text), text, length, headerFollows };
 }
 
-function formOf(text: string): SeparatorForm {
+function classifySeparator(text: string): SeparatorForm {
   if (text === '' || text === '-') return 'bare';
   // Two searches, each from left to right: one pattern for both needs quadratic time.
   const clock = time.exec(text);
@@ -46,7 +46,7 @@ function formOf(text: string): SeparatorForm {
 /**
  * The moment of a separator: `Thu Aug 22 12:36:23 2002`, UTC unless an offset stands before or after the year; or ISO 8601. Null without one.
  */
-export function separatorTime(text: string): string | null {
+export function parseSeparatorTime(text: string): string | null {
   const iso = /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?/.exec(text)?.[0];
   if (iso) return asTime(/(?:Z|[+-]\d\d:?\d\d)$/.test(iso) ? iso.replace(' ', 'T') : `${iso.replace(' ', 'T')}Z`);
   const match =

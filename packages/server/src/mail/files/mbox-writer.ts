@@ -24,9 +24,9 @@ export async function* writeMbox(
   messages: AsyncIterable<FileMessage> | Iterable<FileMessage>,
 ): AsyncGenerator<Uint8Array> {
   for await (const message of messages) {
-    yield Buffer.from(`From ${senderOf(message.raw)} ${asctime(message.receivedAt)}\n`);
+    yield Buffer.from(`From ${readSender(message.raw)} ${asctime(message.receivedAt)}\n`);
     if (message.flags) yield Buffer.from(flagHeaders(message.flags));
-    yield* escapedLines(message.raw, message.flags !== undefined);
+    yield* escapeLines(message.raw, message.flags !== undefined);
     yield lineEnd;
   }
 }
@@ -38,13 +38,13 @@ export const isExactInMbox = (raw: Uint8Array): boolean => raw.at(-1) === lineFe
 export function* writeExactMbox(messages: Iterable<FileMessage>): Generator<Uint8Array> {
   for (const { raw, receivedAt } of messages) {
     yield Buffer.from(`From MAILER-DAEMON ${asctime(receivedAt)}\n`);
-    yield* marked(Buffer.from(raw.buffer, raw.byteOffset, raw.length));
+    yield* escapeFromLines(Buffer.from(raw.buffer, raw.byteOffset, raw.length));
     yield lineEnd;
   }
 }
 
 /** Puts `>` before every line of `>`s and `From `. */
-function* marked(raw: Buffer): Generator<Uint8Array> {
+function* escapeFromLines(raw: Buffer): Generator<Uint8Array> {
   let copied = 0;
   for (let found = raw.indexOf('From '); found !== -1; found = raw.indexOf('From ', found + 1)) {
     let line = found;
@@ -57,15 +57,15 @@ function* marked(raw: Buffer): Generator<Uint8Array> {
   yield raw.subarray(copied);
 }
 
-async function* escapedLines(raw: Uint8Array, ownFlags: boolean): AsyncGenerator<Uint8Array> {
+async function* escapeLines(raw: Uint8Array, ownFlags: boolean): AsyncGenerator<Uint8Array> {
   let inHeaders = true;
-  let left = false;
-  for await (const written of new ByteLines(raw.length).of([raw])) {
+  let isSkipped = false;
+  for await (const written of new ByteLines(raw.length).split([raw])) {
     const line = withLineFeed(written);
     if (line.length === 1) inHeaders = false;
     const text = inHeaders ? Buffer.from(line.subarray(0, 20)).toString('latin1') : '';
-    if (inHeaders && !/^[ \t]/.test(text)) left = ownFlags && /^(?:x-)?status[ \t]*:/i.test(text);
-    if (inHeaders && left) continue;
+    if (inHeaders && !/^[ \t]/.test(text)) isSkipped = ownFlags && /^(?:x-)?status[ \t]*:/i.test(text);
+    if (inHeaders && isSkipped) continue;
     yield isFromLine(line) ? Buffer.concat([mark, line]) : line;
   }
 }
@@ -76,12 +76,12 @@ function withLineFeed(line: Uint8Array): Uint8Array {
 }
 
 function isFromLine(line: Uint8Array): boolean {
-  let at = 0;
-  while (line[at] === 0x3e) at += 1;
-  return Buffer.from(line.subarray(at, at + 5)).toString('latin1') === 'From ';
+  let index = 0;
+  while (line[index] === 0x3e) index += 1;
+  return Buffer.from(line.subarray(index, index + 5)).toString('latin1') === 'From ';
 }
 
-function senderOf(raw: Uint8Array): string {
+function readSender(raw: Uint8Array): string {
   const [sender] = parseAddresses(rawValues(readHeaders(raw).headers, 'from'));
   return sender?.address && /^[\x21-\x7e]+$/.test(sender.address) ? sender.address : 'MAILER-DAEMON';
 }

@@ -1,27 +1,27 @@
 import { Parser } from 'htmlparser2';
 import sanitize from 'sanitize-html';
 import { mailLimits } from '../../protocol/mail-limits.ts';
-import { cleanText, shortened } from '../parse/clean-text.ts';
-import { leadsElsewhere } from './link-address.ts';
-import { safeAttributes } from './safe-attributes.ts';
-import { safeSheet, scopeClass } from './style-sheet.ts';
+import { cleanText, truncateText } from '../parse/clean-text.ts';
+import { isMismatchedLink } from './link-url.ts';
+import { sanitiseAttributes } from './safe-attributes.ts';
+import { sanitiseStyleSheet, scopeClass } from './style-sheet.ts';
 
 export interface SafeHtml {
   readonly html: string;
   /** The HTML was longer than the limit; what lies beyond it was not read. */
-  readonly cut: boolean;
+  readonly isTruncated: boolean;
   /** A link's text shows another domain than the one it leads to. */
   readonly mismatchedLink: boolean;
 }
 
 /** Elements that may stand; of all others the contents alone. No forms, no frames, no media, nothing that a parser reads as raw text. */
-const tags =
+const allowedTags =
   `a abbr acronym address article aside b bdi bdo big blockquote br caption center cite code col colgroup dd del dfn div dl dt
   em figcaption figure font footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd li main mark ol p pre q s samp section small span strike strong
   sub sup table tbody td tfoot th thead time tr tt u ul var wbr`.split(/\s+/);
 
 /** Elements that go with all that is in them. */
-const dropped =
+const droppedTags =
   `applet audio base canvas datalist embed frame frameset head-title iframe link listing math meta meter noembed noframes
   noscript object option param plaintext portal progress script select source style svg template textarea title track video xml xmp`.split(
     /\s+/,
@@ -34,7 +34,7 @@ const dropped =
 const bounds = { shown: 200, open: 1000 } as const;
 
 /** How much HTML of one message is read: code units, elements, and pieces of text (each entity is one). What lies beyond is cut. */
-export class HtmlRoom {
+export class HtmlBudget {
   length: number = mailLimits.htmlLength;
   elements = 100_000;
   texts = 400_000;
@@ -45,15 +45,15 @@ export class HtmlRoom {
  * load nothing by themselves. What it gives is held against an independent parser and a browser in the tests; the frame that shows
  * it has a policy of its own all the same (decisions/015).
  *
- * @param room what may still be read; several parts of one message share it.
+ * @param budget what may still be read; several parts of one message share it.
  */
-export function sanitiseHtml(written: string, room: HtmlRoom = new HtmlRoom()): SafeHtml {
-  const whole = cleanText(shortened(written, mailLimits.htmlLength + 1));
-  const { text, styles } = surveyed(shortened(whole, room.length), room);
-  const links = new LinkWatch();
+export function sanitiseHtml(written: string, budget: HtmlBudget = new HtmlBudget()): SafeHtml {
+  const whole = cleanText(truncateText(written, mailLimits.htmlLength + 1));
+  const { text, styles } = scanHtml(truncateText(whole, budget.length), budget);
+  const links = new LinkChecker();
   const body = sanitize(text, {
-    allowedTags: tags,
-    nonTextTags: dropped,
+    allowedTags: allowedTags,
+    nonTextTags: droppedTags,
     allowedAttributes: false,
     allowedSchemesAppliedToAttributes: [],
     nonBooleanAttributes: [],
@@ -62,8 +62,8 @@ export function sanitiseHtml(written: string, room: HtmlRoom = new HtmlRoom()): 
     transformTags: {
       '*': (tag, attributes) => {
         const tagName = tag === 'body' ? 'div' : tag;
-        const attribs = safeAttributes(tagName, attributes);
-        if (tagName === 'a') links.opened(attribs['href']);
+        const attribs = sanitiseAttributes(tagName, attributes);
+        if (tagName === 'a') links.open(attribs['href']);
         return { tagName, attribs };
       },
     },
@@ -72,16 +72,17 @@ export function sanitiseHtml(written: string, room: HtmlRoom = new HtmlRoom()): 
       return escaped;
     },
     onCloseTag: (tag) => {
-      if (tag === 'a') links.closed();
+      if (tag === 'a') links.close();
     },
   });
   // What is written anew may be several times as long; that is no reason to keep it.
-  if (body.length > mailLimits.htmlLength * 2) return { ...sanitiseHtml(text.slice(0, text.length / 4)), cut: true };
-  const sheet = safeSheet(styles);
+  if (body.length > mailLimits.htmlLength * 2)
+    return { ...sanitiseHtml(text.slice(0, text.length / 4)), isTruncated: true };
+  const sheet = sanitiseStyleSheet(styles);
   return {
     html: sheet ? `<style>${sheet}</style><div class="${scopeClass}">${body}</div>` : body,
-    cut: whole.length > text.length,
-    mismatchedLink: links.mismatched,
+    isTruncated: whole.length > text.length,
+    mismatchedLink: links.hasMismatch,
   };
 }
 
@@ -89,52 +90,53 @@ export function sanitiseHtml(written: string, room: HtmlRoom = new HtmlRoom()): 
  * Looks through HTML once: where it has to be cut, and the texts of its style elements. Wherever a browser would see one of those more or less
  * does not matter, since all of it is sanitised.
  */
-function surveyed(html: string, room: HtmlRoom): { readonly text: string; readonly styles: string } {
-  let open = 0;
-  let all = 0;
+function scanHtml(html: string, budget: HtmlBudget): { readonly text: string; readonly styles: string } {
+  let openElements = 0;
+  let elementCount = 0;
   let texts = 0;
   let end = html.length;
   let inStyle = false;
   let styles = '';
-  const cut = (): void => {
+  const truncate = (): void => {
     end = Math.min(end, parser.startIndex);
     parser.pause();
   };
   const parser = new Parser({
     onopentagname: (name) => {
       inStyle = name === 'style';
-      open += 1;
-      all += 1;
-      if (open > bounds.open || all > room.elements) cut();
+      openElements += 1;
+      elementCount += 1;
+      if (openElements > bounds.open || elementCount > budget.elements) truncate();
     },
     onclosetag: () => {
       inStyle = false;
-      open -= 1;
+      openElements -= 1;
     },
     ontext: (piece) => {
       if (inStyle) styles += piece;
       texts += 1;
-      if (texts > room.texts) cut();
+      if (texts > budget.texts) truncate();
     },
   });
-  for (let at = 0; at < html.length && end === html.length; at += step) parser.write(html.slice(at, at + step));
-  room.length -= end;
-  room.elements -= Math.min(all, room.elements);
-  room.texts -= Math.min(texts, room.texts);
+  for (let offset = 0; offset < html.length && end === html.length; offset += scanLength)
+    parser.write(html.slice(offset, offset + scanLength));
+  budget.length -= end;
+  budget.elements -= Math.min(elementCount, budget.elements);
+  budget.texts -= Math.min(texts, budget.texts);
   return { text: html.slice(0, end), styles };
 }
 
 /** Code units that are looked through at a time. */
-const step = 16 * 1024;
+const scanLength = 16 * 1024;
 
 /** Holds the text of each link against where it leads. */
-class LinkWatch {
-  mismatched = false;
+class LinkChecker {
+  hasMismatch = false;
   #href: string | undefined;
   #text = '';
 
-  opened(href: string | undefined): void {
-    this.closed();
+  open(href: string | undefined): void {
+    this.close();
     this.#href = href;
   }
 
@@ -142,9 +144,9 @@ class LinkWatch {
     if (this.#href !== undefined && this.#text.length < 1000) this.#text += escaped;
   }
 
-  closed(): void {
-    if (this.#href !== undefined && leadsElsewhere(this.#text.replaceAll('&amp;', '&'), this.#href))
-      this.mismatched = true;
+  close(): void {
+    if (this.#href !== undefined && isMismatchedLink(this.#text.replaceAll('&amp;', '&'), this.#href))
+      this.hasMismatch = true;
     this.#href = undefined;
     this.#text = '';
   }

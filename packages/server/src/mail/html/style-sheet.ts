@@ -1,5 +1,5 @@
 import { type Atrule, type CssNode, generate, parse, type Rule, type Selector } from 'css-tree';
-import { safeValue } from './style-values.ts';
+import { sanitiseValue } from './style-values.ts';
 
 /** Every class and id of a message begins with it, so that no style of the page around it fits, and none of the page's scripts finds it. */
 export const namePrefix = 'm-';
@@ -16,22 +16,22 @@ const roots = new Set(['html', 'body']);
 const mediaText = /^[\w\s():,.%/-]{1,200}$/;
 
 /** A style attribute with what may stand in it; empty where nothing may. */
-export function safeStyle(text: string): string {
+export function sanitiseStyle(text: string): string {
   if (text.length > bounds.attribute) return '';
-  const list = parsed(text, 'declarationList');
-  return list?.type === 'DeclarationList' ? declarations(list.children.toArray()) : '';
+  const list = parseCss(text, 'declarationList');
+  return list?.type === 'DeclarationList' ? renderDeclarations(list.children.toArray()) : '';
 }
 
 /** Style sheets with the rules that may stand, all below the scope; empty where none may. Of a sheet that is too long nothing is kept. */
-export function safeSheet(text: string): string {
+export function sanitiseStyleSheet(text: string): string {
   if (text.length > bounds.sheet) return '';
-  const sheet = parsed(text.replace(/<!--|-->/g, ''), 'stylesheet');
+  const sheet = parseCss(text.replace(/<!--|-->/g, ''), 'stylesheet');
   if (sheet?.type !== 'StyleSheet') return '';
-  return rules(sheet.children.toArray().slice(0, bounds.rules), true);
+  return renderRules(sheet.children.toArray().slice(0, bounds.rules), true);
 }
 
 /** The parser is recursive; depth that it does not take is no style of a message. */
-function parsed(text: string, context: 'declarationList' | 'stylesheet'): CssNode | null {
+function parseCss(text: string, context: 'declarationList' | 'stylesheet'): CssNode | null {
   try {
     return parse(text, { context, parseCustomProperty: false });
   } catch {
@@ -39,58 +39,58 @@ function parsed(text: string, context: 'declarationList' | 'stylesheet'): CssNod
   }
 }
 
-function rules(nodes: readonly CssNode[], outermost: boolean): string {
+function renderRules(nodes: readonly CssNode[], outermost: boolean): string {
   return nodes
     .map((node) => {
-      if (node.type === 'Rule') return rule(node);
-      return outermost && node.type === 'Atrule' ? media(node) : '';
+      if (node.type === 'Rule') return renderRule(node);
+      return outermost && node.type === 'Atrule' ? renderMedia(node) : '';
     })
     .filter((text) => text !== '')
     .join('\n');
 }
 
-function media({ name, prelude, block }: Atrule): string {
+function renderMedia({ name, prelude, block }: Atrule): string {
   if (name.toLowerCase() !== 'media' || prelude === null || block === null) return '';
   const condition = generate(prelude);
-  const inner = mediaText.test(condition) ? rules(block.children.toArray().slice(0, bounds.rules), false) : '';
+  const inner = mediaText.test(condition) ? renderRules(block.children.toArray().slice(0, bounds.rules), false) : '';
   return inner && `@media ${condition}{${inner}}`;
 }
 
-function rule({ prelude, block }: Rule): string {
+function renderRule({ prelude, block }: Rule): string {
   if (prelude.type !== 'SelectorList') return '';
   const selectors = prelude.children
     .toArray()
     .slice(0, bounds.selectors)
-    .map((each) => (each.type === 'Selector' ? scoped(each) : null))
+    .map((each) => (each.type === 'Selector' ? scopeSelector(each) : null))
     .filter((each) => each !== null);
-  const body = selectors.length > 0 ? declarations(block.children.toArray()) : '';
+  const body = selectors.length > 0 ? renderDeclarations(block.children.toArray()) : '';
   return body && `${selectors.join(',')}{${body}}`;
 }
 
-function declarations(nodes: readonly CssNode[]): string {
-  const kept: string[] = [];
+function renderDeclarations(nodes: readonly CssNode[]): string {
+  const safeDeclarations: string[] = [];
   for (const node of nodes) {
     if (node.type !== 'Declaration') continue;
     const property = node.property.toLowerCase();
-    const value = safeValue(property, node.value);
-    if (value !== null) kept.push(`${property}:${value}${node.important === true ? '!important' : ''}`);
+    const value = sanitiseValue(property, node.value);
+    if (value !== null) safeDeclarations.push(`${property}:${value}${node.important === true ? '!important' : ''}`);
   }
-  return kept.join(';');
+  return safeDeclarations.join(';');
 }
 
 /** A selector with its names prefixed, below the scope; null where a step of it is none that may stand. */
-function scoped(selector: Selector): string | null {
+function scopeSelector(selector: Selector): string | null {
   const steps = selector.children.toArray();
   if (steps.length > bounds.steps) return null;
-  const texts = steps.map(step);
+  const texts = steps.map(renderStep);
   if (texts.length === 0 || texts.includes(null)) return null;
   const [first] = steps;
   const fromRoot = first?.type === 'TypeSelector' && roots.has(first.name.toLowerCase());
   return `.${scopeClass}${fromRoot ? '' : ' '}${texts.join('')}`;
 }
 
-function step(node: CssNode, at: number): string | null {
-  if (node.type === 'TypeSelector') return typeStep(node.name.toLowerCase(), at);
+function renderStep(node: CssNode, index: number): string | null {
+  if (node.type === 'TypeSelector') return renderTypeStep(node.name.toLowerCase(), index);
   if (node.type === 'ClassSelector') return safeName.test(node.name) ? `.${namePrefix}${node.name}` : null;
   if (node.type === 'IdSelector') return safeName.test(node.name) ? `#${namePrefix}${node.name}` : null;
   if (node.type === 'PseudoClassSelector') {
@@ -98,10 +98,10 @@ function step(node: CssNode, at: number): string | null {
     return node.children === null && pseudoClasses.has(name) ? `:${name}` : null;
   }
   if (node.type !== 'Combinator') return null;
-  return at > 0 && [' ', '>', '+', '~'].includes(node.name) ? node.name : null;
+  return index > 0 && [' ', '>', '+', '~'].includes(node.name) ? node.name : null;
 }
 
-function typeStep(name: string, at: number): string | null {
-  if (roots.has(name)) return at === 0 ? '' : null;
+function renderTypeStep(name: string, index: number): string | null {
+  if (roots.has(name)) return index === 0 ? '' : null;
   return /^([a-z][a-z0-9]{0,15}|\*)$/.test(name) ? name : null;
 }

@@ -34,11 +34,11 @@ const safeText = /^[\p{L}\p{N}\s#%.,()+\-*/!'"]{1,400}$/u;
  * The text of a declaration's value, or null where it may not stand. A background goes without its image; a value with any other
  * address, variable or unknown function does not stand at all.
  */
-export function safeValue(property: string, value: CssNode): string | null {
+export function sanitiseValue(property: string, value: CssNode): string | null {
   if (value.type !== 'Value' || !properties.has(property)) return null;
-  const kept = property === 'background' ? withoutImages(value) : value;
-  if (kept.children.isEmpty || !kept.children.toArray().every((node) => isSafe(node, 0))) return null;
-  const text = generate(kept);
+  const safeNodes = property === 'background' ? withoutImages(value) : value;
+  if (safeNodes.children.isEmpty || !safeNodes.children.toArray().every((node) => isSafe(node, 0))) return null;
+  const text = generate(safeNodes);
   if (!safeText.test(text)) return null;
   return isMargin(property) && /(^|[\s(])-/.test(text) ? null : text;
 }

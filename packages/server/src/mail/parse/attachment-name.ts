@@ -16,19 +16,19 @@ export function cleanFilename(written: string | null | undefined): string | null
     .replace(/[<>:"|?*]/g, '_')
     .replace(/^[\s.]+|[\s.]+$/g, '')
     .replace(devices, '_$1');
-  return name === '' ? null : bounded(name);
+  return name === '' ? null : truncateFilename(name);
 }
 
-function bounded(name: string): string {
+function truncateFilename(name: string): string {
   if (encoder.encode(name).length <= mailLimits.filenameLength) return name;
   const ending = /\.[\p{L}\p{N}]{1,16}$/u.exec(name)?.[0] ?? '';
-  const room = mailLimits.filenameLength - encoder.encode(ending).length;
-  let kept = '';
+  const maxBytes = mailLimits.filenameLength - encoder.encode(ending).length;
+  let truncated = '';
   let used = 0;
   for (const character of name.slice(0, name.length - ending.length)) {
     used += encoder.encode(character).length;
-    if (used > room) break;
-    kept += character;
+    if (used > maxBytes) break;
+    truncated += character;
   }
-  return kept.trimEnd() + ending;
+  return truncated.trimEnd() + ending;
 }

@@ -9,25 +9,25 @@ const results = ['none', 'pass', 'fail', 'softfail', 'policy', 'neutral', 'tempe
 export function readAuthentication(values: readonly string[]): Authentication | null {
   const [topmost] = values;
   if (topmost === undefined) return null;
-  const said: Record<keyof Authentication, string | null> = { spf: null, dkim: null, dmarc: null };
+  const verdicts: Record<keyof Authentication, string | null> = { spf: null, dkim: null, dmarc: null };
   for (const part of withoutComments(topmost).split(';')) {
     const match = /^\s*(spf|dkim|dmarc)\s*(?:\/\s*\d+\s*)?=\s*([a-z]+)/i.exec(part);
     if (!match) continue;
     const method = match[1]!.toLowerCase() as keyof Authentication;
     const result = match[2]!.toLowerCase();
-    if (results.includes(result) && said[method] !== 'pass') said[method] = result;
+    if (results.includes(result) && verdicts[method] !== 'pass') verdicts[method] = result;
   }
-  return said.spf === null && said.dkim === null && said.dmarc === null ? null : said;
+  return verdicts.spf === null && verdicts.dkim === null && verdicts.dmarc === null ? null : verdicts;
 }
 
 /** Comments are free text: `(dkim=pass)` in one says nothing. They nest. */
 function withoutComments(value: string): string {
   let depth = 0;
-  let kept = '';
+  let text = '';
   for (const character of value) {
     if (character === '(') depth += 1;
     else if (character === ')') depth = Math.max(0, depth - 1);
-    else if (depth === 0) kept += character;
+    else if (depth === 0) text += character;
   }
-  return kept;
+  return text;
 }

@@ -7,26 +7,26 @@ import type Iconv from 'iconv-lite';
  * Decodes text of a message. A charset that was declared counts if the bytes fit it. Otherwise: UTF-8 if the bytes are valid, the first of the
  * other charsets that fits, what the detector says, Windows-1252. So U+FFFD only stands for single bytes that do not fit the rest.
  *
- * @param others charsets that are likely because the message names them elsewhere.
+ * @param likelyCharsets charsets that are likely because the message names them elsewhere.
  */
 export function decodeText(
   bytes: Uint8Array,
   declared: string | null,
-  others: readonly (string | null)[] = [],
+  likelyCharsets: readonly (string | null)[] = [],
 ): string {
-  const charset = charsetOf(declared);
+  const charset = normaliseCharset(declared);
   if (charset !== null && charset !== 'utf-8') {
     const text = decoderFor(charset)(bytes);
     if (isCredible(text)) return text;
   }
   const text = validUtf8(bytes);
   if (text !== null && !text.includes('\x1b$')) return text;
-  const fallback = fallbackFor(bytes, others);
+  const fallback = fallbackFor(bytes, likelyCharsets);
   return charset === 'utf-8' ? decodeLines(bytes, decoderFor(fallback)) : decoderFor(fallback)(bytes);
 }
 
 /** A charset that texts can be decoded with; null where the name says nothing, or only ASCII. */
-export function charsetOf(written: string | null | undefined): string | null {
+export function normaliseCharset(written: string | null | undefined): string | null {
   const label = (written ?? '')
     .trim()
     .replace(/^["']+|["']+$/g, '')
@@ -46,10 +46,10 @@ export function charsetOf(written: string | null | undefined): string | null {
 }
 
 /** The charset of the first `charset=` in a message, for headers whose bytes say nothing of their own. */
-export function namedCharset(raw: Uint8Array): string | null {
+export function findNamedCharset(raw: Uint8Array): string | null {
   const text = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.length, sampleLength)).toString('latin1');
   for (const match of text.matchAll(/charset\s{0,9}=\s{0,9}["']?([\w.:-]{2,40})/gi)) {
-    const charset = charsetOf(match[1]);
+    const charset = normaliseCharset(match[1]);
     if (charset !== null && charset !== 'utf-8') return charset;
   }
   return null;
@@ -129,38 +129,38 @@ function isCredible(text: string): boolean {
   return replaced * 10 <= foreign;
 }
 
-function fallbackFor(bytes: Uint8Array, others: readonly (string | null)[]): string {
+function fallbackFor(bytes: Uint8Array, likelyCharsets: readonly (string | null)[]): string {
   const sample = bytes.subarray(0, sampleLength);
-  for (const other of others) {
-    const charset = charsetOf(other);
+  for (const likely of likelyCharsets) {
+    const charset = normaliseCharset(likely);
     if (charset !== null && !charset.startsWith('utf-') && isCredible(decoderFor(charset)(sample))) return charset;
   }
-  return detectedCharset(sample) ?? 'windows-1252';
+  return detectCharset(sample) ?? 'windows-1252';
 }
 
 /** Below these the detector guesses. */
 const minConfidence = 30;
 const minForeignBytes = 8;
 
-function detectedCharset(sample: Uint8Array): string | null {
+function detectCharset(sample: Uint8Array): string | null {
   let foreign = 0;
   for (const byte of sample) if (byte >= 0x80 || byte === 0x1b) foreign += 1;
   if (foreign === 0) return null;
   detector ??= load('chardet') as { readonly analyse: typeof analyse };
   const [best] = detector.analyse(sample);
-  const charset = best && best.confidence >= minConfidence ? charsetOf(best.name) : null;
+  const charset = best && best.confidence >= minConfidence ? normaliseCharset(best.name) : null;
   if (charset === null || charset.startsWith('utf-')) return null;
   return foreign >= minForeignBytes || charset === 'iso-2022-jp' ? charset : null;
 }
 
 /** Text that says it is UTF-8 and is not everywhere: a footer of another program, for example. Lines of one kind are decoded together. */
-function decodeLines(bytes: Uint8Array, other: Decode): string {
+function decodeLines(bytes: Uint8Array, decodeOther: Decode): string {
   const texts: string[] = [];
   let start = 0;
   let valid = true;
   const flush = (end: number): void => {
     const lines = bytes.subarray(start, end);
-    texts.push(valid ? utf8.decode(lines) : other(lines));
+    texts.push(valid ? utf8.decode(lines) : decodeOther(lines));
     start = end;
   };
   for (let line = 0; line < bytes.length; ) {

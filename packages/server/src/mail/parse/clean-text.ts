@@ -20,7 +20,7 @@ export function cleanName(text: string): string {
 }
 
 /** At most so many code units, and never half of a character. */
-export function shortened(text: string, length: number): string {
+export function truncateText(text: string, length: number): string {
   if (text.length <= length) return text;
   const last = text.charCodeAt(length - 1);
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);

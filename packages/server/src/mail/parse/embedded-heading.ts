@@ -6,19 +6,19 @@ import { parseAddresses } from './mail-addresses.ts';
 const maxAddresses = 10;
 
 /** The lines that stand above a message inside the message: who wrote it, when, about what. Plain text. */
-export function embeddedHeading(headers: readonly Header[]): string {
+export function buildEmbeddedHeading(headers: readonly Header[]): string {
   const value = (name: string): string => headers.find((header) => header.name.toLowerCase() === name)?.value ?? '';
   const senders = parseAddresses(rawValues(headers, 'from').slice(0, 1)).slice(0, maxAddresses);
   const lines = [
-    ['From', senders.map(shownAddress).join(', ')],
+    ['From', senders.map(formatAddress).join(', ')],
     ['Date', value('date').slice(0, 100)],
     ['Subject', value('subject').slice(0, mailLimits.subjectLength)],
   ];
-  const shown = lines.filter(([, text]) => text !== '').map(([name, text]) => `${name}: ${cleanLine(text!)}`);
-  return ['', '-------- Embedded message --------', ...shown, ''].join('\n');
+  const presentLines = lines.filter(([, text]) => text !== '').map(([name, text]) => `${name}: ${cleanLine(text!)}`);
+  return ['', '-------- Embedded message --------', ...presentLines, ''].join('\n');
 }
 
-function shownAddress({ name, address }: { readonly name: string; readonly address: string }): string {
+function formatAddress({ name, address }: { readonly name: string; readonly address: string }): string {
   if (name === '' || address === '') return name + address;
   return `${name} <${address}>`;
 }

@@ -1,8 +1,8 @@
-import { charsetOf, decodeText } from './charset.ts';
+import { decodeText, normaliseCharset } from './charset.ts';
 import { cleanLine } from './clean-text.ts';
 
 /** `=?charset?Q?text?=`; a question mark inside the text is taken if the word does not end there. */
-const word = /=\?([^?\s]{1,60})\?([bq])\?([^?]*|(?:[^?]|\?(?!=)){0,400})\?=/gi;
+const encodedWord = /=\?([^?\s]{1,60})\?([bq])\?([^?]*|(?:[^?]|\?(?!=)){0,400})\?=/gi;
 
 /** Bytes of one charset, or text that is decoded already. */
 type Piece = { readonly charset: string; readonly bytes: Uint8Array } | string;
@@ -13,7 +13,7 @@ export function decodeWords(value: string): string {
   const pieces: Piece[] = [];
   let end = 0;
   let afterWord = false;
-  for (const match of value.matchAll(word)) {
+  for (const match of value.matchAll(encodedWord)) {
     const between = value.slice(end, match.index);
     // White space between two words belongs to the encoding.
     if (!afterWord || between.trim() !== '') pieces.push(between);
@@ -22,7 +22,7 @@ export function decodeWords(value: string): string {
     afterWord = true;
   }
   pieces.push(value.slice(end));
-  return cleanLine(joined(pieces));
+  return cleanLine(joinPieces(pieces));
 }
 
 function wordPieces(charset: string, base64: boolean, text: string): Piece[] {
@@ -42,12 +42,12 @@ function qBytes(text: string): Uint8Array {
 }
 
 /** Words of one charset that follow each other are decoded together: a character may be split between them. */
-function joined(pieces: readonly Piece[]): string {
+function joinPieces(pieces: readonly Piece[]): string {
   let text = '';
   let charset = '';
   let bytes: Uint8Array[] = [];
   const flush = (): void => {
-    if (bytes.length > 0) text += decodeText(Buffer.concat(bytes), charsetOf(charset) ?? 'utf-8');
+    if (bytes.length > 0) text += decodeText(Buffer.concat(bytes), normaliseCharset(charset) ?? 'utf-8');
     bytes = [];
   };
   for (const piece of pieces) {

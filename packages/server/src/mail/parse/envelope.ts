@@ -3,7 +3,7 @@ import { cleanLine } from './clean-text.ts';
 import { type Header, rawValues } from './header-block.ts';
 import { parseAddresses } from './mail-addresses.ts';
 import { parseMailDate } from './mail-date.ts';
-import { cappedReferences, parseMessageIds } from './message-ids.ts';
+import { limitReferences, parseMessageIds } from './message-ids.ts';
 import type { ParsedMail } from './parsed-mail.ts';
 
 /** What the headers alone say of a message. */
@@ -35,8 +35,8 @@ export function readEnvelope(headers: readonly Header[]): Envelope {
         .replace(/[<>\s]/g, '')
         .slice(0, 998) ||
         null),
-    inReplyTo: cappedReferences(parseMessageIds(first('in-reply-to'))),
-    references: cappedReferences(parseMessageIds(rawValues(headers, 'references').join(' '))),
+    inReplyTo: limitReferences(parseMessageIds(first('in-reply-to'))),
+    references: limitReferences(parseMessageIds(rawValues(headers, 'references').join(' '))),
     subject: cleanLine(headers.find((header) => header.name.toLowerCase() === 'subject')?.value ?? ''),
     from: parseAddresses([first('from')]),
     to: addresses('to'),
@@ -44,7 +44,7 @@ export function readEnvelope(headers: readonly Header[]): Envelope {
     bcc: addresses('bcc'),
     replyTo: addresses('reply-to'),
     sentAt: parseMailDate(first('date')),
-    tracedAt: tracedAt(rawValues(headers, 'received')),
+    tracedAt: readTracedAt(rawValues(headers, 'received')),
     headers: headers.map((header) => [header.name, header.value] as const),
     bulk: isBulk(headers),
     authentication: readAuthentication(rawValues(headers, 'authentication-results')),
@@ -52,7 +52,7 @@ export function readEnvelope(headers: readonly Header[]): Envelope {
 }
 
 /** Servers add their Received headers on top, with the time at the end. */
-function tracedAt(received: readonly string[]): string | null {
+function readTracedAt(received: readonly string[]): string | null {
   for (const value of received.slice(0, 20)) {
     const moment = parseMailDate(value.slice(value.lastIndexOf(';') + 1));
     if (moment !== null) return moment;
@@ -62,7 +62,8 @@ function tracedAt(received: readonly string[]): string | null {
 
 function isBulk(headers: readonly Header[]): boolean {
   const has = (name: string): boolean => rawValues(headers, name).length > 0;
-  const says = (name: string, form: RegExp): boolean => rawValues(headers, name).some((value) => form.test(value));
+  const says = (name: string, pattern: RegExp): boolean =>
+    rawValues(headers, name).some((value) => pattern.test(value));
   return (
     has('list-id') ||
     has('list-unsubscribe') ||

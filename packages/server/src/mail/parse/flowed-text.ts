@@ -4,12 +4,12 @@
  *
  * @param deleteSpace `delsp=yes`: the space at the end of a flowed line is not part of the text.
  */
-export function unflowed(text: string, deleteSpace: boolean): string {
+export function unflow(text: string, deleteSpace: boolean): string {
   const result: string[] = [];
   let paragraph: string[] = [];
   let depth = 0;
   const flush = (): void => {
-    if (paragraph.length > 0) result.push(quoted(paragraph.join(''), depth));
+    if (paragraph.length > 0) result.push(quote(paragraph.join(''), depth));
     paragraph = [];
   };
   for (const line of text.split(/\r?\n/)) {
@@ -32,7 +32,7 @@ function quoteDepth(line: string): number {
   return depth;
 }
 
-function quoted(text: string, depth: number): string {
+function quote(text: string, depth: number): string {
   const marks = '>'.repeat(depth);
   return depth === 0 || text === '' ? marks + text : `${marks} ${text}`;
 }

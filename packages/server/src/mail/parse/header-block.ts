@@ -1,5 +1,5 @@
 import { mailLimits } from '../../protocol/mail-limits.ts';
-import { decodeText, namedCharset } from './charset.ts';
+import { decodeText, findNamedCharset } from './charset.ts';
 import { cleanLine } from './clean-text.ts';
 import { decodeWords } from './encoded-words.ts';
 
@@ -29,15 +29,15 @@ const carriageReturn = 0x0d;
  * else what a detector says, else Windows-1252.
  */
 export function readHeaders(raw: Uint8Array): HeaderBlock {
-  const end = endOfHeaders(raw, mailLimits.headerBytes);
+  const end = findHeadersEnd(raw, mailLimits.headerBytes);
   const block = raw.subarray(0, Math.min(end ?? mailLimits.headerBytes, raw.length));
   const headers: Header[] = [];
   let named: string | null | undefined;
   const charset = (): string | null => {
-    if (named === undefined) named = namedCharset(raw);
+    if (named === undefined) named = findNamedCharset(raw);
     return named;
   };
-  for (const line of unfolded(block)) {
+  for (const line of unfoldLines(block)) {
     const header = parseHeader(line, charset);
     if (header) headers.push(header);
   }
@@ -50,7 +50,7 @@ export function rawValues(headers: readonly Header[], name: string): string[] {
 }
 
 /** Where the empty line ends that parts headers from body; the length where there is none; null past the limit. */
-function endOfHeaders(raw: Uint8Array, limit: number): number | null {
+function findHeadersEnd(raw: Uint8Array, limit: number): number | null {
   let start = 0;
   while (start <= limit) {
     const end = raw.indexOf(lineFeed, start);
@@ -63,7 +63,7 @@ function endOfHeaders(raw: Uint8Array, limit: number): number | null {
 }
 
 /** Header lines with their continuations, still as bytes. */
-function* unfolded(block: Uint8Array): Generator<Uint8Array> {
+function* unfoldLines(block: Uint8Array): Generator<Uint8Array> {
   let start = 0;
   while (start < block.length) {
     let end = block.indexOf(lineFeed, start);
@@ -75,7 +75,7 @@ function* unfolded(block: Uint8Array): Generator<Uint8Array> {
 }
 
 const isFold = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x09;
-const isEmptyLine = (block: Uint8Array, at: number): boolean => block[at] === lineFeed;
+const isEmptyLine = (block: Uint8Array, index: number): boolean => block[index] === lineFeed;
 
 function parseHeader(line: Uint8Array, charset: () => string | null): Header | null {
   const text = decodeLine(line, charset).replace(/\r?\n[ \t]*|\r/g, (end) => (end === '\r' ? '' : ' '));

@@ -29,24 +29,24 @@ export function parseParameters(header: string): ParameterHeader {
     if (written.size < maxSegments && !written.has(name[1]!.toLowerCase())) written.set(name[1]!.toLowerCase(), text);
     index = end;
   }
-  return { value: value.toLowerCase(), parameters: assembled(written) };
+  return { value: value.toLowerCase(), parameters: assembleParameters(written) };
 }
 
-interface Value {
+interface ParameterValue {
   readonly text: string;
   /** Index after the value. */
   readonly end: number;
 }
 
 /** A backslash only escapes quotes and itself: names of files have others. */
-function quotedValue(header: string, begin: number): Value {
+function quotedValue(header: string, begin: number): ParameterValue {
   let end = begin;
   while (end < header.length && header[end] !== '"')
     end += header[end] === '\\' && /["\\]/.test(header[end + 1] ?? '') ? 2 : 1;
   return { text: header.slice(begin, end).replace(/\\(["\\])/g, '$1'), end: end + 1 };
 }
 
-function plainValue(header: string, begin: number): Value {
+function plainValue(header: string, begin: number): ParameterValue {
   const semicolon = header.indexOf(';', begin);
   const text = header.slice(begin, semicolon === -1 ? header.length : semicolon);
   const next = nextParameter.exec(text)?.index ?? text.length;
@@ -60,7 +60,7 @@ interface Segment {
   readonly text: string;
 }
 
-function assembled(written: ReadonlyMap<string, string>): Map<string, string> {
+function assembleParameters(written: ReadonlyMap<string, string>): Map<string, string> {
   const result = new Map<string, string>();
   const split = new Map<string, Segment[]>();
   for (const [name, text] of written) {
@@ -74,22 +74,22 @@ function assembled(written: ReadonlyMap<string, string>): Map<string, string> {
     split.set(match[1]!, segments);
   }
   // The plain form next to an encoded one is the fallback for old programs.
-  for (const [name, segments] of split) result.set(name, joined(segments));
+  for (const [name, segments] of split) result.set(name, joinSegments(segments));
   return result;
 }
 
-function joined(segments: readonly Segment[]): string {
+function joinSegments(segments: readonly Segment[]): string {
   const sorted = segments.toSorted((one, other) => one.number - other.number);
   if (!sorted.some(({ encoded }) => encoded)) return decodeWords(sorted.map(({ text }) => text).join(''));
   const prefix = sorted[0]!.encoded ? /^([^']{0,60})'[^']{0,60}'/.exec(sorted[0]!.text) : null;
   const bytes = sorted.map(({ encoded, text }, index) => {
     const rest = index === 0 && prefix ? text.slice(prefix[0].length) : text;
-    return encoded ? percentDecoded(rest) : Buffer.from(rest);
+    return encoded ? percentDecode(rest) : Buffer.from(rest);
   });
   return decodeText(Buffer.concat(bytes), prefix?.[1] || 'utf-8');
 }
 
-function percentDecoded(text: string): Buffer {
+function percentDecode(text: string): Buffer {
   const bytes = Buffer.from(text).toString('latin1');
   return Buffer.from(
     bytes.replace(/%([\da-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16))),

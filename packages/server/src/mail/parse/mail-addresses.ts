@@ -5,7 +5,7 @@ import { decodeWords } from './encoded-words.ts';
 import type { MailAddress } from './parsed-mail.ts';
 
 /** One addr-spec: a local part without spaces or brackets, or quoted, and one domain. */
-const addressForm = /^(?:"[^"\\\r\n]{1,64}"|[^\s@<>(),;:"[\]\\]{1,64})@([^\s@<>(),;:"\\]{1,253})$/u;
+const addressPattern = /^(?:"[^"\\\r\n]{1,64}"|[^\s@<>(),;:"[\]\\]{1,64})@([^\s@<>(),;:"\\]{1,253})$/u;
 
 /**
  * The mailboxes of an address header, its groups taken apart. Where nothing like an address stands, what was written becomes the
@@ -25,9 +25,9 @@ export function parseAddresses(values: readonly string[]): MailAddress[] {
 }
 
 function toAddress(name: string, written: string): MailAddress {
-  const shown = cleanName(decodeWords(name));
+  const displayName = cleanName(decodeWords(name));
   const address = written.trim();
-  const domain = addressForm.exec(address)?.[1];
-  if (domain === undefined) return { name: cleanName([shown, address].filter(Boolean).join(' ')), address: '' };
-  return { name: shown, address: address.slice(0, -domain.length) + domain.toLowerCase() };
+  const domain = addressPattern.exec(address)?.[1];
+  if (domain === undefined) return { name: cleanName([displayName, address].filter(Boolean).join(' ')), address: '' };
+  return { name: displayName, address: address.slice(0, -domain.length) + domain.toLowerCase() };
 }

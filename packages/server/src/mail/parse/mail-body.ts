@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { detectMimeType } from 'nodemailer/lib/mime-funcs';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { cleanFilename } from './attachment-name.ts';
-import { charsetOf, decodeText } from './charset.ts';
-import { shortened } from './clean-text.ts';
-import { unflowed } from './flowed-text.ts';
+import { decodeText, normaliseCharset } from './charset.ts';
+import { truncateText } from './clean-text.ts';
+import { unflow } from './flowed-text.ts';
 import { type Header, rawValues } from './header-block.ts';
 import { type MimePart, parseMime } from './mime-parts.ts';
 import type { ParsedAttachment } from './parsed-mail.ts';
-import { sniffedType } from './sniffed-type.ts';
+import { sniffType } from './sniff-type.ts';
 import { decodeTransfer } from './transfer-encoding.ts';
 
 /** A part that is read, in the order of the message. */
@@ -18,7 +18,7 @@ export interface TextPart {
   readonly alternative: boolean;
   readonly text: string;
   /** The part was longer than the limit. */
-  readonly cut: boolean;
+  readonly isTruncated: boolean;
 }
 
 /** Where a message inside the message begins, with its headers, or ends. */
@@ -34,7 +34,7 @@ export interface MailBody {
   readonly raw: boolean;
 }
 
-/** Reads the MIME parts of a message. @throws BodyFault */
+/** Reads the MIME parts of a message. @throws MimeParseError */
 export function readBody(raw: Uint8Array): MailBody {
   const root = parseMime(raw);
   const reader = new BodyReader(root);
@@ -43,7 +43,7 @@ export function readBody(raw: Uint8Array): MailBody {
 }
 
 /** Where a part stands. */
-interface Surrounding {
+interface PartContext {
   readonly parent: MimePart | null;
   readonly alternative: boolean;
   /** Inside a message that is an attachment as a whole. */
@@ -64,17 +64,17 @@ class BodyReader implements MailBody {
     this.#charset = firstCharset(root);
   }
 
-  read(part: MimePart, where: Surrounding): void {
-    if (part.type.startsWith('multipart/')) this.#readMultipart(part, where);
-    else if (part.children.length > 0) this.#readMessage(part, where);
+  read(part: MimePart, context: PartContext): void {
+    if (part.type.startsWith('multipart/')) this.#readMultipart(part, context);
+    else if (part.children.length > 0) this.#readMessage(part, context);
     else {
       const isText = isReadable(part);
-      if (isText) this.#addText(part, where.alternative);
-      if (!isText || isNamedFile(part, where.parent)) this.attachments.push(attachmentOf(part, where.parent));
+      if (isText) this.#addText(part, context.alternative);
+      if (!isText || isNamedFile(part, context.parent)) this.attachments.push(toParsedAttachment(part, context.parent));
     }
   }
 
-  #readMultipart(part: MimePart, { alternative, embedded }: Surrounding): void {
+  #readMultipart(part: MimePart, { alternative, embedded }: PartContext): void {
     const isChoice = part.type === 'multipart/alternative' && hasBothKinds(part);
     for (const child of part.children)
       this.read(child, { parent: part, alternative: alternative || isChoice, embedded });
@@ -85,9 +85,9 @@ class BodyReader implements MailBody {
   }
 
   /** A message inside the message: shown with its headers, and an attachment unless it is a part of one. */
-  #readMessage(part: MimePart, { parent, alternative, embedded }: Surrounding): void {
+  #readMessage(part: MimePart, { parent, alternative, embedded }: PartContext): void {
     const [message] = part.children;
-    if (!embedded) this.attachments.push({ ...attachmentOf(part, parent), disposition: 'inline' });
+    if (!embedded) this.attachments.push({ ...toParsedAttachment(part, parent), disposition: 'inline' });
     this.texts.push({ type: 'begin', headers: message!.headers });
     this.read(message!, { parent: part, alternative, embedded: true });
     this.texts.push({ type: 'end', headers: [] });
@@ -96,14 +96,14 @@ class BodyReader implements MailBody {
   #addText(part: MimePart, alternative: boolean): void {
     const isHtml = part.type === 'text/html';
     const limit = isHtml ? mailLimits.htmlLength : mailLimits.textLength;
-    const { text, cut } = textOf(part, this.#charset);
+    const { text, isTruncated } = decodePartText(part, this.#charset);
     if (text.trim() === '') return;
-    const kept = shortened(text, limit);
+    const truncated = truncateText(text, limit);
     this.texts.push({
       type: isHtml ? 'html' : 'plain',
       alternative,
-      text: kept,
-      cut: cut || kept.length < text.length,
+      text: truncated,
+      isTruncated: isTruncated || truncated.length < text.length,
     });
   }
 }
@@ -131,7 +131,7 @@ function hasBothKinds(part: MimePart): boolean {
 
 /** The first charset that a part names; parts and headers without one are probably of it. */
 function firstCharset(part: MimePart): string | null {
-  const own = charsetOf(part.charset);
+  const own = normaliseCharset(part.charset);
   if (own !== null && own !== 'utf-8') return own;
   for (const child of part.children) {
     const inner = firstCharset(child);
@@ -140,16 +140,19 @@ function firstCharset(part: MimePart): string | null {
   return null;
 }
 
-function textOf(part: MimePart, charset: string | null): { readonly text: string; readonly cut: boolean } {
+function decodePartText(
+  part: MimePart,
+  charset: string | null,
+): { readonly text: string; readonly isTruncated: boolean } {
   // An encoded byte takes at most three.
   const written = part.body.subarray(0, 3 * textBytes);
   const decoded = decodeTransfer(written, part.encoding);
   const bytes = decoded.subarray(0, textBytes);
-  const others = part.type === 'text/html' ? [metaCharset(bytes), charset] : [charset];
-  const text = decodeText(bytes, part.charset, others).replace(/\r\n/g, '\n');
+  const likelyCharsets = part.type === 'text/html' ? [metaCharset(bytes), charset] : [charset];
+  const text = decodeText(bytes, part.charset, likelyCharsets).replace(/\r\n/g, '\n');
   return {
-    text: part.flowed && part.type === 'text/plain' ? unflowed(text, part.deleteSpace) : text,
-    cut: bytes.length < decoded.length || written.length < part.body.length,
+    text: part.flowed && part.type === 'text/plain' ? unflow(text, part.deleteSpace) : text,
+    isTruncated: bytes.length < decoded.length || written.length < part.body.length,
   };
 }
 
@@ -159,7 +162,7 @@ function metaCharset(bytes: Uint8Array): string | null {
   return /<meta\s[^>]{0,300}?charset\s{0,9}=\s{0,9}["']?([\w.:-]{2,40})/i.exec(head)?.[1] ?? null;
 }
 
-function attachmentOf(part: MimePart, parent: MimePart | null): ParsedAttachment {
+function toParsedAttachment(part: MimePart, parent: MimePart | null): ParsedAttachment {
   const bytes = decodeTransfer(part.body, part.encoding);
   const contentId = rawValues(part.headers, 'content-id')[0]
     ?.replace(/^\s*<|>\s*$/g, '')
@@ -167,8 +170,8 @@ function attachmentOf(part: MimePart, parent: MimePart | null): ParsedAttachment
   const related = parent?.type === 'multipart/related' && contentId;
   return {
     filename: cleanFilename(part.filename),
-    contentType: typeOf(part),
-    sniffedType: sniffedType(bytes),
+    contentType: resolveContentType(part),
+    sniffedType: sniffType(bytes),
     size: bytes.length,
     disposition: part.disposition === 'inline' || related ? 'inline' : 'attachment',
     contentId: contentId ? contentId.slice(0, 998) : null,
@@ -178,7 +181,7 @@ function attachmentOf(part: MimePart, parent: MimePart | null): ParsedAttachment
 }
 
 /** What is declared; where that says nothing, what the name of the file says. */
-function typeOf({ type, filename }: MimePart): string {
+function resolveContentType({ type, filename }: MimePart): string {
   const extension =
     type === 'application/octet-stream' ? /\.([a-z\d]{1,10})\s*$/i.exec(filename ?? '')?.[1] : undefined;
   const known = extension ? detectMimeType(extension.toLowerCase()) : type;

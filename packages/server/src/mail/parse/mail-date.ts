@@ -49,7 +49,7 @@ const zones: Readonly<Record<string, number>> = {
 };
 
 /** A date as it is written. */
-interface Written {
+interface DateParts {
   readonly year: string;
   /** From 0. */
   readonly month: number;
@@ -63,37 +63,37 @@ interface Written {
  * instead as far as it can be read in one way only. Years before 1970 and after 9999 are no dates of mail.
  */
 export function parseMailDate(value: string): string | null {
-  const written = readDate(withoutComments(value.slice(0, 1000)).replace(/\s+/g, ' ').trim().slice(0, 100));
-  const time = written ? timeOf(written) : null;
+  const parts = readDate(withoutComments(value.slice(0, 1000)).replace(/\s+/g, ' ').trim().slice(0, 100));
+  const time = parts ? toTimestamp(parts) : null;
   return time === null || time < 0 || time >= Date.UTC(10_000, 0) ? null : new Date(time).toISOString();
 }
 
-function readDate(text: string): Written | null {
+function readDate(text: string): DateParts | null {
   let match = dayFirst.exec(text);
   if (match) {
-    const [, day, month, year, hour, minute, second, half, offset] = match;
-    return { year: year!, month: monthOf(month!), day: day!, time: [hour, minute, second, half], zone: offset };
+    const [, day, month, year, hour, minute, second, meridiem, offset] = match;
+    return { year: year!, month: parseMonth(month!), day: day!, time: [hour, minute, second, meridiem], zone: offset };
   }
   match = timeBeforeYear.exec(text);
   if (match) {
-    const [, month, day, hour, minute, second, half, before, year, after] = match;
+    const [, month, day, hour, minute, second, meridiem, before, year, after] = match;
     return {
       year: year!,
-      month: monthOf(month!),
+      month: parseMonth(month!),
       day: day!,
-      time: [hour, minute, second, half],
+      time: [hour, minute, second, meridiem],
       zone: after ?? before,
     };
   }
   match = yearBeforeTime.exec(text);
   if (match) {
-    const [, month, day, year, hour, minute, second, half, offset] = match;
-    return { year: year!, month: monthOf(month!), day: day!, time: [hour, minute, second, half], zone: offset };
+    const [, month, day, year, hour, minute, second, meridiem, offset] = match;
+    return { year: year!, month: parseMonth(month!), day: day!, time: [hour, minute, second, meridiem], zone: offset };
   }
   match = iso.exec(text);
   if (!match) return null;
-  const [, year, month, day, hour, minute, second, half, offset] = match;
-  return { year: year!, month: Number(month) - 1, day: day!, time: [hour, minute, second, half], zone: offset };
+  const [, year, month, day, hour, minute, second, meridiem, offset] = match;
+  return { year: year!, month: Number(month) - 1, day: day!, time: [hour, minute, second, meridiem], zone: offset };
 }
 
 /** RFC 5322 allows comments in comments; one that is not closed goes on to the end. */
@@ -110,15 +110,15 @@ function withoutComments(text: string): string {
   return result;
 }
 
-const monthOf = (name: string): number => months.indexOf(name.toLowerCase());
+const parseMonth = (name: string): number => months.indexOf(name.toLowerCase());
 
-function timeOf({ year, month, day, time, zone: offset }: Written): number | null {
-  const [hour, minute, second, half] = time;
+function toTimestamp({ year, month, day, time, zone: offset }: DateParts): number | null {
+  const [hour, minute, second, meridiem] = time;
   const fields = [
     fullYear(year),
     month,
     Number(day),
-    hourOf(Number(hour), half),
+    toHour24(Number(hour), meridiem),
     Number(minute),
     Number(second ?? 0),
   ] as const;
@@ -128,10 +128,10 @@ function timeOf({ year, month, day, time, zone: offset }: Written): number | nul
 }
 
 /** Beyond any hour where morning or afternoon does not fit it. */
-function hourOf(hour: number, half: string | undefined): number {
-  if (half === undefined) return hour;
+function toHour24(hour: number, meridiem: string | undefined): number {
+  if (meridiem === undefined) return hour;
   if (hour < 1 || hour > 12) return 24;
-  return (hour % 12) + (half.toLowerCase() === 'p' ? 12 : 0);
+  return (hour % 12) + (meridiem.toLowerCase() === 'p' ? 12 : 0);
 }
 
 /** RFC 5322, section 4.3: 00–49 are 20xx, 50–99 and three digits count from 1900. */

@@ -1,25 +1,29 @@
 import { expect, test } from 'vitest';
 import { processorTime } from '../../../test/support/timing.ts';
-import { mailIdentity } from './mail-identity.ts';
+import { computeMailIdentity } from './mail-identity.ts';
 
 test('a message is the same one in any file', () => {
   const one = Buffer.from('From: a@b.example\r\nSubject: x\r\n\r\nHello\r\n');
   const same = Buffer.from('From: a@b.example\nStatus: RO\nX-Status: F\nSubject: x\n\nHello\n\n');
-  expect(mailIdentity(same)).toBe(mailIdentity(one));
+  expect(computeMailIdentity(same)).toBe(computeMailIdentity(one));
   for (const other of ['Subject: y', 'Status: delayed', 'X-Spam: yes'])
-    expect(mailIdentity(Buffer.from(`From: a@b.example\nSubject: x\n${other}\n\nHello\n`))).not.toBe(mailIdentity(one));
-  expect(mailIdentity(Buffer.from('From: a@b.example\nSubject: x\n\nHello\nStatus: RO\n'))).not.toBe(mailIdentity(one));
+    expect(computeMailIdentity(Buffer.from(`From: a@b.example\nSubject: x\n${other}\n\nHello\n`))).not.toBe(
+      computeMailIdentity(one),
+    );
+  expect(computeMailIdentity(Buffer.from('From: a@b.example\nSubject: x\n\nHello\nStatus: RO\n'))).not.toBe(
+    computeMailIdentity(one),
+  );
 });
 
 test.each(['A: b\r\n', 'abc\n', '\n', 'Status: R\n', '\r'])('20 MB of %j hold nobody up', async (line) => {
   const raw = Buffer.concat([Buffer.alloc(20 * 1024 * 1024, line), Buffer.from('x')]);
-  expect(await processorTime(() => mailIdentity(raw))).toBeLessThan(1500);
+  expect(await processorTime(() => computeMailIdentity(raw))).toBeLessThan(1500);
 });
 
 test('pieces of a long message end anywhere', () => {
   const lines = (end: string): Buffer => Buffer.from(`A: b${end}${end}${'long '.repeat(209_714)}${end}end${end}${end}`);
   for (let more = 0; more < 6; more += 1) {
     const [one, other] = ['\n', '\r\n'].map((end) => Buffer.concat([Buffer.from('x'.repeat(more)), lines(end)]));
-    expect(mailIdentity(one!)).toBe(mailIdentity(other!));
+    expect(computeMailIdentity(one!)).toBe(computeMailIdentity(other!));
   }
 });

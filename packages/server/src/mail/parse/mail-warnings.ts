@@ -1,5 +1,5 @@
 import { domainToUnicode } from 'node:url';
-import { baseDomain } from '../html/link-address.ts';
+import { baseDomain } from '../html/link-url.ts';
 import type { Envelope } from './envelope.ts';
 import type { MailAddress } from './parsed-mail.ts';
 
@@ -32,30 +32,32 @@ export function findWarnings(envelope: Envelope, mismatchedLink: boolean): MailW
     ['fail', 'softfail', 'permerror'].includes(authentication?.[method] ?? '');
   const found: readonly (readonly [MailWarning, boolean])[] = [
     [mailWarnings.senderNameShowsOtherAddress, from.some(nameShowsOtherAddress)],
-    [mailWarnings.senderDomainLooksAlike, from.some(({ address }) => looksAlike(domainOf(address)))],
+    [mailWarnings.senderDomainLooksAlike, from.some(({ address }) => looksAlike(parseDomain(address)))],
     [mailWarnings.replyGoesElsewhere, !bulk && repliesElsewhere(from, replyTo)],
     [mailWarnings.linkShowsOtherDomain, mismatchedLink],
     [mailWarnings.spfFailed, failed('spf')],
     [mailWarnings.dkimFailed, failed('dkim')],
     [mailWarnings.dmarcFailed, failed('dmarc')],
   ];
-  return found.filter(([, there]) => there).map(([name]) => name);
+  return found.filter(([, applies]) => applies).map(([name]) => name);
 }
 
-const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1);
+const parseDomain = (address: string): string => address.slice(address.lastIndexOf('@') + 1);
 
 /** Also in other spellings of the sign: `ada＠bank.example` (NFKC), `ada @ bank.example`. */
 function nameShowsOtherAddress({ name, address }: MailAddress): boolean {
   if (address === '' || name.length > 1000) return false;
-  const shown = name.normalize('NFKC').matchAll(/[^\s@<>"']{1,64}\s?@\s?((?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,24})/gu);
-  return [...shown].some((match) => baseDomain(match[1]!) !== baseDomain(domainOf(address)));
+  const shownAddresses = name
+    .normalize('NFKC')
+    .matchAll(/[^\s@<>"']{1,64}\s?@\s?((?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,24})/gu);
+  return [...shownAddresses].some((match) => baseDomain(match[1]!) !== baseDomain(parseDomain(address)));
 }
 
 function repliesElsewhere(from: readonly MailAddress[], replyTo: readonly MailAddress[]): boolean {
   const [sender] = from;
   if (!sender?.address) return false;
-  const own = baseDomain(domainOf(sender.address));
-  return replyTo.some(({ address }) => address !== '' && baseDomain(domainOf(address)) !== own);
+  const senderDomain = baseDomain(parseDomain(sender.address));
+  return replyTo.some(({ address }) => address !== '' && baseDomain(parseDomain(address)) !== senderDomain);
 }
 
 /** Letters of other scripts that are drawn as Latin ones. */

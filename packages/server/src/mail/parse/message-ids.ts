@@ -13,16 +13,16 @@ export function parseMessageIds(value: string): string[] {
 }
 
 /** Of more than 100 the first and the last 99: the first is the thread's beginning, the last are its nearest parents. */
-export function cappedReferences(ids: readonly string[]): string[] {
-  const most = mailLimits.references;
-  return ids.length <= most ? [...ids] : [ids[0]!, ...ids.slice(-(most - 1))];
+export function limitReferences(ids: readonly string[]): string[] {
+  const maximum = mailLimits.references;
+  return ids.length <= maximum ? [...ids] : [ids[0]!, ...ids.slice(-(maximum - 1))];
 }
 
 /** Folding has left spaces in ids of some programs. */
 const tidy = (id: string): string => {
   const whole = id.replace(/\s+/g, '').slice(0, maxBytes);
-  const { read } = encoder.encodeInto(whole, room);
+  const { read } = encoder.encodeInto(whole, buffer);
   return whole.slice(0, read);
 };
 const encoder = new TextEncoder();
-const room = new Uint8Array(maxBytes);
+const buffer = new Uint8Array(maxBytes);

@@ -4,7 +4,7 @@ import { parseParameters } from './header-parameters.ts';
 import { decodeTransfer } from './transfer-encoding.ts';
 
 /** A message that passes a bound, or that the parser does not take; the message says which, to a reader. */
-export class BodyFault extends Error {}
+export class MimeParseError extends Error {}
 
 /** A part of a message with its parts, as it is written. */
 export interface MimePart {
@@ -25,64 +25,64 @@ export interface MimePart {
 }
 
 /** What the parts of one message count together. */
-interface Count {
+interface PartCount {
   parts: number;
 }
 
-interface Position {
+interface PartPosition {
   readonly depth: number;
   /** Content-Type of a part without one. */
   readonly defaultType: string;
-  readonly count: Count;
+  readonly count: PartCount;
   /** Inside a message that had to be decoded; memory would grow with the depth if those in it were decoded too. */
   readonly decoded: boolean;
 }
 
-/** Takes a raw message apart. @throws BodyFault where a bound is passed. */
+/** Takes a raw message apart. @throws MimeParseError where a bound is passed. */
 export function parseMime(raw: Uint8Array): MimePart {
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.length);
   return parsePart(bytes, { depth: 0, defaultType: 'text/plain', count: { parts: 0 }, decoded: false });
 }
 
-function parsePart(bytes: Buffer, position: Position): MimePart {
+function parsePart(bytes: Buffer, position: PartPosition): MimePart {
   const { depth, count } = position;
-  if (depth > mailLimits.depth) throw new BodyFault(`Its parts lie more than ${mailLimits.depth} deep.`);
+  if (depth > mailLimits.depth) throw new MimeParseError(`Its parts lie more than ${mailLimits.depth} deep.`);
   const block = readHeaders(bytes);
   if (!block.complete)
-    throw new BodyFault(`The headers of a part are longer than ${mailLimits.headerBytes / 1024} KB.`);
+    throw new MimeParseError(`The headers of a part are longer than ${mailLimits.headerBytes / 1024} KB.`);
   // The headers of the message itself are never text, a part without headers may begin with its text.
-  const headless = depth > 0 && !beginsWithHeader(bytes);
-  const part = describedPart(headless ? [] : block.headers, bytes.subarray(headless ? 0 : block.size), position);
+  const isHeadless = depth > 0 && !beginsWithHeader(bytes);
+  const part = createPart(isHeadless ? [] : block.headers, bytes.subarray(isHeadless ? 0 : block.size), position);
   const inner = { depth: depth + 1, count, decoded: position.decoded };
   if (part.type.startsWith('multipart/')) {
     const defaultType = part.type === 'multipart/digest' ? 'message/rfc822' : 'text/plain';
-    const pieces = delimitedParts(part.body, boundaryOf(part.headers), count);
+    const pieces = splitParts(part.body, readBoundary(part.headers), count);
     return { ...part, children: pieces.map((piece) => parsePart(piece, { ...inner, defaultType })) };
   }
-  if (!isShownMessage(part, position)) return part;
+  if (!isInlineMessage(part, position)) return part;
   const encoded = isEncoded(part);
   const message = encoded ? asBuffer(decodeTransfer(part.body, part.encoding)) : part.body;
   countParts(count, 1);
-  const place = { ...inner, defaultType: 'text/plain', decoded: position.decoded || encoded };
-  return { ...part, children: [parsePart(message, place)] };
+  const childPosition = { ...inner, defaultType: 'text/plain', decoded: position.decoded || encoded };
+  return { ...part, children: [parsePart(message, childPosition)] };
 }
 
 const isEncoded = ({ encoding }: MimePart): boolean => encoding === 'base64' || encoding === 'quoted-printable';
 
 /** A message inside the message that its sender wants to be read with it. */
-function isShownMessage(part: MimePart, { defaultType, decoded }: Position): boolean {
+function isInlineMessage(part: MimePart, { defaultType, decoded }: PartPosition): boolean {
   const { type, disposition } = part;
   if (type !== 'message/rfc822' || (decoded && isEncoded(part))) return false;
   return disposition === 'inline' || (disposition === null && defaultType === 'message/rfc822');
 }
 
-function describedPart(headers: readonly Header[], body: Buffer, { defaultType, depth }: Position): MimePart {
+function createPart(headers: readonly Header[], body: Buffer, { defaultType, depth }: PartPosition): MimePart {
   const first = (name: string): string | undefined => rawValues(headers, name)[0];
   const written = first('content-type');
   const content = parseParameters(written ?? '');
-  const placed = parseParameters(first('content-disposition') ?? '');
-  const disposition = placed.value || null;
-  const filename = placed.parameters.get('filename') || content.parameters.get('name') || null;
+  const dispositionHeader = parseParameters(first('content-disposition') ?? '');
+  const disposition = dispositionHeader.value || null;
+  const filename = dispositionHeader.parameters.get('filename') || content.parameters.get('name') || null;
   const flowed = content.parameters.get('format')?.toLowerCase() === 'flowed';
   const isFile = filename !== null || (disposition !== null && disposition !== 'inline');
   return {
@@ -90,7 +90,7 @@ function describedPart(headers: readonly Header[], body: Buffer, { defaultType, 
     type:
       written === undefined
         ? typeWithoutHeader(defaultType, disposition, depth)
-        : (readType(content.value) ?? guessedType(isFile, body)),
+        : (readType(content.value) ?? guessType(isFile, body)),
     charset: content.parameters.get('charset') ?? null,
     flowed,
     deleteSpace: flowed && content.parameters.get('delsp')?.toLowerCase() === 'yes',
@@ -102,7 +102,7 @@ function describedPart(headers: readonly Header[], body: Buffer, { defaultType, 
   };
 }
 
-const typeForm = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/;
+const typePattern = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/;
 
 /** RFC 2045, section 5.2, and what the name of a file says. */
 function typeWithoutHeader(defaultType: string, disposition: string | null, depth: number): string {
@@ -112,16 +112,16 @@ function typeWithoutHeader(defaultType: string, disposition: string | null, dept
 
 /** A declared type; null if it is malformed. Old programs wrote only `text`. */
 function readType(written: string): string | null {
-  if (typeForm.test(written)) return written;
+  if (typePattern.test(written)) return written;
   return written === 'text' ? 'text/plain' : null;
 }
 
 /** Of a malformed Content-Type: a file has no known type; anything else is text (RFC 2045, section 5.2), unless its bytes are none. */
-function guessedType(isFile: boolean, body: Buffer): string {
+function guessType(isFile: boolean, body: Buffer): string {
   return isFile || body.subarray(0, 4096).includes(0) ? 'application/octet-stream' : 'text/plain';
 }
 
-function boundaryOf(headers: readonly Header[]): Buffer | null {
+function readBoundary(headers: readonly Header[]): Buffer | null {
   const written = parseParameters(rawValues(headers, 'content-type')[0] ?? '')
     .parameters.get('boundary')
     ?.trimEnd();
@@ -132,31 +132,31 @@ function boundaryOf(headers: readonly Header[]): Buffer | null {
  * The parts of a multipart body, without the line ends that belong to the delimiters. Spaces and tabs after a delimiter are padding (RFC 2046,
  * section 5.1.1). Where no line is a delimiter, lines that begin with one count, as the same section allows.
  */
-function delimitedParts(body: Buffer, boundary: Buffer | null, count: Count): Buffer[] {
+function splitParts(body: Buffer, boundary: Buffer | null, count: PartCount): Buffer[] {
   if (boundary === null) return [];
-  const exact = splitAt(body, boundary, true);
-  const parts = exact.length > 0 ? exact : splitAt(body, boundary, false);
+  const exact = splitAtDelimiters(body, boundary, true);
+  const parts = exact.length > 0 ? exact : splitAtDelimiters(body, boundary, false);
   countParts(count, parts.length);
   return parts;
 }
 
-function splitAt(body: Buffer, boundary: Buffer, exact: boolean): Buffer[] {
+function splitAtDelimiters(body: Buffer, boundary: Buffer, exact: boolean): Buffer[] {
   const parts: Buffer[] = [];
   let start = -1;
   for (let line = nextDashes(body, 0); line !== -1; line = nextDashes(body, line + 1)) {
-    const delimiter = delimiterAt(body, line, boundary, exact);
+    const delimiter = matchDelimiter(body, line, boundary, exact);
     if (delimiter === null) continue;
-    if (start !== -1) parts.push(body.subarray(start, Math.max(withoutLineEnd(body, line), start)));
-    start = delimiter.closes ? -1 : delimiter.end;
-    if (delimiter.closes || parts.length > mailLimits.parts) break;
+    if (start !== -1) parts.push(body.subarray(start, Math.max(trimLineEnd(body, line), start)));
+    start = delimiter.isClosing ? -1 : delimiter.end;
+    if (delimiter.isClosing || parts.length > mailLimits.parts) break;
   }
   if (start !== -1 && start < body.length) parts.push(body.subarray(start));
   return parts;
 }
 
-function countParts(count: Count, more: number): void {
+function countParts(count: PartCount, more: number): void {
   count.parts += more;
-  if (count.parts > mailLimits.parts) throw new BodyFault(`It has more than ${mailLimits.parts} parts.`);
+  if (count.parts > mailLimits.parts) throw new MimeParseError(`It has more than ${mailLimits.parts} parts.`);
 }
 
 const dashes = Buffer.from('--');
@@ -169,18 +169,18 @@ function nextDashes(body: Buffer, from: number): number {
   return found === -1 ? -1 : found + 1;
 }
 
-function delimiterAt(
+function matchDelimiter(
   body: Buffer,
   line: number,
   boundary: Buffer,
   exact: boolean,
-): { readonly closes: boolean; readonly end: number } | null {
+): { readonly isClosing: boolean; readonly end: number } | null {
   const after = line + 2 + boundary.length;
   if (!body.subarray(line + 2, after).equals(boundary)) return null;
   const lineFeed = body.indexOf(0x0a, after);
   const end = lineFeed === -1 ? body.length : lineFeed + 1;
-  const closes = body[after] === 0x2d && body[after + 1] === 0x2d;
-  return !exact || isPadding(body, closes ? after + 2 : after, end) ? { closes, end } : null;
+  const isClosing = body[after] === 0x2d && body[after + 1] === 0x2d;
+  return !exact || isPadding(body, isClosing ? after + 2 : after, end) ? { isClosing, end } : null;
 }
 
 function isPadding(body: Buffer, from: number, end: number): boolean {
@@ -188,7 +188,7 @@ function isPadding(body: Buffer, from: number, end: number): boolean {
   return true;
 }
 
-function withoutLineEnd(body: Buffer, end: number): number {
+function trimLineEnd(body: Buffer, end: number): number {
   if (body[end - 1] !== 0x0a) return end;
   return body[end - 2] === 0x0d ? end - 2 : end - 1;
 }

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { mailLimits } from '../../protocol/mail-limits.ts';
-import type { ParserAnswer, ParserRequest } from './parse-worker.ts';
+import type { ParserRequest, ParserResponse } from './parse-worker.ts';
 import type { ParsedMail } from './parsed-mail.ts';
 import { limitProcessorTime } from './processor-limit.ts';
 
@@ -30,11 +30,11 @@ export class MailTooLarge extends Error {
 /** Time of the processor that a thread may take to start, before that of its first message begins. */
 const startMilliseconds = 10_000;
 
-interface Waiting {
+interface PendingRequest {
   readonly request: ParserRequest;
   /** What the request belongs to: those of different ones take turns. */
-  readonly of: unknown;
-  resolve(answer: ParserAnswer): void;
+  readonly group: unknown;
+  resolve(response: ParserResponse): void;
   reject(error: Error): void;
 }
 
@@ -56,8 +56,8 @@ export class ParsePool {
   readonly #milliseconds: number;
   readonly #idleMilliseconds: number;
   /** By whoever asks, the next in turn first: a thousand messages of one hold up the single one of another by one message. */
-  readonly #waiting = new Map<unknown, Waiting[]>();
-  readonly #all = new Set<Worker>();
+  readonly #waiting = new Map<unknown, PendingRequest[]>();
+  readonly #workers = new Set<Worker>();
   readonly #idle = new Map<Worker, NodeJS.Timeout>();
   readonly #started = new WeakSet<Worker>();
   #closed = false;
@@ -70,40 +70,40 @@ export class ParsePool {
   }
 
   /**
-   * @param raw is read in the thread where it lies if it is shared (`sharedBytes`), else copied to it; the caller keeps it.
-   * @param of what the message is a part of: those of different ones take turns.
+   * @param raw is read in the thread where it lies if it is shared (`toSharedBytes`), else copied to it; the caller keeps it.
+   * @param group what the message is a part of: those of different ones take turns.
    * @throws MailTooLarge over 50 MB; nothing else that a message holds makes it reject.
    * @throws ParsePoolClosed where the pool is closed before the message is parsed.
    */
-  parse(raw: Uint8Array, of: unknown = raw): Promise<ParsedMail> {
+  parse(raw: Uint8Array, group: unknown = raw): Promise<ParsedMail> {
     if (raw.length > mailLimits.rawBytes) return Promise.reject(new MailTooLarge(raw.length));
-    return this.#answer({ kind: 'parse', raw }, of) as Promise<ParsedMail>;
+    return this.#enqueue({ kind: 'parse', raw }, group) as Promise<ParsedMail>;
   }
 
   /**
-   * The identities of raw messages, in their order (`mailIdentity`).
+   * The identities of raw messages, in their order (`computeMailIdentity`).
    *
-   * @param of as for {@link parse}.
+   * @param group as for {@link parse}.
    * @throws ParsePoolClosed where the pool is closed before.
    */
-  identify(raws: readonly Uint8Array[], of: unknown = raws): Promise<readonly string[]> {
-    return this.#answer({ kind: 'identify', raws }, of) as Promise<readonly string[]>;
+  identify(raws: readonly Uint8Array[], group: unknown = raws): Promise<readonly string[]> {
+    return this.#enqueue({ kind: 'identify', raws }, group) as Promise<readonly string[]>;
   }
 
-  #answer(request: ParserRequest, of: unknown): Promise<ParserAnswer> {
+  #enqueue(request: ParserRequest, group: unknown): Promise<ParserResponse> {
     if (this.#closed) return Promise.reject(new ParsePoolClosed());
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = { request, of, resolve, reject };
-      const list = this.#waiting.get(of);
-      if (list) list.push(waiting);
-      else this.#waiting.set(of, [waiting]);
+      const pending: PendingRequest = { request, group, resolve, reject };
+      const list = this.#waiting.get(group);
+      if (list) list.push(pending);
+      else this.#waiting.set(group, [pending]);
       this.#next();
     });
   }
 
   /** Threads there are at this moment. */
   get size(): number {
-    return this.#all.size;
+    return this.#workers.size;
   }
 
   /** Ends all threads. What was not parsed by then is rejected, not judged. */
@@ -113,26 +113,26 @@ export class ParsePool {
     this.#idle.clear();
     for (const { reject } of [...this.#waiting.values()].flat()) reject(new ParsePoolClosed());
     this.#waiting.clear();
-    await Promise.all([...this.#all].map((worker) => worker.terminate()));
+    await Promise.all([...this.#workers].map((worker) => worker.terminate()));
   }
 
   #next(): void {
-    while (this.#waiting.size > 0 && !this.#closed && (this.#idle.size > 0 || this.#all.size < this.#threads)) {
-      const worker = this.#rested() ?? this.#spawn();
-      this.#run(worker, this.#first());
+    while (this.#waiting.size > 0 && !this.#closed && (this.#idle.size > 0 || this.#workers.size < this.#threads)) {
+      const worker = this.#takeIdle() ?? this.#spawn();
+      this.#run(worker, this.#dequeue());
     }
   }
 
   /** Whoever has more waits at the end of the line for the next. */
-  #first(): Waiting {
-    const [of, list] = this.#waiting.entries().next().value!;
+  #dequeue(): PendingRequest {
+    const [group, list] = this.#waiting.entries().next().value!;
     const first = list.shift()!;
-    this.#waiting.delete(of);
-    if (list.length > 0) this.#waiting.set(of, list);
+    this.#waiting.delete(group);
+    if (list.length > 0) this.#waiting.set(group, list);
     return first;
   }
 
-  #rested(): Worker | null {
+  #takeIdle(): Worker | null {
     const [first] = this.#idle;
     if (!first) return null;
     clearTimeout(first[1]);
@@ -146,15 +146,15 @@ export class ParsePool {
     });
     worker.on('error', () => {}); // told to whoever waits for it; an idle one has nobody
     worker.on('exit', () => {
-      this.#all.delete(worker);
+      this.#workers.delete(worker);
       clearTimeout(this.#idle.get(worker));
       this.#idle.delete(worker);
     });
-    this.#all.add(worker);
+    this.#workers.add(worker);
     return worker;
   }
 
-  #run(worker: Worker, waiting: Waiting): void {
+  #run(worker: Worker, pending: PendingRequest): void {
     worker.ref();
     const end = (): void => {
       stopWatch();
@@ -164,17 +164,17 @@ export class ParsePool {
     const fail = (why: string): void => {
       end();
       this.#retire(worker);
-      if (this.#closed) waiting.reject(new ParsePoolClosed());
-      else this.#giveUp(waiting, why);
+      if (this.#closed) pending.reject(new ParsePoolClosed());
+      else this.#describeFailure(pending, why);
       this.#next();
     };
     const onTimeUp = (): void => fail(`It took longer than ${this.#milliseconds / 1000} seconds.`);
     const onFailure = (): void => fail('The parser failed at it.');
-    const onMessage = (answer: ParserAnswer): void => {
-      if (answer !== 'ready') {
+    const onMessage = (response: ParserResponse): void => {
+      if (response !== 'ready') {
         end();
-        this.#rest(worker);
-        waiting.resolve(answer);
+        this.#markIdle(worker);
+        pending.resolve(response);
         this.#next();
         return;
       }
@@ -185,20 +185,20 @@ export class ParsePool {
     const limit = this.#started.has(worker) ? this.#milliseconds : startMilliseconds;
     let stopWatch = limitProcessorTime(worker, limit, onTimeUp);
     worker.on('message', onMessage).on('error', onFailure).on('exit', onFailure);
-    worker.postMessage(waiting.request);
+    worker.postMessage(pending.request);
   }
 
   /** A message that no thread can parse is described by another one, before anything else of its kind: it may have 50 MB. */
-  #giveUp({ request, of, resolve, reject }: Waiting, why: string): void {
+  #describeFailure({ request, group, resolve, reject }: PendingRequest, why: string): void {
     if (request.kind !== 'parse') {
       reject(new Error(`A thread could not ${request.kind} a message. ${why}`));
       return;
     }
-    const next: Waiting = { request: { kind: 'describe', raw: request.raw, why }, of, resolve, reject };
-    this.#waiting.set(of, [next, ...(this.#waiting.get(of) ?? [])]);
+    const next: PendingRequest = { request: { kind: 'describe', raw: request.raw, why }, group, resolve, reject };
+    this.#waiting.set(group, [next, ...(this.#waiting.get(group) ?? [])]);
   }
 
-  #rest(worker: Worker): void {
+  #markIdle(worker: Worker): void {
     if (this.#closed) return;
     worker.unref();
     const timer = setTimeout(() => this.#retire(worker), this.#idleMilliseconds);
@@ -207,7 +207,7 @@ export class ParsePool {
   }
 
   #retire(worker: Worker): void {
-    this.#all.delete(worker);
+    this.#workers.delete(worker);
     clearTimeout(this.#idle.get(worker));
     this.#idle.delete(worker);
     void worker.terminate();

@@ -1,8 +1,8 @@
 import { parentPort } from 'node:worker_threads';
-import { mailIdentity } from './mail-identity.ts';
+import { computeMailIdentity } from './mail-identity.ts';
 import { parseMail } from './parse-mail.ts';
 import type { ParsedMail } from './parsed-mail.ts';
-import { unparsable } from './unparsable-mail.ts';
+import { toUnparsableMail } from './unparsable-mail.ts';
 
 /** Parse a raw message; describe one that cannot be parsed; give the identities of several. */
 export type ParserRequest =
@@ -11,19 +11,20 @@ export type ParserRequest =
   | { readonly kind: 'identify'; readonly raws: readonly Uint8Array[] };
 
 /** `ready` once, then what answers each request, in the order in which they came. */
-export type ParserAnswer = 'ready' | ParsedMail | readonly string[];
+export type ParserResponse = 'ready' | ParsedMail | readonly string[];
 
-const answer = (message: ParserAnswer, moved: ArrayBuffer[] = []): void => parentPort!.postMessage(message, moved);
+const respond = (message: ParserResponse, transfer: ArrayBuffer[] = []): void =>
+  parentPort!.postMessage(message, transfer);
 
 parentPort!.on('message', async (request: ParserRequest) => {
   if (request.kind === 'identify') {
-    answer(request.raws.map(mailIdentity));
+    respond(request.raws.map(computeMailIdentity));
     return;
   }
-  const mail = request.kind === 'parse' ? await parseMail(request.raw) : unparsable(request.raw, request.why);
-  answer(
+  const mail = request.kind === 'parse' ? await parseMail(request.raw) : toUnparsableMail(request.raw, request.why);
+  respond(
     mail,
     mail.attachments.map(({ bytes }) => bytes.buffer as ArrayBuffer),
   );
 });
-answer('ready');
+respond('ready');

@@ -9,20 +9,20 @@ const stepBytes = 2 * 1024 * 1024;
  *
  * @param pieces must not change until the promise resolves.
  */
-export async function sharedBytes(pieces: readonly Uint8Array[]): Promise<Uint8Array> {
+export async function toSharedBytes(pieces: readonly Uint8Array[]): Promise<Uint8Array> {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
   const isShort = length <= stepBytes;
   const bytes = new Uint8Array(isShort ? new ArrayBuffer(length) : new SharedArrayBuffer(length));
   let written = 0;
-  let untilTurn = stepBytes;
+  let untilYield = stepBytes;
   for (const piece of pieces)
     for (let from = 0; from < piece.length; from += stepBytes) {
       const step = piece.subarray(from, from + stepBytes);
       bytes.set(step, written);
       written += step.length;
-      untilTurn -= step.length;
-      if (untilTurn > 0 || isShort) continue;
-      untilTurn = stepBytes;
+      untilYield -= step.length;
+      if (untilYield > 0 || isShort) continue;
+      untilYield = stepBytes;
       await nextTurn();
     }
   return bytes;

@@ -1,7 +1,7 @@
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { cleanLine } from './clean-text.ts';
 
-const looked = 20_000;
+const maxScannedLength = 20_000;
 
 /** What comes before the quoted message: `On Monday Ada wrote:`, in the languages of common programs. */
 const attribution =
@@ -13,21 +13,21 @@ const forwarded =
  * The first words of what the writer says, on one line, at most 200 code points. Quoted lines, the line that announces them, and the signature
  * are left out where there is anything else.
  */
-export function snippetOf(text: string): string {
-  const begin = text.slice(0, looked);
-  const own = oneLine(ownLines(begin.split('\n')).join('\n'));
-  return own === '' ? oneLine(begin) : own;
+export function createSnippet(text: string): string {
+  const begin = text.slice(0, maxScannedLength);
+  const ownText = oneLine(ownLines(begin.split('\n')).join('\n'));
+  return ownText === '' ? oneLine(begin) : ownText;
 }
 
 function ownLines(lines: readonly string[]): string[] {
-  const own: string[] = [];
-  for (const [at, line] of lines.entries()) {
+  const ownParts: string[] = [];
+  for (const [index, line] of lines.entries()) {
     if (/^-- ?$/.test(line) || forwarded.test(line.trimStart())) break;
     if (/^\s{0,3}[>|]/.test(line)) continue;
-    if (attribution.test(line.trimEnd()) && quotesFollow(lines, at + 1)) continue;
-    own.push(line);
+    if (attribution.test(line.trimEnd()) && quotesFollow(lines, index + 1)) continue;
+    ownParts.push(line);
   }
-  return own;
+  return ownParts;
 }
 
 function quotesFollow(lines: readonly string[], from: number): boolean {

@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
-import { indexedBody } from '../search/indexed-text.ts';
+import { tokenizeBody } from '../search/indexed-text.ts';
 import { readEnvelope } from './envelope.ts';
 import { readHeaders } from './header-block.ts';
 import { findWarnings } from './mail-warnings.ts';
 import type { ParsedMail } from './parsed-mail.ts';
-import { snippetOf } from './snippet.ts';
+import { createSnippet } from './snippet.ts';
 
 /** What is kept of a message that nobody can read: envelope and identity. @param why a sentence for the reader. */
-export function unparsable(raw: Uint8Array, why: string): ParsedMail {
+export function toUnparsableMail(raw: Uint8Array, why: string): ParsedMail {
   const envelope = readEnvelope(readHeaders(raw).headers);
   const text = `This message could not be read. ${why}`;
   return {
     ...envelope,
-    ...identityOf(raw),
-    snippet: snippetOf(text),
+    ...computeRawIdentity(raw),
+    snippet: createSnippet(text),
     text,
-    bodyWords: bodyWords(text),
+    bodyWords: tokenizeMailBody(text),
     html: null,
     attachments: [],
     warnings: findWarnings(envelope, false),
@@ -23,14 +23,14 @@ export function unparsable(raw: Uint8Array, why: string): ParsedMail {
   };
 }
 
-const maxBodyWords = 10_000;
+const maxBodyTokens = 10_000;
 
 /** What a search finds a text by: its first words, and their stems. */
-export function bodyWords(text: string): string[] {
-  return indexedBody(text, maxBodyWords);
+export function tokenizeMailBody(text: string): string[] {
+  return tokenizeBody(text, maxBodyTokens);
 }
 
 /** What tells a message apart by its bytes alone. */
-export function identityOf(raw: Uint8Array): Pick<ParsedMail, 'sha256' | 'size'> {
+export function computeRawIdentity(raw: Uint8Array): Pick<ParsedMail, 'sha256' | 'size'> {
   return { sha256: createHash('sha256').update(raw).digest('hex'), size: raw.length };
 }

@@ -7,7 +7,7 @@ const maxWordLength = 60;
 /** Letters of Chinese, Japanese and Korean, which are written without spaces or with endings attached. */
 const cjk = String.raw`[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Bopo}]`;
 const letter = String.raw`[\p{L}\p{N}\p{M}]`;
-const run = new RegExp(`[${cjk}&&${letter}]+|[${letter}--${cjk}]+`, 'gv');
+const wordPattern = new RegExp(`[${cjk}&&${letter}]+|[${letter}--${cjk}]+`, 'gv');
 const beginsCjk = new RegExp(`^${cjk}`, 'v');
 /** All letters before this one belong to other scripts. */
 const firstCjk = 0x1100;
@@ -40,7 +40,7 @@ export interface TextWord {
 export function* readWords(text: string): Generator<TextWord> {
   // A soft hyphen is not part of the word.
   const normal = text.replaceAll('\u00ad', '').normalize('NFKC').toLowerCase();
-  for (const written of normal.match(run) ?? []) {
+  for (const written of normal.match(wordPattern) ?? []) {
     const word = fold(written);
     if (word === '') continue;
     yield { word, written, isCjk: written.charCodeAt(0) >= firstCjk && beginsCjk.test(written) };
@@ -59,7 +59,7 @@ export function textTokens(words: Iterable<TextWord>, max = maxWords): string[] 
     if (isCjk) {
       const characters = [...word];
       tokens.push(...characters.map((each, index) => each + (characters[index + 1] ?? '')));
-    } else tokens.push(cut(word));
+    } else tokens.push(truncateWord(word));
     if (tokens.length >= max) return tokens.slice(0, max);
   }
   return tokens;
@@ -95,6 +95,6 @@ function fold(written: string): string {
     .replaceAll(/[ßıæœøłđðþς]/gu, (each) => spellings[each] ?? each);
 }
 
-function cut(word: string): string {
+function truncateWord(word: string): string {
   return word.length > maxWordLength ? [...word].slice(0, maxWordLength).join('') : word;
 }

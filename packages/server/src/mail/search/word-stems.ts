@@ -16,34 +16,34 @@ interface Language {
   readonly stopWords: ReadonlySet<string>;
 }
 
-const set = (words: string): ReadonlySet<string> => new Set(words.split(' '));
+const toWordSet = (words: string): ReadonlySet<string> => new Set(words.split(' '));
 
 const languages = {
   english: {
     stem: english,
     minLength: 3,
-    stopWords: set(
+    stopWords: toWordSet(
       'the and of to is you that it for with are this be have not your from we our will has was but they as at or by can his her if their there these were which would its been',
     ),
   },
   german: {
     stem: german,
     minLength: 3,
-    stopWords: set(
+    stopWords: toWordSet(
       'der das und ist nicht ich sie wir mit den von zu auf fur ein eine im auch dem einen einer bei sich aus wie oder haben wird uns ihnen ihre ihr sind noch nach bitte wenn dass',
     ),
   },
   french: {
     stem: french,
     minLength: 4,
-    stopWords: set(
+    stopWords: toWordSet(
       'le les et est une vous pour dans nous sur pas avec votre ce je au qui aux sont cette mais ou il ne plus notre vos ont merci par elle ces',
     ),
   },
   spanish: {
     stem: spanish,
     minLength: 4,
-    stopWords: set(
+    stopWords: toWordSet(
       'el los las una para con por su del lo como que pero sus al esta este ha usted gracias y nos muy sin tambien hay ser estan ya hola',
     ),
   },
@@ -55,10 +55,10 @@ const stopWords: ReadonlyMap<string, StemLanguage> = new Map(
   stemLanguages.flatMap((each) => [...languages[each].stopWords].map((word) => [word, each] as const)),
 );
 /** English words that look like plurals and are none. */
-const noPlurals = set('news atlas bias lens series species canvas texas paris christmas');
+const noPlurals = toWordSet('news atlas bias lens series species canvas texas paris christmas');
 
 /** A stem takes some microseconds, and most words of a message were in others before. */
-const stemsMade = new LruMap<string>({ entries: 20_000, bytes: 4 * 2 ** 20, keyLength: 60, sizeOf: 60 });
+const stemCache = new LruMap<string>({ entries: 20_000, bytes: 4 * 2 ** 20, keyLength: 60, sizeOf: 60 });
 
 const minWordLength = 3;
 const maxWordLength = 30;
@@ -72,13 +72,13 @@ export function isStopWord(word: string): boolean {
  * The stems of a word that the index needs, without accents. An English word that is its own stem needs none: the search looks for the
  * word too, which saves a third of the index. In the other languages the word alone would meet words of other languages (`come`, `com`).
  */
-export function indexedStems(word: TextWord, among: readonly StemLanguage[]): string[] {
-  const stems = stemsByLanguage(word, among);
+export function findIndexStems(word: TextWord, candidates: readonly StemLanguage[]): string[] {
+  const stems = stemsByLanguage(word, candidates);
   return stems.filter(([language, stem]) => language !== 'english' || stem !== word.word).map(([, stem]) => stem);
 }
 
 /** What finds the forms of a word: its stems in all languages, and words that the index has no stem for. */
-export function searchedStems(word: TextWord): {
+export function findSearchStems(word: TextWord): {
   readonly stems: readonly string[];
   readonly words: readonly string[];
 } {
@@ -90,17 +90,17 @@ export function searchedStems(word: TextWord): {
 }
 
 function isOwnStem(stem: string): boolean {
-  return !stopWords.has(stem) && stemIn('english', stem) === stem;
+  return !stopWords.has(stem) && computeStem('english', stem) === stem;
 }
 
 function stemsByLanguage(
   { word, written, isCjk }: TextWord,
-  among: readonly StemLanguage[],
+  candidates: readonly StemLanguage[],
 ): (readonly [StemLanguage, string])[] {
   if (isCjk || !hasForms(word)) return [];
   // The stemmers know endings by their accents, which many people leave out.
   const spellings = written === word ? [word] : [word, written];
-  return among.flatMap((each) => spellings.map((form) => [each, stemIn(each, form)] as const));
+  return candidates.flatMap((each) => spellings.map((form) => [each, computeStem(each, form)] as const));
 }
 
 /** The languages in which a text is written; all of them where its words do not tell. */
@@ -110,9 +110,9 @@ export function detectLanguages(words: readonly TextWord[]): readonly StemLangua
     const language = stopWords.get(word);
     if (language !== undefined) counts.set(language, (counts.get(language) ?? 0) + 1);
   }
-  const most = Math.max(...counts.values());
-  if (most < minStopWords) return stemLanguages;
-  return stemLanguages.filter((each) => (counts.get(each) ?? 0) >= most * minShare);
+  const maxCount = Math.max(...counts.values());
+  if (maxCount < minStopWords) return stemLanguages;
+  return stemLanguages.filter((each) => (counts.get(each) ?? 0) >= maxCount * minShare);
 }
 
 const minStopWords = 3;
@@ -124,16 +124,16 @@ function hasForms(word: string): boolean {
 }
 
 /** Without accents. */
-function stemIn(language: StemLanguage, word: string): string {
+function computeStem(language: StemLanguage, word: string): string {
   if (noPlurals.has(word)) return word;
   const key = `${language} ${word}`;
-  const known = stemsMade.get(key);
-  if (known !== undefined) return known;
+  const cached = stemCache.get(key);
+  if (cached !== undefined) return cached;
   const { stem, minLength } = languages[language];
-  const made = stem(word);
+  const stemmed = stem(word);
   const shorter = word.endsWith('s') && word.length > minLength ? word.slice(0, -1) : word;
-  const result = withoutAccents(made.length >= minLength ? made : shorter);
-  stemsMade.set(key, result);
+  const result = withoutAccents(stemmed.length >= minLength ? stemmed : shorter);
+  stemCache.set(key, result);
   return result;
 }
 

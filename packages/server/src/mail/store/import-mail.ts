@@ -6,15 +6,15 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ApiError } from '../../protocol/api-error.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
-import { doubtsText, type FileMessage } from '../files/mail-file.ts';
+import { describeAmbiguousSeparators, type FileMessage } from '../files/mail-file.ts';
 import { readMbox } from '../files/mbox-reader.ts';
 import type { MailStore } from '../mail-store.ts';
 import { MailTooLarge } from '../parse/parse-pool.ts';
-import { sharedBytes } from '../parse/shared-bytes.ts';
-import type { IncomingMail, IngestBy, Ingested, MailAccount, MailboxPlace, MailFlags } from './incoming-mail.ts';
+import { toSharedBytes } from '../parse/shared-bytes.ts';
+import type { IncomingMail, IngestActor, IngestResult, MailAccount, MailboxRef, MailFlags } from './incoming-mail.ts';
 
 /** Messages as they are uploaded. */
-export interface Upload {
+export interface MailUpload {
   /** `message/rfc822` or `application/mbox`. */
   readonly type: string;
   /** `mboxrd` where the sender of the upload knows that it is of this dialect. */
@@ -26,9 +26,9 @@ export interface Upload {
 export interface ImportTarget {
   readonly account: MailAccount;
   /** The mailbox that the request names; null: each message goes where its own headers say, else to the inbox. */
-  readonly mailbox: MailboxPlace | null;
+  readonly mailbox: MailboxRef | null;
   /** Finds a mailbox by its path, or makes it. */
-  readonly mailboxAt: (path: string) => Promise<MailboxPlace>;
+  readonly mailboxAt: (path: string) => Promise<MailboxRef>;
   /** Flags that count instead of those in the messages' headers; null without. */
   readonly flags: MailFlags | null;
   /** The time of arrival of messages whose file says none, ISO 8601; null without. */
@@ -50,37 +50,37 @@ export interface ImportReport {
   readonly problems: readonly { readonly message: number; readonly outcome: string; readonly reason: string | null }[];
 }
 
-const mostProblems = 100;
+const maxProblems = 100;
 const maxIds = 1000;
 /** Messages of a transaction, and bytes of them that are held at once. */
 const batchMessages = 50;
 const batchBytes = 16 * 1024 * 1024;
 /** While one is written the next one is parsed. */
-const batchesUnderWay = 2;
+const maxBatchesInFlight = 2;
 
 /** Stores the messages of an upload as they come; what is stored stays, whatever comes after it. */
 export async function importMail(
   mail: MailStore,
   target: ImportTarget,
-  upload: Upload,
-  by: IngestBy,
+  upload: MailUpload,
+  ingestActor: IngestActor,
 ): Promise<ImportReport> {
-  const report = new Report();
-  const underWay: Promise<readonly Ingested[]>[] = [];
-  const places = new MailboxPlaces(target);
+  const report = new ImportReportBuilder();
+  const inFlight: Promise<readonly IngestResult[]>[] = [];
+  const mailboxes = new MailboxResolver(target);
   let batch: IncomingMail[] = [];
   let bytes = 0;
-  const begin = async (work: Promise<readonly Ingested[]>): Promise<void> => {
+  const begin = async (work: Promise<readonly IngestResult[]>): Promise<void> => {
     work.catch(() => {}); // told when its turn comes
-    underWay.push(work);
-    if (underWay.length >= batchesUnderWay) report.add(await underWay.shift()!);
+    inFlight.push(work);
+    if (inFlight.length >= maxBatchesInFlight) report.add(await inFlight.shift()!);
   };
   const flush = async (): Promise<void> => {
-    if (batch.length > 0) await begin(mail.ingest.store(target.account, batch, by));
+    if (batch.length > 0) await begin(mail.ingest.store(target.account, batch, ingestActor));
     [batch, bytes] = [[], 0];
   };
-  for await (const each of messagesOf(upload)) {
-    report.read(each);
+  for await (const each of readMessages(upload)) {
+    report.addMessage(each);
     if (each.expunged) continue;
     if (each.tooLong !== undefined) {
       await flush();
@@ -88,43 +88,43 @@ export async function importMail(
       await begin(Promise.resolve([{ outcome: 'failed', emailId: null, reason }]));
       continue;
     }
-    batch.push(incomingOf(each, await places.of(each), target));
+    batch.push(toIncomingMail(each, await mailboxes.resolve(each), target));
     bytes += each.raw.length;
     if (batch.length >= batchMessages || bytes >= batchBytes) await flush();
   }
   await flush();
-  for (const each of underWay) report.add(await each);
-  return report.shown;
+  for (const each of inFlight) report.add(await each);
+  return report.result;
 }
 
 /** The mailboxes of an upload, each looked up once. */
-class MailboxPlaces {
+class MailboxResolver {
   readonly #target: ImportTarget;
-  readonly #found = new Map<string, Promise<MailboxPlace>>();
+  readonly #found = new Map<string, Promise<MailboxRef>>();
 
   constructor(target: ImportTarget) {
     this.#target = target;
   }
 
   /** What is marked as deleted goes to the trash. */
-  of({ flags, mailbox }: FileMessage): Promise<MailboxPlace> | MailboxPlace {
-    const { mailbox: named, flags: known, mailboxAt } = this.#target;
+  resolve({ flags, mailbox }: FileMessage): Promise<MailboxRef> | MailboxRef {
+    const { mailbox: fixedMailbox, flags: known, mailboxAt: findOrCreateMailbox } = this.#target;
     const path = known === null && flags?.includes('deleted') ? 'Trash' : null;
-    if (path === null && named) return named;
-    const wanted = path ?? mailbox ?? 'INBOX';
-    const found = this.#found.get(wanted) ?? mailboxAt(wanted);
-    this.#found.set(wanted, found);
+    if (path === null && fixedMailbox) return fixedMailbox;
+    const mailboxPath = path ?? mailbox ?? 'INBOX';
+    const found = this.#found.get(mailboxPath) ?? findOrCreateMailbox(mailboxPath);
+    this.#found.set(mailboxPath, found);
     return found;
   }
 }
 
-async function* messagesOf({ type, format, bytes }: Upload): AsyncGenerator<FileMessage> {
-  if (type !== 'application/mbox') return yield whole(bytes);
-  const file = await namelessFile();
+async function* readMessages({ type, format, bytes }: MailUpload): AsyncGenerator<FileMessage> {
+  if (type !== 'application/mbox') return yield readWholeMessage(bytes);
+  const file = await openUnlinkedFile();
   try {
     // By its number: a stream of the handle itself would hold the handle open.
     const { fd } = file;
-    await pipeline(bytes, bounded, createWriteStream('', { fd, autoClose: false }));
+    await pipeline(bytes, limitSize, createWriteStream('', { fd, autoClose: false }));
     const source = createReadStream('', { fd, start: 0, autoClose: false });
     yield* readMbox(source, format === 'mboxrd' ? 'mboxrd' : 'unknown');
   } finally {
@@ -133,7 +133,7 @@ async function* messagesOf({ type, format, bytes }: Upload): AsyncGenerator<File
 }
 
 /** A file that is gone as soon as it is closed, also by the end of the process: no mail of anybody stays in a temporary folder. */
-async function namelessFile(): Promise<FileHandle> {
+async function openUnlinkedFile(): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'tablinum-import-'));
   try {
     return await open(join(folder, 'mbox'), 'wx+', 0o600);
@@ -143,7 +143,7 @@ async function namelessFile(): Promise<FileHandle> {
 }
 
 /** Received whole before anything of it is stored: an upload that breaks off leaves nothing, and may be as long as the disk allows. */
-async function* bounded(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* limitSize(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let size = 0;
   for await (const piece of bytes) {
     size += piece.length;
@@ -153,9 +153,9 @@ async function* bounded(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
-function incomingOf(
+function toIncomingMail(
   { raw, receivedAt, flags = [], labels }: FileMessage,
-  mailbox: MailboxPlace,
+  mailbox: MailboxRef,
   target: ImportTarget,
 ): IncomingMail {
   return {
@@ -172,7 +172,7 @@ function incomingOf(
   };
 }
 
-async function whole(bytes: Readable): Promise<FileMessage> {
+async function readWholeMessage(bytes: Readable): Promise<FileMessage> {
   const pieces: Buffer[] = [];
   let size = 0;
   for await (const piece of bytes as AsyncIterable<Buffer>) {
@@ -181,10 +181,10 @@ async function whole(bytes: Readable): Promise<FileMessage> {
     size += piece.length;
   }
   if (size === 0) throw new ApiError('BODY_INVALID', 'The upload is empty; send the bytes of a message.');
-  return { raw: await sharedBytes(pieces), ...(size > mailLimits.rawBytes && { tooLong: size }) };
+  return { raw: await toSharedBytes(pieces), ...(size > mailLimits.rawBytes && { tooLong: size }) };
 }
 
-class Report {
+class ImportReportBuilder {
   readonly #counts = { stored: 0, duplicate: 0, unparsable: 0, failed: 0, skipped: 0 };
   readonly #problems: { message: number; outcome: string; reason: string | null }[] = [];
   readonly #ids: number[] = [];
@@ -193,14 +193,14 @@ class Report {
   #messages = 0;
 
   /** A message was read from the upload. */
-  read({ expunged, doubts }: FileMessage): void {
+  addMessage({ expunged, doubts }: FileMessage): void {
     this.#messages += 1;
     if (expunged) this.#counts.skipped += 1;
     else this.#numbers.push(this.#messages);
-    if (doubts) this.#problem(this.#messages, 'uncertain', doubtsText(doubts));
+    if (doubts) this.#problem(this.#messages, 'uncertain', describeAmbiguousSeparators(doubts));
   }
 
-  add(results: readonly Ingested[]): void {
+  add(results: readonly IngestResult[]): void {
     for (const { outcome, emailId, reason } of results) {
       const message = this.#numbers.shift()!;
       this.#counts[outcome] += 1;
@@ -211,10 +211,10 @@ class Report {
   }
 
   #problem(message: number, outcome: string, reason: string): void {
-    if (this.#problems.length < mostProblems) this.#problems.push({ message, outcome, reason });
+    if (this.#problems.length < maxProblems) this.#problems.push({ message, outcome, reason });
   }
 
-  get shown(): ImportReport {
+  get result(): ImportReport {
     const { stored, duplicate, unparsable, failed, skipped } = this.#counts;
     return { stored, duplicates: duplicate, unparsable, failed, skipped, ids: this.#ids, problems: this.#problems };
   }

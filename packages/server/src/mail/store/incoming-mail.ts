@@ -1,14 +1,14 @@
 /** A raw message on its way into an account, and where it lies there. */
 export interface IncomingMail {
   readonly raw: Uint8Array;
-  readonly mailbox: MailboxPlace;
+  readonly mailbox: MailboxRef;
   /** When the account's server received it, ISO 8601; null where nobody says: then its own Date counts, as far as it can be. */
   readonly receivedAt: string | null;
   readonly flags: MailFlags;
   readonly labels?: readonly string[];
 }
 
-export interface MailboxPlace {
+export interface MailboxRef {
   readonly id: number;
   /** The role of the mailbox, else its path. */
   readonly folder: string;
@@ -22,7 +22,7 @@ export interface MailFlags {
 }
 
 /** What became of a message. */
-export interface Ingested {
+export interface IngestResult {
   /** `duplicate`: the account has it already; a mailbox in which it was not is added. `failed`: nothing of it was stored. */
   readonly outcome: 'stored' | 'unparsable' | 'duplicate' | 'failed';
   readonly emailId: number | null;
@@ -31,7 +31,7 @@ export interface Ingested {
 }
 
 /** On whose behalf messages are stored. */
-export interface IngestBy {
+export interface IngestActor {
   readonly actor: string | null;
   readonly requestId: string | null;
 }

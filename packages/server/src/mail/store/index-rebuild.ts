@@ -6,16 +6,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../../base/logger.ts';
 import type { Database } from '../../database/database.ts';
 import {
-  emailsBelow,
   type IndexState,
-  keyAfterAll,
+  readEmailsBelow,
   readIndexState,
+  readNextEmailKey,
   replaceTokens,
   setIndexState,
 } from '../../database/mail/index-rows.ts';
-import { bodyWords } from '../parse/unparsable-mail.ts';
+import { tokenizeMailBody } from '../parse/unparsable-mail.ts';
 import { indexVersion } from '../search/indexed-text.ts';
-import { indexedWords } from './new-email.ts';
+import { buildIndexEntry } from './new-email.ts';
 
 export interface IndexRebuildParts {
   readonly database: Database;
@@ -38,7 +38,7 @@ export class IndexRebuild {
     this.#parts = parts;
   }
 
-  get running(): boolean {
+  get isRunning(): boolean {
     return this.#running !== null;
   }
 
@@ -73,7 +73,7 @@ export class IndexRebuild {
     const { database, logger } = this.#parts;
     try {
       const state = await readIndexState(database);
-      if (!isComplete(state)) await database.unlessUnderWay('mail index', () => this.#rebuild());
+      if (!isComplete(state)) await database.tryWithLock('mail index', () => this.#rebuild());
       if (isComplete(await readIndexState(database))) this.#stopTimer();
     } catch (error) {
       if (!this.#ended) logger.warn({ err: error }, 'the full-text index of mail could not be rebuilt yet');
@@ -84,7 +84,7 @@ export class IndexRebuild {
     const { database, logger } = this.#parts;
     const state = await readIndexState(database);
     const isStarted = state?.version === indexVersion;
-    let position = isStarted ? state.position : await keyAfterAll(database);
+    let position = isStarted ? state.position : await readNextEmailKey(database);
     if (position === null) {
       if (!isStarted) await this.#save(null);
       return;
@@ -100,9 +100,9 @@ export class IndexRebuild {
   /** @returns where to continue; null: nowhere. */
   async #batch(below: number): Promise<number | null> {
     const { database } = this.#parts;
-    const emails = await emailsBelow(database, below, batchSize);
+    const emails = await readEmailsBelow(database, below, batchSize);
     const entries = emails.map((each) =>
-      indexedWords(each.id, each.accountId, { ...each, bodyWords: bodyWords(each.text) }),
+      buildIndexEntry(each.id, each.accountId, { ...each, bodyWords: tokenizeMailBody(each.text) }),
     );
     const position = emails.length < batchSize ? null : (emails.at(-1)?.id ?? null);
     await database.write(

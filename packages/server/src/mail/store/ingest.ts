@@ -7,22 +7,22 @@ import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import type { Database, Transaction } from '../../database/database.ts';
-import { ownAddresses } from '../../database/mail/account-rows.ts';
+import { findOwnAddresses } from '../../database/mail/account-rows.ts';
+import { isAccountOpen } from '../../database/mail/deferred-delete-rows.ts';
 import { EmailRows } from '../../database/mail/email-rows.ts';
-import { isAccountOpen } from '../../database/mail/leaving-rows.ts';
-import { MailWriter, presentEmails } from '../../database/mail/mail-writer.ts';
+import { findExistingEmails, MailWriter } from '../../database/mail/mail-writer.ts';
 import { PlacementRows } from '../../database/mail/placement-rows.ts';
 import { SubjectPartyRows } from '../../database/mail/subject-party-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { MailTooLarge, type ParsePool } from '../parse/parse-pool.ts';
-import { type Groups, groupsOf } from '../threads/conversation-groups.ts';
+import { type Groups, groupIntoConversations } from '../threads/conversation-groups.ts';
 import { conversationSubject } from '../threads/conversation-subject.ts';
 import { readOwnAddresses } from '../threads/own-addresses.ts';
 import { Participants } from '../threads/participants.ts';
-import { partyEntries, subjectMatches, withParties } from '../threads/subject-matches.ts';
-import { threadSigns } from '../threads/thread-signs.ts';
-import type { IncomingMail, IngestBy, Ingested, MailAccount } from './incoming-mail.ts';
-import { indexedWords, newEmail, type ReadMail, receivedAt } from './new-email.ts';
+import { addParties, buildPartyEntries, findSubjectMatches } from '../threads/subject-matches.ts';
+import { computeThreadIndexKeys } from '../threads/thread-index-keys.ts';
+import type { IncomingMail, IngestActor, IngestResult, MailAccount } from './incoming-mail.ts';
+import { buildEmail, buildIndexEntry, type ParsedIncomingMail, resolveReceivedAt } from './new-email.ts';
 
 export interface IngestParts {
   readonly database: Database;
@@ -33,7 +33,7 @@ export interface IngestParts {
   readonly logger: Logger;
 }
 
-class AccountGone extends Error {
+class AccountDeleted extends Error {
   constructor() {
     super('The account was destroyed meanwhile.');
   }
@@ -57,16 +57,20 @@ export class MailIngest {
    *
    * @returns what became of each, in their order. A message that cannot be stored stops no other.
    */
-  async store(account: MailAccount, messages: readonly IncomingMail[], by: IngestBy): Promise<Ingested[]> {
+  async store(
+    account: MailAccount,
+    messages: readonly IncomingMail[],
+    ingestActor: IngestActor,
+  ): Promise<IngestResult[]> {
     try {
-      return await this.#storeAll(account, messages, by);
+      return await this.#storeAll(account, messages, ingestActor);
     } catch (error) {
       if (this.#closed) throw error;
-      if (error instanceof AccountGone)
+      if (error instanceof AccountDeleted)
         return messages.map(() => ({ outcome: 'failed', emailId: null, reason: error.message }));
       if (messages.length > 1) {
-        const results: Ingested[] = [];
-        for (const each of messages) results.push(...(await this.store(account, [each], by)));
+        const results: IngestResult[] = [];
+        for (const each of messages) results.push(...(await this.store(account, [each], ingestActor)));
         return results;
       }
       this.#parts.logger.warn({ err: error }, 'a message could not be stored');
@@ -75,15 +79,15 @@ export class MailIngest {
   }
 
   /**
-   * Parses a message and keeps its bytes: what {@link storeInside} needs. What is not stored after that is swept.
+   * Parses a message and keeps its bytes: what {@link storeInTransaction} needs. What is not stored after that is swept.
    *
    * @throws MailTooLarge
    */
-  async prepare(account: MailAccount, incoming: IncomingMail): Promise<ReadMail> {
+  async prepare(account: MailAccount, incoming: IncomingMail): Promise<ParsedIncomingMail> {
     const [identity] = await this.#parts.parser.identify([incoming.raw], incoming);
-    const ready = await this.#read(incoming, identity!);
+    const ready = await this.#parse(incoming, identity!);
     if (this.#closed) throw new Error('the application is being closed');
-    await this.#parts.blobs.put(account.id, blobsOf(ready));
+    await this.#parts.blobs.put(account.id, collectBlobs(ready));
     return ready;
   }
 
@@ -92,28 +96,37 @@ export class MailIngest {
    *
    * @throws ApiError 404 where the account was destroyed meanwhile: nothing is acknowledged that goes with it.
    */
-  async storeInside(transaction: Transaction, account: MailAccount, ready: ReadMail, by: IngestBy): Promise<number> {
+  async storeInTransaction(
+    transaction: Transaction,
+    account: MailAccount,
+    ready: ParsedIncomingMail,
+    ingestActor: IngestActor,
+  ): Promise<number> {
     if (!(await isAccountOpen(this.#parts.database, transaction, account.id)))
-      throw new ApiError('RECORD_UNKNOWN', new AccountGone().message);
+      throw new ApiError('RECORD_UNKNOWN', new AccountDeleted().message);
     const writer = new MailWriter(this.#parts.database, transaction, account.id);
-    const [id] = await this.#storeFresh(transaction, writer, account, [ready], by);
+    const [id] = await this.#storeNew(transaction, writer, account, [ready], ingestActor);
     return id!;
   }
 
-  async #storeAll(account: MailAccount, messages: readonly IncomingMail[], by: IngestBy): Promise<Ingested[]> {
+  async #storeAll(
+    account: MailAccount,
+    messages: readonly IncomingMail[],
+    ingestActor: IngestActor,
+  ): Promise<IngestResult[]> {
     const { database } = this.#parts;
-    if (!(await isAccountOpen(database, null, account.id))) throw new AccountGone();
+    if (!(await isAccountOpen(database, null, account.id))) throw new AccountDeleted();
     const identities = await this.#parts.parser.identify(
       messages.map(({ raw }) => raw),
       messages,
     );
-    const known = await presentEmails(database, account.id, identities);
+    const known = await findExistingEmails(database, account.id, identities);
     const refused = new Map<number, string>();
     const ready = await Promise.all(
       messages.map((incoming, index) =>
         known.has(identities[index]!)
           ? null
-          : this.#read(incoming, identities[index]!, messages).catch((error: unknown) => {
+          : this.#parse(incoming, identities[index]!, messages).catch((error: unknown) => {
               if (!(error instanceof MailTooLarge)) throw error;
               refused.set(index, error.message);
               return null;
@@ -123,62 +136,75 @@ export class MailIngest {
     if (this.#closed) throw new Error('the application is being closed');
     await this.#parts.blobs.put(
       account.id,
-      ready.flatMap((each) => (each ? blobsOf(each) : [])),
+      ready.flatMap((each) => (each ? collectBlobs(each) : [])),
     );
-    const ids = await this.#write(account, messages, identities, ready, by);
-    return messages.map((_, index) => outcomeOf(ids[index]!, ready[index] ?? null, refused.get(index) ?? null));
+    const ids = await this.#write(account, messages, identities, ready, ingestActor);
+    return messages.map((_, index) => toIngestResult(ids[index]!, ready[index] ?? null, refused.get(index) ?? null));
   }
 
-  /** @param of those that are read together. */
-  async #read(incoming: IncomingMail, identity: string, of: unknown = incoming): Promise<ReadMail> {
-    const mail = await this.#parts.parser.parse(incoming.raw, of);
-    const moment = receivedAt(incoming.receivedAt, mail, this.#parts.clock.now());
+  /** @param group those that are read together. */
+  async #parse(incoming: IncomingMail, identity: string, group: unknown = incoming): Promise<ParsedIncomingMail> {
+    const mail = await this.#parts.parser.parse(incoming.raw, group);
+    const moment = resolveReceivedAt(incoming.receivedAt, mail, this.#parts.clock.now());
     const ownAddresses = readOwnAddresses(mail, incoming.mailbox.folder);
-    return { incoming, mail, identity, signs: threadSigns({ ...mail, ownAddresses }, moment), receivedAt: moment };
+    return {
+      incoming,
+      mail,
+      identity,
+      threadKeys: computeThreadIndexKeys({ ...mail, ownAddresses }, moment),
+      receivedAt: moment,
+    };
   }
 
   #write(
     account: MailAccount,
     messages: readonly IncomingMail[],
     identities: readonly string[],
-    ready: readonly (ReadMail | null)[],
-    by: IngestBy,
-  ): Promise<Written[]> {
+    ready: readonly (ParsedIncomingMail | null)[],
+    ingestActor: IngestActor,
+  ): Promise<WriteResult[]> {
     const { database } = this.#parts;
-    const work = async (transaction: Transaction): Promise<Written[]> => {
-      if (!(await isAccountOpen(database, transaction, account.id))) throw new AccountGone();
+    const work = async (transaction: Transaction): Promise<WriteResult[]> => {
+      if (!(await isAccountOpen(database, transaction, account.id))) throw new AccountDeleted();
       const writer = new MailWriter(database, transaction, account.id);
-      const present = await writer.present(identities);
-      const fresh = new Map<string, ReadMail>();
+      const present = await writer.findExisting(identities);
+      const fresh = new Map<string, ParsedIncomingMail>();
       ready.forEach((each, index) => {
         if (each && !present.has(identities[index]!))
           fresh.set(identities[index]!, fresh.get(identities[index]!) ?? each);
       });
-      const stored = await this.#storeFresh(transaction, writer, account, [...fresh.values()], by);
-      const made = new Map([...fresh.keys()].map((identity, index) => [identity, stored[index]!]));
-      await this.#placeAgain(transaction, writer, messages, identities, new Map([...present, ...made]), by);
-      const told = new Set<string>();
-      return identities.map((identity): Written => {
-        const duplicate = present.has(identity) || told.has(identity);
-        told.add(identity);
-        return { id: made.get(identity) ?? present.get(identity) ?? null, duplicate };
+      const stored = await this.#storeNew(transaction, writer, account, [...fresh.values()], ingestActor);
+      const created = new Map([...fresh.keys()].map((identity, index) => [identity, stored[index]!]));
+      await this.#addPlacements(
+        transaction,
+        writer,
+        messages,
+        identities,
+        new Map([...present, ...created]),
+        ingestActor,
+      );
+      const reported = new Set<string>();
+      return identities.map((identity): WriteResult => {
+        const duplicate = present.has(identity) || reported.has(identity);
+        reported.add(identity);
+        return { id: created.get(identity) ?? present.get(identity) ?? null, duplicate };
       });
     };
-    return database.write(work, { turn: `mail ${account.id}` });
+    return database.write(work, { lockKey: `mail ${account.id}` });
   }
 
   /** A message that the account has already, or that comes twice, may lie in one more of its mailboxes. */
-  async #placeAgain(
+  async #addPlacements(
     transaction: Transaction,
     writer: MailWriter,
     messages: readonly IncomingMail[],
     identities: readonly string[],
     ids: ReadonlyMap<string, number>,
-    by: IngestBy,
+    ingestActor: IngestActor,
   ): Promise<void> {
     const rows = new EmailRows(this.#parts.database, transaction);
-    const placements = new PlacementRows(this.#parts.database, transaction);
-    const known = await placements.mailboxesOf([...ids.values()]);
+    const placementRows = new PlacementRows(this.#parts.database, transaction);
+    const known = await placementRows.readMailboxes([...ids.values()]);
     const added = new Map<number, Set<number>>();
     for (const [index, { mailbox }] of messages.entries()) {
       const id = ids.get(identities[index]!);
@@ -187,91 +213,110 @@ export class MailIngest {
       added.set(id, (added.get(id) ?? new Set()).add(mailbox.id));
     }
     if (added.size === 0) return;
-    await writer.place([...added].flatMap(([id, to]) => [...to].map((mailbox) => [id, mailbox, null, null] as const)));
-    await placements.settle([...added.keys()]);
-    const places = await rows.places([...added.keys()]);
-    for (const { id, read } of places)
-      for (const mailbox of added.get(id)!) await writer.countIn(mailbox, 1, read ? 0 : 1);
-    const conversations = [...new Set(places.flatMap(({ conversationId }) => conversationId ?? []))];
+    await writer.addPlacements(
+      [...added].flatMap(([id, to]) => [...to].map((mailbox) => [id, mailbox, null, null] as const)),
+    );
+    await placementRows.updatePrimaryMailboxes([...added.keys()]);
+    const placements = await rows.readPlacements([...added.keys()]);
+    for (const { id, read } of placements)
+      for (const mailbox of added.get(id)!) await writer.addToMailboxCounts(mailbox, 1, read ? 0 : 1);
+    const conversations = [...new Set(placements.flatMap(({ conversationId }) => conversationId ?? []))];
     await writer.recount(conversations);
-    const event = { actor: by.actor, requestId: by.requestId, by: null };
-    const at = isoTime(this.#parts.clock.now());
-    const tell = (name: string, resource: string, keys: readonly number[], changed: string[]): Promise<void> =>
-      this.#parts.changes.append(transaction, { name, resource, tks: keys.map(String), changed, ...event }, at);
-    await tell('emails.updated', 'emails', [...added.keys()], ['mailboxId', 'folder']);
-    await tell('conversations.updated', 'conversations', conversations, []);
+    const event = { actor: ingestActor.actor, requestId: ingestActor.requestId, by: null };
+    const time = isoTime(this.#parts.clock.now());
+    const emitEvent = (name: string, resource: string, keys: readonly number[], changed: string[]): Promise<void> =>
+      this.#parts.changes.append(transaction, { name, resource, keys: keys.map(String), changed, ...event }, time);
+    await emitEvent('emails.updated', 'emails', [...added.keys()], ['mailboxId', 'folder']);
+    await emitEvent('conversations.updated', 'conversations', conversations, []);
   }
 
-  async #storeFresh(
+  async #storeNew(
     transaction: Transaction,
     writer: MailWriter,
     account: MailAccount,
-    fresh: readonly ReadMail[],
-    by: IngestBy,
+    fresh: readonly ParsedIncomingMail[],
+    ingestActor: IngestActor,
   ): Promise<number[]> {
     if (fresh.length === 0) return [];
     const { changes, clock, database } = this.#parts;
-    const own = await ownAddresses(database, transaction, account.id);
-    if (!own) throw new AccountGone();
-    const parties = fresh.map(({ signs }) => withParties(signs, own));
-    const index = new SubjectPartyRows(database, transaction, account.id);
-    const matches = await subjectMatches(index, parties);
-    const { conversations, made, merges, moved } = await joinConversations(writer, fresh, matches);
+    const accountAddresses = await findOwnAddresses(database, transaction, account.id);
+    if (!accountAddresses) throw new AccountDeleted();
+    const messageParties = fresh.map(({ threadKeys }) => addParties(threadKeys, accountAddresses));
+    const subjectIndex = new SubjectPartyRows(database, transaction, account.id);
+    const matches = await findSubjectMatches(subjectIndex, messageParties);
+    const { conversations, created, merges, moved } = await joinConversations(writer, fresh, matches);
     const now = clock.now();
-    const emails = fresh.map((each, place) => newEmail(each, conversations[place]!, own));
+    const emails = fresh.map((each, messageIndex) => buildEmail(each, conversations[messageIndex]!, accountAddresses));
     const ids = await writer.addEmails(emails);
-    await index.add(
-      parties.flatMap((each, place) => partyEntries(each).map((row) => ({ ...row, email: ids[place]! }))),
+    await subjectIndex.add(
+      messageParties.flatMap((each, messageIndex) =>
+        buildPartyEntries(each).map((row) => ({ ...row, email: ids[messageIndex]! })),
+      ),
     );
     await writer.addThreadKeys([
-      ...new Map(fresh.flatMap(({ signs }, index) => signs.keys.map((key) => [key, conversations[index]!] as const))),
+      ...new Map(
+        fresh.flatMap(({ threadKeys }, index) => threadKeys.keys.map((key) => [key, conversations[index]!] as const)),
+      ),
     ]);
-    await writer.addWords(fresh.map(({ mail }, index) => indexedWords(ids[index]!, account.id, mail)));
+    await writer.addToFullTextIndex(fresh.map(({ mail }, index) => buildIndexEntry(ids[index]!, account.id, mail)));
     const touched = [...new Set([...conversations, ...merges.flatMap(({ into, others }) => [into, ...others])])];
     await addParticipants(writer, fresh, conversations, merges);
     await writer.recount(touched);
     for (const [mailbox, list] of Map.groupBy(emails, (each) => each.mailboxId))
-      await writer.countIn(mailbox, list.length, list.filter((each) => !each.read).length);
-    const event = { actor: by.actor, requestId: by.requestId, by: null };
-    const at = isoTime(now);
-    const tell = (name: string, resource: string, tks: readonly number[], changed: string[] = []): Promise<void> =>
-      changes.append(transaction, { name, resource, tks: tks.map(String), changed, ...event }, at);
-    await tell('emails.created', 'emails', ids);
-    await tell('emails.updated', 'emails', moved, ['conversationId']);
-    await tell(
+      await writer.addToMailboxCounts(mailbox, list.length, list.filter((each) => !each.read).length);
+    const event = { actor: ingestActor.actor, requestId: ingestActor.requestId, by: null };
+    const time = isoTime(now);
+    const emitEvent = (
+      name: string,
+      resource: string,
+      keys: readonly number[],
+      changed: string[] = [],
+    ): Promise<void> =>
+      changes.append(transaction, { name, resource, keys: keys.map(String), changed, ...event }, time);
+    await emitEvent('emails.created', 'emails', ids);
+    await emitEvent('emails.updated', 'emails', moved, ['conversationId']);
+    await emitEvent(
       'conversations.created',
       'conversations',
-      touched.filter((id) => made.has(id)),
+      touched.filter((id) => created.has(id)),
     );
-    await tell(
+    await emitEvent(
       'conversations.updated',
       'conversations',
-      touched.filter((id) => !made.has(id)),
+      touched.filter((id) => !created.has(id)),
     );
     return ids;
   }
 }
 
-interface Written {
+interface WriteResult {
   readonly id: number | null;
   readonly duplicate: boolean;
 }
 
-function outcomeOf({ id, duplicate }: Written, ready: ReadMail | null, refused: string | null): Ingested {
+function toIngestResult(
+  { id, duplicate }: WriteResult,
+  ready: ParsedIncomingMail | null,
+  refused: string | null,
+): IngestResult {
   if (refused !== null) return { outcome: 'failed', emailId: null, reason: refused };
   if (duplicate) return { outcome: 'duplicate', emailId: id, reason: null };
-  const unread = ready?.mail.bodyState === 'unparsable';
-  return { outcome: unread ? 'unparsable' : 'stored', emailId: id, reason: unread ? ready!.mail.text : null };
+  const isUnparsable = ready?.mail.bodyState === 'unparsable';
+  return {
+    outcome: isUnparsable ? 'unparsable' : 'stored',
+    emailId: id,
+    reason: isUnparsable ? ready!.mail.text : null,
+  };
 }
 
-function blobsOf({ incoming, mail }: ReadMail): { sha256: string; bytes: Uint8Array }[] {
+function collectBlobs({ incoming, mail }: ParsedIncomingMail): { sha256: string; bytes: Uint8Array }[] {
   return [{ sha256: mail.sha256, bytes: incoming.raw }, ...mail.attachments];
 }
 
-interface Joined {
+interface JoinedConversations {
   /** For each message. */
   readonly conversations: readonly number[];
-  readonly made: ReadonlySet<number>;
+  readonly created: ReadonlySet<number>;
   readonly merges: Groups['merges'];
   /** E-mails that were there and are of another conversation now. */
   readonly moved: readonly number[];
@@ -280,22 +325,24 @@ interface Joined {
 /** Which conversation each message belongs to; those that begin one have it made, and those that turn out to be one are joined. */
 async function joinConversations(
   writer: MailWriter,
-  fresh: readonly ReadMail[],
-  matches: Awaited<ReturnType<typeof subjectMatches>>,
-): Promise<Joined> {
-  const known = await writer.threads([...new Set(fresh.flatMap(({ signs }) => signs.keys))]);
-  const { places, merges } = groupsOf(
-    fresh.map(({ signs }, index) => ({ keys: signs.keys, ...matches[index]! })),
+  fresh: readonly ParsedIncomingMail[],
+  matches: Awaited<ReturnType<typeof findSubjectMatches>>,
+): Promise<JoinedConversations> {
+  const known = await writer.findThreadConversations([...new Set(fresh.flatMap(({ threadKeys }) => threadKeys.keys))]);
+  const { placements, merges } = groupIntoConversations(
+    fresh.map(({ threadKeys }, index) => ({ keys: threadKeys.keys, ...matches[index]! })),
     known,
   );
   const moved: number[] = [];
   for (const { into, others } of merges) moved.push(...(await writer.merge(into, others)));
-  const firsts = [...new Set(places.flatMap((place) => ('first' in place ? [place.first] : [])))];
+  const firsts = [...new Set(placements.flatMap((placement) => ('first' in placement ? [placement.first] : [])))];
   const ids = await writer.addConversations(firsts.map((first) => conversationSubject(fresh[first]!.mail.subject)));
-  const idOf = new Map(firsts.map((first, index) => [first, ids[index]!]));
+  const idByFirst = new Map(firsts.map((first, index) => [first, ids[index]!]));
   return {
-    conversations: places.map((place) => ('first' in place ? idOf.get(place.first)! : place.conversation)),
-    made: new Set(ids),
+    conversations: placements.map((placement) =>
+      'first' in placement ? idByFirst.get(placement.first)! : placement.conversation,
+    ),
+    created: new Set(ids),
     merges,
     moved,
   };
@@ -304,22 +351,23 @@ async function joinConversations(
 /** Whoever takes part in a message takes part in its conversation, and in the one that it is joined to. */
 export async function addParticipants(
   writer: MailWriter,
-  fresh: readonly ReadMail[],
+  fresh: readonly ParsedIncomingMail[],
   conversations: readonly number[],
   merges: Groups['merges'] = [],
 ): Promise<void> {
   const ids = [...conversations, ...merges.flatMap(({ into, others }) => [into, ...others])];
-  const present = await writer.participants([...new Set(ids)]);
-  const named = new Map<number, Participants>();
-  const peopleOf = (id: number): Participants => {
-    const people = named.get(id) ?? new Participants(present.get(id));
-    named.set(id, people);
+  const present = await writer.readParticipants([...new Set(ids)]);
+  const participantsById = new Map<number, Participants>();
+  const getParticipants = (id: number): Participants => {
+    const people = participantsById.get(id) ?? new Participants(present.get(id));
+    participantsById.set(id, people);
     return people;
   };
-  for (const { into, others } of merges) for (const other of others) peopleOf(into).addAll(present.get(other) ?? []);
+  for (const { into, others } of merges)
+    for (const other of others) getParticipants(into).addAll(present.get(other) ?? []);
   for (const [index, { mail }] of fresh.entries())
-    peopleOf(conversations[index]!).add({ from: mail.from, others: [...mail.to, ...mail.cc] });
-  for (const [id, people] of named) {
+    getParticipants(conversations[index]!).add({ from: mail.from, others: [...mail.to, ...mail.cc] });
+  for (const [id, people] of participantsById) {
     const list = people.list();
     if (JSON.stringify(list) !== JSON.stringify(present.get(id))) await writer.setParticipants(id, list);
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { receivedAt } from './new-email.ts';
+import { resolveReceivedAt } from './new-email.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 
@@ -12,5 +12,5 @@ test.each([
   ['a Date before there was mail is none', null, '1904-01-01T00:00:00Z', null, '2026-11-21T12:00:00Z'],
   ['nothing known is now', null, null, null, '2026-11-21T12:00:00Z'],
 ])('received: %s', (_, given, sentAt, tracedAt, wanted) => {
-  expect(receivedAt(given, { sentAt, tracedAt }, now)).toBe(Date.parse(wanted));
+  expect(resolveReceivedAt(given, { sentAt, tracedAt }, now)).toBe(Date.parse(wanted));
 });

@@ -1,21 +1,21 @@
 import { isoTime } from '../../base/clock.ts';
-import type { IndexedWords } from '../../database/dialect.ts';
+import type { FullTextEntry } from '../../database/dialect.ts';
 import type { NewEmail } from '../../database/mail/mail-writer.ts';
 import type { MailAddress, ParsedAttachment, ParsedMail } from '../parse/parsed-mail.ts';
-import { indexedName, indexedTitle } from '../search/indexed-text.ts';
-import type { ThreadSigns } from '../threads/thread-signs.ts';
+import { tokenizeName, tokenizeTitle } from '../search/indexed-text.ts';
+import type { ThreadIndexKeys } from '../threads/thread-index-keys.ts';
 import type { IncomingMail } from './incoming-mail.ts';
 
-const day = 86_400_000;
+const dayMilliseconds = 86_400_000;
 /** No message is older: an earlier Date is a clock that was never set. */
-const firstMail = Date.UTC(1980, 0, 1);
+const earliestDate = Date.UTC(1980, 0, 1);
 
 /** A message that is parsed, and what is known of it besides. */
-export interface ReadMail {
+export interface ParsedIncomingMail {
   readonly incoming: IncomingMail;
   readonly mail: ParsedMail;
   readonly identity: string;
-  readonly signs: ThreadSigns;
+  readonly threadKeys: ThreadIndexKeys;
   /** Milliseconds since the epoch. */
   readonly receivedAt: number;
 }
@@ -23,21 +23,21 @@ export interface ReadMail {
 /**
  * A parsed message as it is stored.
  *
- * @param own addresses of the account, in lower case.
+ * @param accountAddresses addresses of the account, in lower case.
  */
-export function newEmail(
-  { mail, incoming, identity, signs, receivedAt: moment }: ReadMail,
+export function buildEmail(
+  { mail, incoming, identity, threadKeys, receivedAt: moment }: ParsedIncomingMail,
   conversationId: number,
-  own: ReadonlySet<string>,
+  accountAddresses: ReadonlySet<string>,
 ): NewEmail {
   return {
     conversationId,
     mailboxId: incoming.mailbox.id,
     folder: incoming.mailbox.folder,
     identity,
-    subjectKey: signs.subjectKey,
-    orphan: signs.orphan,
-    ownAddresses: signs.threaded.ownAddresses,
+    subjectKey: threadKeys.subjectKey,
+    orphan: threadKeys.orphan,
+    ownAddresses: threadKeys.threaded.ownAddresses,
     messageId: mail.messageId,
     subject: mail.subject,
     from: mail.from,
@@ -48,8 +48,8 @@ export function newEmail(
     snippet: mail.snippet,
     size: mail.size,
     ...incoming.flags,
-    outgoing: isOutgoing(signs.threaded, own),
-    hasAttachments: mail.attachments.some(isShownAsFile),
+    outgoing: isOutgoing(threadKeys.threaded, accountAddresses),
+    hasAttachments: mail.attachments.some(isListedAttachment),
     labels: incoming.labels ?? [],
     warnings: mail.warnings,
     bodyState: mail.bodyState,
@@ -69,12 +69,17 @@ export function newEmail(
 }
 
 /** Whether the account wrote a message, under whatever address. */
-function isOutgoing({ from, ownAddresses }: ThreadSigns['threaded'], own: ReadonlySet<string>): boolean {
-  return from.map(({ address }) => address.toLowerCase()).some((each) => own.has(each) || ownAddresses.includes(each));
+function isOutgoing(
+  { from, ownAddresses }: ThreadIndexKeys['threaded'],
+  accountAddresses: ReadonlySet<string>,
+): boolean {
+  return from
+    .map(({ address }) => address.toLowerCase())
+    .some((each) => accountAddresses.has(each) || ownAddresses.includes(each));
 }
 
 /** Everything but what is shown inside the message: its pictures, and messages in it. */
-function isShownAsFile({ disposition, filename, contentId, contentType }: ParsedAttachment): boolean {
+function isListedAttachment({ disposition, filename, contentId, contentType }: ParsedAttachment): boolean {
   if (disposition === 'attachment') return true;
   return filename !== null && (contentId === null || !contentType.startsWith('image/'));
 }
@@ -85,33 +90,33 @@ function isShownAsFile({ disposition, filename, contentId, contentType }: Parsed
  *
  * @param given by the account's server, or by the file that a message lay in; then the message's Date counts, then its newest Received header.
  */
-export function receivedAt(
+export function resolveReceivedAt(
   given: string | null,
   { sentAt, tracedAt }: Pick<ParsedMail, 'sentAt' | 'tracedAt'>,
   now: number,
 ): number {
   const moments = [given, sentAt, tracedAt].map((each) => Date.parse(each ?? ''));
-  return moments.find((each) => each >= firstMail && each <= now + day) ?? now;
+  return moments.find((each) => each >= earliestDate && each <= now + dayMilliseconds) ?? now;
 }
 
 /** What of a message is indexed. */
-export interface SearchedMail extends Pick<ParsedMail, 'subject' | 'from' | 'to' | 'cc' | 'bcc' | 'bodyWords'> {
+export interface SearchableMail extends Pick<ParsedMail, 'subject' | 'from' | 'to' | 'cc' | 'bcc' | 'bodyWords'> {
   readonly attachments: readonly Pick<ParsedAttachment, 'filename'>[];
 }
 
 /** What a search finds an e-mail by. */
-export function indexedWords(id: number, account: number, mail: SearchedMail): IndexedWords {
+export function buildIndexEntry(id: number, account: number, mail: SearchableMail): FullTextEntry {
   return {
     id,
     account,
-    subject: indexedTitle(mail.subject),
-    sender: indexedPeople(mail.from),
-    recipients: indexedPeople([...mail.to, ...mail.cc, ...mail.bcc]),
+    subject: tokenizeTitle(mail.subject),
+    sender: tokenizeAddresses(mail.from),
+    recipients: tokenizeAddresses([...mail.to, ...mail.cc, ...mail.bcc]),
     body: mail.bodyWords,
-    files: indexedTitle(mail.attachments.map(({ filename }) => filename ?? '').join(' ')),
+    files: tokenizeTitle(mail.attachments.map(({ filename }) => filename ?? '').join(' ')),
   };
 }
 
-function indexedPeople(list: readonly MailAddress[]): string[] {
-  return indexedName(list.map(({ name, address }) => `${name} ${address}`).join(' '));
+function tokenizeAddresses(list: readonly MailAddress[]): string[] {
+  return tokenizeName(list.map(({ name, address }) => `${name} ${address}`).join(' '));
 }

@@ -1,4 +1,4 @@
-const longest = 1000;
+const maxLength = 1000;
 
 /** Prefixes of answers and of what is passed on, in the languages of common programs, in lower case and NFKC. */
 const prefixes = new Set(
@@ -13,16 +13,16 @@ const prefixes = new Set(
  * A tag of a list goes where something is left without it. Only the first 1,000 code units count.
  */
 export function baseSubject(subject: string): string {
-  return stripped(subject).base;
+  return stripSubject(subject).base;
 }
 
 /** Whether a subject says of itself that it answers, or passes on. */
 export function isReply(subject: string): boolean {
-  return stripped(subject).reply;
+  return stripSubject(subject).reply;
 }
 
-function stripped(subject: string): { readonly base: string; readonly reply: boolean } {
-  let base = tidy(subject.slice(0, longest).normalize('NFKC').slice(0, longest).toLowerCase().normalize('NFKC'));
+function stripSubject(subject: string): { readonly base: string; readonly reply: boolean } {
+  let base = tidy(subject.slice(0, maxLength).normalize('NFKC').slice(0, maxLength).toLowerCase().normalize('NFKC'));
   let reply = false;
   for (;;) {
     const trailer = withoutTrailer(base);

@@ -1,7 +1,7 @@
 /** What joins a message to others, and where it belongs by what is known of them. Pure. */
 
 /** A message about to be joined. */
-export interface Joining {
+export interface JoinCandidate {
   /** Each message that has one of them belongs to the same conversation. */
   readonly keys: readonly string[];
   /** Conversations that it belongs to by other signs. */
@@ -11,11 +11,11 @@ export interface Joining {
 }
 
 /** Where messages go: the conversation that is there, or the place of the first of those that begin one together. */
-export type Place = { readonly conversation: number } | { readonly first: number };
+export type ConversationPlacement = { readonly conversation: number } | { readonly first: number };
 
 export interface Groups {
   /** For each message, in their order. */
-  readonly places: readonly Place[];
+  readonly placements: readonly ConversationPlacement[];
   /** Conversations that turn out to be one: the oldest stays. */
   readonly merges: readonly { readonly into: number; readonly others: readonly number[] }[];
 }
@@ -26,24 +26,24 @@ export interface Groups {
  *
  * @param known the conversations of keys that were seen before.
  */
-export function groupsOf(messages: readonly Joining[], known: ReadonlyMap<string, number>): Groups {
+export function groupIntoConversations(messages: readonly JoinCandidate[], known: ReadonlyMap<string, number>): Groups {
   const sets = new DisjointSets();
-  messages.forEach(({ keys, conversations, mates }, index) => {
-    const own = `m${index}`;
+  messages.forEach(({ keys, conversations, mates: matchedIndexes }, index) => {
+    const self = `m${index}`;
     for (const key of keys) {
-      sets.join(own, `k${key}`);
+      sets.join(self, `k${key}`);
       const conversation = known.get(key);
-      if (conversation !== undefined) sets.join(own, `c${conversation}`);
+      if (conversation !== undefined) sets.join(self, `c${conversation}`);
     }
-    for (const each of conversations) sets.join(own, `c${each}`);
-    for (const each of mates) sets.join(own, `m${each}`);
+    for (const each of conversations) sets.join(self, `c${each}`);
+    for (const each of matchedIndexes) sets.join(self, `m${each}`);
   });
-  const present = conversationsIn(sets);
+  const present = findConversations(sets);
   const firsts = new Map<string, number>();
-  const places = messages.map((_, index): Place => {
+  const placements = messages.map((_, index): ConversationPlacement => {
     const root = sets.root(`m${index}`);
-    const there = present.get(root);
-    if (there) return { conversation: Math.min(...there) };
+    const existing = present.get(root);
+    if (existing) return { conversation: Math.min(...existing) };
     if (!firsts.has(root)) firsts.set(root, index);
     return { first: firsts.get(root)! };
   });
@@ -53,11 +53,11 @@ export function groupsOf(messages: readonly Joining[], known: ReadonlyMap<string
       const into = Math.min(...each);
       return { into, others: each.filter((id) => id !== into) };
     });
-  return { places, merges };
+  return { placements, merges };
 }
 
 /** The conversations that are there, by the set that they are in. */
-function conversationsIn(sets: DisjointSets): Map<string, number[]> {
+function findConversations(sets: DisjointSets): Map<string, number[]> {
   const present = new Map<string, number[]>();
   for (const member of [...sets.members()].filter((each) => each.startsWith('c'))) {
     const root = sets.root(member);
@@ -76,13 +76,13 @@ class DisjointSets {
 
   root(member: string): string {
     if (!this.#parents.has(member)) this.#parents.set(member, member);
-    let at = member;
+    let node = member;
     for (;;) {
-      const above = this.#parents.get(at)!;
-      if (above === at) return at;
+      const above = this.#parents.get(node)!;
+      if (above === node) return node;
       const next = this.#parents.get(above)!;
-      this.#parents.set(at, next);
-      at = next;
+      this.#parents.set(node, next);
+      node = next;
     }
   }
 

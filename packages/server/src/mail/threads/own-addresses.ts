@@ -4,7 +4,7 @@ import type { ParsedMail } from '../parse/parsed-mail.ts';
 /** Roles of the mailboxes in which the account's own messages arrive. */
 const ownFolders: ReadonlySet<string> = new Set(['sent', 'drafts', 'outbox']);
 const recipientHeaders: ReadonlySet<string> = new Set(['delivered-to', 'x-original-to', 'envelope-to']);
-const addressForm = /^<?([^\s<>(),;]{1,64}@[^\s<>(),;@]{1,253})>?$/u;
+const addressPattern = /^<?([^\s<>(),;]{1,64}@[^\s<>(),;@]{1,253})>?$/u;
 const receivedFor = /\sfor\s+<?([^\s<>(),;]{1,64}@[^\s<>(),;@]{1,253})>?/iu;
 
 /**
@@ -16,11 +16,11 @@ const receivedFor = /\sfor\s+<?([^\s<>(),;]{1,64}@[^\s<>(),;@]{1,253})>?/iu;
  */
 export function readOwnAddresses({ headers, from }: Pick<ParsedMail, 'headers' | 'from'>, folder: string): string[] {
   const written = ownFolders.has(folder) ? from.map(({ address }) => address).filter((each) => each !== '') : [];
-  const delivered = headers.flatMap(([name, value]) => deliveredTo(name.toLowerCase(), value) ?? []);
+  const delivered = headers.flatMap(([name, value]) => parseDeliveredTo(name.toLowerCase(), value) ?? []);
   return [...new Set([...written, ...delivered].map((each) => each.toLowerCase()))].slice(0, mailLimits.ownAddresses);
 }
 
-function deliveredTo(name: string, value: string): string | undefined {
-  if (recipientHeaders.has(name)) return addressForm.exec(value.trim())?.[1];
+function parseDeliveredTo(name: string, value: string): string | undefined {
+  if (recipientHeaders.has(name)) return addressPattern.exec(value.trim())?.[1];
   return name === 'received' ? receivedFor.exec(value)?.[1] : undefined;
 }

@@ -1,7 +1,7 @@
 import type { MailAddress } from '../parse/parsed-mail.ts';
 
 /** Participants that a conversation names. */
-const most = 50;
+const maxParticipants = 50;
 
 /** Somebody who takes part in a conversation: `{"name": "Ada", "address": "ada@example.net", "wrote": true}`. */
 export interface Participant extends MailAddress {
@@ -36,13 +36,13 @@ export class Participants {
 
   /** Adds the people of one more message. */
   add({ from, others }: MessagePeople): void {
-    for (const [address, person] of byAddress(from)) {
+    for (const [address, person] of indexByAddress(from)) {
       const known = this.#writers.get(address) ?? this.#others.get(address) ?? person;
       this.#others.delete(address);
-      if (this.#writers.size < most) this.#writers.set(address, known);
+      if (this.#writers.size < maxParticipants) this.#writers.set(address, known);
     }
-    for (const [address, person] of byAddress(others))
-      if (!this.#writers.has(address) && !this.#others.has(address) && this.#others.size < most)
+    for (const [address, person] of indexByAddress(others))
+      if (!this.#writers.has(address) && !this.#others.has(address) && this.#others.size < maxParticipants)
         this.#others.set(address, person);
   }
 
@@ -51,13 +51,13 @@ export class Participants {
       [...people].map(({ name, address }) => ({ name, address, wrote }));
     return [...participants(this.#writers.values(), true), ...participants(this.#others.values(), false)].slice(
       0,
-      most,
+      maxParticipants,
     );
   }
 }
 
 /** Those who have an address, as they are named the last time. */
-function byAddress(people: readonly MailAddress[]): Map<string, MailAddress> {
+function indexByAddress(people: readonly MailAddress[]): Map<string, MailAddress> {
   const named = people.filter(({ address }) => address !== '');
   return new Map(named.map((each) => [each.address.toLowerCase(), each]));
 }

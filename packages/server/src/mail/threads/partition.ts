@@ -1,26 +1,29 @@
-import { joinsBySubject, type ThreadedMail, type ThreadKey, threadKey } from './thread-key.ts';
+import { computeThreadKey, joinsBySubject, type ThreadedMail, type ThreadKey } from './thread-key.ts';
 
 /**
  * The conversations of a set of messages, by the rule itself and without an index: what the incremental index of a store is held against.
  *
  * @returns indexes into `mails`; each group in that order, the groups by their first.
  */
-export function partition(mails: readonly ThreadedMail[], own: ReadonlySet<string> = new Set()): number[][] {
+export function partitionIntoThreads(
+  mails: readonly ThreadedMail[],
+  accountAddresses: ReadonlySet<string> = new Set(),
+): number[][] {
   const groups = new Groups(mails.length);
-  const keys = mails.map(threadKey);
+  const keys = mails.map(computeThreadKey);
   joinByIds(keys, groups);
-  joinOrphans(mails, keys, own, groups);
+  joinOrphans(mails, keys, accountAddresses, groups);
   return groups.all();
 }
 
 function joinByIds(keys: readonly ThreadKey[], groups: Groups): void {
   const first = new Map<string, number>();
-  for (const [at, { ids, base }] of keys.entries()) {
+  for (const [index, { ids, base }] of keys.entries()) {
     for (const id of ids) {
       const pair = JSON.stringify([id, base]);
       const known = first.get(pair);
-      if (known === undefined) first.set(pair, at);
-      else groups.join(known, at);
+      if (known === undefined) first.set(pair, index);
+      else groups.join(known, index);
     }
   }
 }
@@ -28,14 +31,14 @@ function joinByIds(keys: readonly ThreadKey[], groups: Groups): void {
 function joinOrphans(
   mails: readonly ThreadedMail[],
   keys: readonly ThreadKey[],
-  own: ReadonlySet<string>,
+  accountAddresses: ReadonlySet<string>,
   groups: Groups,
 ): void {
-  const byBase = Map.groupBy(keys.keys(), (at) => keys[at]!.base);
-  for (const [at, { orphan, base }] of keys.entries()) {
+  const byBase = Map.groupBy(keys.keys(), (index) => keys[index]!.base);
+  for (const [index, { orphan, base }] of keys.entries()) {
     if (!orphan) continue;
     for (const other of byBase.get(base)!)
-      if (other !== at && joinsBySubject(mails[at]!, mails[other]!, own)) groups.join(at, other);
+      if (other !== index && joinsBySubject(mails[index]!, mails[other]!, accountAddresses)) groups.join(index, other);
   }
 }
 
@@ -44,7 +47,7 @@ class Groups {
   readonly #parents: number[];
 
   constructor(size: number) {
-    this.#parents = Array.from({ length: size }, (_, at) => at);
+    this.#parents = Array.from({ length: size }, (_, index) => index);
   }
 
   join(one: number, other: number): void {
@@ -53,13 +56,13 @@ class Groups {
   }
 
   all(): number[][] {
-    return [...Map.groupBy(this.#parents.keys(), (at) => this.#root(at)).values()];
+    return [...Map.groupBy(this.#parents.keys(), (index) => this.#root(index)).values()];
   }
 
-  #root(at: number): number {
-    let root = at;
+  #root(index: number): number {
+    let root = index;
     while (this.#parents[root] !== root) root = this.#parents[root]!;
-    this.#parents[at] = root;
+    this.#parents[index] = root;
     return root;
   }
 }

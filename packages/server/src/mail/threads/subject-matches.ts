@@ -1,18 +1,18 @@
 /**
  * Answers that name no message they answer, and the messages that they answer as far as anybody can tell (`joinsBySubject`).
  *
- * The index holds a row for each party of a message (`subjectParties`), by subject and party, in the order of time. A message belongs
+ * The index holds a row for each party of a message (`collectSubjectParties`), by subject and party, in the order of time. A message belongs
  * with all that the rule names, but it suffices to find one of each conversation: messages that one answer reaches are in one
  * conversation since that answer, or they, arrived. So a few rows on either side are read, and more only where no such answer stands
  * between: then each further message is of a conversation that is merged now. However many messages a subject has, each is looked at
  * few times.
  */
-import type { Joining } from './conversation-groups.ts';
-import { haveParty, type SubjectParties, subjectParties } from './subject-parties.ts';
-import { answerSeconds, isInWindow } from './thread-key.ts';
-import { partyKey, type ThreadSigns } from './thread-signs.ts';
+import type { JoinCandidate } from './conversation-groups.ts';
+import { collectSubjectParties, type SubjectParties, shareParty } from './subject-parties.ts';
+import { computePartyKey, type ThreadIndexKeys } from './thread-index-keys.ts';
+import { isInWindow, replyWindowSeconds } from './thread-key.ts';
 
-type Links = Pick<Joining, 'conversations' | 'mates'>;
+type SubjectMatches = Pick<JoinCandidate, 'conversations' | 'mates'>;
 
 /**
  * What a message is to others of a subject and party: 1 for an answer that names no message (it reaches back), and 2 where the party
@@ -21,12 +21,13 @@ type Links = Pick<Joining, 'conversations' | 'mates'>;
 export type PartyKind = number;
 
 const kinds: readonly PartyKind[] = [0, 1, 2, 3];
-export const isAnswer = (kind: PartyKind): boolean => (kind & 1) === 1;
-export const suffices = (kind: PartyKind): boolean => (kind & 2) === 2;
-const partyKind = (answer: boolean, suffices: boolean): PartyKind => (answer ? 1 : 0) + (suffices ? 2 : 0);
+export const isReplyKind = (kind: PartyKind): boolean => (kind & 1) === 1;
+export const isSufficientKind = (kind: PartyKind): boolean => (kind & 2) === 2;
+const toPartyKind = (isReply: boolean, isSufficient: boolean): PartyKind => (isReply ? 1 : 0) + (isSufficient ? 2 : 0);
 
 /** The kinds of messages that a message of a kind goes with. */
-const matching = (kind: PartyKind): PartyKind[] => kinds.filter((other) => suffices(kind) || suffices(other));
+const findMatchingKinds = (kind: PartyKind): PartyKind[] =>
+  kinds.filter((other) => isSufficientKind(kind) || isSufficientKind(other));
 
 /** A row of the index of subjects. */
 export interface PartyEntry {
@@ -55,29 +56,35 @@ export interface SubjectIndex {
   /** Those of some keys that have rows. */
   presentKeys(keys: readonly string[]): Promise<ReadonlySet<string>>;
   /** The first rows of ranges, at most `most` of each. */
-  rowsIn(key: string, ranges: readonly PartyRange[], most: number): Promise<readonly FoundParty[]>;
+  rowsIn(key: string, ranges: readonly PartyRange[], maxRows: number): Promise<readonly FoundParty[]>;
   /** The conversations of all rows of a range. */
   conversationsIn(key: string, range: PartyRange): Promise<readonly number[]>;
 }
 
 /** Rows of a range that are read at first. */
-export const firstRows = 8;
+export const initialRowLimit = 8;
 
 /** A message with its parties. */
-export interface PartySigns {
-  readonly signs: ThreadSigns;
+export interface MessageParties {
+  readonly threadKeys: ThreadIndexKeys;
   readonly parties: SubjectParties;
 }
 
-/** @param own addresses of the account, in lower case. */
-export function withParties(signs: ThreadSigns, own: ReadonlySet<string>): PartySigns {
-  return { signs, parties: signs.subjectKey === null ? new Map() : subjectParties(signs.threaded, own) };
+/** @param accountAddresses addresses of the account, in lower case. */
+export function addParties(threadKeys: ThreadIndexKeys, accountAddresses: ReadonlySet<string>): MessageParties {
+  return {
+    threadKeys,
+    parties: threadKeys.subjectKey === null ? new Map() : collectSubjectParties(threadKeys.threaded, accountAddresses),
+  };
 }
 
 /** The rows of a message in the index. */
-export function partyEntries({ signs: { subjectKey, orphan }, parties }: PartySigns): PartyEntry[] {
+export function buildPartyEntries({ threadKeys: { subjectKey, orphan }, parties }: MessageParties): PartyEntry[] {
   if (subjectKey === null) return [];
-  return [...parties].map(([name, does]) => ({ key: partyKey(subjectKey, name), kind: partyKind(orphan, does) }));
+  return [...parties].map(([name, isSufficient]) => ({
+    key: computePartyKey(subjectKey, name),
+    kind: toPartyKind(orphan, isSufficient),
+  }));
 }
 
 /**
@@ -85,44 +92,47 @@ export function partyEntries({ signs: { subjectKey, orphan }, parties }: PartySi
  *
  * @param first rows of a range that are read at first.
  */
-export async function subjectMatches(
+export async function findSubjectMatches(
   stored: SubjectIndex,
-  messages: readonly PartySigns[],
-  first = firstRows,
-): Promise<Links[]> {
-  const entries = messages.map(partyEntries);
+  messages: readonly MessageParties[],
+  first = initialRowLimit,
+): Promise<SubjectMatches[]> {
+  const entries = messages.map(buildPartyEntries);
   const present = await stored.presentKeys([...new Set(entries.flat().map(({ key }) => key))]);
-  const together = Map.groupBy([...messages.entries()], ([, { signs }]) => signs.subjectKey);
-  const links: Links[] = [];
+  const messagesBySubject = Map.groupBy([...messages.entries()], ([, { threadKeys }]) => threadKeys.subjectKey);
+  const matches: SubjectMatches[] = [];
   for (const [index, message] of messages.entries()) {
-    const second = secondOf(message);
+    const second = getSecond(message);
     const conversations = new Set<number>();
     for (const entry of entries[index]!) {
       if (!present.has(entry.key)) continue;
-      for (const each of await new Reach(stored, entry, second, first).conversations()) conversations.add(each);
+      for (const each of await new MatchSearch(stored, entry, second, first).conversations()) conversations.add(each);
     }
-    const mates = (message.signs.subjectKey === null ? [] : together.get(message.signs.subjectKey)!)
-      .filter(([place, each]) => place < index && belong(message, each))
-      .map(([place]) => place);
-    links.push({ conversations: [...conversations], mates });
+    const matchedIndexes = (
+      message.threadKeys.subjectKey === null ? [] : messagesBySubject.get(message.threadKeys.subjectKey)!
+    )
+      .filter(([otherIndex, each]) => otherIndex < index && belongTogether(message, each))
+      .map(([otherIndex]) => otherIndex);
+    matches.push({ conversations: [...conversations], mates: matchedIndexes });
   }
-  return links;
+  return matches;
 }
 
-const secondOf = ({ signs }: PartySigns): number => signs.threaded.at / 1000;
+const getSecond = ({ threadKeys }: MessageParties): number => threadKeys.threaded.at / 1000;
 
 /** Whichever of the two came first: the order of arrival decides nothing. */
-function belong(one: PartySigns, other: PartySigns): boolean {
-  const [at, otherAt] = [one.signs.threaded.at, other.signs.threaded.at];
-  const reaches = (one.signs.orphan && isInWindow(at, otherAt)) || (other.signs.orphan && isInWindow(otherAt, at));
-  return reaches && haveParty(one.parties, other.parties);
+function belongTogether(one: MessageParties, other: MessageParties): boolean {
+  const [time, otherTime] = [one.threadKeys.threaded.at, other.threadKeys.threaded.at];
+  const isReached =
+    (one.threadKeys.orphan && isInWindow(time, otherTime)) || (other.threadKeys.orphan && isInWindow(otherTime, time));
+  return isReached && shareParty(one.parties, other.parties);
 }
 
 /** Where in time, as seen from a message: before it or after it, its own second on both sides. */
 type Side = 'before' | 'after';
 
 /** What one message reaches by one of its parties, or is reached by. */
-class Reach {
+class MatchSearch {
   readonly #stored: SubjectIndex;
   readonly #entry: PartyEntry;
   readonly #second: number;
@@ -138,19 +148,19 @@ class Reach {
   /** One or more messages of each conversation that the message belongs to. */
   async conversations(): Promise<number[]> {
     const { key, kind } = this.#entry;
-    const others = matching(kind);
+    const others = findMatchingKinds(kind);
     const classes: (readonly [side: Side, kind: PartyKind])[] = [
-      ...(isAnswer(kind) ? others.map((other) => ['before', other] as const) : []),
-      ...others.filter(isAnswer).map((other) => ['after', other] as const),
+      ...(isReplyKind(kind) ? others.map((other) => ['before', other] as const) : []),
+      ...others.filter(isReplyKind).map((other) => ['after', other] as const),
     ];
-    const ranges = classes.map(([side, other]) => this.#range(side, other, 0, answerSeconds));
+    const ranges = classes.map(([side, other]) => this.#range(side, other, 0, replyWindowSeconds));
     const rows = await this.#stored.rowsIn(key, ranges, this.#first);
     const found = rows.flatMap(({ conversation }) => conversation ?? []);
     for (const [index, [side, other]] of classes.entries()) {
-      const read = rows.filter(({ range }) => range === index);
-      const last = read.at(-1);
-      if (last && read.length === this.#first)
-        found.push(...(await this.#beyond(side, other, Math.abs(this.#second - last.second))));
+      const nearest = rows.filter(({ range }) => range === index);
+      const last = nearest.at(-1);
+      if (last && nearest.length === this.#first)
+        found.push(...(await this.#readBeyond(side, other, Math.abs(this.#second - last.second))));
     }
     return found;
   }
@@ -159,34 +169,34 @@ class Reach {
    * What lies further away than the rows that were read. Distances are in seconds from the message.
    *
    * Before the message, the hubs are answers: one at the distance `d` reaches all that lies further back in the window, one after the
-   * message at the distance `d` all up to `answerSeconds - d` back. After it, the messages are answers themselves, and the hubs are
+   * message at the distance `d` all up to `replyWindowSeconds - d` back. After it, the messages are answers themselves, and the hubs are
    * messages that they reach; the distances are the same.
    */
-  async #beyond(side: Side, kind: PartyKind, read: number): Promise<number[]> {
+  async #readBeyond(side: Side, kind: PartyKind, readDistance: number): Promise<number[]> {
     const { key } = this.#entry;
-    const hubs = side === 'before' ? matching(kind).filter(isAnswer) : matching(kind);
-    const same = await this.#distance(side, hubs);
-    if (same <= read) return [];
-    const opposite = await this.#distance(side === 'before' ? 'after' : 'before', hubs);
-    const from = Math.max(read, answerSeconds - opposite + 1);
-    const to = Math.min(same - 1, answerSeconds);
+    const hubs = side === 'before' ? findMatchingKinds(kind).filter(isReplyKind) : findMatchingKinds(kind);
+    const same = await this.#readDistance(side, hubs);
+    if (same <= readDistance) return [];
+    const opposite = await this.#readDistance(side === 'before' ? 'after' : 'before', hubs);
+    const from = Math.max(readDistance, replyWindowSeconds - opposite + 1);
+    const to = Math.min(same - 1, replyWindowSeconds);
     const between = from <= to ? await this.#stored.conversationsIn(key, this.#range(side, kind, from, to)) : [];
-    if (same > answerSeconds) return [...between];
-    const behind = await this.#stored.rowsIn(key, [this.#range(side, kind, same, answerSeconds)], 1);
+    if (same > replyWindowSeconds) return [...between];
+    const behind = await this.#stored.rowsIn(key, [this.#range(side, kind, same, replyWindowSeconds)], 1);
     return [...between, ...behind.flatMap(({ conversation }) => conversation ?? [])];
   }
 
   /** How far away the nearest message of some kinds is; infinite where there is none in the window. */
-  async #distance(side: Side, of: readonly PartyKind[]): Promise<number> {
-    const ranges = of.map((kind) => this.#range(side, kind, 0, answerSeconds));
+  async #readDistance(side: Side, ofKinds: readonly PartyKind[]): Promise<number> {
+    const ranges = ofKinds.map((kind) => this.#range(side, kind, 0, replyWindowSeconds));
     const rows = await this.#stored.rowsIn(this.#entry.key, ranges, 1);
     return Math.min(...rows.map(({ second }) => Math.abs(this.#second - second)), Infinity);
   }
 
   #range(side: Side, kind: PartyKind, near: number, far: number): PartyRange {
-    const at = this.#second;
+    const second = this.#second;
     return side === 'before'
-      ? { kind, from: at - far, to: at - near, nearestTo: 'to' }
-      : { kind, from: at + near, to: at + far, nearestTo: 'from' };
+      ? { kind, from: second - far, to: second - near, nearestTo: 'to' }
+      : { kind, from: second + near, to: second + far, nearestTo: 'from' };
   }
 }

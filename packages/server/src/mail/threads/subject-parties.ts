@@ -21,34 +21,35 @@ type Addressed = Pick<ThreadedMail, 'from' | 'to' | 'cc' | 'ownAddresses'>;
  *
  * @param account the addresses of the account, in lower case: its own one and its aliases.
  */
-export function subjectParties(
+export function collectSubjectParties(
   { from, to, cc, ownAddresses }: Addressed,
   account: ReadonlySet<string>,
 ): SubjectParties {
-  const writers = addressesOf(from);
-  const own = new Set([...account, ...ownAddresses]);
-  const isOwnMessage = writers.some((address) => own.has(address));
+  const writers = toLowerCaseAddresses(from);
+  const ownAddressSet = new Set([...account, ...ownAddresses]);
+  const isOwnMessage = writers.some((address) => ownAddressSet.has(address));
   const parties = new Map<string, boolean>();
-  const add = (addresses: readonly string[], suffices: boolean): void => {
+  const add = (addresses: readonly string[], isSufficient: boolean): void => {
     for (const address of addresses)
-      if (!own.has(address) && !parties.has(address) && parties.size < mailLimits.subjectParties)
-        parties.set(address, suffices);
+      if (!ownAddressSet.has(address) && !parties.has(address) && parties.size < mailLimits.subjectParties)
+        parties.set(address, isSufficient);
   };
   add(writers, true);
-  add([...addressesOf(to), ...addressesOf(cc)], false);
-  if (isOwnMessage) for (const address of addressesOf(to)) if (parties.has(address)) parties.set(`>${address}`, true);
+  add([...toLowerCaseAddresses(to), ...toLowerCaseAddresses(cc)], false);
+  if (isOwnMessage)
+    for (const address of toLowerCaseAddresses(to)) if (parties.has(address)) parties.set(`>${address}`, true);
   return parties;
 }
 
 /** Whether two messages have a party in common that suffices for one of them. */
-export function haveParty(one: SubjectParties, other: SubjectParties): boolean {
-  for (const [name, suffices] of one) {
-    const there = other.get(name);
-    if (there !== undefined && (suffices || there)) return true;
+export function shareParty(one: SubjectParties, other: SubjectParties): boolean {
+  for (const [name, isSufficient] of one) {
+    const isOtherSufficient = other.get(name);
+    if (isOtherSufficient !== undefined && (isSufficient || isOtherSufficient)) return true;
   }
   return false;
 }
 
-function addressesOf(list: ThreadedMail['from']): string[] {
+function toLowerCaseAddresses(list: ThreadedMail['from']): string[] {
   return list.map(({ address }) => address.toLowerCase()).filter((address) => address !== '');
 }

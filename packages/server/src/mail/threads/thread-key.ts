@@ -1,7 +1,7 @@
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import type { ParsedMail } from '../parse/parsed-mail.ts';
 import { baseSubject, isReply } from './base-subject.ts';
-import { haveParty, subjectParties } from './subject-parties.ts';
+import { collectSubjectParties, shareParty } from './subject-parties.ts';
 
 /** What of a message decides on its conversation. */
 export type ThreadedMail = Pick<
@@ -24,9 +24,9 @@ export interface ThreadKey {
 }
 
 /** How long after a message an answer without references may come, in seconds. */
-export const answerSeconds = 30 * 24 * 3600;
+export const replyWindowSeconds = 30 * 24 * 3600;
 
-export function threadKey(mail: ThreadedMail): ThreadKey {
+export function computeThreadKey(mail: ThreadedMail): ThreadKey {
   const base = baseSubject(mail.subject);
   const parents = [...mail.inReplyTo, ...mail.references];
   const ids = new Set([...(mail.messageId === null ? [] : [mail.messageId]), ...parents]);
@@ -39,18 +39,22 @@ export function threadKey(mail: ThreadedMail): ThreadKey {
 
 /**
  * Whether an orphan answers a message as far as anybody can tell: the same subject, at most 30 days later, with somebody in both who
- * speaks for it (`subjectParties`), and neither of them from a list. It asks about two messages alone, so the order of arrival
+ * speaks for it (`collectSubjectParties`), and neither of them from a list. It asks about two messages alone, so the order of arrival
  * decides nothing.
  *
- * @param own addresses of the account, in lower case: they are in every message of it.
+ * @param accountAddresses addresses of the account, in lower case: they are in every message of it.
  */
-export function joinsBySubject(orphan: ThreadedMail, earlier: ThreadedMail, own: ReadonlySet<string>): boolean {
-  if (earlier.bulk || !isInWindow(orphan.at, earlier.at) || !threadKey(orphan).orphan) return false;
+export function joinsBySubject(
+  orphan: ThreadedMail,
+  earlier: ThreadedMail,
+  accountAddresses: ReadonlySet<string>,
+): boolean {
+  if (earlier.bulk || !isInWindow(orphan.at, earlier.at) || !computeThreadKey(orphan).orphan) return false;
   if (baseSubject(earlier.subject) !== baseSubject(orphan.subject)) return false;
-  return haveParty(subjectParties(orphan, own), subjectParties(earlier, own));
+  return shareParty(collectSubjectParties(orphan, accountAddresses), collectSubjectParties(earlier, accountAddresses));
 }
 
 /** Whether a message is at most 30 days older than another, and not younger; in milliseconds since the Unix epoch. */
 export function isInWindow(later: number, earlier: number): boolean {
-  return later - earlier >= 0 && later - earlier <= answerSeconds * 1000;
+  return later - earlier >= 0 && later - earlier <= replyWindowSeconds * 1000;
 }

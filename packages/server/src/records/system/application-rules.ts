@@ -1,16 +1,16 @@
-import { setOwner } from '../../database/application-rows.ts';
+import { setApplicationOwner } from '../../database/application-rows.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
-import { describingProblems, jsonSizeProblem, wellFormed } from '../../schema/definition-details.ts';
-import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
+import { findDescriptionProblems, findMalformedText, jsonSizeProblem } from '../../schema/definition-details.ts';
+import type { Body, PreparedBody, RecordRules } from '../record-rules.ts';
 
-const grammar = /^[A-Za-z][A-Za-z0-9_-]{0,59}$/;
+const namePattern = /^[A-Za-z][A-Za-z0-9_-]{0,59}$/;
 /** Told by the server; passed over, so that a record that was read can be sent back whole. */
-const told = ['status', 'errorLog'];
+const serverManaged = ['status', 'errorLog'];
 
 /** Applications: their names, their options, and who made them. Starting and stopping are actions of their own. */
 export const applicationRules: RecordRules = {
-  access: false,
+  changesAccess: false,
 
   /** A store goes with it: that is the work of applications:destroy, which asks whether it is meant. */
   async guard(_transaction, action): Promise<void> {
@@ -18,12 +18,12 @@ export const applicationRules: RecordRules = {
       throw new ApiError('SYSTEM_PROTECTED', 'An application is destroyed by applications:destroy alone.');
   },
 
-  async prepare(body, key, context): Promise<RuledBody> {
+  async prepare(body, key, context): Promise<PreparedBody> {
     if (!isObject(body)) throw invalidDefinition({ body: 'Give an application: {"name", "displayName", "options"}.' });
-    const given = Object.fromEntries(Object.entries(body).filter(([name]) => !told.includes(name)));
+    const given = Object.fromEntries(Object.entries(body).filter(([name]) => !serverManaged.includes(name)));
     const details = {
       ...(key === null && nameProblem(given['name'])),
-      ...describingProblems(given, 'displayName'),
+      ...findDescriptionProblems(given, 'displayName'),
       ...optionProblems(given['options']),
     };
     if (Object.keys(details).length > 0) throw invalidDefinition(details);
@@ -31,13 +31,13 @@ export const applicationRules: RecordRules = {
     const ownerId = (context.caller.user?.['id'] as number | undefined) ?? null;
     return {
       body: { options: {}, ...given } as Body,
-      beside: (transaction, name) => setOwner(context.database, transaction, name as string, ownerId),
+      afterWrite: (transaction, name) => setApplicationOwner(context.database, transaction, name as string, ownerId),
     };
   },
 };
 
 function nameProblem(name: unknown): Record<string, string> {
-  if (typeof name === 'string' && grammar.test(name)) return {};
+  if (typeof name === 'string' && namePattern.test(name)) return {};
   return { name: 'A name starts with a letter, goes on with letters, digits, _ and -, at most 60 characters.' };
 }
 
@@ -49,7 +49,7 @@ function optionProblems(options: unknown): Record<string, string> {
     if (name === 'autoStart') {
       if (typeof value !== 'boolean') details['options.autoStart'] = 'Give true or false.';
     } else if (name === 'metadata') {
-      const problem = isObject(value) ? (wellFormed(value) ?? jsonSizeProblem(value)) : 'Give an object.';
+      const problem = isObject(value) ? (findMalformedText(value) ?? jsonSizeProblem(value)) : 'Give an object.';
       if (problem !== null) details['options.metadata'] = problem;
     } else details[`options.${name.slice(0, 60)}`] = 'There is no such option.';
   }

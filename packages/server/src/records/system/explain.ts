@@ -5,7 +5,7 @@ import { grantableActions } from '../../protocol/actions.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { parseExactJson } from '../../protocol/exact-json.ts';
 import { normaliseRequest, requestByKeys } from '../../protocol/request-normaliser.ts';
-import { variableOf } from '../../query/variables.ts';
+import { parseVariable } from '../../query/variables.ts';
 import { systemResources } from '../../schema/names.ts';
 import type { Collection } from '../../schema/registry.ts';
 import { getRecord } from '../read-records.ts';
@@ -13,14 +13,14 @@ import type { RecordContext } from '../record-context.ts';
 import { withGrants } from '../with-grants.ts';
 
 /** The question: may this role do this, in general or with one record. */
-export interface Question {
+export interface AccessQuestion {
   readonly role: string;
   readonly resource: string;
   readonly action: string;
   readonly filterByTk: string | null;
 }
 
-export interface Explanation {
+export interface AccessExplanation {
   readonly allowed: boolean;
   /** The permission that decides, as a get shows it; null where no row does. */
   readonly permission: unknown;
@@ -32,27 +32,31 @@ export interface Explanation {
  * @param acting the context of somebody in the role, whose row filter is asked.
  * @throws ApiError 400 naming what does not exist; 404 or 403 for a record that the asker may not get.
  */
-export async function explain(context: RecordContext, acting: RecordContext, question: Question): Promise<Explanation> {
+export async function explainAccess(
+  context: RecordContext,
+  acting: RecordContext,
+  question: AccessQuestion,
+): Promise<AccessExplanation> {
   const { access, registry } = context;
   const { role, resource, action, filterByTk } = question;
   const collection = registry.find(resource);
-  requireKnown(question, context, collection);
+  checkQuestion(question, context, collection);
   const decision = decide(role, resource, action, access, registry);
-  const permission = decision.row && (await shownRow(context, decision.row));
-  const reason = reasonOf(decision, question);
+  const permission = decision.row && (await readPermission(context, decision.row));
+  const reason = describeReason(decision, question);
   if (decision.by === 'nothing' || filterByTk === null)
     return { allowed: decision.by !== 'nothing', permission, reason: `${reason}${filterNote(decision)}` };
   if (!collection) throw new ApiError('PARAMETER_INVALID', `"${resource}" has no records; leave filterByTk out.`);
   await getRecord(context, collection, requestByKeys('get', filterByTk));
-  const admitted = await admits(acting, collection, action, filterByTk);
+  const isRecordAdmitted = await isAdmitted(acting, collection, action, filterByTk);
   const verdict = decision.row?.filter
-    ? `its filter ${admitted ? 'admits' : 'does not admit'} record ${filterByTk}${userNote(decision.row, acting)}`
+    ? `its filter ${isRecordAdmitted ? 'admits' : 'does not admit'} record ${filterByTk}${userNote(decision.row, acting)}`
     : 'it has no row filter';
-  return { allowed: admitted, permission, reason: decision.row ? `${reason} And ${verdict}.` : reason };
+  return { allowed: isRecordAdmitted, permission, reason: decision.row ? `${reason} And ${verdict}.` : reason };
 }
 
-function requireKnown(
-  { role, resource, action, filterByTk }: Question,
+function checkQuestion(
+  { role, resource, action, filterByTk }: AccessQuestion,
   { access }: RecordContext,
   collection: Collection | null,
 ): void {
@@ -66,14 +70,14 @@ function requireKnown(
     throw new ApiError('PARAMETER_INVALID', 'filterByTk: create makes a record that is not there yet; leave it out.');
 }
 
-function reasonOf({ by, row }: Decision, { role, resource, action }: Question): string {
+function describeReason({ by, row }: Decision, { role, resource, action }: AccessQuestion): string {
   if (by === 'admin') return 'admin may do everything.';
   if (by === 'configure') return `The role "${role}" may configure, and ${resource} belongs to the system.`;
   if (row === null) return `No permission of "${role}" or of "public" names ${action} on ${resource}, or * for it.`;
-  const whose = by === 'role' ? `of "${role}"` : `of "public" (the role "${role}" has none of its own)`;
+  const owner = by === 'role' ? `of "${role}"` : `of "public" (the role "${role}" has none of its own)`;
   const through = row.resource === '*' ? 'all collections that users defined' : resource;
   const what = row.actions.includes(action) ? action : 'every action';
-  return `Permission ${row.id} ${whose} decides: it names ${what} on ${through}.`;
+  return `Permission ${row.id} ${owner} decides: it names ${what} on ${through}.`;
 }
 
 function filterNote({ row }: Decision): string {
@@ -82,25 +86,30 @@ function filterNote({ row }: Decision): string {
 
 /** A filter that asks for the user admits nothing where none is named. */
 function userNote({ filter }: Permission, { caller }: RecordContext): string {
-  const asks = (filter?.values ?? []).some((value) => variableOf(value)?.startsWith('$user.'));
-  return asks && caller.user === null ? ' (name one by user=<id>: it asks for $user)' : '';
+  const usesUserVariable = (filter?.values ?? []).some((value) => parseVariable(value)?.startsWith('$user.'));
+  return usesUserVariable && caller.user === null ? ' (name one by user=<id>: it asks for $user)' : '';
 }
 
 /** The row as a get of it shows it, where the asker may get it; else its key. */
-async function shownRow(context: RecordContext, { id }: Permission): Promise<unknown> {
-  if (!context.grantOf('permissions', 'get')) return { id };
+async function readPermission(context: RecordContext, { id }: Permission): Promise<unknown> {
+  if (!context.findGrant('permissions', 'get')) return { id };
   const { data } = await getRecord(context, context.registry.get('permissions'), requestByKeys('get', id));
   return parseExactJson(data);
 }
 
 /** Whether the row filter of one action lets somebody reach a record: a get by that action's grant finds it. */
-async function admits(acting: RecordContext, collection: Collection, action: string, key: string): Promise<boolean> {
-  const grant = acting.grantOf(collection.name, action);
-  const instead = withGrants(acting, { resource: collection.name, action: 'get', grant });
-  const named = { filterByTk: key, fields: [collection.primaryKey.name], withDeleted: collection.trash !== null };
-  const asked = normaliseRequest('get', named, false);
+async function isAdmitted(
+  acting: RecordContext,
+  collection: Collection,
+  action: string,
+  key: string,
+): Promise<boolean> {
+  const grant = acting.findGrant(collection.name, action);
+  const actingContext = withGrants(acting, { resource: collection.name, action: 'get', grant });
+  const parameters = { filterByTk: key, fields: [collection.primaryKey.name], withDeleted: collection.trash !== null };
+  const request = normaliseRequest('get', parameters, false);
   try {
-    await getRecord(instead, collection, asked);
+    await getRecord(actingContext, collection, request);
     return true;
   } catch (error) {
     if (error instanceof ApiError && (error.code === 'NO_PERMISSION' || error.code === 'RECORD_UNKNOWN')) return false;

@@ -1,36 +1,39 @@
 import type { Transaction } from '../../database/database.ts';
-import { accountOfMailbox, mailboxesOf } from '../../database/mail/account-rows.ts';
+import { readMailboxAccount, readMailboxes } from '../../database/mail/account-rows.ts';
 import { EmailRows } from '../../database/mail/email-rows.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
-import { isMailboxPath, mailboxPathForm } from '../../schema/mailbox-path.ts';
+import { isMailboxPath, mailboxPathDescription } from '../../schema/mailbox-path.ts';
 import { isMailboxRole } from '../../schema/mailbox-roles.ts';
-import { conversationsChanged, tell } from '../mail-changes.ts';
+import { emitMailEvent, updateConversations } from '../mail-changes.ts';
 import type { RecordContext } from '../record-context.ts';
-import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
+import type { Body, PreparedBody, RecordRules } from '../record-rules.ts';
 
 /** Counted by the server, or told by the account's own server. */
-const told = new Set(['messages', 'unread', 'uidvalidity', 'uidnext', 'highestmodseq']);
+const serverManaged = new Set(['messages', 'unread', 'uidvalidity', 'uidnext', 'highestmodseq']);
 
 /** Mailboxes may be made, renamed and, when they are empty, destroyed. */
 export const mailboxRules: RecordRules = {
-  access: false,
-  everyday: true,
+  changesAccess: false,
+  isUnaudited: true,
   heavy: true,
 
-  async prepare(body, key, context): Promise<RuledBody> {
+  async prepare(body, key, context): Promise<PreparedBody> {
     if (!isObject(body)) return { body: body as Body };
-    const row = Object.fromEntries(Object.entries(body).filter(([name]) => !told.has(name)));
+    const row = Object.fromEntries(Object.entries(body).filter(([name]) => !serverManaged.has(name)));
     if (key !== null && ('accountId' in row || 'account' in row))
       throw new ApiError('SYSTEM_PROTECTED', 'A mailbox stays in its account.');
     if (typeof row['path'] === 'string' && !isMailboxPath(row['path']))
-      throw invalidValues({ path: `Give ${mailboxPathForm}.` });
-    return { body: row, beside: (transaction, id) => settled(context, transaction, id as number, key === null) };
+      throw invalidValues({ path: `Give ${mailboxPathDescription}.` });
+    return {
+      body: row,
+      afterWrite: (transaction, id) => checkAndRename(context, transaction, id as number, key === null),
+    };
   },
 
   async guard(transaction, action, keys, _body, { database }): Promise<void> {
     if (action === 'update') return;
-    if ((await new EmailRows(database, transaction).inMailboxes(keys)) > 0)
+    if ((await new EmailRows(database, transaction).countInMailboxes(keys)) > 0)
       throw new ApiError('DEPENDANTS_EXIST', 'There are e-mails in the mailbox; move or destroy them first.');
   },
 };
@@ -40,9 +43,14 @@ export const mailboxRules: RecordRules = {
  *
  * @throws ApiError 409 for a role that another one has, 422 for a path that would be taken for a role.
  */
-async function settled(context: RecordContext, transaction: Transaction, id: number, isNew: boolean): Promise<void> {
+async function checkAndRename(
+  context: RecordContext,
+  transaction: Transaction,
+  id: number,
+  isNew: boolean,
+): Promise<void> {
   const { database } = context;
-  const all = await mailboxesOf(database, await accountOfMailbox(database, transaction, id), transaction);
+  const all = await readMailboxes(database, await readMailboxAccount(database, transaction, id), transaction);
   const { path, role } = all.find((each) => each.id === id)!;
   const other = all.find((each) => each.id !== id && role !== null && each.role === role);
   if (other)
@@ -53,9 +61,12 @@ async function settled(context: RecordContext, transaction: Transaction, id: num
   const folder = role ?? path;
   const rows = new EmailRows(database, transaction);
   const { emails, before } = await rows.renameFolder(id, folder);
-  await tell(context, transaction, 'emails.updated', 'emails', await rows.settleShared(id), ['mailboxId', 'folder']);
+  await emitMailEvent(context, transaction, 'emails.updated', 'emails', await rows.updateSharedPlacements(id), [
+    'mailboxId',
+    'folder',
+  ]);
   const ids = emails.map((each) => each.id);
-  await tell(context, transaction, 'emails.updated', 'emails', ids, ['folder']);
+  await emitMailEvent(context, transaction, 'emails.updated', 'emails', ids, ['folder']);
   // What lies in the trash does not count.
-  if ((before === 'trash') !== (folder === 'trash')) await conversationsChanged(context, transaction, emails);
+  if ((before === 'trash') !== (folder === 'trash')) await updateConversations(context, transaction, emails);
 }

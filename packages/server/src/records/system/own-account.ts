@@ -7,24 +7,24 @@ import { makeToken, tokenKind } from '../../base/token.ts';
 import { bumpVersion } from '../../database/catalogue.ts';
 import type { Transaction } from '../../database/database.ts';
 import { findAccount } from '../../database/identity-store.ts';
-import { deleteLoginsOf } from '../../database/login-rows.ts';
+import { deleteUserLogins } from '../../database/login-rows.ts';
 import {
+  consumeOneTimeToken,
   countOneTimeTokens,
-  deleteOneTimeTokensOf,
+  deleteUserOneTimeTokens,
   findOneTimeToken,
   insertOneTimeToken,
-  takeOneTimeToken,
 } from '../../database/one-time-tokens.ts';
-import { readPassword, replacePassword, stillHas } from '../../database/password-rows.ts';
-import { actorOf } from '../../identity/caller.ts';
+import { hasUnchangedCredential, readPassword, replacePassword } from '../../database/password-rows.ts';
+import { formatActor } from '../../identity/caller.ts';
 import { hashPassword, verifyPassword } from '../../identity/password.ts';
-import { type AccountNames, passwordProblem } from '../../identity/password-rules.ts';
-import { emailForm } from '../../identity/sign-in.ts';
+import { type AccountNames, findPasswordProblem } from '../../identity/password-rules.ts';
+import { normaliseEmail } from '../../identity/sign-in.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import type { Grant } from '../../query/grant.ts';
-import { type RecordContext, snapshotOf, together } from '../record-context.ts';
+import { getWriteSnapshot, inTransaction, type RecordContext } from '../record-context.ts';
 import { HashedSecrets } from '../secrets.ts';
 import { withOnlyGrant } from '../with-grants.ts';
 import { createRecords } from '../write-records.ts';
@@ -33,10 +33,10 @@ import { userRules } from './user-rules.ts';
 /** How long a mailed link works. */
 export const resetLifetime = 3_600_000;
 /** Links of one user that work at once; who asks for more is sent none until one has ended. */
-const resetsAtOnce = 5;
+const maxActiveResets = 5;
 
 /** The texts of a body that has exactly these members. @throws ApiError 422 naming what is missing or too much. */
-export function textsOf<Name extends string>(
+export function parseTexts<Name extends string>(
   body: unknown,
   required: readonly Name[],
   optional: readonly Name[] = [],
@@ -58,7 +58,7 @@ export function textsOf<Name extends string>(
 
 /** @throws ApiError 422 naming what is wrong with it. */
 export function checkNewPassword(password: string, names: AccountNames, member: string): void {
-  const problem = passwordProblem(password, names);
+  const problem = findPasswordProblem(password, names);
   if (problem) throw invalidValues({ [member]: problem });
 }
 
@@ -72,15 +72,15 @@ export async function changePassword(
   userId: number,
   { oldPassword, newPassword }: { readonly oldPassword: string; readonly newPassword: string },
 ): Promise<void> {
-  const present = await readPassword(context.database, userId);
-  checkNewPassword(newPassword, present ?? {}, 'newPassword');
-  const fits = await verifyPassword(oldPassword, present?.passwordHash ?? null, 'callers');
-  if (!present || !fits) throw wrongPassword();
+  const stored = await readPassword(context.database, userId);
+  checkNewPassword(newPassword, stored ?? {}, 'newPassword');
+  const isMatch = await verifyPassword(oldPassword, stored?.passwordHash ?? null, 'callers');
+  if (!stored || !isMatch) throw wrongPassword();
   if (newPassword === oldPassword) throw invalidValues({ newPassword: 'Give another password than the present one.' });
   const hash = await hashPassword(newPassword);
-  await together(context, async (inside) => {
-    const change = { userId, hash, former: present.passwordHash };
-    if (!(await setPassword(inside, change))) throw wrongPassword();
+  await inTransaction(context, async (tx) => {
+    const change = { userId, hash, former: stored.passwordHash };
+    if (!(await setPassword(tx, change))) throw wrongPassword();
   });
 }
 
@@ -92,26 +92,29 @@ function wrongPassword(): ApiError {
  * A token for the user with this address, to set a new password with; null where there is nobody, nobody active, or
  * enough are under way.
  */
-export async function makeReset(context: RecordContext, email: string): Promise<{ to: string; token: string } | null> {
+export async function createReset(
+  context: RecordContext,
+  email: string,
+): Promise<{ to: string; token: string } | null> {
   const { database, clock } = context;
-  const to = emailForm(email);
+  const to = normaliseEmail(email);
   const found = await findAccount(database, to, null);
   if (found?.status !== 'active') return null;
   const token = makeToken('tbr');
   const now = clock.now();
-  const made = await database.write(
+  const isCreated = await database.write(
     async (transaction) => {
       // The address may have changed since it was found: the former mailbox proves nothing any more.
-      if (!(await stillHas(database, transaction, found.id, { email: to }))) return false;
-      if ((await countOneTimeTokens(database, transaction, found.id, isoTime(now))) >= resetsAtOnce) return false;
+      if (!(await hasUnchangedCredential(database, transaction, found.id, { email: to }))) return false;
+      if ((await countOneTimeTokens(database, transaction, found.id, isoTime(now))) >= maxActiveResets) return false;
       const expiresAt = isoTime(now + resetLifetime);
       const row = { purpose: 'reset', userId: found.id, tokenHash: context.hashToken(token), expiresAt } as const;
       await insertOneTimeToken(database, transaction, row);
       return true;
     },
-    { snapshot: snapshotOf(context) },
+    { snapshot: getWriteSnapshot(context) },
   );
-  return made ? { to, token } : null;
+  return isCreated ? { to, token } : null;
 }
 
 /**
@@ -128,43 +131,54 @@ export async function resetPassword(
   const { database, clock } = context;
   const now = (): string => isoTime(clock.now());
   const found = tokenKind(token) === 'tbr' ? await findOneTimeToken(database, 'reset', hashes, now()) : null;
-  if (!found || found.userId === null) throw linkInvalid();
+  if (!found || found.userId === null) throw linkInvalidError();
   const userId = found.userId;
   checkNewPassword(password, (await readPassword(database, userId)) ?? {}, 'password');
   const hash = await hashPassword(password);
-  await together(context, async (inside) => {
-    if (!(await takeOneTimeToken(database, inside.inside!, 'reset', hashes, now()))) throw linkInvalid();
-    if (!(await setPassword(inside, { userId, hash, former: null }))) throw linkInvalid();
+  await inTransaction(context, async (tx) => {
+    if (!(await consumeOneTimeToken(database, tx.tx!, 'reset', hashes, now()))) throw linkInvalidError();
+    if (!(await setPassword(tx, { userId, hash, former: null }))) throw linkInvalidError();
   });
 }
 
-export function linkInvalid(): ApiError {
+export function linkInvalidError(): ApiError {
   return new ApiError('LINK_INVALID', 'The link is unknown, used or over; ask for another one.');
 }
 
 /** Writes a password and ends what was begun under the former one; false where it is not the one named any more. */
 async function setPassword(
-  inside: RecordContext,
+  tx: RecordContext,
   change: { readonly userId: number; readonly hash: string; readonly former: string | null },
 ): Promise<boolean> {
-  const { database, caller, clock } = inside;
-  const transaction = inside.inside!;
-  const at = isoTime(clock.now());
+  const { database, caller, clock } = tx;
+  const transaction = tx.tx!;
+  const time = isoTime(clock.now());
   transaction.touch('users');
-  if (!(await replacePassword(database, transaction, { ...change, at }))) return false;
-  await deleteLoginsOf(database, transaction, change.userId, caller.type === 'session' ? caller.credentialId : null);
-  await deleteOneTimeTokensOf(database, transaction, change.userId);
-  await told(inside, transaction, change.userId, at);
+  if (!(await replacePassword(database, transaction, { ...change, at: time }))) return false;
+  await deleteUserLogins(database, transaction, change.userId, caller.type === 'session' ? caller.credentialId : null);
+  await deleteUserOneTimeTokens(database, transaction, change.userId);
+  await emitUserUpdated(tx, transaction, change.userId, time);
   await bumpVersion(transaction);
-  await inside.refresh();
+  await tx.refresh();
   return true;
 }
 
 /** That a user changed; never what of a password. */
-async function told(inside: RecordContext, transaction: Transaction, userId: number, at: string): Promise<void> {
-  const { caller, requestId, changes } = inside;
-  const event = { name: 'users.updated', resource: 'users', tks: [String(userId)], actor: actorOf(caller), requestId };
-  await changes.append(transaction, { ...event, changed: [], by: caller }, at);
+async function emitUserUpdated(
+  tx: RecordContext,
+  transaction: Transaction,
+  userId: number,
+  time: string,
+): Promise<void> {
+  const { caller, requestId, changes } = tx;
+  const event = {
+    name: 'users.updated',
+    resource: 'users',
+    keys: [String(userId)],
+    actor: formatActor(caller),
+    requestId,
+  };
+  await changes.append(transaction, { ...event, changed: [], by: caller }, time);
 }
 
 const signUpMembers = ['email', 'username', 'nickname', 'password'];
@@ -177,12 +191,15 @@ const signUpGrant: Grant = { identity: 'sign-up', rows: null, may: (field) => si
  * @throws ApiError 422 for any other member than e-mail, user name, nickname and password; 409 for names that are taken.
  */
 export async function signUp(context: RecordContext, body: unknown): Promise<number> {
-  const given = textsOf(body, ['email', 'password'], ['username', 'nickname']);
+  const given = parseTexts(body, ['email', 'password'], ['username', 'nickname']);
   checkNewPassword(given.password, given, 'password');
   // A stranger's password waits among those of strangers.
   const secrets = new HashedSecrets(new Map([[given.password, [await hashPassword(given.password, 'strangers')]]]));
-  const own = withOnlyGrant({ ...context, secrets }, { resource: 'users', action: 'create', grant: signUpGrant });
+  const signUpContext = withOnlyGrant(
+    { ...context, secrets },
+    { resource: 'users', action: 'create', grant: signUpGrant },
+  );
   const request = normaliseRequest('create', {}, false);
-  const { keys } = await createRecords(own, context.registry.get('users'), request, given, userRules);
+  const { keys } = await createRecords(signUpContext, context.registry.get('users'), request, given, userRules);
   return keys[0] as number;
 }

@@ -1,42 +1,42 @@
 import { adminRole } from '../../access/access-table.ts';
-import { environmentOf, type Transaction } from '../../database/database.ts';
-import { findPermission, permissionsOn, type StoredPermission } from '../../database/identity-store.ts';
+import { createBindEnvironment, type Transaction } from '../../database/database.ts';
+import { findPermission, readPermissionsOn, type StoredPermission } from '../../database/identity-store.ts';
 import { grantableActions } from '../../protocol/actions.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { normaliseFilter } from '../../protocol/filter-normaliser.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { limits } from '../../protocol/limits.ts';
-import { checkRows } from '../../query/filter-plan.ts';
-import { isKnownVariable, userFieldOf, variableOf } from '../../query/variables.ts';
+import { checkRowFilter } from '../../query/filter-plan.ts';
+import { isKnownVariable, parseVariable, userFieldName } from '../../query/variables.ts';
 import { jsonSizeProblem } from '../../schema/definition-details.ts';
 import { systemResources } from '../../schema/names.ts';
 import type { Collection } from '../../schema/registry.ts';
 import type { RecordContext } from '../record-context.ts';
-import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
-import { roleName } from './role-names.ts';
+import type { Body, PreparedBody, RecordRules } from '../record-rules.ts';
+import { parseRoleName } from './role-names.ts';
 
 /**
  * Permissions: checked whole on save, so that deciding with them later can neither fail nor surprise. A change is checked
  * as the row that it makes, in its transaction: a row that the caller may not change tells nothing of itself.
  */
 export const permissionRules: RecordRules = {
-  access: true,
+  changesAccess: true,
 
-  async prepare(body, key, context): Promise<RuledBody> {
+  async prepare(body, key, context): Promise<PreparedBody> {
     if (!isObject(body)) return { body: body as Body };
     if (Array.isArray(key) || key === undefined)
       throw new ApiError('PARAMETER_INVALID', 'Permissions are updated one at a time, by filterByTk.');
     const row: Record<string, unknown> = { ...body };
-    if (key === null || 'role' in row) row['role'] = roleName(row['role'], 'role', context);
-    const actions = actionsOf(row['actions'], key === null);
+    if (key === null || 'role' in row) row['role'] = parseRoleName(row['role'], 'role', context);
+    const actions = parseActions(row['actions'], key === null);
     if (actions) row['actions'] = actions;
     if (key === null) checkRow(row, row, context);
-    const beside = async (transaction: Transaction, id: unknown): Promise<void> => {
-      const made = await findPermission(context.database, transaction, id);
-      if (key !== null) checkRow(made, row, context);
-      await checkSingle(made, context, transaction);
+    const afterWrite = async (transaction: Transaction, id: unknown): Promise<void> => {
+      const permission = await findPermission(context.database, transaction, id);
+      if (key !== null) checkRow(permission, row, context);
+      await checkUnique(permission, context, transaction);
     };
-    return { body: row, beside };
+    return { body: row, afterWrite };
   },
 
   async guard(_transaction, _action, keys, _body, context): Promise<void> {
@@ -54,11 +54,12 @@ function checkRow(row: RowInput, given: Body, context: RecordContext): void {
   checkRole(row.role, context);
   checkResource(row.resource, row.actions, context);
   const collection = context.registry.find(row.resource as string);
-  const anew = (name: string): boolean => name in given || 'resource' in given;
-  for (const name of ['fields', 'exceptFields'] as const) if (anew(name)) checkFieldList(row[name], name, collection);
+  const isChanged = (name: string): boolean => name in given || 'resource' in given;
+  for (const name of ['fields', 'exceptFields'] as const)
+    if (isChanged(name)) checkFieldList(row[name], name, collection);
   if (row.fields != null && row.exceptFields != null)
     throw invalidDefinition({ exceptFields: 'Give fields or exceptFields, not both.' });
-  if (anew('filter')) checkFilter(row.filter, collection, context);
+  if (isChanged('filter')) checkFilter(row.filter, collection, context);
 }
 
 function checkRole(role: unknown, context: RecordContext): void {
@@ -68,7 +69,7 @@ function checkRole(role: unknown, context: RecordContext): void {
   }
 }
 
-function actionsOf(input: unknown, required: boolean): string[] | null {
+function parseActions(input: unknown, required: boolean): string[] | null {
   if (input === undefined && !required) return null;
   const list: unknown[] = Array.isArray(input) ? input : [input];
   const known = new Set([...grantableActions, 'view', '*']);
@@ -80,12 +81,12 @@ function actionsOf(input: unknown, required: boolean): string[] | null {
 }
 
 /** The first word of made events is no resource; it is known when a role may publish it. */
-const madeWord = /^[A-Za-z][A-Za-z0-9]{0,59}$/;
-const madeActions = new Set(['publish', 'get', 'list']);
+const customEventPattern = /^[A-Za-z][A-Za-z0-9]{0,59}$/;
+const customEventActions = new Set(['publish', 'get', 'list']);
 
-function isMadeWord(resource: string, actions: unknown, { access }: RecordContext): boolean {
+function isCustomEventName(resource: string, actions: unknown, { access }: RecordContext): boolean {
   const list = (actions ?? []) as readonly string[];
-  if (!madeWord.test(resource) || !list.every((each) => madeActions.has(each))) return false;
+  if (!customEventPattern.test(resource) || !list.every((each) => customEventActions.has(each))) return false;
   const published = [...access.roles.values()].some((role) =>
     role.permissions.some((row) => row.resource === resource && row.actions.includes('publish')),
   );
@@ -96,7 +97,7 @@ function checkResource(resource: unknown, actions: unknown, context: RecordConte
   if (typeof resource !== 'string' || resource === '')
     throw invalidDefinition({ resource: 'Name a collection, a system resource, or *.' });
   const known = resource === '*' || context.registry.find(resource) || systemResources.has(resource);
-  if (!known && !isMadeWord(resource, actions, context)) {
+  if (!known && !isCustomEventName(resource, actions, context)) {
     throw invalidDefinition({ resource: `There is no resource "${resource.slice(0, 60)}".` });
   }
 }
@@ -127,10 +128,10 @@ function checkFilter(input: unknown, collection: Collection | null, context: Rec
     values.forEach((value, slot) => {
       if (Array.isArray(value)) for (const each of value) refuseBracesInList(each);
       else refuseUnknownBraces(value, context.registry.get('users'));
-      const variable = variableOf(value);
+      const variable = parseVariable(value);
       if (variable !== null) variables.set(slot, variable);
     });
-    if (filter) checkRows({ filter, values, variables }, collection, context.registry, environmentOf({}));
+    if (filter) checkRowFilter({ filter, values, variables }, collection, context.registry, createBindEnvironment({}));
   } catch (error) {
     if (error instanceof ApiError && error.code !== 'DEFINITION_INVALID')
       throw invalidDefinition({ filter: error.message });
@@ -146,13 +147,13 @@ function refuseBracesInList(value: unknown): void {
 
 function refuseUnknownBraces(value: unknown, users: Collection): void {
   if (typeof value !== 'string' || !value.includes('{{')) return;
-  const variable = variableOf(value);
+  const variable = parseVariable(value);
   if (variable === null || !isKnownVariable(variable)) {
     throw invalidDefinition({
       filter: `"${value.slice(0, 60)}" is no variable; there are {{$user.<field>}}, {{$role}}, {{$now}} and {{$date.<period>}}.`,
     });
   }
-  const name = userFieldOf(variable);
+  const name = userFieldName(variable);
   if (name !== null && !isOfUser(name, users))
     throw invalidDefinition({
       filter: `"${value.slice(0, 60)}" is not a valid variable: users have no field "${name}" that filters may use.`,
@@ -166,12 +167,12 @@ function isOfUser(name: string, users: Collection): boolean {
 }
 
 /** Two rows on one level for the same action would leave open which one decides. */
-async function checkSingle(
+async function checkUnique(
   { id, role, resource, actions }: StoredPermission,
   { database }: RecordContext,
   transaction: Transaction,
 ): Promise<void> {
-  const others = await permissionsOn(database, transaction, role, resource);
+  const others = await readPermissionsOn(database, transaction, role, resource);
   const clash = others.find((other) => other.id !== id && other.actions.some((action) => actions.includes(action)));
   if (clash) {
     const action = clash.actions.find((each) => actions.includes(each));

@@ -1,15 +1,15 @@
 import { adminRole, publicRole } from '../../access/access-table.ts';
 import type { Transaction } from '../../database/database.ts';
-import { keysHolding, strongDefaults } from '../../database/identity-store.ts';
+import { countRoleHolders, hasPrivilegedDefaultRole } from '../../database/identity-store.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
-import { describingProblems } from '../../schema/definition-details.ts';
-import type { Body, RecordRules, RuledBody } from '../record-rules.ts';
+import { findDescriptionProblems } from '../../schema/definition-details.ts';
+import type { Body, PreparedBody, RecordRules } from '../record-rules.ts';
 
 /** Roles: built-in ones stay as they are, held ones stay, and only an admin gives or touches allowConfigure. */
 export const roleRules: RecordRules = {
-  access: true,
+  changesAccess: true,
 
-  async prepare(body, key, context): Promise<RuledBody> {
+  async prepare(body, key, context): Promise<PreparedBody> {
     const given = (body ?? {}) as Record<string, unknown>;
     if ('builtIn' in given) throw new ApiError('SYSTEM_PROTECTED', '"builtIn" is set by the server.');
     if (key === null && !isRoleName(given['name'])) {
@@ -17,17 +17,17 @@ export const roleRules: RecordRules = {
         name: 'A role name starts with a letter, goes on with letters, digits, _ and -, at most 60 characters.',
       });
     }
-    const details = describingProblems(given, 'title');
+    const details = findDescriptionProblems(given, 'title');
     if (Object.keys(details).length > 0) throw invalidDefinition(details);
     if (given['allowConfigure'] === true && context.caller.role !== adminRole) {
       throw new ApiError('SYSTEM_PROTECTED', 'Only an admin grants allowConfigure.');
     }
-    const beside = async (transaction: Transaction): Promise<void> => {
-      const strong = await strongDefaults(context.database, transaction, [adminRole, publicRole]);
-      if (strong)
+    const afterWrite = async (transaction: Transaction): Promise<void> => {
+      const strongRole = await hasPrivilegedDefaultRole(context.database, transaction, [adminRole, publicRole]);
+      if (strongRole)
         throw invalidDefinition({ default: 'A role that may configure, admin and public are never given by default.' });
     };
-    return { body: body as Body, beside };
+    return { body: body as Body, afterWrite };
   },
 
   async guard(transaction, action, keys, body, context): Promise<void> {
@@ -36,11 +36,11 @@ export const roleRules: RecordRules = {
     if (roles.some((role) => role?.allowConfigure) && !isAdmin) {
       throw new ApiError('SYSTEM_PROTECTED', 'Only an admin changes a role that may configure.');
     }
-    const touchesPower = action === 'destroy' || body === null || 'allowConfigure' in body;
-    if (touchesPower && roles.some((role) => role?.builtIn)) {
+    const changesPrivileges = action === 'destroy' || body === null || 'allowConfigure' in body;
+    if (changesPrivileges && roles.some((role) => role?.builtIn)) {
       throw new ApiError('SYSTEM_PROTECTED', 'A built-in role cannot be destroyed or change its power.');
     }
-    if (action === 'destroy' && (await keysHolding(context.database, transaction, keys)) > 0) {
+    if (action === 'destroy' && (await countRoleHolders(context.database, transaction, keys)) > 0) {
       throw new ApiError('DEPENDANTS_EXIST', 'Users or API keys hold this role; take it from them first.');
     }
   },

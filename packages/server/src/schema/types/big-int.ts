@@ -1,8 +1,8 @@
 import { JsonNumber } from '../../protocol/exact-json.ts';
-import { exactBound, fieldType, misfit, optionChecks } from '../field-type.ts';
+import { fieldType, invalidOperand, optionChecks, toExactBound } from '../field-type.ts';
 
-const least = -(2n ** 63n);
-const most = 2n ** 63n - 1n;
+const minBigInt = -(2n ** 63n);
+const maxBigInt = 2n ** 63n - 1n;
 
 /** 64-bit whole numbers: JSON numbers or text, in; JSON numbers up to 2^53−1 in size and text beyond, out. */
 export const bigIntType = fieldType({
@@ -17,13 +17,14 @@ export const bigIntType = fieldType({
   jsonSchema: ({ min, max, precision }) => ({
     type: ['integer', 'string'],
     bigInt: true,
-    ...(min !== undefined && { least: exactBound(min) }),
-    ...(max !== undefined && { greatest: exactBound(max) }),
+    ...(min !== undefined && { least: toExactBound(min) }),
+    ...(max !== undefined && { greatest: toExactBound(max) }),
     ...(precision !== undefined && { digits: { precision, scale: 0 } }),
   }),
-  read: (value) => canonicalBigInt(value) ?? misfit,
+  read: (value) => canonicalBigInt(value) ?? invalidOperand,
   readExact: canonicalBigInt,
-  readOperand: (value, isText) => (isText || typeof value !== 'boolean' ? (canonicalBigInt(value) ?? misfit) : misfit),
+  readOperand: (value, isText) =>
+    isText || typeof value !== 'boolean' ? (canonicalBigInt(value) ?? invalidOperand) : invalidOperand,
 });
 
 /** A number where JavaScript holds it exactly, else its digits; null for what is no 64-bit whole number. */
@@ -32,6 +33,6 @@ export function canonicalBigInt(value: unknown): number | string | null {
   if (value instanceof JsonNumber) return canonicalBigInt(value.text);
   if (typeof value !== 'string' || !/^-?\d{1,19}$/.test(value)) return null;
   const exact = BigInt(value);
-  if (exact < least || exact > most) return null;
+  if (exact < minBigInt || exact > maxBigInt) return null;
   return Number.isSafeInteger(Number(exact)) ? Number(exact) : String(exact);
 }

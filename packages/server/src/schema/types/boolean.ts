@@ -1,4 +1,4 @@
-import { fieldType, misfit, operatorSets } from '../field-type.ts';
+import { fieldType, invalidOperand, operatorSets } from '../field-type.ts';
 
 export const booleanType = fieldType({
   name: 'boolean',
@@ -8,6 +8,6 @@ export const booleanType = fieldType({
   readOperand: (value, isText) => {
     if (typeof value === 'boolean') return value;
     if (isText && (value === 'true' || value === '1')) return true;
-    return isText && (value === 'false' || value === '0') ? false : misfit;
+    return isText && (value === 'false' || value === '0') ? false : invalidOperand;
   },
 });

@@ -1,4 +1,4 @@
-import { fieldType, misfit, operatorSets, optionChecks } from '../field-type.ts';
+import { fieldType, invalidOperand, operatorSets, optionChecks } from '../field-type.ts';
 import { canonicalDatetime } from './datetime.ts';
 
 /** A day of the calendar, `YYYY-MM-DD`, years 0001–9999. `autoNow` and `autoNowAdd` take the day in UTC; `dateOnly` changes nothing. */
@@ -9,8 +9,8 @@ export const dateType = fieldType({
   options: { dateOnly: optionChecks.truth, autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
   jsonSchema: () => ({ type: 'string', format: 'date' }),
   // The clock comes as a moment.
-  read: (value) => canonicalDate((value as string).slice(0, 10)) ?? misfit,
-  readOperand: (value) => canonicalDate(value) ?? misfit,
+  read: (value) => canonicalDate((value as string).slice(0, 10)) ?? invalidOperand,
+  readOperand: (value) => canonicalDate(value) ?? invalidOperand,
 });
 
 export function canonicalDate(value: unknown): string | null {

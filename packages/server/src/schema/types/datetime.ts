@@ -1,9 +1,9 @@
-import { fieldType, misfit, operatorSets, optionChecks } from '../field-type.ts';
+import { fieldType, invalidOperand, operatorSets, optionChecks } from '../field-type.ts';
 
-const form =
+const pattern =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:([Zz])|([+-])(\d{2}):?(\d{2}))?)?$/;
-const first = Date.parse('0001-01-01T00:00:00.000Z');
-const last = Date.parse('9999-12-31T23:59:59.999Z');
+const minTime = Date.parse('0001-01-01T00:00:00.000Z');
+const maxTime = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
  * A moment, kept and shown in UTC with milliseconds; with `dateOnly` a date. `autoNow` sets it on create, `autoNowAdd`
@@ -15,8 +15,8 @@ export const datetimeType = fieldType({
   operators: operatorSets.date,
   options: { dateOnly: optionChecks.truth, autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
   jsonSchema: () => ({ type: 'string', format: 'date-time' }),
-  read: (value) => canonicalDatetime(value) ?? misfit,
-  readOperand: (value) => canonicalDatetime(value) ?? misfit,
+  read: (value) => canonicalDatetime(value) ?? invalidOperand,
+  readOperand: (value) => canonicalDatetime(value) ?? invalidOperand,
 });
 
 /**
@@ -28,25 +28,25 @@ export const datetimeType = fieldType({
 export function canonicalDatetime(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   if (isCanonical(value)) return value;
-  const match = form.exec(value);
+  const match = pattern.exec(value);
   if (!match) return null;
   const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', , sign, zoneHour, zoneMinute] =
     match;
   const text = `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0').slice(0, 3)}Z`;
-  const moment = Date.parse(text);
+  const time = Date.parse(text);
   // Date.parse lets 30 February roll over and takes 24:00; only text that comes back unchanged is a date.
-  if (Number.isNaN(moment) || new Date(moment).toISOString() !== text) return null;
+  if (Number.isNaN(time) || new Date(time).toISOString() !== text) return null;
   const offset = sign ? zoneOffset(sign, zoneHour!, zoneMinute!) : 0;
   if (offset === null) return null;
-  const utc = moment - offset;
-  return utc >= first && utc <= last ? new Date(utc).toISOString() : null;
+  const utc = time - offset;
+  return utc >= minTime && utc <= maxTime ? new Date(utc).toISOString() : null;
 }
 
 /** Most moments are ones that this server showed: told apart at a quarter of the cost. */
 function isCanonical(text: string): boolean {
   if (text.length !== 24 || text.charCodeAt(23) !== 0x5a) return false;
-  const moment = Date.parse(text);
-  return moment >= first && moment <= last && new Date(moment).toISOString() === text;
+  const time = Date.parse(text);
+  return time >= minTime && time <= maxTime && new Date(time).toISOString() === text;
 }
 
 function zoneOffset(sign: string, hours: string, minutes: string): number | null {

@@ -1,6 +1,6 @@
 import type { FieldDefinition } from '../../protocol/definition.ts';
 import { JsonNumber } from '../../protocol/exact-json.ts';
-import { exactBound, type FieldType, fieldType, misfit, optionChecks } from '../field-type.ts';
+import { type FieldType, fieldType, invalidOperand, optionChecks, toExactBound } from '../field-type.ts';
 
 const defaults = { precision: 18, scale: 2 };
 
@@ -14,23 +14,23 @@ export const decimalType = fieldType({
     precision: optionChecks.wholeNumber(1, 18),
     scale: scaleProblem,
   },
-  jsonSchema: (definition) => decimalOf(definition).jsonSchema(definition),
-  of: decimalOf,
+  jsonSchema: (definition) => createDecimalType(definition).jsonSchema(definition),
+  forDefinition: createDecimalType,
 });
 
-function decimalOf({ precision = defaults.precision, scale = defaults.scale }: FieldDefinition): FieldType {
-  const read = (value: unknown): unknown => canonicalDecimal(value, precision, scale) ?? misfit;
+function createDecimalType({ precision = defaults.precision, scale = defaults.scale }: FieldDefinition): FieldType {
+  const readDecimal = (value: unknown): unknown => canonicalDecimal(value, precision, scale) ?? invalidOperand;
   return {
     ...decimalType,
     storage: `decimal(${precision},${scale})`,
     jsonSchema: ({ min, max }) => ({
       type: ['number', 'string'],
       decimal: { precision, scale },
-      ...(min !== undefined && { least: exactBound(min) }),
-      ...(max !== undefined && { greatest: exactBound(max) }),
+      ...(min !== undefined && { least: toExactBound(min) }),
+      ...(max !== undefined && { greatest: toExactBound(max) }),
     }),
-    read,
-    readOperand: read,
+    read: readDecimal,
+    readOperand: readDecimal,
     readExact: (number) => number.text,
   };
 }

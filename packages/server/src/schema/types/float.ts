@@ -1,5 +1,5 @@
 import { exactNumber, JsonNumber } from '../../protocol/exact-json.ts';
-import { fieldType, misfit, optionChecks } from '../field-type.ts';
+import { fieldType, invalidOperand, optionChecks } from '../field-type.ts';
 
 /**
  * 64-bit floating point, finite. A fraction means the nearest such number; digits without a point that it does not hold
@@ -27,6 +27,6 @@ export const floatType = fieldType({
     const given =
       isText && typeof value === 'string' && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(value) ? exactNumber(value) : value;
     const number = given instanceof JsonNumber ? given.double : given;
-    return Number.isFinite(number) ? number : misfit;
+    return Number.isFinite(number) ? number : invalidOperand;
   },
 });

@@ -2,25 +2,25 @@ import { type FieldType, fieldType, operatorSets, optionChecks } from '../field-
 import { readTextOperand } from './string.ts';
 
 /** Text of a fixed form, kept as it was written. */
-export function formatted(name: string, format: string, longest: number): FieldType {
+export function createFormattedType(name: string, format: string, maxAllowedLength: number): FieldType {
   return fieldType({
     name,
     storage: 'text',
     operators: operatorSets.text,
-    options: { maxLength: optionChecks.wholeNumber(1, longest) },
-    jsonSchema: ({ maxLength = longest }) => ({ type: 'string', wellFormed: true, maxLength, format }),
+    options: { maxLength: optionChecks.wholeNumber(1, maxAllowedLength) },
+    jsonSchema: ({ maxLength = maxAllowedLength }) => ({ type: 'string', wellFormed: true, maxLength, format }),
     readOperand: readTextOperand,
   });
 }
 
 /** An e-mail address: a local part, `@`, a domain. */
-export const emailType = formatted('email', 'email', 320);
+export const emailType = createFormattedType('email', 'email', 320);
 /** An absolute http or https address. */
-export const urlType = formatted('url', 'url', 8192);
+export const urlType = createFormattedType('url', 'url', 8192);
 /** A telephone number in E.164: `+` and up to 15 digits. */
-export const phoneType = formatted('phone', 'phone', 16);
+export const phoneType = createFormattedType('phone', 'phone', 16);
 /** `#rgb`, `#rrggbb` or `#rrggbbaa`. */
-export const colorType = formatted('color', 'color', 9);
+export const colorType = createFormattedType('color', 'color', 9);
 
 const emailForm =
   /^[^\s@<>()[\]\\,;:"]{1,64}@[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?)*$/u;

@@ -1,7 +1,7 @@
-import { fieldType, misfit, optionChecks } from '../field-type.ts';
+import { fieldType, invalidOperand, optionChecks } from '../field-type.ts';
 
-const least = -2_147_483_647;
-const most = 2_147_483_647;
+const minInteger = -2_147_483_647;
+const maxIntegerValue = 2_147_483_647;
 
 /** Whole numbers of ±(2^31−1). */
 export const integerType = fieldType({
@@ -15,12 +15,12 @@ export const integerType = fieldType({
   },
   jsonSchema: ({ min, max, precision }) => ({
     type: 'integer',
-    minimum: Math.max(least, min ?? least),
-    maximum: Math.min(most, max ?? most),
+    minimum: Math.max(minInteger, min ?? minInteger),
+    maximum: Math.min(maxIntegerValue, max ?? maxIntegerValue),
     ...(precision !== undefined && { digits: { precision, scale: 0 } }),
   }),
   readOperand: (value, isText) => {
     const number = isText && typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
-    return Number.isSafeInteger(number) ? number : misfit;
+    return Number.isSafeInteger(number) ? number : invalidOperand;
   },
 });

@@ -1,9 +1,9 @@
 import type { FieldDefinition } from '../../protocol/definition.ts';
 import { lengthProblem } from '../definition-details.ts';
-import { type FieldType, fieldType, misfit, operatorSets, optionChecks } from '../field-type.ts';
+import { type FieldType, fieldType, invalidOperand, operatorSets, optionChecks } from '../field-type.ts';
 
-const longest = 255;
-const mostChoices = 500;
+const maxChoiceLength = 255;
+const maxChoices = 500;
 
 /** One of the texts in `enum`; with `multiple` a list of distinct ones, which neither sorts nor compares. */
 export const selectType = fieldType({
@@ -11,11 +11,11 @@ export const selectType = fieldType({
   storage: 'text',
   options: { enum: choicesProblem, multiple: optionChecks.truth },
   jsonSchema: ({ enum: choices = [] }) => ({ type: 'string', choices }),
-  readOperand: (value) => (typeof value === 'string' ? value : misfit),
-  of: (definition) => (definition.multiple ? manyOf : selectType),
+  readOperand: (value) => (typeof value === 'string' ? value : invalidOperand),
+  forDefinition: (definition) => (definition.multiple ? multipleSelectType : selectType),
 });
 
-const manyOf: FieldType = {
+const multipleSelectType: FieldType = {
   ...selectType,
   storage: 'json',
   sortable: false,
@@ -30,8 +30,8 @@ function choicesProblem(value: unknown): string | null {
   const holds =
     Array.isArray(value) &&
     value.length > 0 &&
-    value.length <= mostChoices &&
+    value.length <= maxChoices &&
     new Set(value).size === value.length &&
-    value.every((each) => typeof each === 'string' && each !== '' && lengthProblem(each, longest) === null);
-  return holds ? null : `Give a list of 1 to ${mostChoices} distinct texts of up to ${longest} characters.`;
+    value.every((each) => typeof each === 'string' && each !== '' && lengthProblem(each, maxChoiceLength) === null);
+  return holds ? null : `Give a list of 1 to ${maxChoices} distinct texts of up to ${maxChoiceLength} characters.`;
 }

@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 import { isWellFormedText } from '../../base/well-formed.ts';
 import { limits } from '../../protocol/limits.ts';
-import { fieldType, type JsonSchema, misfit, operatorSets, optionChecks } from '../field-type.ts';
+import { fieldType, invalidOperand, type JsonSchema, operatorSets, optionChecks } from '../field-type.ts';
 
 /** Short text. `maxLength` counts code points; `pattern` runs in a linear-time engine. */
 export const stringType = fieldType({
@@ -24,7 +24,7 @@ export function textSchema({ maxLength, pattern }: { maxLength?: number; pattern
 
 /** Text as it is; numbers and truth values are a mistake that a filter should hear about. */
 export function readTextOperand(value: unknown): unknown {
-  return typeof value === 'string' && isWellFormedText(value) ? value : misfit;
+  return typeof value === 'string' && isWellFormedText(value) ? value : invalidOperand;
 }
 
 /** Checks a regular expression of a definition. */

@@ -1,19 +1,19 @@
-import { fieldType, misfit, optionChecks } from '../field-type.ts';
+import { fieldType, invalidOperand, optionChecks } from '../field-type.ts';
 
-const form = /^(?:\d{4}-\d{2}-\d{2}T)?([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,3}))?)?Z?$/;
+const pattern = /^(?:\d{4}-\d{2}-\d{2}T)?([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,3}))?)?Z?$/;
 
 /** A time of day, `HH:mm:ss`, with `.SSS` where there are milliseconds. `autoNow` and `autoNowAdd` take it in UTC. */
 export const timeType = fieldType({
   name: 'time',
   storage: 'text',
-  options: { dateOnly: noDate, autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
+  options: { dateOnly: refuseDateOnly, autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
   jsonSchema: () => ({ type: 'string', format: 'time' }),
   // The clock comes as a moment.
-  read: (value) => canonical(value) ?? misfit,
-  readOperand: (value) => canonicalTime(value) ?? misfit,
+  read: (value) => canonical(value) ?? invalidOperand,
+  readOperand: (value) => canonicalTime(value) ?? invalidOperand,
 });
 
-function noDate(value: unknown): string | null {
+function refuseDateOnly(value: unknown): string | null {
   if (value === true) return 'A time field holds no date; give false, or make it a date field.';
   return optionChecks.truth(value);
 }
@@ -24,7 +24,7 @@ export function canonicalTime(value: unknown): string | null {
 }
 
 function canonical(value: unknown): string | null {
-  const match = typeof value === 'string' ? form.exec(value) : null;
+  const match = typeof value === 'string' ? pattern.exec(value) : null;
   if (!match) return null;
   const [, hour, minute, second = '00', fraction = ''] = match;
   const milliseconds = fraction.padEnd(3, '0');

@@ -1,6 +1,6 @@
-import { fieldType, misfit } from '../field-type.ts';
+import { fieldType, invalidOperand } from '../field-type.ts';
 
-const form = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** A UUID, version 7 where the server makes it; kept in lower case. */
 export const uidType = fieldType({
@@ -8,5 +8,5 @@ export const uidType = fieldType({
   storage: 'uuid',
   jsonSchema: () => ({ type: 'string', format: 'uuid' }),
   read: (value) => (value as string).toLowerCase(),
-  readOperand: (value) => (typeof value === 'string' && form.test(value) ? value.toLowerCase() : misfit),
+  readOperand: (value) => (typeof value === 'string' && uuidPattern.test(value) ? value.toLowerCase() : invalidOperand),
 });

@@ -1,10 +1,10 @@
 /** What several access pages ask for. */
 import type { Client } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
-import { useAsked } from '../../data/queries.ts';
+import { useApiQuery } from '../../data/queries.ts';
 import { useOwnRoleTitle } from '../../data/role-title.ts';
-import { titleOf, useMay } from '../../data/schema.ts';
-import type { Role } from './wire.ts';
+import { getTitle, useMay } from '../../data/schema.ts';
+import type { Role } from './dto.ts';
 
 const rolesKey = ['roles', 'list'];
 
@@ -14,13 +14,13 @@ async function readRoles(client: Client, signal: AbortSignal): Promise<readonly 
 
 /** Every role, by name. */
 export function useRoles(): UseQueryResult<readonly Role[], Error> {
-  return useAsked(rolesKey, readRoles);
+  return useApiQuery(rolesKey, readRoles);
 }
 
 /** Every role, by name; undefined, and not requested, where the caller may not list roles. */
 export function useVisibleRoles(): readonly Role[] | undefined {
   const may = useMay();
-  return useAsked(rolesKey, readRoles, { enabled: may('roles', 'list') }).data;
+  return useApiQuery(rolesKey, readRoles, { enabled: may('roles', 'list') }).data;
 }
 
 /** What people call a role; its name where it has no title, or where the caller neither sees nor holds it. */
@@ -29,7 +29,7 @@ export function useRoleTitle(): (name: string) => string {
   const ownTitle = useOwnRoleTitle();
   return (name) => {
     const role = roles?.find((each) => each.name === name);
-    return role ? titleOf(role) : ownTitle(name);
+    return role ? getTitle(role) : ownTitle(name);
   };
 }
 

@@ -22,17 +22,26 @@ export interface DeliveriesSearch {
   readonly page?: number;
 }
 
-type Given = Record<string, unknown>;
+type RawSearch = Record<string, unknown>;
 
 /** Texts and numbers that are given, under the names that are known. */
-function known<T>(given: Given, texts: readonly (keyof T & string)[], numbers: readonly (keyof T & string)[]): T {
-  const words = texts.map((name) => [name, given[name] == null ? '' : String(given[name])] as const);
-  const counts = numbers.map((name) => [name, Math.trunc(Number(given[name]))] as const);
-  const there = [...words.filter(([, word]) => word !== ''), ...counts.filter(([, count]) => count > 0)];
-  return Object.fromEntries(there) as T;
+function pickSearchParameters<T>(
+  raw: RawSearch,
+  texts: readonly (keyof T & string)[],
+  numbers: readonly (keyof T & string)[],
+): T {
+  const textEntries = texts.map((name) => [name, raw[name] == null ? '' : String(raw[name])] as const);
+  const numberEntries = numbers.map((name) => [name, Math.trunc(Number(raw[name]))] as const);
+  const entries = [
+    ...textEntries.filter(([, value]) => value !== ''),
+    ...numberEntries.filter(([, count]) => count > 0),
+  ];
+  return Object.fromEntries(entries) as T;
 }
 
-export const usersSearch = (given: Given): UsersSearch => known(given, ['q', 'role', 'status'], ['page']);
-export const auditSearch = (given: Given): AuditSearch =>
-  known(given, ['actor', 'action', 'outcome', 'from', 'to'], ['page', 'entry']);
-export const deliveriesSearch = (given: Given): DeliveriesSearch => known(given, ['status'], ['page']);
+export const parseUsersSearch = (raw: RawSearch): UsersSearch =>
+  pickSearchParameters(raw, ['q', 'role', 'status'], ['page']);
+export const parseAuditSearch = (raw: RawSearch): AuditSearch =>
+  pickSearchParameters(raw, ['actor', 'action', 'outcome', 'from', 'to'], ['page', 'entry']);
+export const parseDeliveriesSearch = (raw: RawSearch): DeliveriesSearch =>
+  pickSearchParameters(raw, ['status'], ['page']);

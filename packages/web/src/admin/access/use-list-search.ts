@@ -2,15 +2,17 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 
 /** The search of the page's address, and a step to another; a step that names no page goes to the first. */
 export function useListSearch<T extends { readonly page?: number }>(): readonly [T, (change: Partial<T>) => void] {
-  const known: unknown = useSearch({ strict: false });
-  const search = known as T;
+  const rawSearch: unknown = useSearch({ strict: false });
+  const search = rawSearch as T;
   const navigate = useNavigate();
   const go = (change: Partial<T>): void => {
     const next = Object.entries({ ...search, page: undefined, ...change });
-    const kept = Object.fromEntries(next.filter(([, value]) => value !== undefined && value !== '' && value !== 0));
+    const nextSearch = Object.fromEntries(
+      next.filter(([, value]) => value !== undefined && value !== '' && value !== 0),
+    );
     // Back closes what was opened; other steps leave no trace.
-    const opens = 'entry' in change && Boolean(change.entry);
-    void navigate({ to: '.', search: kept as never, replace: !opens });
+    const isOpening = 'entry' in change && Boolean(change.entry);
+    void navigate({ to: '.', search: nextSearch as never, replace: !isOpening });
   };
   return [search, go];
 }

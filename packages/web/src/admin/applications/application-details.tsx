@@ -3,18 +3,18 @@ import type { Application } from '@tablinum/client';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
 import { Section } from '../../data/section.tsx';
-import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
+import { emptyToNull, getErrorDetails, useApiMutation } from '../../data/use-api-mutation.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { TitleFields } from '../access/title-fields.tsx';
-import { mainName } from './application-parts.tsx';
+import { mainApplicationName } from './application-parts.tsx';
 
 /** What people call an application, and how it is run. */
 export function ApplicationDetails({ application }: { application: Application }): ReactNode {
   const t = useTexts();
   const access = useAccessTexts();
-  const words = access.applications;
+  const labels = access.applications;
   const { name, displayName, description, options } = application;
   const [values, setValues] = useState({
     displayName: displayName ?? '',
@@ -22,13 +22,15 @@ export function ApplicationDetails({ application }: { application: Application }
     autoStart: options['autoStart'] === true,
     metadata: JSON.stringify(options['metadata'] ?? {}, null, 2),
   });
-  const metadata = objectOf(values.metadata);
-  const save = useWrite({
+  const metadata = parseObject(values.metadata);
+  const save = useApiMutation({
     write: (client) =>
       client.records('applications').update(name, {
-        displayName: orNull(values.displayName),
-        description: orNull(values.description),
-        ...(name !== mainName && { options: { ...options, autoStart: values.autoStart, metadata: metadata ?? {} } }),
+        displayName: emptyToNull(values.displayName),
+        description: emptyToNull(values.description),
+        ...(name !== mainApplicationName && {
+          options: { ...options, autoStart: values.autoStart, metadata: metadata ?? {} },
+        }),
       }),
     changes: ['applications', 'check'],
     done: () => toast(access.saved),
@@ -38,32 +40,32 @@ export function ApplicationDetails({ application }: { application: Application }
     if (metadata !== null) save.mutate();
   };
   return (
-    <Section title={words.details} needs={{ resource: 'applications', action: 'update' }}>
+    <Section title={labels.details} needs={{ resource: 'applications', action: 'update' }}>
       <form onSubmit={submit}>
         <Stack gap="sm" maw={520}>
           <TitleFields
-            label={words.displayName}
+            label={labels.displayName}
             title={values.displayName}
             description={values.description}
-            problem={detailsOf(save.error)['displayName']}
+            problem={getErrorDetails(save.error)['displayName']}
             changeTitle={(displayName) => setValues({ ...values, displayName })}
             changeDescription={(description) => setValues({ ...values, description })}
           />
-          {name !== mainName && (
+          {name !== mainApplicationName && (
             <Switch
-              label={words.autoStart}
-              description={words.autoStartHint}
+              label={labels.autoStart}
+              description={labels.autoStartHint}
               checked={values.autoStart}
               onChange={(event) => setValues({ ...values, autoStart: event.currentTarget.checked })}
             />
           )}
-          {name !== mainName && (
+          {name !== mainApplicationName && (
             <JsonInput
-              label={words.metadata}
-              description={words.metadataHint}
+              label={labels.metadata}
+              description={labels.metadataHint}
               value={values.metadata}
               onChange={(next) => setValues({ ...values, metadata: next })}
-              error={metadata === null ? words.metadataWrong : detailsOf(save.error)['options.metadata']}
+              error={metadata === null ? labels.metadataWrong : getErrorDetails(save.error)['options.metadata']}
               autosize
               minRows={2}
               formatOnBlur
@@ -82,10 +84,10 @@ export function ApplicationDetails({ application }: { application: Application }
 }
 
 /** The object that a text says, or null. */
-function objectOf(text: string): object | null {
+function parseObject(text: string): object | null {
   try {
-    const read: unknown = JSON.parse(text.trim() || '{}');
-    return typeof read === 'object' && !Array.isArray(read) ? read : null;
+    const parsed: unknown = JSON.parse(text.trim() || '{}');
+    return typeof parsed === 'object' && !Array.isArray(parsed) ? parsed : null;
   } catch {
     return null;
   }

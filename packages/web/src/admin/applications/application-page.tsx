@@ -4,26 +4,31 @@ import { useNavigate, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { DestroySection } from '../../data/destroy-section.tsx';
-import { Asked } from '../../data/problem.tsx';
-import { useAsked } from '../../data/queries.ts';
+import { QueryBoundary } from '../../data/problem.tsx';
+import { useApiQuery } from '../../data/queries.ts';
 import { useMay } from '../../data/schema.ts';
 import { Section } from '../../data/section.tsx';
 import { session } from '../../data/session.ts';
-import { useAct } from '../../data/use-write.ts';
+import { useActionMutation } from '../../data/use-api-mutation.ts';
 import { confirm } from '../../ui/confirm.tsx';
-import { Facts } from '../../ui/facts.tsx';
+import { DateTime } from '../../ui/date-time.tsx';
+import { DescriptionList } from '../../ui/description-list.tsx';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
-import { Moment } from '../../ui/moment.tsx';
 import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { ApplicationDetails } from './application-details.tsx';
-import { ApplicationStatus, InMainOnly, mainName, useEnter } from './application-parts.tsx';
+import {
+  ApplicationStatus,
+  MainApplicationOnly,
+  mainApplicationName,
+  useEnterApplication,
+} from './application-parts.tsx';
 
-type Shown = Application &
+type ApplicationWithErrors = Application &
   RecordValues & {
     readonly errorLog: readonly {
       readonly id: number;
@@ -38,24 +43,27 @@ export function ApplicationPage(): ReactNode {
   const t = useAccessTexts().applications;
   const app = useApplication();
   const { application: name = '' } = useParams({ strict: false });
-  const shown = useAsked(
+  const applicationQuery = useApiQuery(
     ['applications', 'one', name],
-    (client, signal) => client.records<Shown>('applications').get(name, { appends: ['errorLog'] }, { signal }),
-    { enabled: app === mainName },
+    (client, signal) =>
+      client.records<ApplicationWithErrors>('applications').get(name, { appends: ['errorLog'] }, { signal }),
+    { enabled: app === mainApplicationName },
   );
   const above = (
     <TextLink to="/a/$app/access/applications" params={{ app }}>
       {t.all}
     </TextLink>
   );
-  const actions = shown.data && shown.data.name !== mainName && <Actions application={shown.data} />;
+  const actions = applicationQuery.data && applicationQuery.data.name !== mainApplicationName && (
+    <Actions application={applicationQuery.data} />
+  );
   return (
-    <Page title={shown.data?.displayName || name} above={above} actions={actions}>
-      <InMainOnly>
-        <Asked query={shown} asked={{ resource: 'applications', action: 'get' }}>
+    <Page title={applicationQuery.data?.displayName || name} above={above} actions={actions}>
+      <MainApplicationOnly>
+        <QueryBoundary query={applicationQuery} permission={{ resource: 'applications', action: 'get' }}>
           {(data) => <Content key={data.name} application={data} />}
-        </Asked>
-      </InMainOnly>
+        </QueryBoundary>
+      </MainApplicationOnly>
     </Page>
   );
 }
@@ -63,26 +71,26 @@ export function ApplicationPage(): ReactNode {
 function Actions({ application: { name, status } }: { application: Application }): ReactNode {
   const t = useAccessTexts().applications;
   const may = useMay();
-  const enter = useEnter();
-  const start = useAct({
+  const enter = useEnterApplication();
+  const start = useActionMutation({
     write: (client) => client.applications().start(name),
     changes: ['applications'],
     done: () => toast(t.started(name)),
   });
-  const stop = useAct({
+  const stop = useActionMutation({
     write: (client) => client.applications().stop(name),
     changes: ['applications'],
     done: () => toast(t.stopped(name)),
   });
-  const askStop = async (): Promise<void> => {
-    if (await confirm({ title: t.stopTitle(name), text: t.stopText, act: t.stop, danger: true })) await stop();
+  const confirmStop = async (): Promise<void> => {
+    if (await confirm({ title: t.stopTitle(name), text: t.stopText, confirmLabel: t.stop, danger: true })) await stop();
   };
   if (status === 'stopped' || status === 'failed')
     return may('applications', 'start') && <Button onClick={() => void start()}>{t.start}</Button>;
   return (
     <>
       {may('applications', 'stop') && (
-        <Button variant="default" onClick={() => void askStop()}>
+        <Button variant="default" onClick={() => void confirmStop()}>
           {t.stop}
         </Button>
       )}
@@ -95,14 +103,14 @@ function Actions({ application: { name, status } }: { application: Application }
   );
 }
 
-function Content({ application }: { application: Shown }): ReactNode {
+function Content({ application }: { application: ApplicationWithErrors }): ReactNode {
   const t = useAccessTexts().applications;
   return (
     <Stack gap="xl">
-      {application.name === mainName && <Text c="dimmed">{t.mainNote}</Text>}
+      {application.name === mainApplicationName && <Text c="dimmed">{t.mainNote}</Text>}
       <Stack maw={520}>
-        <Facts
-          facts={[
+        <DescriptionList
+          items={[
             [
               'X-App',
               <span key="name" className="code">
@@ -110,18 +118,18 @@ function Content({ application }: { application: Shown }): ReactNode {
               </span>,
             ],
             [t.status, <ApplicationStatus key="status" status={application.status} />],
-            [t.created, <Moment key="created" at={application.createdAt} />],
+            [t.created, <DateTime key="created" value={application.createdAt} />],
           ]}
         />
       </Stack>
       <ApplicationDetails application={application} />
       <Errors application={application} />
-      {application.name !== mainName && <Destroy name={application.name} />}
+      {application.name !== mainApplicationName && <Destroy name={application.name} />}
     </Stack>
   );
 }
 
-function Errors({ application: { errorLog } }: { application: Shown }): ReactNode {
+function Errors({ application: { errorLog } }: { application: ApplicationWithErrors }): ReactNode {
   const t = useAccessTexts().applications;
   return (
     <Section title={t.errors}>
@@ -133,9 +141,9 @@ function Errors({ application: { errorLog } }: { application: Shown }): ReactNod
           rows={[...errorLog].sort((a, b) => b.id - a.id)}
           keyOf={(each) => each.id}
           columns={[
-            { title: t.at, width: 180, show: (each) => <Moment at={each.at} /> },
-            { title: t.stage, width: 140, show: (each) => each.stage },
-            { title: t.message, show: (each) => each.message },
+            { title: t.at, width: 180, render: (each) => <DateTime value={each.at} /> },
+            { title: t.stage, width: 140, render: (each) => each.stage },
+            { title: t.message, render: (each) => each.message },
           ]}
         />
       )}
@@ -146,21 +154,34 @@ function Errors({ application: { errorLog } }: { application: Shown }): ReactNod
 function Destroy({ name }: { name: string }): ReactNode {
   const t = useTexts();
   const access = useAccessTexts();
-  const { destroyTitle, destroyText, destroyed, destroy: act } = access.applications;
+  const { destroyTitle, destroyText, destroyed, destroy: destroyLabel } = access.applications;
   const app = useApplication();
   const navigate = useNavigate();
-  const destroy = useAct({
+  const destroy = useActionMutation({
     write: (client) => client.applications().destroy(name, name),
     changes: ['applications'],
     done: async () => {
-      session.forget(name);
+      session.clear(name);
       toast(destroyed(name));
       await navigate({ to: '/a/$app/access/applications', params: { app } });
     },
   });
-  const ask = async (): Promise<void> => {
-    const sure = { title: destroyTitle(name), text: destroyText, act: t.common.destroy, typed: name, danger: true };
-    if (await confirm(sure)) await destroy();
+  const confirmDestroy = async (): Promise<void> => {
+    const question = {
+      title: destroyTitle(name),
+      text: destroyText,
+      confirmLabel: t.common.destroy,
+      typed: name,
+      danger: true,
+    };
+    if (await confirm(question)) await destroy();
   };
-  return <DestroySection resource="applications" text={destroyText} act={act} destroy={() => void ask()} />;
+  return (
+    <DestroySection
+      resource="applications"
+      text={destroyText}
+      destroyLabel={destroyLabel}
+      destroy={() => void confirmDestroy()}
+    />
+  );
 }

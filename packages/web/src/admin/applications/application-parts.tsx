@@ -5,13 +5,13 @@ import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { enterApplication } from '../../data/browser-session.ts';
-import { useAct } from '../../data/use-write.ts';
+import { useActionMutation } from '../../data/use-api-mutation.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { ButtonLink } from '../../ui/links.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { StateBadge } from '../access/badges.tsx';
 
-export const mainName = 'main';
+export const mainApplicationName = 'main';
 
 export function ApplicationStatus({ status }: Pick<Application, 'status'>): ReactNode {
   const { statuses } = useAccessTexts().applications;
@@ -20,23 +20,23 @@ export function ApplicationStatus({ status }: Pick<Application, 'status'>): Reac
 }
 
 /** Leads into another application, with a login of its own that the server gives an administrator of main. */
-export function useEnter(): (name: string) => Promise<void> {
+export function useEnterApplication(): (name: string) => Promise<void> {
   const navigate = useNavigate();
-  const here = useApplication();
-  return useAct<void, string>({
-    write: (_client, name) => enterApplication(name, here),
+  const currentApplication = useApplication();
+  return useActionMutation<void, string>({
+    write: (_client, name) => enterApplication(name, currentApplication),
     changes: [],
     done: (_result, name) => navigate({ to: '/a/$app/data', params: { app: name } }),
   });
 }
 
 /** Elsewhere than in main there is nothing to manage. */
-export function InMainOnly({ children }: { children?: ReactNode }): ReactNode {
+export function MainApplicationOnly({ children }: { children?: ReactNode }): ReactNode {
   const t = useAccessTexts().applications;
-  if (useApplication() === mainName) return children;
+  if (useApplication() === mainApplicationName) return children;
   return (
     <Empty icon="apps" title={t.mainOnly}>
-      <ButtonLink to="/a/$app/access/applications" params={{ app: mainName }} variant="default">
+      <ButtonLink to="/a/$app/access/applications" params={{ app: mainApplicationName }} variant="default">
         {t.toMain}
       </ButtonLink>
     </Empty>

@@ -2,18 +2,18 @@ import type { Filter } from '@tablinum/client';
 import type { AuditSearch } from '../access/list-search.ts';
 
 /** The filter of the API for what the page asks; days are those of the reader's own zone. */
-export function auditFilter({ actor, action, outcome, from, to }: AuditSearch): Filter | undefined {
+export function buildAuditFilter({ actor, action, outcome, from, to }: AuditSearch): Filter | undefined {
   const parts = [
     ...(actor ? [{ actor: { $includes: actor } }] : []),
     ...(action ? [{ action: { $includes: action } }] : []),
     ...(outcome ? [{ outcome }] : []),
-    ...(from ? [{ at: { $gte: dayStart(from, 0) } }] : []),
-    ...(to ? [{ at: { $lt: dayStart(to, 1) } }] : []),
+    ...(from ? [{ at: { $gte: startOfDay(from, 0) } }] : []),
+    ...(to ? [{ at: { $lt: startOfDay(to, 1) } }] : []),
   ];
   return parts.length === 0 ? undefined : { $and: parts };
 }
 
-function dayStart(day: string, later: number): string {
+function startOfDay(day: string, offset: number): string {
   const [year = 1970, month = 1, date = 1] = day.split('-').map(Number);
-  return new Date(year, month - 1, date + later).toISOString();
+  return new Date(year, month - 1, date + offset).toISOString();
 }

@@ -2,23 +2,23 @@ import { Alert, Button, Group, Modal, Select, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Actor } from '../../data/actor.tsx';
 import { ListPage } from '../../data/list-page.tsx';
-import { Asked, FormProblem } from '../../data/problem.tsx';
-import { useAsked } from '../../data/queries.ts';
+import { FormProblem, QueryBoundary } from '../../data/problem.tsx';
+import { useApiQuery } from '../../data/queries.ts';
 import { useMay } from '../../data/schema.ts';
-import { useWrite } from '../../data/use-write.ts';
-import { Facts } from '../../ui/facts.tsx';
+import { useApiMutation } from '../../data/use-api-mutation.ts';
+import { DateTime } from '../../ui/date-time.tsx';
+import { DescriptionList } from '../../ui/description-list.tsx';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
-import { Moment } from '../../ui/moment.tsx';
 import { SearchInput } from '../../ui/search-input.tsx';
 import { useRoleTitle } from '../access/access-queries.ts';
 import { StateBadge } from '../access/badges.tsx';
+import type { AuditEntry, JournalReport } from '../access/dto.ts';
 import type { AuditSearch } from '../access/list-search.ts';
 import { useListSearch } from '../access/use-list-search.ts';
-import type { AuditEntry, JournalReport } from '../access/wire.ts';
-import { auditFilter } from './audit-filter.ts';
+import { buildAuditFilter } from './audit-filter.ts';
 
 const pageSize = 50;
 
@@ -33,16 +33,16 @@ export function AuditPage(): ReactNode {
   const may = useMay();
   const roleTitle = useRoleTitle();
   const [search, go] = useListSearch<AuditSearch>();
-  const { entry, page = 1, ...asked } = search;
-  const entries = useAsked(
-    ['audit', 'list', asked, page],
+  const { entry, page = 1, ...filters } = search;
+  const entries = useApiQuery(
+    ['audit', 'list', filters, page],
     (client, signal) =>
       client
         .records<AuditEntry>('audit')
-        .list({ filter: auditFilter(asked), sort: ['-id'], page, pageSize }, { signal }),
-    { keepPrevious: true, staleTime: 0 },
+        .list({ filter: buildAuditFilter(filters), sort: ['-id'], page, pageSize }, { signal }),
+    { keepPreviousData: true, staleTime: 0 },
   );
-  const verify = useWrite({
+  const verify = useApiMutation({
     write: async (client) => (await client.call<JournalReport>('audit:verify')).data,
     changes: [],
   });
@@ -70,7 +70,7 @@ export function AuditPage(): ReactNode {
       actions={actions}
       filters={
         <>
-          {verify.data && <Verdict report={verify.data} />}
+          {verify.data && <VerificationResult report={verify.data} />}
           <FormProblem error={verify.error} />
           <Filters search={search} go={go} />
         </>
@@ -79,16 +79,16 @@ export function AuditPage(): ReactNode {
       go={(next) => go({ page: next })}
       keyOf={(each) => each.id}
       columns={[
-        { title: t.at, show: (each) => <Moment at={each.at} exact /> },
-        { title: t.actor, show: (each) => (each.actor ? <Actor actor={each.actor} /> : t.anyone) },
-        { title: t.action, show: (each) => <span className="code">{each.action}</span> },
-        { title: t.target, show: (each) => each.target },
-        { title: t.outcome, show: (each) => <Outcome entry={each} /> },
-        { title: t.role, show: (each) => each.role && roleTitle(each.role) },
+        { title: t.at, render: (each) => <DateTime value={each.at} exact /> },
+        { title: t.actor, render: (each) => (each.actor ? <Actor actor={each.actor} /> : t.anyone) },
+        { title: t.action, render: (each) => <span className="code">{each.action}</span> },
+        { title: t.target, render: (each) => each.target },
+        { title: t.outcome, render: (each) => <Outcome entry={each} /> },
+        { title: t.role, render: (each) => each.role && roleTitle(each.role) },
         {
           title: '',
           width: 50,
-          show: (each) => (
+          render: (each) => (
             <IconButton icon="eye" size="md" label={t.open(each.id)} onClick={() => go({ entry: each.id, page })} />
           ),
         },
@@ -101,7 +101,7 @@ export function AuditPage(): ReactNode {
   );
 }
 
-function Verdict({ report }: { report: JournalReport }): ReactNode {
+function VerificationResult({ report }: { report: JournalReport }): ReactNode {
   const t = useTexts();
   const access = useAccessTexts();
   const { valid, invalid } = access.audit;
@@ -174,25 +174,25 @@ function Outcome({ entry: { outcome, code, count } }: { entry: AuditEntry }): Re
 }
 
 /** The title, and the name where it is another: the entry itself holds the name. */
-function withName(title: string, name: string): string {
+function appendName(title: string, name: string): string {
   return title === name ? name : `${title} (${name})`;
 }
 
 function Entry({ id }: { id: number }): ReactNode {
   const t = useAccessTexts().audit;
   const roleTitle = useRoleTitle();
-  const entry = useAsked(['audit', 'one', id], (client, signal) =>
+  const entry = useApiQuery(['audit', 'one', id], (client, signal) =>
     client.records<AuditEntry>('audit').get(id, {}, { signal }),
   );
   return (
-    <Asked query={entry} asked={{ resource: 'audit', action: 'get' }}>
+    <QueryBoundary query={entry} permission={{ resource: 'audit', action: 'get' }}>
       {(data) => (
-        <Facts
-          facts={[
-            [t.at, <Moment key="at" at={data.at} exact />],
+        <DescriptionList
+          items={[
+            [t.at, <DateTime key="at" value={data.at} exact />],
             [t.actor, data.actor ? <Actor key="actor" actor={data.actor} /> : t.anyone],
             [t.credential, data.credential ? `${data.credential.type} ${data.credential.id}` : '–'],
-            [t.role, data.role ? withName(roleTitle(data.role), data.role) : '–'],
+            [t.role, data.role ? appendName(roleTitle(data.role), data.role) : '–'],
             [t.action, data.action],
             [t.target, data.target ?? '–'],
             [t.outcome, <Outcome key="outcome" entry={data} />],
@@ -207,6 +207,6 @@ function Entry({ id }: { id: number }): ReactNode {
           ]}
         />
       )}
-    </Asked>
+    </QueryBoundary>
   );
 }

@@ -2,8 +2,8 @@ import { Stack, Text, TextInput, Title } from '@mantine/core';
 import type { Collection } from '@tablinum/client';
 import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { Asked } from '../../data/problem.tsx';
-import { type Schema, titleOf, useSchema } from '../../data/schema.ts';
+import { QueryBoundary } from '../../data/problem.tsx';
+import { getTitle, type Schema, useSchema } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ButtonLink, TextLink } from '../../ui/links.tsx';
@@ -23,9 +23,9 @@ export function CollectionsPage(): ReactNode {
   );
   return (
     <Page title={t.title} actions={create}>
-      <Asked query={schema} asked={{ resource: 'collections', action: 'list' }}>
+      <QueryBoundary query={schema} permission={{ resource: 'collections', action: 'list' }}>
         {(data) => <Collections schema={data} create={create} />}
-      </Asked>
+      </QueryBoundary>
     </Page>
   );
 }
@@ -33,10 +33,12 @@ export function CollectionsPage(): ReactNode {
 function Collections({ schema, create }: { schema: Schema; create: ReactNode }): ReactNode {
   const t = useTexts().data.collections;
   const [text, setText] = useState('');
-  const wanted = text.toLowerCase();
-  const found = schema.collections.filter((each) => `${each.name} ${titleOf(each)}`.toLowerCase().includes(wanted));
-  const own = found.filter((each) => !each.system);
-  const system = found.filter((each) => each.system);
+  const searchText = text.toLowerCase();
+  const found = schema.collections.filter((each) =>
+    `${each.name} ${getTitle(each)}`.toLowerCase().includes(searchText),
+  );
+  const userCollections = found.filter((each) => !each.system);
+  const systemCollections = found.filter((each) => each.system);
   return (
     <Stack>
       <TextInput
@@ -52,8 +54,8 @@ function Collections({ schema, create }: { schema: Schema; create: ReactNode }):
           {create}
         </Empty>
       )}
-      {own.length > 0 && <CollectionTable title={t.yours} collections={own} />}
-      {system.length > 0 && <CollectionTable title={t.system} collections={system} />}
+      {userCollections.length > 0 && <CollectionTable title={t.yours} collections={userCollections} />}
+      {systemCollections.length > 0 && <CollectionTable title={t.system} collections={systemCollections} />}
       {found.length === 0 && <Empty icon="search" title={t.noneMatch} />}
     </Stack>
   );
@@ -76,17 +78,17 @@ function CollectionTable({ title, collections }: { title: string; collections: r
           {
             title: t.common.name,
             width: '30%',
-            show: (each) => (
+            render: (each) => (
               <TextLink to="/a/$app/data/$collection" params={{ app, collection: each.name }} fw={500}>
-                {titleOf(each)}
+                {getTitle(each)}
               </TextLink>
             ),
           },
-          { title: t.data.collections.fieldCount, width: 80, number: true, show: (each) => each.fields.length },
-          { title: t.data.collections.relationCount, width: 90, number: true, show: relations },
+          { title: t.data.collections.fieldCount, width: 80, number: true, render: (each) => each.fields.length },
+          { title: t.data.collections.relationCount, width: 90, number: true, render: relations },
           {
             title: t.common.description,
-            show: (each) => (
+            render: (each) => (
               <Text size="sm" c="dimmed">
                 {each.description}
               </Text>
@@ -95,7 +97,7 @@ function CollectionTable({ title, collections }: { title: string; collections: r
           {
             title: '',
             width: 110,
-            show: (each) => (
+            render: (each) => (
               <TextLink to="/a/$app/collections/$collection" params={{ app, collection: each.name }} size="sm">
                 {t.data.collections.definition}
               </TextLink>

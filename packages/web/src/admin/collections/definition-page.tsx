@@ -4,14 +4,14 @@ import type { Collection } from '@tablinum/client';
 import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { Asked } from '../../data/problem.tsx';
-import { type Schema, titleOf, useSchema } from '../../data/schema.ts';
+import { QueryBoundary } from '../../data/problem.tsx';
+import { getTitle, type Schema, useSchema } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ButtonLink, TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { CollectionWords } from './collection-words.tsx';
+import { CollectionSettings } from './collection-settings.tsx';
 import { DestroyCollection } from './destroy-collection.tsx';
 import { FieldList } from './field-list.tsx';
 
@@ -24,7 +24,7 @@ export function DefinitionPage(): ReactNode {
   const params = { app: application, collection: name };
   return (
     <Page
-      title={collection ? titleOf(collection) : name}
+      title={collection ? getTitle(collection) : name}
       description={collection?.description}
       above={
         <>
@@ -40,7 +40,7 @@ export function DefinitionPage(): ReactNode {
         </ButtonLink>
       }
     >
-      <Asked query={schema}>
+      <QueryBoundary query={schema}>
         {(data) =>
           collection ? (
             <Definition key={name} collection={collection} schema={data} />
@@ -48,21 +48,21 @@ export function DefinitionPage(): ReactNode {
             <Empty icon="search" title={t.common.problem.notFoundTitle} text={name} />
           )
         }
-      </Asked>
+      </QueryBoundary>
     </Page>
   );
 }
 
 function Definition({ collection, schema }: { collection: Collection; schema: Schema }): ReactNode {
   const t = useTexts().data.definition;
-  const may = (resource: string, action: string): boolean => schema.configures && schema.may(resource, action);
-  const changes = ['create', 'update', 'destroy'].some((action) => may('fields', action));
+  const may = (resource: string, action: string): boolean => schema.mayReadDefinitions && schema.may(resource, action);
+  const mayChangeFields = ['create', 'update', 'destroy'].some((action) => may('fields', action));
   return (
     <Stack gap="xl">
-      {!changes && <Text c="dimmed">{t.readOnly}</Text>}
+      {!mayChangeFields && <Text c="dimmed">{t.readOnly}</Text>}
       {collection.system && <Text c="dimmed">{t.systemText}</Text>}
       <FieldList collection={collection} schema={schema} />
-      {may('collections', 'update') && !collection.system && <CollectionWords collection={collection} />}
+      {may('collections', 'update') && !collection.system && <CollectionSettings collection={collection} />}
       {may('collections', 'destroy') && !collection.system && <DestroyCollection collection={collection} />}
     </Stack>
   );

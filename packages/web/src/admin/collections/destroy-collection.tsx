@@ -2,10 +2,10 @@ import { Button, Paper, Text, Title } from '@mantine/core';
 import type { Collection } from '@tablinum/client';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { clientOf, useApplication } from '../../data/application.tsx';
-import { messageOf } from '../../data/problem.tsx';
-import { forget } from '../../data/queries.ts';
-import { titleOf } from '../../data/schema.ts';
+import { getClient, useApplication } from '../../data/application.tsx';
+import { getErrorMessage } from '../../data/problem.tsx';
+import { invalidate } from '../../data/queries.ts';
+import { getTitle } from '../../data/schema.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
@@ -17,18 +17,19 @@ export function DestroyCollection({ collection }: { collection: Collection }): R
   const application = useApplication();
   const navigate = useNavigate();
   const destroy = async (): Promise<void> => {
-    const { collections } = clientOf(application);
+    const { collections } = getClient(application);
     try {
-      const impact = await collections.impactOfDestroy(collection.name, true);
-      const title = t.data.definition.destroyTitle(titleOf(collection));
+      const impact = await collections.previewDestroy(collection.name, true);
+      const title = t.data.definition.destroyTitle(getTitle(collection));
       const text = <ImpactReport impact={impact} />;
-      if (!(await confirm({ title, text, act: t.common.destroy, typed: collection.name, danger: true }))) return;
+      if (!(await confirm({ title, text, confirmLabel: t.common.destroy, typed: collection.name, danger: true })))
+        return;
       await collections.destroy(collection.name, true);
       await navigate({ to: '/a/$app/data', params: { app: application } });
-      await forget(application);
-      toast(t.data.definition.destroyed(titleOf(collection)));
+      await invalidate(application);
+      toast(t.data.definition.destroyed(getTitle(collection)));
     } catch (error) {
-      toast(messageOf(error), { failed: true });
+      toast(getErrorMessage(error), { failed: true });
     }
   };
   return (

@@ -21,12 +21,12 @@ export const headHeight = 30;
 const width = 190;
 const gapX = 90;
 const gapY = 28;
-const tallest = 900;
+const maxHeight = 900;
 /** Fields shown in a box; the others are counted. */
-export const mostFields = 8;
+export const maxFields = 8;
 
 /** A belongsTo, and a belongsToMany once: what hasOne and hasMany say stands at their other end. */
-export function arrowsOf(collections: readonly Collection[]): Arrow[] {
+export function buildArrows(collections: readonly Collection[]): Arrow[] {
   const names = new Set(collections.map((each) => each.name));
   return collections.flatMap(({ name, fields }) =>
     fields
@@ -35,24 +35,24 @@ export function arrowsOf(collections: readonly Collection[]): Arrow[] {
   );
 }
 
-export function place(collections: readonly Collection[]): Box[] {
-  const arrows = arrowsOf(collections);
-  const depth = depths(
+export function layoutCollections(collections: readonly Collection[]): Box[] {
+  const arrows = buildArrows(collections);
+  const depth = computeDepths(
     collections.map((each) => each.name),
     arrows,
   );
   const columns: Collection[][] = [];
   for (const each of collections) {
-    const at = depth.get(each.name)!;
-    columns[at] = [...(columns[at] ?? []), each];
+    const level = depth.get(each.name)!;
+    columns[level] = [...(columns[level] ?? []), each];
   }
   const boxes: Box[] = [];
   let x = 0;
   for (const column of columns) {
     let y = 0;
     for (const collection of column ?? []) {
-      const height = headHeight + Math.min(collection.fields.length, mostFields + 1) * lineHeight + 8;
-      if (y > 0 && y + height > tallest) {
+      const height = headHeight + Math.min(collection.fields.length, maxFields + 1) * lineHeight + 8;
+      if (y > 0 && y + height > maxHeight) {
         y = 0;
         x += width + gapX / 2;
       }
@@ -65,23 +65,23 @@ export function place(collections: readonly Collection[]): Box[] {
 }
 
 /** The longest way of belongsTo from each, cycles cut where they close. */
-function depths(names: readonly string[], arrows: readonly Arrow[]): Map<string, number> {
+function computeDepths(names: readonly string[], arrows: readonly Arrow[]): Map<string, number> {
   const found = new Map<string, number>();
-  const under = new Set<string>();
-  const out = Map.groupBy(
+  const visiting = new Set<string>();
+  const outgoing = Map.groupBy(
     arrows.filter((arrow) => arrow.type === 'belongsTo' && arrow.from !== arrow.to),
     (arrow) => arrow.from,
   );
-  const depthOf = (name: string): number => {
+  const computeDepth = (name: string): number => {
     const known = found.get(name);
     if (known !== undefined) return known;
-    if (under.has(name)) return 0;
-    under.add(name);
-    const depth = Math.max(0, ...(out.get(name) ?? []).map((arrow) => depthOf(arrow.to) + 1));
-    under.delete(name);
+    if (visiting.has(name)) return 0;
+    visiting.add(name);
+    const depth = Math.max(0, ...(outgoing.get(name) ?? []).map((arrow) => computeDepth(arrow.to) + 1));
+    visiting.delete(name);
     found.set(name, depth);
     return depth;
   };
-  for (const name of names) depthOf(name);
+  for (const name of names) computeDepth(name);
   return found;
 }

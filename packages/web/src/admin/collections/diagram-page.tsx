@@ -12,30 +12,38 @@ import {
   useState,
 } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { Asked } from '../../data/problem.tsx';
-import { titleOf, useSchema } from '../../data/schema.ts';
+import { QueryBoundary } from '../../data/problem.tsx';
+import { getTitle, useSchema } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty } from '../../ui/states.tsx';
 import classes from './diagram.module.css';
-import { type Arrow, arrowsOf, type Box, headHeight, lineHeight, mostFields, place } from './diagram-layout.ts';
+import {
+  type Arrow,
+  type Box,
+  buildArrows,
+  headHeight,
+  layoutCollections,
+  lineHeight,
+  maxFields,
+} from './diagram-layout.ts';
 
 export function DiagramPage(): ReactNode {
   const t = useTexts().data.diagram;
   const schema = useSchema();
   return (
     <Page title={t.title} description={t.description} filled>
-      <Asked query={schema}>
+      <QueryBoundary query={schema}>
         {({ collections }) => {
-          const own = collections.filter((each) => !each.system);
-          return own.length === 0 ? (
+          const userCollections = collections.filter((each) => !each.system);
+          return userCollections.length === 0 ? (
             <Empty icon="diagram" title={t.emptyTitle} text={t.emptyText} />
           ) : (
-            <Diagram collections={own} />
+            <Diagram collections={userCollections} />
           );
         }}
-      </Asked>
+      </QueryBoundary>
     </Page>
   );
 }
@@ -50,17 +58,17 @@ const margin = 40;
 function Diagram({ collections }: { collections: readonly Collection[] }): ReactNode {
   const t = useTexts().data.diagram;
   const [moved, setMoved] = useState<Readonly<Record<string, { x: number; y: number }>>>({});
-  const placed = useMemo(() => place(collections), [collections]);
-  const boxes = placed.map((box) => ({ ...box, ...moved[box.collection.name] }));
-  const arrows = useMemo(() => arrowsOf(collections), [collections]);
+  const layout = useMemo(() => layoutCollections(collections), [collections]);
+  const boxes = layout.map((box) => ({ ...box, ...moved[box.collection.name] }));
+  const arrows = useMemo(() => buildArrows(collections), [collections]);
   const frame = useRef<HTMLDivElement>(null);
   const [view, setView] = useState<View>({ x: margin, y: margin, scale: 1 });
   const fit = (): void => {
-    if (frame.current) setView(fitting(placed, frame.current.clientWidth, frame.current.clientHeight));
+    if (frame.current) setView(fitView(layout, frame.current.clientWidth, frame.current.clientHeight));
   };
   useLayoutEffect(() => {
-    if (frame.current) setView(fitting(placed, frame.current.clientWidth, frame.current.clientHeight));
-  }, [placed]);
+    if (frame.current) setView(fitView(layout, frame.current.clientWidth, frame.current.clientHeight));
+  }, [layout]);
   const zoom = (factor: number): void => setView({ ...view, scale: Math.min(2, Math.max(0.2, view.scale * factor)) });
   const move = useDrag((x, y) => setView({ ...view, x: view.x + x, y: view.y + y }));
   return (
@@ -105,7 +113,7 @@ function Diagram({ collections }: { collections: readonly Collection[] }): React
   );
 }
 
-function fitting(boxes: readonly Box[], width: number, height: number): View {
+function fitView(boxes: readonly Box[], width: number, height: number): View {
   const wide = Math.max(...boxes.map((box) => box.x + box.width));
   const high = Math.max(...boxes.map((box) => box.y + box.height));
   const scale = Math.min(1, Math.max(0.2, Math.min((width - 2 * margin) / wide, (height - 2 * margin) / high)));
@@ -114,24 +122,24 @@ function fitting(boxes: readonly Box[], width: number, height: number): View {
 
 /** Handlers that tell how far the pointer has gone since it was last asked. */
 function useDrag(
-  by: (x: number, y: number) => void,
+  onDrag: (x: number, y: number) => void,
 ): Pick<HTMLAttributes<Element>, 'onPointerDown' | 'onPointerMove' | 'onPointerUp'> {
-  const at = useRef<{ x: number; y: number } | null>(null);
+  const lastPoint = useRef<{ x: number; y: number } | null>(null);
   return {
     onPointerDown: (event: PointerEvent) => {
       if (event.target instanceof Element && event.target.closest('a,button,summary')) return;
       event.stopPropagation();
-      at.current = { x: event.clientX, y: event.clientY };
+      lastPoint.current = { x: event.clientX, y: event.clientY };
       event.currentTarget.setPointerCapture(event.pointerId);
     },
     onPointerMove: (event: PointerEvent) => {
-      if (!at.current) return;
+      if (!lastPoint.current) return;
       event.stopPropagation();
-      by(event.clientX - at.current.x, event.clientY - at.current.y);
-      at.current = { x: event.clientX, y: event.clientY };
+      onDrag(event.clientX - lastPoint.current.x, event.clientY - lastPoint.current.y);
+      lastPoint.current = { x: event.clientX, y: event.clientY };
     },
     onPointerUp: () => {
-      at.current = null;
+      lastPoint.current = null;
     },
   };
 }
@@ -140,7 +148,7 @@ function CollectionBox({ box, moveBy }: { box: Box; moveBy: (x: number, y: numbe
   const app = useApplication();
   const drag = useDrag(moveBy);
   const { collection, x, y, width, height } = box;
-  const fields = collection.fields.slice(0, mostFields);
+  const fields = collection.fields.slice(0, maxFields);
   const left = collection.fields.length - fields.length;
   return (
     <g transform={`translate(${x} ${y})`} className={classes.box} {...drag}>
@@ -148,12 +156,12 @@ function CollectionBox({ box, moveBy }: { box: Box; moveBy: (x: number, y: numbe
       <path d={`M0 ${headHeight}h${width}`} className={classes.rule} />
       <Link to="/a/$app/collections/$collection" params={{ app, collection: collection.name }}>
         <text x={12} y={20} className={classes.title}>
-          {shortened(titleOf(collection), 22)}
+          {truncate(getTitle(collection), 22)}
         </text>
       </Link>
       {fields.map((field, index) => (
         <text key={field.name} x={12} y={headHeight + 17 + index * lineHeight} className={classes.field}>
-          {shortened(field.name, 16)}
+          {truncate(field.name, 16)}
           <tspan className={classes.type} x={width - 10} textAnchor="end">
             {field.type}
           </tspan>
@@ -173,7 +181,7 @@ function ArrowLine({ arrow, boxes }: { arrow: Arrow; boxes: readonly Box[] }): R
   const to = boxes.find((box) => box.collection.name === arrow.to);
   if (!from || !to) return null;
   const row = from.collection.fields.findIndex((field) => field.name === arrow.field);
-  const y1 = from.y + headHeight + 12 + Math.min(row, mostFields) * lineHeight;
+  const y1 = from.y + headHeight + 12 + Math.min(row, maxFields) * lineHeight;
   const y2 = to.y + headHeight / 2;
   const fromLeft = to.x + to.width / 2 < from.x + from.width / 2 || from === to;
   const x1 = fromLeft ? from.x : from.x + from.width;
@@ -186,8 +194,8 @@ function ArrowLine({ arrow, boxes }: { arrow: Arrow; boxes: readonly Box[] }): R
   );
 }
 
-function shortened(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+function truncate(text: string, maxLength: number): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
 }
 
 function RelationList({ arrows }: { arrows: readonly Arrow[] }): ReactNode {

@@ -1,5 +1,5 @@
 import type { Field, FieldChange } from '@tablinum/client';
-import { keyOptionsOf, type OptionName, optionKinds, optionsOf, typeGroups } from './field-types.ts';
+import { keyOptionsByType, type OptionName, optionKinds, optionsByType, typeGroups } from './field-types.ts';
 
 /** A field while it is worked on: its options as the form holds them. */
 export interface FieldDraft {
@@ -12,11 +12,11 @@ export interface FieldDraft {
 
 export const emptyDraft: FieldDraft = { name: '', type: 'string', title: '', description: '', options: {} };
 
-export function draftOf(field: Field): FieldDraft {
+export function createFieldDraft(field: Field): FieldDraft {
   const options: Partial<Record<OptionName, string | boolean>> = {};
-  for (const name of optionsOf[field.type] ?? []) {
+  for (const name of optionsByType[field.type] ?? []) {
     const value = field[name];
-    if (value !== undefined) options[name] = shown(name, value);
+    if (value !== undefined) options[name] = toFormValue(name, value);
   }
   return {
     name: field.name,
@@ -27,31 +27,31 @@ export function draftOf(field: Field): FieldDraft {
   };
 }
 
-function shown(name: OptionName, value: unknown): string | boolean {
+function toFormValue(name: OptionName, value: unknown): string | boolean {
   if (typeof value === 'boolean' && optionKinds[name] === 'truth') return value;
   if (name === 'enum') return (value as string[]).join('\n');
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** The definition that a draft stands for; what is empty is left out. */
-export function fieldOf(draft: FieldDraft): Field {
+export function toField(draft: FieldDraft): Field {
   const { name, type, title, description } = draft;
-  return { name, type, ...(title && { title }), ...(description && { description }), ...optionsIn(draft) };
+  return { name, type, ...(title && { title }), ...(description && { description }), ...parseOptions(draft) };
 }
 
-function optionsIn({ type, options }: FieldDraft): Partial<Field> {
-  const given: Record<string, unknown> = {};
-  for (const name of [...(optionsOf[type] ?? []), ...(keyOptionsOf[type] ?? [])]) {
-    const value = read(name, options[name], type);
-    if (value !== undefined) given[name] = value;
+function parseOptions({ type, options }: FieldDraft): Partial<Field> {
+  const parsed: Record<string, unknown> = {};
+  for (const name of [...(optionsByType[type] ?? []), ...(keyOptionsByType[type] ?? [])]) {
+    const value = parseOption(name, options[name], type);
+    if (value !== undefined) parsed[name] = value;
   }
-  return given;
+  return parsed;
 }
 
 /** Types whose default value is text as it stands: "5" is no number there. */
-const textual: ReadonlySet<string> = new Set([...typeGroups.text, ...typeGroups.moments, 'uid']);
+const textTypes: ReadonlySet<string> = new Set([...typeGroups.text, ...typeGroups.moments, 'uid']);
 
-function read(name: OptionName, value: string | boolean | undefined, type: string): unknown {
+function parseOption(name: OptionName, value: string | boolean | undefined, type: string): unknown {
   if (value === undefined || value === '') return undefined;
   const kind = optionKinds[name];
   if (typeof value === 'boolean') return name === 'allowNull' ? value : value || undefined;
@@ -61,11 +61,11 @@ function read(name: OptionName, value: string | boolean | undefined, type: strin
       .split('\n')
       .map((each) => each.trim())
       .filter(Boolean);
-  if (name === 'defaultValue' && textual.has(type)) return value;
-  return kind === 'value' || kind === 'object' ? jsonOr(value) : value;
+  if (name === 'defaultValue' && textTypes.has(type)) return value;
+  return kind === 'value' || kind === 'object' ? parseJsonOrText(value) : value;
 }
 
-function jsonOr(text: string): unknown {
+function parseJsonOrText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -74,15 +74,15 @@ function jsonOr(text: string): unknown {
 }
 
 /** What differs from the field as it is; null takes an option away. */
-export function changesOf(before: Field, draft: FieldDraft): FieldChange {
-  const after = fieldOf(draft);
+export function diffField(before: Field, draft: FieldDraft): FieldChange {
+  const after = toField(draft);
   const changes: Record<string, unknown> = {};
   const names = new Set<keyof Field>([
     'type',
     'title',
     'description',
-    ...(optionsOf[before.type] ?? []),
-    ...(optionsOf[draft.type] ?? []),
+    ...(optionsByType[before.type] ?? []),
+    ...(optionsByType[draft.type] ?? []),
     // The server refuses a type that has no place for what the field says; what the form does not show is removed.
     ...(before.type === draft.type ? [] : (Object.keys(optionKinds) as OptionName[])),
   ]);

@@ -4,7 +4,14 @@ import type { Collection } from '@tablinum/client';
 import type { ReactNode } from 'react';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import type { FieldDraft } from './field-draft.ts';
-import { isRelation, keyOptionsOf, type OptionName, optionKinds, optionsOf, typeGroups } from './field-types.ts';
+import {
+  isRelation,
+  keyOptionsByType,
+  type OptionName,
+  optionKinds,
+  optionsByType,
+  typeGroups,
+} from './field-types.ts';
 import { RelationForm } from './relation-form.tsx';
 
 interface FieldFormProps {
@@ -13,28 +20,28 @@ interface FieldFormProps {
   /** Names that a relation may lead to. */
   readonly targets: readonly string[];
   /** The collection that the field belongs to, and all others: relations offer the links that exist. */
-  readonly here?: string;
+  readonly collectionName?: string;
   readonly collections?: readonly Collection[];
   /** The field exists already. */
   readonly exists?: boolean;
   /** The collection is being made: one of its fields may be the key. */
-  readonly keys?: boolean;
+  readonly mayBeKey?: boolean;
   /** What the server said, by property. */
   readonly problems?: Readonly<Record<string, string>>;
 }
 
 export function FieldForm(props: FieldFormProps): ReactNode {
-  const { draft, change, targets, keys = false, problems = {} } = props;
+  const { draft, change, targets, mayBeKey = false, problems = {} } = props;
   const t = useTexts();
-  const options = [...(optionsOf[draft.type] ?? []), ...((keys && keyOptionsOf[draft.type]) || [])];
-  const truths = options.filter((name) => optionKinds[name] === 'truth');
-  const others = options.filter((name) => optionKinds[name] !== 'truth');
+  const options = [...(optionsByType[draft.type] ?? []), ...((mayBeKey && keyOptionsByType[draft.type]) || [])];
+  const booleanOptions = options.filter((name) => optionKinds[name] === 'truth');
+  const otherOptions = options.filter((name) => optionKinds[name] !== 'truth');
   const set = (name: OptionName, value: string | boolean): void =>
     change({ ...draft, options: { ...draft.options, [name]: value } });
-  const naming = <Naming draft={draft} change={change} problems={problems} />;
+  const labelFields = <LabelFields draft={draft} change={change} problems={problems} />;
   const option = (name: OptionName): ReactNode =>
     optionKinds[name] === 'truth' ? (
-      <Truth key={name} name={name} draft={draft} set={set} error={problems[name]} />
+      <BooleanOption key={name} name={name} draft={draft} set={set} error={problems[name]} />
     ) : (
       <Option
         key={name}
@@ -59,29 +66,29 @@ export function FieldForm(props: FieldFormProps): ReactNode {
           data-autofocus
         />
         <TypeSelect type={draft.type} change={(type) => change({ ...draft, type })} error={problems['type']} />
-        {!relation && naming}
-        {!relation && others.map(option)}
+        {!relation && labelFields}
+        {!relation && otherOptions.map(option)}
       </SimpleGrid>
       {relation ? (
         <RelationForm
           draft={draft}
           change={change}
-          here={props.here ?? ''}
+          collectionName={props.collectionName ?? ''}
           targets={targets}
           collections={props.collections ?? []}
           exists={props.exists ?? false}
           problems={problems}
           option={option}
-          rest={naming}
+          rest={labelFields}
         />
       ) : (
-        <Group gap="md">{truths.map(option)}</Group>
+        <Group gap="md">{booleanOptions.map(option)}</Group>
       )}
     </Stack>
   );
 }
 
-function Naming({
+function LabelFields({
   draft,
   change,
   problems,
@@ -105,14 +112,14 @@ function Naming({
   );
 }
 
-interface TruthProps {
+interface BooleanOptionProps {
   readonly name: OptionName;
   readonly draft: FieldDraft;
   readonly set: (name: OptionName, value: boolean) => void;
   readonly error: string | undefined;
 }
 
-function Truth({ name, draft, set, error }: TruthProps): ReactNode {
+function BooleanOption({ name, draft, set, error }: BooleanOptionProps): ReactNode {
   const t = useTexts().data.types;
   return (
     <Checkbox

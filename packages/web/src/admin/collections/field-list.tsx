@@ -2,9 +2,9 @@
 import { Badge, Button, Group, Modal, Text, Title } from '@mantine/core';
 import type { Collection, Field } from '@tablinum/client';
 import { type ReactNode, useState } from 'react';
-import { clientOf, useApplication } from '../../data/application.tsx';
-import { messageOf } from '../../data/problem.tsx';
-import { forget } from '../../data/queries.ts';
+import { getClient, useApplication } from '../../data/application.tsx';
+import { getErrorMessage } from '../../data/problem.tsx';
+import { invalidate } from '../../data/queries.ts';
 import type { Schema } from '../../data/schema.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
@@ -14,16 +14,16 @@ import { ListTable } from '../../ui/list-table.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { EditField } from './edit-field.tsx';
 import { ImpactReport } from './impact.tsx';
-import { sidesOf } from './relation-model.ts';
+import { resolveSides } from './relation-model.ts';
 
 export function FieldList({ collection, schema }: { collection: Collection; schema: Schema }): ReactNode {
   const t = useTexts();
   const [edited, setEdited] = useState<Field | 'new' | null>(null);
   const application = useApplication();
   const remove = async (field: Field): Promise<void> => {
-    const { collections } = clientOf(application);
+    const { collections } = getClient(application);
     try {
-      const impact = await collections.impactOfDestroyField(collection.name, field.name);
+      const impact = await collections.previewDestroyField(collection.name, field.name);
       const title = t.data.definition.destroyFieldTitle(field.name);
       const keyIn = (field.type === 'hasMany' || field.type === 'hasOne') && field.foreignKey;
       const text = (
@@ -32,16 +32,16 @@ export function FieldList({ collection, schema }: { collection: Collection; sche
           {keyIn && <Text size="sm">{t.data.relation.keyStays(keyIn, field.target!)}</Text>}
         </>
       );
-      if (!(await confirm({ title, text, act: t.common.destroy, danger: true }))) return;
+      if (!(await confirm({ title, text, confirmLabel: t.common.destroy, danger: true }))) return;
       await collections.destroyField(collection.name, field.name);
-      await forget(application);
+      await invalidate(application);
       toast(t.data.definition.fieldRemoved(field.name));
     } catch (error) {
-      toast(messageOf(error), { failed: true });
+      toast(getErrorMessage(error), { failed: true });
     }
   };
   const may = (action: string, field: Field | null): boolean =>
-    schema.configures && schema.may('fields', action) && !field?.readOnly && !field?.primaryKey;
+    schema.mayReadDefinitions && schema.may('fields', action) && !field?.readOnly && !field?.primaryKey;
   return (
     <section>
       <Group justify="space-between" mb="xs">
@@ -59,7 +59,7 @@ export function FieldList({ collection, schema }: { collection: Collection; sche
         columns={[
           {
             title: t.common.name,
-            show: (field) => (
+            render: (field) => (
               <>
                 <b>{field.name}</b>
                 {field.title && (
@@ -73,7 +73,7 @@ export function FieldList({ collection, schema }: { collection: Collection; sche
           },
           {
             title: t.data.definition.type,
-            show: (field) => (
+            render: (field) => (
               <>
                 {t.data.types.names[field.type] ?? field.type}
                 {field.target && (
@@ -87,12 +87,12 @@ export function FieldList({ collection, schema }: { collection: Collection; sche
           },
           {
             title: t.data.definition.fieldOptions,
-            show: (field) => <OptionBadges field={field} here={collection.name} />,
+            render: (field) => <OptionBadges field={field} collectionName={collection.name} />,
           },
           {
             title: '',
             width: 90,
-            show: (field) => (
+            render: (field) => (
               <Group gap={0} wrap="nowrap" justify="flex-end">
                 {may('update', field) && (
                   <IconButton
@@ -134,12 +134,12 @@ export function FieldList({ collection, schema }: { collection: Collection; sche
   );
 }
 
-function OptionBadges({ field, here }: { field: Field; here: string }): ReactNode {
+function OptionBadges({ field, collectionName }: { field: Field; collectionName: string }): ReactNode {
   const t = useTexts().data;
-  const { child, parent } = sidesOf(field.type, here, field.target ?? '');
-  const words = [
+  const { child, parent } = resolveSides(field.type, collectionName, field.target ?? '');
+  const badges = [
     field.primaryKey && t.definition.primaryKey,
-    field.readOnly && t.definition.keptByServer,
+    field.readOnly && t.definition.serverManaged,
     field.required && t.types.options.required,
     field.unique && t.types.options.unique,
     field.enum?.slice(0, 4).join(', '),
@@ -147,9 +147,9 @@ function OptionBadges({ field, here }: { field: Field; here: string }): ReactNod
   ].filter((each) => typeof each === 'string');
   return (
     <Group gap={4}>
-      {words.map((word) => (
-        <Badge key={word} variant="default" tt="none" fw={500} size="sm" miw="max-content">
-          {word}
+      {badges.map((badge) => (
+        <Badge key={badge} variant="default" tt="none" fw={500} size="sm" miw="max-content">
+          {badge}
         </Badge>
       ))}
     </Group>

@@ -44,33 +44,33 @@ export const optionKinds: Readonly<Record<OptionName, OptionKind>> = {
   uiSchema: 'object',
 };
 
-const column: readonly OptionName[] = ['required', 'unique', 'index', 'allowNull', 'defaultValue'];
-const noIndex: readonly OptionName[] = ['required', 'allowNull', 'defaultValue'];
-const number: readonly OptionName[] = ['min', 'max', 'precision'];
+const columnOptions: readonly OptionName[] = ['required', 'unique', 'index', 'allowNull', 'defaultValue'];
+const unindexedOptions: readonly OptionName[] = ['required', 'allowNull', 'defaultValue'];
+const numberOptions: readonly OptionName[] = ['min', 'max', 'precision'];
 
 /** The options of each type that are its own, the telling ones first. */
-const ownOptions: Readonly<Record<string, readonly OptionName[]>> = {
-  string: ['maxLength', 'pattern', ...column],
-  text: ['maxLength', 'pattern', ...column],
-  email: ['maxLength', ...column],
-  url: ['maxLength', ...column],
-  phone: ['maxLength', ...column],
-  color: ['maxLength', ...column],
-  uid: column,
+const typeSpecificOptions: Readonly<Record<string, readonly OptionName[]>> = {
+  string: ['maxLength', 'pattern', ...columnOptions],
+  text: ['maxLength', 'pattern', ...columnOptions],
+  email: ['maxLength', ...columnOptions],
+  url: ['maxLength', ...columnOptions],
+  phone: ['maxLength', ...columnOptions],
+  color: ['maxLength', ...columnOptions],
+  uid: columnOptions,
   password: ['required', 'allowNull'],
-  integer: [...number, ...column],
-  bigInt: [...number, ...column],
-  float: [...number, 'scale', ...column],
-  double: [...number, 'scale', ...column],
-  decimal: ['precision', 'scale', 'min', 'max', ...column],
+  integer: [...numberOptions, ...columnOptions],
+  bigInt: [...numberOptions, ...columnOptions],
+  float: [...numberOptions, 'scale', ...columnOptions],
+  double: [...numberOptions, 'scale', ...columnOptions],
+  decimal: ['precision', 'scale', 'min', 'max', ...columnOptions],
   sort: ['scopeKey'],
   boolean: ['required', 'index', 'allowNull', 'defaultValue'],
-  select: ['enum', 'multiple', ...column],
-  date: ['autoNow', 'autoNowAdd', ...column],
-  time: ['autoNow', 'autoNowAdd', ...column],
-  datetime: ['dateOnly', 'autoNow', 'autoNowAdd', ...column],
-  json: noIndex,
-  array: noIndex,
+  select: ['enum', 'multiple', ...columnOptions],
+  date: ['autoNow', 'autoNowAdd', ...columnOptions],
+  time: ['autoNow', 'autoNowAdd', ...columnOptions],
+  datetime: ['dateOnly', 'autoNow', 'autoNowAdd', ...columnOptions],
+  json: unindexedOptions,
+  array: unindexedOptions,
   belongsTo: ['target', 'required', 'unique', 'onDelete', 'foreignKey', 'targetKey', 'index'],
   hasOne: ['target', 'onDelete', 'foreignKey', 'sourceKey'],
   hasMany: ['target', 'onDelete', 'foreignKey', 'sourceKey'],
@@ -78,12 +78,12 @@ const ownOptions: Readonly<Record<string, readonly OptionName[]>> = {
 };
 
 /** The options of each type; hints for displays are told by every one. */
-export const optionsOf: Readonly<Record<string, readonly OptionName[]>> = Object.fromEntries(
-  Object.entries(ownOptions).map(([type, options]) => [type, [...options, 'uiSchema']]),
+export const optionsByType: Readonly<Record<string, readonly OptionName[]>> = Object.fromEntries(
+  Object.entries(typeSpecificOptions).map(([type, options]) => [type, [...options, 'uiSchema']]),
 );
 
 /** What only the fields of a collection that is being made can be told: one of them may be its key. */
-export const keyOptionsOf: Readonly<Record<string, readonly OptionName[]>> = {
+export const keyOptionsByType: Readonly<Record<string, readonly OptionName[]>> = {
   integer: ['primaryKey', 'autoIncrement'],
   bigInt: ['primaryKey', 'autoIncrement'],
   string: ['primaryKey'],

@@ -11,9 +11,9 @@ export function ImpactReport({ impact }: { impact: Impact }): ReactNode {
     <Alert color="yellow" variant="light" icon={<Icon name="warning" />} title={t.impact}>
       <Stack gap="xs">
         <List size="sm">
-          {impact.changes.map(({ name, tk }) => (
-            <List.Item key={name + tk}>
-              {t.impactChanges[name] ?? name} <b>{tk}</b>
+          {impact.changes.map(({ name, tk: key }) => (
+            <List.Item key={name + key}>
+              {t.impactChanges[name] ?? name} <b>{key}</b>
             </List.Item>
           ))}
         </List>

@@ -11,14 +11,14 @@ export interface IndexDraft {
   readonly unique: boolean;
 }
 
-type Given = readonly { readonly fields: readonly string[]; readonly unique?: boolean }[];
+type IndexDefinitions = readonly { readonly fields: readonly string[]; readonly unique?: boolean }[];
 
-export function indexDrafts(given: Given = []): readonly IndexDraft[] {
-  return given.map(({ fields, unique = false }, id) => ({ id, fields, unique }));
+export function createIndexDrafts(definitions: IndexDefinitions = []): readonly IndexDraft[] {
+  return definitions.map(({ fields, unique = false }, id) => ({ id, fields, unique }));
 }
 
 /** As the API takes them; those without fields are left out. */
-export function indexesOf(drafts: readonly IndexDraft[]): Given {
+export function toIndexes(drafts: readonly IndexDraft[]): IndexDefinitions {
   return drafts.filter(({ fields }) => fields.length > 0).map(({ fields, unique }) => ({ fields, unique }));
 }
 

@@ -3,10 +3,10 @@ import { Failure } from '@tablinum/client';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { clientOf, useApplication } from '../../data/application.tsx';
+import { getClient, useApplication } from '../../data/application.tsx';
 import { Allowed } from '../../data/denied.tsx';
 import { FormProblem } from '../../data/problem.tsx';
-import { forget } from '../../data/queries.ts';
+import { invalidate } from '../../data/queries.ts';
 import { useSchema } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -14,9 +14,9 @@ import { IconButton } from '../../ui/icon-button.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import { emptyDraft, type FieldDraft, fieldOf } from './field-draft.ts';
+import { emptyDraft, type FieldDraft, toField } from './field-draft.ts';
 import { FieldForm } from './field-form.tsx';
-import { type IndexDraft, IndexList, indexesOf } from './index-list.tsx';
+import { type IndexDraft, IndexList, toIndexes } from './index-list.tsx';
 
 const optionNames = ['timestamps', 'authors', 'paranoid', 'logging'] as const;
 
@@ -29,7 +29,7 @@ interface Draft {
   readonly indexes: readonly IndexDraft[];
 }
 
-const empty: Draft = {
+const initialDraft: Draft = {
   name: '',
   title: '',
   description: '',
@@ -44,21 +44,21 @@ export function NewCollectionPage(): ReactNode {
   const application = useApplication();
   const navigate = useNavigate();
   const { data: schema } = useSchema();
-  const [draft, setDraft] = useState(empty);
+  const [draft, setDraft] = useState(initialDraft);
   const [opened, setOpened] = useState<string | null>(null);
   const create = useMutation({
     mutationFn: () => {
       const { name, title, description, options, fields, indexes } = draft;
-      return clientOf(application).collections.create({
+      return getClient(application).collections.create({
         name,
         ...(title && { title }),
         ...(description && { description }),
-        options: { ...options, ...(indexes.length > 0 && { indexes: indexesOf(indexes) }) },
-        fields: fields.map(fieldOf),
+        options: { ...options, ...(indexes.length > 0 && { indexes: toIndexes(indexes) }) },
+        fields: fields.map(toField),
       });
     },
     onSuccess: async ({ name }) => {
-      await forget(application, 'schema');
+      await invalidate(application, 'schema');
       toast(t.data.definition.created(draft.title || name));
       await navigate({ to: '/a/$app/data/$collection', params: { app: application, collection: name } });
     },
@@ -142,7 +142,9 @@ export function NewCollectionPage(): ReactNode {
                 {draft.fields.map((field, index) => (
                   <Accordion.Item key={field.id} value={String(field.id)}>
                     <Group wrap="nowrap" gap={4} pr="xs">
-                      <Accordion.Control icon={<Icon name={problemsAt(problems, index) ? 'warning' : 'columns'} />}>
+                      <Accordion.Control
+                        icon={<Icon name={filterFieldProblems(problems, index) ? 'warning' : 'columns'} />}
+                      >
                         {field.name || t.data.definition.newField}{' '}
                         <Text span c="dimmed" size="sm">
                           {t.data.types.names[field.type]}
@@ -167,11 +169,11 @@ export function NewCollectionPage(): ReactNode {
                             ),
                           })
                         }
-                        here={draft.name}
+                        collectionName={draft.name}
                         collections={schema?.collections ?? []}
                         targets={targets}
-                        keys
-                        problems={problemsAt(problems, index) ?? {}}
+                        mayBeKey
+                        problems={filterFieldProblems(problems, index) ?? {}}
                       />
                     </Accordion.Panel>
                   </Accordion.Item>
@@ -200,8 +202,10 @@ export function NewCollectionPage(): ReactNode {
 }
 
 /** What the server said of one field, by property. */
-function problemsAt(problems: Readonly<Record<string, string>>, index: number): Record<string, string> | null {
-  const at = `fields[${index}].`;
-  const own = Object.entries(problems).filter(([place]) => place.startsWith(at));
-  return own.length > 0 ? Object.fromEntries(own.map(([place, text]) => [place.slice(at.length), text])) : null;
+function filterFieldProblems(problems: Readonly<Record<string, string>>, index: number): Record<string, string> | null {
+  const prefix = `fields[${index}].`;
+  const entries = Object.entries(problems).filter(([errorPath]) => errorPath.startsWith(prefix));
+  return entries.length > 0
+    ? Object.fromEntries(entries.map(([errorPath, text]) => [errorPath.slice(prefix.length), text]))
+    : null;
 }

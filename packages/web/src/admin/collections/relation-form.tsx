@@ -3,15 +3,15 @@ import type { Collection } from '@tablinum/client';
 import type { ReactNode } from 'react';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import type { FieldDraft } from './field-draft.ts';
-import { type OptionName, optionsOf } from './field-types.ts';
-import { type ExistingLink, existingLinks, linkOptions, sidesOf } from './relation-model.ts';
+import { type OptionName, optionsByType } from './field-types.ts';
+import { type ExistingLink, findExistingLinks, linkOptions, resolveSides } from './relation-model.ts';
 import { RelationPicture } from './relation-picture.tsx';
 
 interface RelationFormProps {
   readonly draft: FieldDraft;
   readonly change: (draft: FieldDraft) => void;
   /** Name of the collection that the field belongs to. */
-  readonly here: string;
+  readonly collectionName: string;
   readonly targets: readonly string[];
   readonly collections: readonly Collection[];
   /** The relation exists: its link stays what it is. */
@@ -25,28 +25,28 @@ interface RelationFormProps {
 
 /** What a relation needs to know: the other collection, which link it uses, and what a delete does. All else is folded. */
 export function RelationForm(props: RelationFormProps): ReactNode {
-  const { draft, change, here, targets, collections, exists, problems, option, rest } = props;
+  const { draft, change, collectionName, targets, collections, exists, problems, option, rest } = props;
   const t = useTexts().data.relation;
   const target = String(draft.options.target ?? '');
   const links = exists
     ? []
-    : existingLinks(
+    : findExistingLinks(
         draft.type,
-        here,
+        collectionName,
         collections.find(({ name }) => name === target),
       );
-  const used = links.find(({ options }) => uses(draft, options));
-  const choose = (link: ExistingLink | null): void => change(withLink(draft, link));
+  const used = links.find(({ options }) => usesLink(draft, options));
+  const choose = (link: ExistingLink | null): void => change(applyLink(draft, link));
   const pick = (name: string): void => {
-    const found = existingLinks(
+    const found = findExistingLinks(
       draft.type,
-      here,
+      collectionName,
       collections.find((each) => each.name === name),
     );
-    change(withLink({ ...draft, options: { ...draft.options, target: name } }, found[0] ?? null));
+    change(applyLink({ ...draft, options: { ...draft.options, target: name } }, found[0] ?? null));
   };
-  const asksOnDelete = draft.type !== 'belongsToMany' && !used;
-  const folded = (optionsOf[draft.type] ?? []).filter((name) => name !== 'target' && name !== 'onDelete');
+  const hasOnDeleteChoice = draft.type !== 'belongsToMany' && !used;
+  const advancedOptions = (optionsByType[draft.type] ?? []).filter((name) => name !== 'target' && name !== 'onDelete');
   return (
     <Stack gap="sm">
       <Select
@@ -59,10 +59,19 @@ export function RelationForm(props: RelationFormProps): ReactNode {
         searchable
         required
       />
-      {links.length > 0 && <LinkChoice links={links} used={used} target={target} here={here} choose={choose} />}
-      {target !== '' && <RelationPicture draft={draft} here={here} target={target} link={used?.field} />}
-      {target !== '' && asksOnDelete && (
-        <OnDelete draft={draft} change={change} {...sidesOf(draft.type, here, target)} error={problems['onDelete']} />
+      {links.length > 0 && (
+        <LinkChoice links={links} used={used} target={target} collectionName={collectionName} choose={choose} />
+      )}
+      {target !== '' && (
+        <RelationPicture draft={draft} collectionName={collectionName} target={target} link={used?.field} />
+      )}
+      {target !== '' && hasOnDeleteChoice && (
+        <OnDelete
+          draft={draft}
+          change={change}
+          {...resolveSides(draft.type, collectionName, target)}
+          error={problems['onDelete']}
+        />
       )}
       <Accordion variant="contained" chevronPosition="left">
         <Accordion.Item value="advanced">
@@ -70,7 +79,7 @@ export function RelationForm(props: RelationFormProps): ReactNode {
           <Accordion.Panel>
             <Stack gap="sm">
               {rest}
-              {folded.map((name) => option(name))}
+              {advancedOptions.map((name) => option(name))}
             </Stack>
           </Accordion.Panel>
         </Accordion.Item>
@@ -83,12 +92,12 @@ interface LinkChoiceProps {
   readonly links: readonly ExistingLink[];
   readonly used: ExistingLink | undefined;
   readonly target: string;
-  readonly here: string;
+  readonly collectionName: string;
   readonly choose: (link: ExistingLink | null) => void;
 }
 
 /** Links that are there already come first; another one is only made when it is chosen. */
-function LinkChoice({ links, used, target, here, choose }: LinkChoiceProps): ReactNode {
+function LinkChoice({ links, used, target, collectionName, choose }: LinkChoiceProps): ReactNode {
   const t = useTexts().data.relation;
   return (
     <Radio.Group
@@ -100,7 +109,7 @@ function LinkChoice({ links, used, target, here, choose }: LinkChoiceProps): Rea
         {links.map(({ id, field }) => (
           <Radio key={id} value={id} label={t.existing(`${target}.${field.name}`)} description={t.existingText} />
         ))}
-        <Radio value="" label={t.another} description={t.anotherText(target, here)} />
+        <Radio value="" label={t.another} description={t.anotherText(target, collectionName)} />
       </Stack>
     </Radio.Group>
   );
@@ -121,7 +130,7 @@ function OnDelete({ draft, change, child, parent, error }: OnDeleteProps): React
     <>
       <Select
         label={t.whenDeleted(parent)}
-        data={Object.entries(t.onDelete).map(([value, say]) => ({ value, label: say(child) }))}
+        data={Object.entries(t.onDelete).map(([value, formatLabel]) => ({ value, label: formatLabel(child) }))}
         value={chosen}
         onChange={(onDelete) => change({ ...draft, options: { ...draft.options, onDelete: onDelete ?? '' } })}
         error={error}
@@ -133,12 +142,14 @@ function OnDelete({ draft, change, child, parent, error }: OnDeleteProps): React
   );
 }
 
-function uses(draft: FieldDraft, options: FieldDraft['options']): boolean {
+function usesLink(draft: FieldDraft, options: FieldDraft['options']): boolean {
   return linkOptions.every((name) => (draft.options[name] ?? '') === (options[name] ?? ''));
 }
 
-function withLink(draft: FieldDraft, link: ExistingLink | null): FieldDraft {
-  const others = Object.entries(draft.options).filter(([name]) => !(linkOptions as readonly string[]).includes(name));
-  const options = { ...Object.fromEntries(others), ...link?.options };
+function applyLink(draft: FieldDraft, link: ExistingLink | null): FieldDraft {
+  const otherOptions = Object.entries(draft.options).filter(
+    ([name]) => !(linkOptions as readonly string[]).includes(name),
+  );
+  const options = { ...Object.fromEntries(otherOptions), ...link?.options };
   return { ...draft, options: link ? { ...options, onDelete: '' } : options };
 }

@@ -13,15 +13,19 @@ export interface ExistingLink {
 }
 
 /** Links that begin or end in the other collection and lead here. */
-export function existingLinks(type: string, here: string, target: Collection | undefined): readonly ExistingLink[] {
+export function findExistingLinks(
+  type: string,
+  collectionName: string,
+  target: Collection | undefined,
+): readonly ExistingLink[] {
   if (!target || type === 'belongsTo') return [];
   const inverse = type === 'belongsToMany' ? 'belongsToMany' : 'belongsTo';
   return target.fields
-    .filter((field) => field.type === inverse && field.target === here)
-    .map((field) => ({ id: field.name, field, options: optionsFor(field) }));
+    .filter((field) => field.type === inverse && field.target === collectionName)
+    .map((field) => ({ id: field.name, field, options: buildLinkOptions(field) }));
 }
 
-function optionsFor(field: Field): FieldDraft['options'] {
+function buildLinkOptions(field: Field): FieldDraft['options'] {
   const { foreignKey = '', otherKey = '', sourceKey, targetKey, through = '' } = field;
   if (field.type === 'belongsTo') return { foreignKey, ...(targetKey && { sourceKey: targetKey }) };
   return {
@@ -37,10 +41,10 @@ function optionsFor(field: Field): FieldDraft['options'] {
 export const linkOptions = ['foreignKey', 'otherKey', 'sourceKey', 'targetKey', 'through'] as const;
 
 /** The collection whose records hold the key, and the one that they point to. */
-export function sidesOf(
+export function resolveSides(
   type: string,
-  here: string,
+  collectionName: string,
   target: string,
 ): { readonly child: string; readonly parent: string } {
-  return type === 'belongsTo' ? { child: here, parent: target } : { child: target, parent: here };
+  return type === 'belongsTo' ? { child: collectionName, parent: target } : { child: target, parent: collectionName };
 }

@@ -2,30 +2,30 @@ import type { Field } from '@tablinum/client';
 import type { ReactNode } from 'react';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import type { FieldDraft } from './field-draft.ts';
-import { sidesOf } from './relation-model.ts';
+import { resolveSides } from './relation-model.ts';
 import classes from './relation-picture.module.css';
 
 interface RelationPictureProps {
   readonly draft: FieldDraft;
-  readonly here: string;
+  readonly collectionName: string;
   readonly target: string;
   /** The existing field whose link is used. */
   readonly link: Field | undefined;
 }
 
 /** Which records point where: a sentence, and the same as a small picture. */
-export function RelationPicture({ draft, here, target, link }: RelationPictureProps): ReactNode {
+export function RelationPicture({ draft, collectionName, target, link }: RelationPictureProps): ReactNode {
   const t = useTexts().data.relation;
-  const say = t.sentence[draft.type as keyof typeof t.sentence];
-  if (!say) return null;
-  const { child, parent } = sidesOf(draft.type, here, target);
+  const formatSentence = t.sentence[draft.type as keyof typeof t.sentence];
+  if (!formatSentence) return null;
+  const { child, parent } = resolveSides(draft.type, collectionName, target);
   const key = String(draft.options.foreignKey || link?.foreignKey || '');
   return (
     <figure className={classes.picture}>
       <div className={classes.boxes} aria-hidden="true">
         {draft.type === 'belongsToMany' ? (
           <>
-            <Box name={here} />
+            <Box name={collectionName} />
             <span>⟷</span>
             <Box name={String(draft.options.through || t.joinCollection)} dashed />
             <span>⟷</span>
@@ -40,7 +40,7 @@ export function RelationPicture({ draft, here, target, link }: RelationPicturePr
         )}
       </div>
       <figcaption>
-        {say(here, target)} {draft.type === 'belongsToMany' && t.manyDeleted}
+        {formatSentence(collectionName, target)} {draft.type === 'belongsToMany' && t.manyDeleted}
       </figcaption>
     </figure>
   );

@@ -15,14 +15,14 @@ export function DocsPage(): ReactNode {
   const [application, role] = useScope();
   const frame = useRef<HTMLIFrameElement>(null);
   useEffect(() => {
-    const answer = ({ origin, source, data }: MessageEvent): void => {
-      const asks = origin === location.origin && source === frame.current?.contentWindow;
-      if (!asks || (data as { type?: unknown }).type !== 'docs-ready') return;
-      const who = { type: 'docs-who', application, role, token: session.token(application) ?? '' };
-      frame.current?.contentWindow?.postMessage(who, location.origin);
+    const handleMessage = ({ origin, source, data }: MessageEvent): void => {
+      const isFromFrame = origin === location.origin && source === frame.current?.contentWindow;
+      if (!isFromFrame || (data as { type?: unknown }).type !== 'docs-ready') return;
+      const identity = { type: 'docs-who', application, role, token: session.token(application) ?? '' };
+      frame.current?.contentWindow?.postMessage(identity, location.origin);
     };
-    addEventListener('message', answer);
-    return () => removeEventListener('message', answer);
+    addEventListener('message', handleMessage);
+    return () => removeEventListener('message', handleMessage);
   }, [application, role]);
   return (
     <Page

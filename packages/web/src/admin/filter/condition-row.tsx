@@ -1,13 +1,13 @@
 import { Group, Select, SimpleGrid } from '@mantine/core';
 import type { Field } from '@tablinum/client';
 import type { ReactNode } from 'react';
-import { titleOf } from '../../data/schema.ts';
+import { getTitle } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import type { FilterFields } from './filter-fields.ts';
 import type { Condition } from './filter-model.ts';
 import { OperandInput } from './operand-input.tsx';
-import { filterOperators, operatorsFor } from './operators.ts';
+import { filterOperators, listOperators } from './operators.ts';
 
 interface ConditionRowProps {
   readonly condition: Condition;
@@ -21,42 +21,42 @@ interface ConditionRowProps {
 export function ConditionRow({ condition, change, remove, fields, variables }: ConditionRowProps): ReactNode {
   const { filterBuilder: t, operators } = useTexts().data.records;
   const { path, operator } = condition;
-  const field = fields.at(path);
-  const fit = field ? operatorsFor(field) : [operator];
-  const offered =
+  const field = fields.fieldAt(path);
+  const fittingOperators = field ? listOperators(field) : [operator];
+  const offeredFields =
     field && !fields.offered.has(path) ? [...fields.offered, [path, field] as const] : [...fields.offered];
-  const choose = (next: string): void => {
-    const found = fields.at(next);
-    const known = found ? operatorsFor(found) : [];
-    const kept = known.includes(operator);
+  const changeField = (next: string): void => {
+    const found = fields.fieldAt(next);
+    const fittingOperatorsOfNext = found ? listOperators(found) : [];
+    const isOperatorKept = fittingOperatorsOfNext.includes(operator);
     change({
       ...condition,
       path: next,
-      operator: kept ? operator : (known[0] ?? '$eq'),
-      texts: kept ? condition.texts : [],
+      operator: isOperatorKept ? operator : (fittingOperatorsOfNext[0] ?? '$eq'),
+      texts: isOperatorKept ? condition.texts : [],
     });
   };
-  const ask = (next: string): void => {
-    const same = filterOperators[next]?.[1] === filterOperators[operator]?.[1];
-    change({ ...condition, operator: next, texts: same ? condition.texts : condition.texts.slice(0, 1) });
+  const changeOperator = (next: string): void => {
+    const hasSameOperandKind = filterOperators[next]?.[1] === filterOperators[operator]?.[1];
+    change({ ...condition, operator: next, texts: hasSameOperandKind ? condition.texts : condition.texts.slice(0, 1) });
   };
   return (
     <Group gap="xs" wrap="nowrap" align="flex-start">
       <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="xs" flex={1}>
         <Select
           aria-label={t.field}
-          data={offered.map(([each, found]) => ({ value: each, label: pathTitle(each, found) }))}
+          data={offeredFields.map(([each, found]) => ({ value: each, label: formatPathTitle(each, found) }))}
           value={path}
-          onChange={(next) => next && choose(next)}
+          onChange={(next) => next && changeField(next)}
           searchable
           allowDeselect={false}
           comboboxProps={{ withinPortal: false }}
         />
         <Select
           aria-label={t.operator}
-          data={fit.map((value) => ({ value, label: operators[value] ?? value }))}
+          data={fittingOperators.map((value) => ({ value, label: operators[value] ?? value }))}
           value={operator}
-          onChange={(next) => next && ask(next)}
+          onChange={(next) => next && changeOperator(next)}
           allowDeselect={false}
           comboboxProps={{ withinPortal: false }}
         />
@@ -68,6 +68,6 @@ export function ConditionRow({ condition, change, remove, fields, variables }: C
 }
 
 /** `artist → Name` for a field behind a relation. */
-function pathTitle(path: string, field: Field): string {
-  return [...path.split('.').slice(0, -1), titleOf(field)].join(' → ');
+function formatPathTitle(path: string, field: Field): string {
+  return [...path.split('.').slice(0, -1), getTitle(field)].join(' → ');
 }

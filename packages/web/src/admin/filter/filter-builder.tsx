@@ -17,8 +17,8 @@ export function FilterBuilder({ collection, filter, apply }: FilterBuilderProps)
   const draft = useFilterDraft(collection, filter);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const asked = draft.read();
-    if (asked !== null) apply(asked);
+    const nextFilter = draft.parse();
+    if (nextFilter !== null) apply(nextFilter);
   };
   const clear = (): void => {
     draft.clear();

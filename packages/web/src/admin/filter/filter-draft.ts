@@ -2,8 +2,8 @@
 import type { Collection, Filter } from '@tablinum/client';
 import { useMemo, useState } from 'react';
 import { useSchema } from '../../data/schema.ts';
-import { type FilterFields, filterFields } from './filter-fields.ts';
-import { type FilterGroup, filterOf, isFinished, isReadable, modelOf, newGroup } from './filter-model.ts';
+import { buildFilterFields, type FilterFields } from './filter-fields.ts';
+import { type FilterGroup, hasValidOperands, isComplete, newGroup, toFilter, toFilterModel } from './filter-model.ts';
 
 export interface FilterDraft {
   readonly fields: FilterFields;
@@ -14,65 +14,67 @@ export interface FilterDraft {
   readonly setJson: (json: string) => void;
   readonly toggle: () => void;
   /** What was given, or is written as JSON, has no form as conditions. */
-  readonly tooRich: boolean;
+  readonly isTooComplex: boolean;
   /** It was to be applied: values that the server would refuse are marked. */
   readonly isChecked: boolean;
   /** The filter; undefined for none, null where the JSON is none or a value would be refused. */
-  readonly read: () => Filter | undefined | null;
-  /** As {@link read}; null also while a condition is not finished. For rules, which a condition less would widen. */
-  readonly readWhole: () => Filter | undefined | null;
+  readonly parse: () => Filter | undefined | null;
+  /** As {@link parse}; null also while a condition is not finished. For rules, which a condition less would widen. */
+  readonly parseComplete: () => Filter | undefined | null;
   readonly clear: () => void;
 }
 
 /** What stands for a collection while there is none: no field to choose. */
-export const noCollection: Collection = { name: '', title: null, description: null, fields: [], options: {} };
+export const emptyCollection: Collection = { name: '', title: null, description: null, fields: [], options: {} };
 
 /** @param filter what it begins with; it is shown as conditions once the fields that it names are known. */
 export function useFilterDraft(collection: Collection, filter: Filter | undefined): FilterDraft {
   const { data: schema } = useSchema();
-  const fields = useMemo(() => filterFields(collection, schema?.byName), [collection, schema]);
-  const given = useMemo(() => modelOf(filter, fields), [filter, fields]);
-  const [written, setWritten] = useState<{ readonly group: FilterGroup } | { readonly json: string } | null>(null);
+  const fields = useMemo(() => buildFilterFields(collection, schema?.byName), [collection, schema]);
+  const initialModel = useMemo(() => toFilterModel(filter, fields), [filter, fields]);
+  const [edited, setEdited] = useState<{ readonly group: FilterGroup } | { readonly json: string } | null>(null);
   const [isChecked, setChecked] = useState(false);
-  const now = written ?? (given ? { group: given } : { json: JSON.stringify(filter, null, 2) });
-  const json = 'json' in now ? now.json : null;
-  const group = 'group' in now ? now.group : none;
-  const parsed = json === null ? null : parsedFilter(json);
-  const shown = parsed && modelOf(parsed, fields);
-  const read = (): Filter | undefined | null => {
+  const current = edited ?? (initialModel ? { group: initialModel } : { json: JSON.stringify(filter, null, 2) });
+  const json = 'json' in current ? current.json : null;
+  const group = 'group' in current ? current.group : emptyGroup;
+  const parsed = json === null ? null : parseFilterJson(json);
+  const parsedModel = parsed && toFilterModel(parsed, fields);
+  const parse = (): Filter | undefined | null => {
     setChecked(true);
-    if (json === null && !isReadable(group, fields)) return null;
-    const asked = json === null ? (filterOf(group, fields) ?? {}) : parsed;
-    return asked !== null && Object.keys(asked).length === 0 ? undefined : asked;
+    if (json === null && !hasValidOperands(group, fields)) return null;
+    const result = json === null ? (toFilter(group, fields) ?? {}) : parsed;
+    return result !== null && Object.keys(result).length === 0 ? undefined : result;
   };
   const toggle = (): void => {
-    if (json === null) setWritten({ json: JSON.stringify(filterOf(group, fields) ?? {}, null, 2) });
-    else if (shown) setWritten({ group: shown });
+    if (json === null) setEdited({ json: JSON.stringify(toFilter(group, fields) ?? {}, null, 2) });
+    else if (parsedModel) setEdited({ group: parsedModel });
   };
   return {
     fields,
     group,
-    change: (next) => setWritten({ group: next }),
+    change: (next) => setEdited({ group: next }),
     json,
-    setJson: (text) => setWritten({ json: text }),
+    setJson: (text) => setEdited({ json: text }),
     toggle,
-    tooRich: parsed !== null && shown === null,
-    read,
+    isTooComplex: parsed !== null && parsedModel === null,
+    parse,
     isChecked,
-    readWhole: () => {
-      const asked = read();
-      return json === null && !isFinished(group, fields) ? null : asked;
+    parseComplete: () => {
+      const result = parse();
+      return json === null && !isComplete(group, fields) ? null : result;
     },
-    clear: () => setWritten({ group: newGroup() }),
+    clear: () => setEdited({ group: newGroup() }),
   };
 }
 
-const none = newGroup();
+const emptyGroup = newGroup();
 
-export function parsedFilter(text: string): Filter | null {
+export function parseFilterJson(text: string): Filter | null {
   try {
-    const read: unknown = JSON.parse(text);
-    return typeof read === 'object' && read !== null && !Array.isArray(read) ? (read as Filter) : null;
+    const parsedJson: unknown = JSON.parse(text);
+    return typeof parsedJson === 'object' && parsedJson !== null && !Array.isArray(parsedJson)
+      ? (parsedJson as Filter)
+      : null;
   } catch {
     return null;
   }

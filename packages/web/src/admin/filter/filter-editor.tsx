@@ -2,10 +2,10 @@
 import { Alert, Anchor, Group, JsonInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTexts } from '../../ui/i18n/texts.tsx';
-import { type FilterDraft, parsedFilter } from './filter-draft.ts';
-import { deepestFilter } from './filter-model.ts';
+import { type FilterDraft, parseFilterJson } from './filter-draft.ts';
+import { maxFilterDepth } from './filter-model.ts';
 import { GroupEditor } from './group-editor.tsx';
-import { FilterChecked } from './operand-input.tsx';
+import { FilterCheckedContext } from './operand-input.tsx';
 
 interface FilterEditorProps {
   readonly draft: FilterDraft;
@@ -25,19 +25,19 @@ export function FilterEditor({ draft, variables = noVariables, none, children }:
   return (
     <>
       {json === null ? (
-        <FilterChecked value={draft.isChecked}>
+        <FilterCheckedContext value={draft.isChecked}>
           <GroupEditor
             group={draft.group}
             change={draft.change}
             fields={draft.fields}
             variables={variables}
             none={none ?? t.none}
-            room={deepestFilter}
+            remainingLevels={maxFilterDepth}
           />
-        </FilterChecked>
+        </FilterCheckedContext>
       ) : (
         <>
-          {draft.tooRich && <Alert variant="light">{t.tooRich}</Alert>}
+          {draft.isTooComplex && <Alert variant="light">{t.tooRich}</Alert>}
           <JsonInput
             label={t.json}
             description={t.jsonHint}
@@ -46,7 +46,7 @@ export function FilterEditor({ draft, variables = noVariables, none, children }:
             autosize
             minRows={5}
             formatOnBlur
-            error={parsedFilter(json) === null && t.noJson}
+            error={parseFilterJson(json) === null && t.noJson}
           />
         </>
       )}
@@ -56,7 +56,7 @@ export function FilterEditor({ draft, variables = noVariables, none, children }:
           type="button"
           size="sm"
           onClick={draft.toggle}
-          disabled={json !== null && (draft.tooRich || parsedFilter(json) === null)}
+          disabled={json !== null && (draft.isTooComplex || parseFilterJson(json) === null)}
         >
           {json === null ? t.json : t.conditions}
         </Anchor>

@@ -4,8 +4,8 @@
  */
 import type { Filter } from '@tablinum/client';
 import type { FilterFields } from './filter-fields.ts';
-import { operandOf, operandProblem, textsOf } from './operand.ts';
-import { oppositeOf } from './operators.ts';
+import { formatOperand, operandProblem, parseOperand } from './operand.ts';
+import { findOpposite } from './operators.ts';
 
 export interface Condition {
   readonly kind: 'condition';
@@ -32,12 +32,12 @@ export interface FilterGroup {
 export type FilterNode = Condition | FilterGroup;
 
 /** How deep the server lets filters nest. */
-export const deepestFilter = 16;
+export const maxFilterDepth = 16;
 
-let last = 0;
+let lastId = 0;
 function nextId(): number {
-  last += 1;
-  return last;
+  lastId += 1;
+  return lastId;
 }
 
 export function newCondition(path: string, operator: string): Condition {
@@ -49,14 +49,14 @@ export function newGroup(given: Partial<Omit<FilterGroup, 'kind' | 'id'>> = {}):
 }
 
 /** The wire's filter, or null where there is none; conditions that are not finished yet are left out. */
-export function filterOf(node: FilterNode, fields: FilterFields): Filter | null {
+export function toFilter(node: FilterNode, fields: FilterFields): Filter | null {
   if (node.kind === 'condition') {
-    const field = fields.at(node.path);
-    const operand = field && operandOf(field, node.operator, node.texts);
+    const field = fields.fieldAt(node.path);
+    const operand = field && parseOperand(field, node.operator, node.texts);
     return operand && { [node.path]: { [node.operator]: operand.value } };
   }
-  const own = fieldsIn(node, fields);
-  const parts = own === null ? [] : node.parts.flatMap((each) => filterOf(each, own) ?? []);
+  const groupFields = resolveGroupFields(node, fields);
+  const parts = groupFields === null ? [] : node.parts.flatMap((each) => toFilter(each, groupFields) ?? []);
   if (parts.length === 0) return null;
   const joined = { [node.match]: parts };
   const about = node.under === null ? joined : { [node.under]: joined };
@@ -64,133 +64,135 @@ export function filterOf(node: FilterNode, fields: FilterFields): Filter | null 
 }
 
 /** Whether every condition says something: one that is left out would make a rule wider. */
-export function isFinished(root: FilterGroup, fields: FilterFields): boolean {
-  const finished = (node: FilterNode, fields: FilterFields | null): boolean => {
+export function isComplete(root: FilterGroup, fields: FilterFields): boolean {
+  const isNodeComplete = (node: FilterNode, fields: FilterFields | null): boolean => {
     if (fields === null) return false;
-    if (node.kind === 'condition') return filterOf(node, fields) !== null && isReadable(node, fields);
-    const own = fieldsIn(node, fields);
-    return node.parts.length > 0 && node.parts.every((each) => finished(each, own));
+    if (node.kind === 'condition') return toFilter(node, fields) !== null && hasValidOperands(node, fields);
+    const groupFields = resolveGroupFields(node, fields);
+    return node.parts.length > 0 && node.parts.every((each) => isNodeComplete(each, groupFields));
   };
-  return root.parts.every((each) => finished(each, fields));
+  return root.parts.every((each) => isNodeComplete(each, fields));
 }
 
 /** Whether the server takes every value that was entered; what is empty is left out. */
-export function isReadable(node: FilterNode, fields: FilterFields): boolean {
+export function hasValidOperands(node: FilterNode, fields: FilterFields): boolean {
   if (node.kind === 'group') {
-    const own = fieldsIn(node, fields);
-    return own === null || node.parts.every((each) => isReadable(each, own));
+    const groupFields = resolveGroupFields(node, fields);
+    return groupFields === null || node.parts.every((each) => hasValidOperands(each, groupFields));
   }
-  const field = fields.at(node.path);
+  const field = fields.fieldAt(node.path);
   return field === null || node.texts.every((text) => operandProblem(field, node.operator, text) === null);
 }
 
 /** The fields that the parts of a group name. */
-export function fieldsIn({ under }: FilterGroup, fields: FilterFields): FilterFields | null {
+export function resolveGroupFields({ under }: FilterGroup, fields: FilterFields): FilterFields | null {
   return under === null ? fields : fields.under(under);
 }
 
-export function conditionsIn(node: FilterNode): number {
-  return node.kind === 'condition' ? 1 : node.parts.reduce((sum, each) => sum + conditionsIn(each), 0);
+export function countConditions(node: FilterNode): number {
+  return node.kind === 'condition' ? 1 : node.parts.reduce((sum, each) => sum + countConditions(each), 0);
 }
 
-/** How much of {@link deepestFilter} a group takes before its parts. */
-export function depthOfGroup({ not, under }: Pick<FilterGroup, 'not' | 'under'>): number {
+/** How much of {@link maxFilterDepth} a group takes before its parts. */
+export function measureGroupDepth({ not, under }: Pick<FilterGroup, 'not' | 'under'>): number {
   return 1 + (not ? 1 : 0) + (under === null ? 0 : 1);
 }
 
 /** What no groups and conditions say. */
-class Unshowable extends Error {}
+class UnrepresentableFilter extends Error {}
 
 /** The groups that say the same as a filter; null where none do, as of a field that is not there. */
-export function modelOf(filter: Filter | undefined, fields: FilterFields): FilterGroup | null {
+export function toFilterModel(filter: Filter | undefined, fields: FilterFields): FilterGroup | null {
   try {
-    const nodes = filter ? nodesOf(filter, fields) : [];
-    return isPlain(nodes) ? nodes[0] : newGroup({ parts: nodes });
+    const nodes = filter ? parseNodes(filter, fields) : [];
+    return isSinglePlainGroup(nodes) ? nodes[0] : newGroup({ parts: nodes });
   } catch (error) {
-    if (error instanceof Unshowable) return null;
+    if (error instanceof UnrepresentableFilter) return null;
     throw error;
   }
 }
 
 /** What all have to hold. */
-function nodesOf(filter: unknown, fields: FilterFields): FilterNode[] {
-  return membersOf(filter).flatMap(([name, value]) =>
-    name.startsWith('$') ? [logicOf(name, value, (part) => nodesOf(part, fields))] : fieldNodes(name, value, fields),
+function parseNodes(filter: unknown, fields: FilterFields): FilterNode[] {
+  return readMembers(filter).flatMap(([name, value]) =>
+    name.startsWith('$')
+      ? [parseLogic(name, value, (part) => parseNodes(part, fields))]
+      : parseFieldNodes(name, value, fields),
   );
 }
 
-function membersOf(value: unknown): [string, unknown][] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Unshowable();
+function readMembers(value: unknown): [string, unknown][] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new UnrepresentableFilter();
   return Object.entries(value);
 }
 
-function logicOf(name: string, value: unknown, read: (part: unknown) => FilterNode[]): FilterNode {
+function parseLogic(name: string, value: unknown, parsePart: (part: unknown) => FilterNode[]): FilterNode {
   if (name === '$not') {
-    const nodes = read(value);
+    const nodes = parsePart(value);
     const [only] = nodes;
     const positive = nodes.length === 1 && only?.kind === 'group' && !only.not ? only : newGroup({ parts: nodes });
     return { ...positive, not: true };
   }
-  if (name !== '$and' && name !== '$or') throw new Unshowable();
-  return newGroup({ match: name, parts: [value].flat().map((part) => single(read(part))) });
+  if (name !== '$and' && name !== '$or') throw new UnrepresentableFilter();
+  return newGroup({ match: name, parts: [value].flat().map((part) => wrapInGroup(parsePart(part))) });
 }
 
 /** Several that all have to hold are a group where one thing is asked for. */
-function single(nodes: readonly FilterNode[]): FilterNode {
+function wrapInGroup(nodes: readonly FilterNode[]): FilterNode {
   return nodes.length === 1 ? nodes[0]! : newGroup({ parts: nodes });
 }
 
-function isPlain(nodes: readonly FilterNode[]): nodes is readonly [FilterGroup] {
+function isSinglePlainGroup(nodes: readonly FilterNode[]): nodes is readonly [FilterGroup] {
   const [only] = nodes;
   return nodes.length === 1 && only?.kind === 'group' && !only.not && only.under === null;
 }
 
-function fieldNodes(path: string, value: unknown, fields: FilterFields): FilterNode[] {
-  const field = fields.at(path);
-  if (field === null) throw new Unshowable();
-  return field.target ? linkedNodes(path, value, fields) : testsOf(path, value, fields);
+function parseFieldNodes(path: string, value: unknown, fields: FilterFields): FilterNode[] {
+  const field = fields.fieldAt(path);
+  if (field === null) throw new UnrepresentableFilter();
+  return field.target ? parseRelationNodes(path, value, fields) : parseFieldTests(path, value, fields);
 }
 
 /** Tests of one field; logic between them is logic between conditions. */
-function testsOf(path: string, value: unknown, fields: FilterFields): FilterNode[] {
-  if (value === null || typeof value !== 'object') return [conditionOf(path, '$eq', value, fields)];
-  if (Array.isArray(value)) return [conditionOf(path, '$in', value, fields)];
+function parseFieldTests(path: string, value: unknown, fields: FilterFields): FilterNode[] {
+  if (value === null || typeof value !== 'object') return [parseCondition(path, '$eq', value, fields)];
+  if (Array.isArray(value)) return [parseCondition(path, '$in', value, fields)];
   return Object.entries(value).map(([name, part]) =>
     name === '$not' || name === '$and' || name === '$or'
-      ? logicOf(name, part, (inner) => testsOf(path, inner, fields))
-      : conditionOf(path, name, part, fields),
+      ? parseLogic(name, part, (inner) => parseFieldTests(path, inner, fields))
+      : parseCondition(path, name, part, fields),
   );
 }
 
 /** What is asked of linked records: one condition is a longer path, several are a group about one record. */
-function linkedNodes(path: string, value: unknown, fields: FilterFields): FilterNode[] {
+function parseRelationNodes(path: string, value: unknown, fields: FilterFields): FilterNode[] {
   const target = fields.under(path);
   if (value === null || typeof value !== 'object' || Array.isArray(value))
-    return fieldNodes(`${path}.${target?.key}`, value, fields); // a bare value names the key
+    return parseFieldNodes(`${path}.${target?.key}`, value, fields); // a bare value names the key
   const members = Object.entries(value);
   if (members.length === 1 && /^\$(notE|e)xists$/.test(members[0]![0]))
-    return [conditionOf(path, members[0]![0], members[0]![1], fields)];
-  if (target === null) throw new Unshowable();
-  const nodes = nodesOf(value, target);
+    return [parseCondition(path, members[0]![0], members[0]![1], fields)];
+  if (target === null) throw new UnrepresentableFilter();
+  const nodes = parseNodes(value, target);
   const [only] = nodes;
   if (nodes.length === 1 && only?.kind === 'condition') return [{ ...only, path: `${path}.${only.path}` }];
-  return [isPlain(nodes) ? { ...nodes[0], under: path } : newGroup({ under: path, parts: nodes })];
+  return [isSinglePlainGroup(nodes) ? { ...nodes[0], under: path } : newGroup({ under: path, parts: nodes })];
 }
 
-function conditionOf(path: string, name: string, value: unknown, fields: FilterFields): Condition {
-  const [operator, operand] = plainTest(name, value);
-  const field = fields.at(path);
-  const texts = field && textsOf(field, operator, operand);
-  if (!texts) throw new Unshowable();
+function parseCondition(path: string, name: string, value: unknown, fields: FilterFields): Condition {
+  const [operator, operand] = normaliseTest(name, value);
+  const field = fields.fieldAt(path);
+  const texts = field && formatOperand(field, operator, operand);
+  if (!texts) throw new UnrepresentableFilter();
   return { ...newCondition(path, operator), texts };
 }
 
 /** Other spellings of the same test. */
-function plainTest(name: string, value: unknown): readonly [operator: string, operand: unknown] {
+function normaliseTest(name: string, value: unknown): readonly [operator: string, operand: unknown] {
   if (name === '$endWith') return ['$endsWith', value];
   if (value === null && name === '$eq') return ['$null', true];
   if (value === null && name === '$ne') return ['$notNull', true];
-  const opposite = oppositeOf(name);
+  const opposite = findOpposite(name);
   if (opposite === null) return [name, value];
   return [false, 'false', 0, '0'].includes(value as string) ? [opposite, true] : [name, true];
 }

@@ -1,15 +1,22 @@
 /** One group of conditions, with the groups inside it. */
 import { Button, Group, Menu, Select, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { titleOf } from '../../data/schema.ts';
+import { getTitle } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { ConditionRow } from './condition-row.tsx';
 import type { FilterFields } from './filter-fields.ts';
-import { depthOfGroup, type FilterGroup, type FilterNode, fieldsIn, newCondition, newGroup } from './filter-model.ts';
+import {
+  type FilterGroup,
+  type FilterNode,
+  measureGroupDepth,
+  newCondition,
+  newGroup,
+  resolveGroupFields,
+} from './filter-model.ts';
 import classes from './group-editor.module.css';
-import { operatorsFor } from './operators.ts';
+import { listOperators } from './operators.ts';
 
 interface GroupEditorProps {
   readonly group: FilterGroup;
@@ -20,18 +27,26 @@ interface GroupEditorProps {
   /** What is said of no conditions. */
   readonly none: string;
   /** How many levels may still follow. */
-  readonly room: number;
+  readonly remainingLevels: number;
   /** Absent for the outermost. */
   readonly remove?: () => void;
 }
 
 /** A group and one condition in it. */
-const leastRoom = 2;
+const minLevels = 2;
 
-export function GroupEditor({ group, change, fields, variables, none, room, remove }: GroupEditorProps): ReactNode {
+export function GroupEditor({
+  group,
+  change,
+  fields,
+  variables,
+  none,
+  remainingLevels,
+  remove,
+}: GroupEditorProps): ReactNode {
   const t = useTexts().data.records.filterBuilder;
-  const own = fieldsIn(group, fields);
-  const left = room - depthOfGroup(group);
+  const groupFields = resolveGroupFields(group, fields);
+  const levelsLeft = remainingLevels - measureGroupDepth(group);
   const set = (next: FilterNode): void =>
     change({ ...group, parts: group.parts.map((each) => (each.id === next.id ? next : each)) });
   const drop = (id: number): void => change({ ...group, parts: group.parts.filter((each) => each.id !== id) });
@@ -43,17 +58,17 @@ export function GroupEditor({ group, change, fields, variables, none, room, remo
         <GroupHead group={group} change={change} {...(remove && { remove })} />
       )}
       {group.parts.length === 0 && <Text c="dimmed">{inner ? t.emptyGroup : none}</Text>}
-      {own &&
+      {groupFields &&
         group.parts.map((part) =>
           part.kind === 'group' ? (
             <GroupEditor
               key={part.id}
               group={part}
               change={set}
-              fields={own}
+              fields={groupFields}
               variables={variables}
               none={none}
-              room={left}
+              remainingLevels={levelsLeft}
               remove={() => drop(part.id)}
             />
           ) : (
@@ -62,26 +77,30 @@ export function GroupEditor({ group, change, fields, variables, none, room, remo
               condition={part}
               change={set}
               remove={() => drop(part.id)}
-              fields={own}
+              fields={groupFields}
               variables={variables}
             />
           ),
         )}
-      {own && (
+      {groupFields && (
         <Group gap="xs">
-          <Button variant="subtle" leftSection={<Icon name="plus" />} onClick={() => add(firstCondition(own))}>
+          <Button
+            variant="subtle"
+            leftSection={<Icon name="plus" />}
+            onClick={() => add(createFirstCondition(groupFields))}
+          >
             {t.add}
           </Button>
-          {left >= leastRoom && <AddGroup fields={own} deeper={left > leastRoom} add={add} />}
+          {levelsLeft >= minLevels && <AddGroup fields={groupFields} canNest={levelsLeft > minLevels} add={add} />}
         </Group>
       )}
     </Stack>
   );
 }
 
-function firstCondition({ offered }: FilterFields): FilterNode {
+function createFirstCondition({ offered }: FilterFields): FilterNode {
   const [path = '', field] = [...offered].find(([, each]) => !each.primaryKey) ?? [...offered][0] ?? [];
-  return newCondition(path, (field && operatorsFor(field)[0]) ?? '$eq');
+  return newCondition(path, (field && listOperators(field)[0]) ?? '$eq');
 }
 
 interface GroupHeadProps {
@@ -94,13 +113,17 @@ interface GroupHeadProps {
 function GroupHead({ group, change, remove }: GroupHeadProps): ReactNode {
   const t = useTexts().data.records.filterBuilder;
   const { under, match, not } = group;
-  const plain = under === null;
+  const isPlain = under === null;
   const choose = (value: string): void =>
-    change({ ...group, match: value.endsWith('$or') ? '$or' : '$and', ...(plain && { not: value.startsWith('not') }) });
+    change({
+      ...group,
+      match: value.endsWith('$or') ? '$or' : '$and',
+      ...(isPlain && { not: value.startsWith('not') }),
+    });
   return (
     <Group justify="space-between" wrap="nowrap" align="flex-start">
       <Group gap="xs">
-        {!plain && (
+        {!isPlain && (
           <>
             <Text size="sm" fw={500}>
               {t.linked(under)}
@@ -115,8 +138,8 @@ function GroupHead({ group, change, remove }: GroupHeadProps): ReactNode {
         )}
         <Choice
           label={t.match}
-          value={plain && not ? `not ${match}` : match}
-          choices={{ $and: t.all, $or: t.any, ...(plain && { 'not $and': t.notAll, 'not $or': t.nothing }) }}
+          value={isPlain && not ? `not ${match}` : match}
+          choices={{ $and: t.all, $or: t.any, ...(isPlain && { 'not $and': t.notAll, 'not $or': t.nothing }) }}
           choose={choose}
         />
       </Group>
@@ -151,33 +174,33 @@ function Choice({ label, value, choices, choose }: ChoiceProps): ReactNode {
 interface AddGroupProps {
   readonly fields: FilterFields;
   /** There is room for a group about a linked record too. */
-  readonly deeper: boolean;
+  readonly canNest: boolean;
   readonly add: (group: FilterGroup) => void;
 }
 
-function AddGroup({ fields, deeper, add }: AddGroupProps): ReactNode {
+function AddGroup({ fields, canNest, add }: AddGroupProps): ReactNode {
   const t = useTexts().data.records.filterBuilder;
-  const relations = deeper ? fields.relations : [];
-  const plain = (): void => add(newGroup({ match: '$or', parts: [firstCondition(fields)] }));
-  const about = (path: string): void => {
+  const relations = canNest ? fields.relations : [];
+  const addPlainGroup = (): void => add(newGroup({ match: '$or', parts: [createFirstCondition(fields)] }));
+  const addRelationGroup = (path: string): void => {
     const target = fields.under(path);
-    add(newGroup({ under: path, parts: target ? [firstCondition(target)] : [] }));
+    add(newGroup({ under: path, parts: target ? [createFirstCondition(target)] : [] }));
   };
   const button = (run?: () => void): ReactNode => (
     <Button variant="subtle" leftSection={<Icon name="plus" />} {...(run && { onClick: run })}>
       {t.addGroup}
     </Button>
   );
-  if (relations.length === 0) return button(plain);
+  if (relations.length === 0) return button(addPlainGroup);
   return (
     <Menu position="bottom-start" withinPortal={false}>
       <Menu.Target>{button()}</Menu.Target>
       <Menu.Dropdown mah={280} style={{ overflowY: 'auto' }}>
-        <Menu.Item onClick={plain}>{t.plainGroup}</Menu.Item>
+        <Menu.Item onClick={addPlainGroup}>{t.plainGroup}</Menu.Item>
         <Menu.Label>{t.aboutLinked}</Menu.Label>
         {relations.map((field) => (
-          <Menu.Item key={field.name} onClick={() => about(field.name)}>
-            {titleOf(field)}
+          <Menu.Item key={field.name} onClick={() => addRelationGroup(field.name)}>
+            {getTitle(field)}
           </Menu.Item>
         ))}
       </Menu.Dropdown>

@@ -3,8 +3,8 @@ import { Autocomplete, Group, Select, TagsInput, TextInput } from '@mantine/core
 import type { Field } from '@tablinum/client';
 import { createContext, type ReactNode, use, useState } from 'react';
 import { useTexts } from '../../ui/i18n/texts.tsx';
-import { inputOf } from '../records/field-input.tsx';
-import { textOf } from '../records/value-text.ts';
+import { getInputProps } from '../records/field-input.tsx';
+import { toInputText } from '../records/value-text.ts';
 import type { Condition } from './filter-model.ts';
 import { operandProblem } from './operand.ts';
 import { filterOperators, relativePeriods } from './operators.ts';
@@ -16,10 +16,10 @@ interface OperandInputProps {
   readonly variables: readonly string[];
 }
 
-const inside = { withinPortal: false } as const;
+const inlineComboboxProps = { withinPortal: false } as const;
 
 /** Whether values that the server would refuse are marked before their field is left. */
-export const FilterChecked = createContext(false);
+export const FilterCheckedContext = createContext(false);
 
 export function OperandInput({ field, condition, change, variables }: OperandInputProps): ReactNode {
   const t = useTexts().data.records.filterBuilder;
@@ -27,8 +27,8 @@ export function OperandInput({ field, condition, change, variables }: OperandInp
   const [first = '', second = ''] = condition.texts;
   const set = (...texts: readonly string[]): void => change({ ...condition, texts });
   const [left, setLeft] = useState(false);
-  const isChecked = use(FilterChecked) || left;
-  const problemOf = (text: string): string | null => {
+  const isChecked = use(FilterCheckedContext) || left;
+  const getProblem = (text: string): string | null => {
     const problem = isChecked ? operandProblem(field, condition.operator, text) : null;
     return problem && t.unreadable[problem];
   };
@@ -36,7 +36,7 @@ export function OperandInput({ field, condition, change, variables }: OperandInp
     field,
     variables,
     period: kind === 'period' || kind === 'periods',
-    problemOf,
+    getProblem,
     leave: () => setLeft(true),
   };
   if (kind === 'none') return null;
@@ -48,8 +48,8 @@ export function OperandInput({ field, condition, change, variables }: OperandInp
         data={[...(field.enum ?? []), ...variables]}
         value={[...condition.texts]}
         onChange={(texts) => set(...texts)}
-        error={condition.texts.map(problemOf).find((each) => each !== null)}
-        comboboxProps={inside}
+        error={condition.texts.map(getProblem).find((each) => each !== null)}
+        comboboxProps={inlineComboboxProps}
       />
     );
   if (kind === 'pair' || kind === 'periods')
@@ -69,13 +69,13 @@ interface OneValueProps {
   readonly set: (text: string) => void;
   readonly variables: readonly string[];
   readonly period: boolean;
-  readonly problemOf: (text: string) => string | null;
+  readonly getProblem: (text: string) => string | null;
   readonly leave: () => void;
 }
 
-function OneValue({ field, label, text, set, variables, period, problemOf, leave }: OneValueProps): ReactNode {
+function OneValue({ field, label, text, set, variables, period, getProblem, leave }: OneValueProps): ReactNode {
   const t = useTexts().data.records;
-  const checked = { error: problemOf(text), onBlur: leave };
+  const checked = { error: getProblem(text), onBlur: leave };
   if (period)
     return (
       <Autocomplete
@@ -86,7 +86,7 @@ function OneValue({ field, label, text, set, variables, period, problemOf, leave
         data={[...relativePeriods]}
         value={text}
         onChange={set}
-        comboboxProps={inside}
+        comboboxProps={inlineComboboxProps}
       />
     );
   const choices = field.enum ?? (field.type === 'boolean' ? ['true', 'false'] : null);
@@ -98,31 +98,31 @@ function OneValue({ field, label, text, set, variables, period, problemOf, leave
         data={[...(choices ?? []), ...variables]}
         value={text}
         onChange={set}
-        comboboxProps={inside}
+        comboboxProps={inlineComboboxProps}
       />
     );
   if (choices)
     return (
       <Select
         aria-label={label}
-        data={choices.map((value) => ({ value, label: field.type === 'boolean' ? yesOrNo(value, t) : value }))}
+        data={choices.map((value) => ({ value, label: field.type === 'boolean' ? formatBoolean(value, t) : value }))}
         value={text || null}
         onChange={(next) => set(next ?? '')}
-        comboboxProps={inside}
+        comboboxProps={inlineComboboxProps}
       />
     );
   return (
     <TextInput
       aria-label={label}
       flex={1}
-      {...inputOf(field)}
+      {...getInputProps(field)}
       {...checked}
-      value={field.type === 'datetime' ? textOf(field, text || null) : text}
+      value={field.type === 'datetime' ? toInputText(field, text || null) : text}
       onChange={(event) => set(event.currentTarget.value)}
     />
   );
 }
 
-function yesOrNo(value: string, t: { readonly yes: string; readonly no: string }): string {
+function formatBoolean(value: string, t: { readonly yes: string; readonly no: string }): string {
   return value === 'true' ? t.yes : t.no;
 }

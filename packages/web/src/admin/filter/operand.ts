@@ -1,18 +1,18 @@
 /** What stands beside an operator, as texts of inputs and as the wire has it. */
 import type { Field } from '@tablinum/client';
-import { readText } from '../records/value-text.ts';
+import { parseInputText } from '../records/value-text.ts';
 import { filterOperators } from './operators.ts';
-import { isDay, isPeriod, periodOf } from './period.ts';
+import { isDay, isPeriod, parsePeriod } from './period.ts';
 
 /** A whole value that stands for one of the caller's, such as `{{$user.id}}`; of every type. */
-const variable = /^\{\{.*\}\}$/s;
-const decimalForm = /^-?\d+(?:\.\d+)?$/;
+const variablePattern = /^\{\{.*\}\}$/s;
+const decimalPattern = /^-?\d+(?:\.\d+)?$/;
 
 /** Why a text stands for no operand. */
 export type OperandProblem = 'period' | 'number' | 'date' | 'json' | 'moment';
 
 /** The operand that texts stand for, or null while they are not finished: one text, a pair of them, or a list. */
-export function operandOf(
+export function parseOperand(
   field: Field,
   operator: string,
   texts: readonly string[],
@@ -21,71 +21,76 @@ export function operandOf(
   if (kind === 'none') return { value: true };
   const given = texts.map((each) => each.trim());
   if (given.length === 0 || given.some((each) => each === '')) return null;
-  if (kind === 'period') return { value: periodOf(given[0]!) };
-  if (kind === 'periods') return given.length === 2 ? { value: given.map(periodOf) } : null;
-  if (kind === 'pair') return given.length === 2 ? all(given.map((each) => scalarOf(field, each))) : null;
-  if (kind === 'one') return scalarOf(field, texts[0]!);
-  if (given.length === 1 && variable.test(given[0]!)) return { value: given[0] };
-  return all(texts.map((each) => scalarOf(elementOf(field), each)));
+  if (kind === 'period') return { value: parsePeriod(given[0]!) };
+  if (kind === 'periods') return given.length === 2 ? { value: given.map(parsePeriod) } : null;
+  if (kind === 'pair')
+    return given.length === 2 ? combineOperands(given.map((each) => parseScalar(field, each))) : null;
+  if (kind === 'one') return parseScalar(field, texts[0]!);
+  if (given.length === 1 && variablePattern.test(given[0]!)) return { value: given[0] };
+  return combineOperands(texts.map((each) => parseScalar(toElementField(field), each)));
 }
 
 /** The texts that stand for an operand, or null where no texts do. */
-export function textsOf(field: Field, operator: string, value: unknown): readonly string[] | null {
+export function formatOperand(field: Field, operator: string, value: unknown): readonly string[] | null {
   const kind = filterOperators[operator]?.[1];
   if (kind === undefined) return null;
   if (kind === 'none') return [];
   const parts = kind === 'periods' && !Array.isArray(value) ? [value, value] : [value].flat();
-  const texts = parts.map(kind === 'period' || kind === 'periods' ? periodText : plainText);
+  const texts = parts.map(kind === 'period' || kind === 'periods' ? formatPeriod : formatScalar);
   if (texts.some((each) => each === null)) return null;
-  const read = operandOf(field, operator, texts as string[]);
-  return read && sameOperand(field, read.value, kind === 'periods' ? parts : value) ? (texts as string[]) : null;
+  const reparsed = parseOperand(field, operator, texts as string[]);
+  return reparsed && isSameOperand(field, reparsed.value, kind === 'periods' ? parts : value)
+    ? (texts as string[])
+    : null;
 }
 
 /** What is wrong with one of the texts of a condition; null where nothing is, and while it is empty. */
 export function operandProblem(field: Field, operator: string, text: string): OperandProblem | null {
   const kind = filterOperators[operator]?.[1];
   const given = text.trim();
-  if (given === '' || variable.test(given)) return null;
+  if (given === '' || variablePattern.test(given)) return null;
   if (kind === 'period' || kind === 'periods') return isPeriod(given) ? null : 'period';
-  const { type, dateOnly } = kind === 'list' ? elementOf(field) : field;
+  const { type, dateOnly } = kind === 'list' ? toElementField(field) : field;
   if (type === 'date' || (type === 'datetime' && dateOnly)) return isDay(given) ? null : 'date';
-  if (type === 'decimal') return decimalForm.test(given) ? null : 'number';
-  const read = readText(kind === 'list' ? elementOf(field) : field, text);
-  return 'problem' in read ? read.problem : null;
+  if (type === 'decimal') return decimalPattern.test(given) ? null : 'number';
+  const result = parseInputText(kind === 'list' ? toElementField(field) : field, text);
+  return 'problem' in result ? result.problem : null;
 }
 
-function scalarOf(field: Field, text: string): { readonly value: unknown } | null {
-  if (variable.test(text.trim())) return { value: text.trim() };
-  const read = readText(field, text);
-  return 'value' in read ? read : null;
+function parseScalar(field: Field, text: string): { readonly value: unknown } | null {
+  if (variablePattern.test(text.trim())) return { value: text.trim() };
+  const result = parseInputText(field, text);
+  return 'value' in result ? result : null;
 }
 
 /** What an element of a list is read as. */
-function elementOf(field: Field): Field {
+function toElementField(field: Field): Field {
   return field.type === 'array' || field.multiple ? { ...field, type: 'string', multiple: false } : field;
 }
 
-function all(read: readonly ({ readonly value: unknown } | null)[]): { readonly value: unknown } | null {
-  const values = read.flatMap((each) => each ?? []);
-  return values.length === read.length ? { value: values.map(({ value }) => value) } : null;
+function combineOperands(
+  operands: readonly ({ readonly value: unknown } | null)[],
+): { readonly value: unknown } | null {
+  const values = operands.flatMap((each) => each ?? []);
+  return values.length === operands.length ? { value: values.map(({ value }) => value) } : null;
 }
 
-function periodText(value: unknown): string | null {
+function formatPeriod(value: unknown): string | null {
   if (typeof value === 'string') return value;
   if (typeof value !== 'object' || value === null) return null;
   const { type, number, unit } = value as Readonly<Record<string, unknown>>;
   return [type, number, unit].filter((each) => each !== undefined).join(' ');
 }
 
-function plainText(value: unknown): string | null {
+function formatScalar(value: unknown): string | null {
   return value === null || typeof value === 'object' ? null : String(value);
 }
 
 /** Exact numbers may be sent as numbers and as texts. */
-function sameOperand({ type }: Field, read: unknown, value: unknown): boolean {
+function isSameOperand({ type }: Field, parsed: unknown, value: unknown): boolean {
   const text = (each: unknown): string =>
     JSON.stringify(each, (_, part: unknown) =>
       typeof part === 'number' && (type === 'decimal' || type === 'bigInt') ? String(part) : part,
     );
-  return text(read) === text(value);
+  return text(parsed) === text(value);
 }

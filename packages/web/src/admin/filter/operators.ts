@@ -76,28 +76,28 @@ const opposites = [
 ] as const;
 
 /** The operator that holds where the given flag does not. */
-export function oppositeOf(operator: string): string | null {
+export function findOpposite(operator: string): string | null {
   const pair = opposites.find((each) => (each as readonly string[]).includes(operator));
   return pair ? (pair[0] === operator ? pair[1] : pair[0]) : null;
 }
 
-const texts = new Set(['string', 'text', 'email', 'url', 'phone', 'color']);
-const families = (field: Field): readonly Family[] => {
+const textTypes = new Set(['string', 'text', 'email', 'url', 'phone', 'color']);
+const listFamilies = (field: Field): readonly Family[] => {
   if (field.target) return ['relation'];
   if (field.type === 'password') return [];
   if (field.type === 'json') return ['any'];
   if (field.type === 'array' || (field.type === 'select' && field.multiple)) return ['array', 'any'];
-  if (texts.has(field.type)) return ['text', 'scalar', 'any'];
+  if (textTypes.has(field.type)) return ['text', 'scalar', 'any'];
   if (field.type === 'boolean') return ['boolean', 'scalar', 'any'];
   if (field.type === 'date' || field.type === 'datetime') return ['date', 'scalar', 'any'];
   return ['scalar', 'any'];
 };
 
 /** The operators that fit a field, the usual ones first. */
-export function operatorsFor(field: Field): string[] {
-  const fit = families(field);
-  const found = Object.entries(filterOperators).filter(([, [family]]) => fit.includes(family));
+export function listOperators(field: Field): string[] {
+  const fieldFamilies = listFamilies(field);
+  const found = Object.entries(filterOperators).filter(([, [family]]) => fieldFamilies.includes(family));
   return found
     .map(([name]) => name)
-    .sort((a, b) => fit.indexOf(filterOperators[a]![0]) - fit.indexOf(filterOperators[b]![0]));
+    .sort((a, b) => fieldFamilies.indexOf(filterOperators[a]![0]) - fieldFamilies.indexOf(filterOperators[b]![0]));
 }

@@ -1,40 +1,40 @@
 /** Periods of date conditions as people write them, checked as the server checks them (`packages/server/src/query/period.ts`). */
 import { relativePeriods } from './operators.ts';
 
-const stretch = /^(past|next)\s+(\d{1,6})\s+(day|week|month|quarter|year)s?$/;
-const mostUnits = 100_000;
-const written = /^(\d{4})(?:-(\d{2})(?:-(\d{2}))?|Q[1-4]|W(\d{2}))?$/;
-const moment =
+const relativePattern = /^(past|next)\s+(\d{1,6})\s+(day|week|month|quarter|year)s?$/;
+const maxUnits = 100_000;
+const calendarPattern = /^(\d{4})(?:-(\d{2})(?:-(\d{2}))?|Q[1-4]|W(\d{2}))?$/;
+const dateTimePattern =
   /^(\d{4}-\d{2}-\d{2})[Tt ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?$/;
 
 /** The wire's form of a period: `past 3 months` is `{"type": "past", "number": 3, "unit": "month"}`. */
-export function periodOf(text: string): unknown {
-  const [, type, number, unit] = stretch.exec(text) ?? [];
+export function parsePeriod(text: string): unknown {
+  const [, type, number, unit] = relativePattern.exec(text) ?? [];
   if (type) return { type, number: Number(number), unit };
   return (relativePeriods as readonly string[]).includes(text) ? { type: text } : text;
 }
 
 /** Whether a text is a period: `2026`, `2026-11`, `2026Q4`, `2026W47`, `2026-11-20`, a moment, `today`, `past 3 months`. */
 export function isPeriod(text: string): boolean {
-  const [, , number] = stretch.exec(text) ?? [];
-  if (number) return Number(number) >= 1 && Number(number) <= mostUnits;
+  const [, , number] = relativePattern.exec(text) ?? [];
+  if (number) return Number(number) >= 1 && Number(number) <= maxUnits;
   if ((relativePeriods as readonly string[]).includes(text)) return true;
-  const day = moment.exec(text)?.[1];
+  const day = dateTimePattern.exec(text)?.[1];
   if (day) return isDay(day);
-  const [, year, month, date, week] = written.exec(text) ?? [];
+  const [, year, month, date, week] = calendarPattern.exec(text) ?? [];
   if (year === undefined || Number(year) < 1) return false;
-  if (week !== undefined) return Number(week) >= 1 && Number(week) <= weeksOf(Number(year));
+  if (week !== undefined) return Number(week) >= 1 && Number(week) <= countWeeks(Number(year));
   return month === undefined || isDay(`${year}-${month}-${date ?? '01'}`);
 }
 
 /** Whether `YYYY-MM-DD` is a day of the calendar. */
 export function isDay(text: string): boolean {
-  const at = Date.parse(`${text}T00:00:00Z`);
-  return !Number.isNaN(at) && Number(text.slice(0, 4)) >= 1 && new Date(at).toISOString().startsWith(text);
+  const time = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(time) && Number(text.slice(0, 4)) >= 1 && new Date(time).toISOString().startsWith(text);
 }
 
 /** 53 in ISO years that begin on a Thursday, or on a Wednesday before 29 February; else 52. */
-function weeksOf(year: number): number {
+function countWeeks(year: number): number {
   const start = new Date(0);
   start.setUTCFullYear(year, 0, 1);
   const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;

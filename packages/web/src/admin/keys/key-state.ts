@@ -1,14 +1,14 @@
-import type { ApiKey } from '../access/wire.ts';
+import type { ApiKey } from '../access/dto.ts';
 
-const soonMilliseconds = 7 * 24 * 3_600_000;
+const expiresSoonMilliseconds = 7 * 24 * 3_600_000;
 
 /** Whether a key works, and for how long. */
-export function keyState(
+export function getKeyState(
   { expiresAt, inactiveReason }: Pick<ApiKey, 'expiresAt' | 'inactiveReason'>,
   now = Date.now(),
 ): 'active' | 'soon' | 'over' | 'inactive' {
   const left = expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) - now;
   if (left <= 0) return 'over';
   if (inactiveReason !== null) return 'inactive';
-  return left < soonMilliseconds ? 'soon' : 'active';
+  return left < expiresSoonMilliseconds ? 'soon' : 'active';
 }

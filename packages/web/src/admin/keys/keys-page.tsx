@@ -3,23 +3,23 @@ import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { DialogForm } from '../../data/dialog-form.tsx';
 import { ListPage } from '../../data/list-page.tsx';
-import { useAsked, useCheck } from '../../data/queries.ts';
-import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
+import { useApiQuery, useCheck } from '../../data/queries.ts';
+import { emptyToNull, getErrorDetails, useApiMutation } from '../../data/use-api-mutation.ts';
+import { DateTime } from '../../ui/date-time.tsx';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { TextLink } from '../../ui/links.tsx';
-import { Moment } from '../../ui/moment.tsx';
 import { useRoleOptions, useRoleTitle, useVisibleRoles } from '../access/access-queries.ts';
-import type { ApiKey, MadeKey } from '../access/wire.ts';
-import { KeyStateBadge, Lifetime, lifetimes, TokenDialog } from './key-parts.tsx';
+import type { ApiKey, CreatedApiKey } from '../access/dto.ts';
+import { KeyStateBadge, LifetimeInput, lifetimes, TokenDialog } from './key-parts.tsx';
 
 /** The keys of programs, and the way to a new one, whose token is told once. */
 export function KeysPage(): ReactNode {
   const { keys: t, never } = useAccessTexts();
   const app = useApplication();
   const roleTitle = useRoleTitle();
-  const [made, setMade] = useState<MadeKey | null>(null);
-  const keys = useAsked(
+  const [createdKey, setCreatedKey] = useState<CreatedApiKey | null>(null);
+  const keys = useApiQuery(
     ['apiKeys', 'list'],
     async (client, signal) =>
       (await client.records<ApiKey>('apiKeys').list({ pageSize: 1000, sort: ['-id'] }, { signal })).data,
@@ -29,7 +29,7 @@ export function KeysPage(): ReactNode {
       cancel={close}
       done={(key) => {
         close();
-        setMade(key);
+        setCreatedKey(key);
       }}
     />
   );
@@ -45,7 +45,7 @@ export function KeysPage(): ReactNode {
       columns={[
         {
           title: t.name,
-          show: (key) => (
+          render: (key) => (
             <TextLink to="/a/$app/access/keys/$key" params={{ app, key: String(key.id) }} fw={500}>
               {key.name ?? t.unnamed(key.id)}
             </TextLink>
@@ -53,51 +53,51 @@ export function KeysPage(): ReactNode {
         },
         {
           title: t.role,
-          show: (key) => (
+          render: (key) => (
             <TextLink to="/a/$app/access/roles/$role" params={{ app, role: key.role }} size="sm">
               {roleTitle(key.role)}
             </TextLink>
           ),
         },
-        { title: t.state, show: (key) => <KeyStateBadge apiKey={key} /> },
-        { title: t.expires, show: (key) => <Moment at={key.expiresAt} none={never} /> },
-        { title: t.lastUsed, show: (key) => <Moment at={key.lastUsedAt} none={t.neverUsed} /> },
+        { title: t.state, render: (key) => <KeyStateBadge apiKey={key} /> },
+        { title: t.expires, render: (key) => <DateTime value={key.expiresAt} none={never} /> },
+        { title: t.lastUsed, render: (key) => <DateTime value={key.lastUsedAt} none={t.neverUsed} /> },
       ]}
     >
-      <TokenDialog made={made} done={() => setMade(null)} />
+      <TokenDialog createdKey={createdKey} done={() => setCreatedKey(null)} />
     </ListPage>
   );
 }
 
-function NewKey({ cancel, done }: { cancel: () => void; done: (key: MadeKey) => void }): ReactNode {
+function NewKey({ cancel, done }: { cancel: () => void; done: (key: CreatedApiKey) => void }): ReactNode {
   const t = useTexts();
   const access = useAccessTexts();
-  const words = access.keys;
+  const labels = access.keys;
   const { data: check } = useCheck();
   const roles = useVisibleRoles();
   const [values, setValues] = useState({ name: '', role: '', expiresIn: '30d' });
-  const create = useWrite({
+  const create = useApiMutation({
     write: (client) => {
       const { name, role, expiresIn } = values;
-      return client.post<MadeKey>('apiKeys:create', { name: orNull(name), role: { name: role }, expiresIn });
+      return client.post<CreatedApiKey>('apiKeys:create', { name: emptyToNull(name), role: { name: role }, expiresIn });
     },
     changes: ['apiKeys'],
     done,
   });
-  const problems = detailsOf(create.error);
+  const problems = getErrorDetails(create.error);
   const offered = check?.currentRole === 'admin' && roles ? roles.map((role) => role.name) : (check?.roles ?? []);
   return (
-    <DialogForm write={create} act={t.common.create} cancel={cancel} ready={values.role !== ''}>
+    <DialogForm write={create} submitLabel={t.common.create} cancel={cancel} isReady={values.role !== ''}>
       <TextInput
-        label={words.name}
-        description={words.nameHint}
+        label={labels.name}
+        description={labels.nameHint}
         value={values.name}
         onChange={(event) => setValues({ ...values, name: event.currentTarget.value })}
         error={problems['name']}
         data-autofocus
       />
       <Select
-        label={words.role}
+        label={labels.role}
         data={useRoleOptions(offered)}
         value={values.role || null}
         onChange={(role) => setValues({ ...values, role: role ?? '' })}
@@ -105,9 +105,9 @@ function NewKey({ cancel, done }: { cancel: () => void; done: (key: MadeKey) => 
         searchable
         required
       />
-      <Lifetime
-        label={words.expiresIn}
-        description={words.expiresInHint}
+      <LifetimeInput
+        label={labels.expiresIn}
+        description={labels.expiresInHint}
         data={lifetimes}
         value={values.expiresIn}
         change={(expiresIn) => setValues({ ...values, expiresIn })}

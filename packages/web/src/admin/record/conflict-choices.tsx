@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Radio, Stack, Text } from '@mantine/core';
 import type { Field, RecordValues } from '@tablinum/client';
 import { type ReactNode, useState } from 'react';
-import { titleOf } from '../../data/schema.ts';
+import { getTitle } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { CellValue } from '../records/cell-value.tsx';
 
@@ -39,7 +39,7 @@ export function ConflictChoices({ fields, mine, theirs, save, back }: ConflictCh
         {fields.map((field) => (
           <Radio.Group
             key={field.name}
-            label={titleOf(field)}
+            label={getTitle(field)}
             value={sides[field.name] ?? null}
             onChange={(side) => setSides({ ...sides, [field.name]: side as Side })}
           >

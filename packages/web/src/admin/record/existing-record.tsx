@@ -1,11 +1,11 @@
 import { Tabs } from '@mantine/core';
-import type { Collection, Key, Read, RecordValues } from '@tablinum/client';
+import type { Collection, Key, RecordValues, RecordWithEtag } from '@tablinum/client';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { Asked } from '../../data/problem.tsx';
-import { useAsked } from '../../data/queries.ts';
-import { keyField, labelOf } from '../../data/records/label.ts';
-import { type Schema, titleOf } from '../../data/schema.ts';
+import { QueryBoundary } from '../../data/problem.tsx';
+import { useApiQuery } from '../../data/queries.ts';
+import { findKeyField, getRecordLabel } from '../../data/records/label.ts';
+import { getTitle, type Schema } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Page } from '../../ui/page.tsx';
 import { EditFields } from './edit-fields.tsx';
@@ -27,34 +27,34 @@ export function ExistingRecord({ collection, schema, id, above }: ExistingRecord
   const appends = collection.fields
     .filter((field) => field.type === 'belongsTo' || field.type === 'hasOne')
     .map((field) => field.name);
-  const record = useAsked(
+  const record = useApiQuery(
     ['record', collection.name, String(id)],
     (client, signal) =>
       client
         .records(collection.name)
-        .read(id, { appends, ...(collection.options.paranoid && { withDeleted: true }) }, { signal }),
+        .getWithEtag(id, { appends, ...(collection.options.paranoid && { withDeleted: true }) }, { signal }),
     { staleTime: 0 },
   );
   return (
     <Page
-      title={record.data ? labelOf(collection, record.data.data) : `#${id}`}
+      title={record.data ? getRecordLabel(collection, record.data.data) : `#${id}`}
       above={above}
       actions={record.data && <RecordActions collection={collection} schema={schema} record={record.data.data} />}
     >
-      <Asked query={record} asked={{ resource: collection.name, action: 'get' }}>
-        {(read) => (
+      <QueryBoundary query={record} permission={{ resource: collection.name, action: 'get' }}>
+        {(loaded) => (
           <RecordBody
             key={app}
             collection={collection}
             schema={schema}
-            read={read}
+            loaded={loaded}
             reload={async () => {
               const { data, error } = await record.refetch();
               return error ? undefined : data;
             }}
           />
         )}
-      </Asked>
+      </QueryBoundary>
     </Page>
   );
 }
@@ -62,31 +62,31 @@ export function ExistingRecord({ collection, schema, id, above }: ExistingRecord
 export interface RecordBodyProps {
   readonly collection: Collection;
   readonly schema: Schema;
-  readonly read: Read<RecordValues>;
+  readonly loaded: RecordWithEtag<RecordValues>;
   /** Reads the record again. */
-  readonly reload: () => Promise<Read<RecordValues> | undefined>;
+  readonly reload: () => Promise<RecordWithEtag<RecordValues> | undefined>;
 }
 
-function RecordBody({ collection, schema, read, reload }: RecordBodyProps): ReactNode {
+function RecordBody({ collection, schema, loaded, reload }: RecordBodyProps): ReactNode {
   const t = useTexts().data.record;
-  const key = read.data[keyField(collection).name] as Key;
-  const many = collection.fields.filter((field) => field.type === 'hasMany' || field.type === 'belongsToMany');
-  const logged = collection.options.logging && schema.may(collection.name, 'history');
+  const key = loaded.data[findKeyField(collection).name] as Key;
+  const toManyFields = collection.fields.filter((field) => field.type === 'hasMany' || field.type === 'belongsToMany');
+  const isLogged = collection.options.logging && schema.may(collection.name, 'history');
   return (
     <Tabs defaultValue="fields" keepMounted={false}>
       <Tabs.List mb="md">
         <Tabs.Tab value="fields">{t.fields}</Tabs.Tab>
-        {many.map((field) => (
+        {toManyFields.map((field) => (
           <Tabs.Tab key={field.name} value={`relation.${field.name}`}>
-            {titleOf(field)}
+            {getTitle(field)}
           </Tabs.Tab>
         ))}
-        {logged && <Tabs.Tab value="history">{t.history}</Tabs.Tab>}
+        {isLogged && <Tabs.Tab value="history">{t.history}</Tabs.Tab>}
       </Tabs.List>
       <Tabs.Panel value="fields">
-        <EditFields collection={collection} schema={schema} read={read} reload={reload} />
+        <EditFields collection={collection} schema={schema} loaded={loaded} reload={reload} />
       </Tabs.Panel>
-      {many.map((field) => (
+      {toManyFields.map((field) => (
         <Tabs.Panel key={field.name} value={`relation.${field.name}`}>
           <RelatedList
             collection={collection}
@@ -101,7 +101,7 @@ function RecordBody({ collection, schema, read, reload }: RecordBodyProps): Reac
           collection={collection}
           id={key}
           reverted={() => void reload()}
-          revertible={schema.may(collection.name, 'revert')}
+          mayRevert={schema.may(collection.name, 'revert')}
         />
       </Tabs.Panel>
     </Tabs>

@@ -1,7 +1,7 @@
 import { SimpleGrid } from '@mantine/core';
 import type { Collection, Field, RecordValues } from '@tablinum/client';
 import type { ReactNode } from 'react';
-import { writtenName } from '../../data/schema.ts';
+import { getWriteName } from '../../data/schema.ts';
 import { FieldInput } from '../records/field-input.tsx';
 import type { ChangeField } from './record-draft.ts';
 
@@ -19,7 +19,7 @@ export function FieldsForm({ fields, values, linked, change, problems }: FieldsF
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" verticalSpacing="sm">
       {fields.map((field) => {
-        const name = writtenName(field);
+        const name = getWriteName(field);
         const record =
           field.name in linked ? linked[field.name] : (values[field.name] as RecordValues | null | undefined);
         return (
@@ -40,13 +40,13 @@ export function FieldsForm({ fields, values, linked, change, problems }: FieldsF
 }
 
 /** Fields that a form asks for: a relation in the place of its foreign key, nothing that the server keeps. */
-export function formFields(collection: Collection, isNew: boolean): Field[] {
+export function listFormFields(collection: Collection, isNew: boolean): Field[] {
   const { fields } = collection;
-  const led = new Set(fields.filter((field) => field.type === 'belongsTo').map((field) => field.foreignKey));
+  const foreignKeys = new Set(fields.filter((field) => field.type === 'belongsTo').map((field) => field.foreignKey));
   return fields.filter(
     (field) =>
       !field.readOnly &&
-      !led.has(field.name) &&
+      !foreignKeys.has(field.name) &&
       (!field.target || field.type === 'belongsTo') &&
       !(field.primaryKey && (field.autoIncrement || !isNew)),
   );

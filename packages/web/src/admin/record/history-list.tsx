@@ -2,48 +2,48 @@ import { Button, Group, Paper, Stack, Text } from '@mantine/core';
 import type { Collection, HistoryEntry, Key } from '@tablinum/client';
 import type { ReactNode } from 'react';
 import { Actor } from '../../data/actor.tsx';
-import { clientOf, useApplication } from '../../data/application.tsx';
-import { Asked, messageOf } from '../../data/problem.tsx';
-import { forget, useAsked } from '../../data/queries.ts';
-import { titleOf } from '../../data/schema.ts';
+import { getClient, useApplication } from '../../data/application.tsx';
+import { getErrorMessage, QueryBoundary } from '../../data/problem.tsx';
+import { invalidate, useApiQuery } from '../../data/queries.ts';
+import { getTitle } from '../../data/schema.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import { shownText } from '../records/value-text.ts';
+import { formatValue } from '../records/value-text.ts';
 
-const moments = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const dateTimeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
 interface HistoryListProps {
   readonly collection: Collection;
   readonly id: Key;
   readonly reverted: () => void;
   /** The role may bring back a former state. */
-  readonly revertible: boolean;
+  readonly mayRevert: boolean;
 }
 
 /** What happened to a record, the newest first; each state can be brought back. */
-export function HistoryList({ collection, id, reverted, revertible }: HistoryListProps): ReactNode {
+export function HistoryList({ collection, id, reverted, mayRevert }: HistoryListProps): ReactNode {
   const t = useTexts().data.record;
   const app = useApplication();
-  const history = useAsked(
+  const history = useApiQuery(
     ['history', collection.name, String(id)],
     (client, signal) => client.records(collection.name).history(id, { pageSize: 100 }, { signal }),
     { staleTime: 0 },
   );
   const revert = async (entry: HistoryEntry): Promise<void> => {
-    if (!(await confirm({ title: t.revertTitle, text: t.revertText, act: t.revert }))) return;
+    if (!(await confirm({ title: t.revertTitle, text: t.revertText, confirmLabel: t.revert }))) return;
     try {
-      await clientOf(app).records(collection.name).revert(id, entry.id);
+      await getClient(app).records(collection.name).revert(id, entry.id);
       toast(t.reverted);
-      await forget(app, 'history', collection.name);
+      await invalidate(app, 'history', collection.name);
       reverted();
     } catch (error) {
-      toast(messageOf(error), { failed: true });
+      toast(getErrorMessage(error), { failed: true });
     }
   };
   return (
-    <Asked query={history} asked={{ resource: collection.name, action: 'history' }}>
+    <QueryBoundary query={history} permission={{ resource: collection.name, action: 'history' }}>
       {({ data }) =>
         data.length === 0 ? (
           <Text c="dimmed">{t.historyEmpty}</Text>
@@ -62,10 +62,10 @@ export function HistoryList({ collection, id, reverted, revertible }: HistoryLis
                         </>
                       )}{' '}
                       <Text span c="dimmed" className="tabular">
-                        {moments.format(new Date(entry.at))}
+                        {dateTimeFormat.format(new Date(entry.at))}
                       </Text>
                     </Text>
-                    {revertible && index > 0 && (
+                    {mayRevert && index > 0 && (
                       <Button size="compact-sm" variant="default" onClick={() => void revert(entry)}>
                         {t.revert}
                       </Button>
@@ -77,7 +77,7 @@ export function HistoryList({ collection, id, reverted, revertible }: HistoryLis
           </Stack>
         )
       }
-    </Asked>
+    </QueryBoundary>
   );
 }
 
@@ -90,13 +90,17 @@ function Changes({ collection, entry }: { collection: Collection; entry: History
       rows={entry.changes}
       keyOf={(change) => change.field}
       columns={[
-        { title: t.definition.fields, width: '24%', show: (change) => titleOf(field(change.field)) },
+        { title: t.definition.fields, width: '24%', render: (change) => getTitle(field(change.field)) },
         {
           title: t.record.before,
           width: '38%',
-          show: (change) => shownText(field(change.field), change.before) || '–',
+          render: (change) => formatValue(field(change.field), change.before) || '–',
         },
-        { title: t.record.after, width: '38%', show: (change) => shownText(field(change.field), change.after) || '–' },
+        {
+          title: t.record.after,
+          width: '38%',
+          render: (change) => formatValue(field(change.field), change.after) || '–',
+        },
       ]}
     />
   );

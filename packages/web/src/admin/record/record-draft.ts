@@ -1,7 +1,7 @@
 /** What was changed of a record and not yet saved. */
 import type { RecordValues } from '@tablinum/client';
 import { type Dispatch, type SetStateAction, useState } from 'react';
-import { Unreadable } from '../records/field-input.tsx';
+import { InvalidInput } from '../records/field-input.tsx';
 
 export interface RecordDraft {
   /** By member of the body. */
@@ -16,10 +16,10 @@ export type ChangeField = (
   relation?: { readonly name: string; readonly record: RecordValues | null },
 ) => void;
 
-export const unchanged: RecordDraft = { changes: {}, linked: {} };
+export const emptyRecordDraft: RecordDraft = { changes: {}, linked: {} };
 
 export function useRecordDraft(): readonly [RecordDraft, ChangeField, Dispatch<SetStateAction<RecordDraft>>] {
-  const [draft, setDraft] = useState(unchanged);
+  const [draft, setDraft] = useState(emptyRecordDraft);
   const change: ChangeField = (name, value, relation) =>
     setDraft(({ changes, linked }) => ({
       changes: { ...changes, [name]: value },
@@ -29,14 +29,14 @@ export function useRecordDraft(): readonly [RecordDraft, ChangeField, Dispatch<S
 }
 
 /** Whether every text stands for a value of its field. */
-export function isReadable({ changes }: RecordDraft): boolean {
-  return !Object.values(changes).some((value) => value instanceof Unreadable);
+export function isValidDraft({ changes }: RecordDraft): boolean {
+  return !Object.values(changes).some((value) => value instanceof InvalidInput);
 }
 
 /** A draft without the changes that are saved. */
-export function without({ changes, linked }: RecordDraft, sent: RecordValues): RecordDraft {
+export function removeSavedChanges({ changes, linked }: RecordDraft, saved: RecordValues): RecordDraft {
   return {
-    changes: Object.fromEntries(Object.entries(changes).filter(([name, value]) => sent[name] !== value)),
+    changes: Object.fromEntries(Object.entries(changes).filter(([name, value]) => saved[name] !== value)),
     linked,
   };
 }

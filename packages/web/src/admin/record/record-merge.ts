@@ -1,16 +1,16 @@
 /** A draft of a record against the version that somebody else saved meanwhile. */
-import type { Field, Read, RecordValues } from '@tablinum/client';
-import { writtenName } from '../../data/schema.ts';
+import type { Field, RecordValues, RecordWithEtag } from '@tablinum/client';
+import { getWriteName } from '../../data/schema.ts';
 import type { RecordDraft } from './record-draft.ts';
 
 /** What a save that came too late found: the newer record, and the fields that both sides changed. */
 export interface StaleDraft {
-  readonly theirs: Read<RecordValues>;
+  readonly theirs: RecordWithEtag<RecordValues>;
   readonly fields: readonly Field[];
 }
 
 /** The fields of the draft that have another value in `theirs` than the draft began with. */
-export function conflictingFields(
+export function findConflictingFields(
   fields: readonly Field[],
   draft: RecordDraft,
   base: RecordValues,
@@ -18,14 +18,14 @@ export function conflictingFields(
 ): Field[] {
   const differs = (one: unknown, other: unknown): boolean => JSON.stringify(one) !== JSON.stringify(other);
   return fields.filter((field) => {
-    const name = writtenName(field);
+    const name = getWriteName(field);
     return name in draft.changes && differs(base[name], theirs[name]) && differs(draft.changes[name], theirs[name]);
   });
 }
 
 /** The draft without the fields in which the other side's value is kept. */
-export function keepTheirs(draft: RecordDraft, fields: readonly Field[]): RecordDraft {
-  const names = new Set(fields.flatMap((field) => [field.name, writtenName(field)]));
+export function acceptTheirs(draft: RecordDraft, fields: readonly Field[]): RecordDraft {
+  const names = new Set(fields.flatMap((field) => [field.name, getWriteName(field)]));
   const rest = <T>(values: Readonly<Record<string, T>>): Record<string, T> =>
     Object.fromEntries(Object.entries(values).filter(([name]) => !names.has(name)));
   return { changes: rest(draft.changes), linked: rest(draft.linked) };

@@ -3,13 +3,13 @@ import type { Collection } from '@tablinum/client';
 import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { Asked } from '../../data/problem.tsx';
-import { titleOf, useSchema } from '../../data/schema.ts';
+import { QueryBoundary } from '../../data/problem.tsx';
+import { getTitle, useSchema } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { rememberedView } from '../records/remembered-view.ts';
+import { getRememberedView } from '../records/view-memory.ts';
 import { ExistingRecord } from './existing-record.tsx';
 import { NewRecord } from './new-record.tsx';
 
@@ -29,7 +29,9 @@ export function RecordPage(): ReactNode {
           </TextLink>
         }
       >
-        <Asked query={schema}>{() => <Empty icon="search" title={t.common.problem.notFoundTitle} text={name} />}</Asked>
+        <QueryBoundary query={schema}>
+          {() => <Empty icon="search" title={t.common.problem.notFoundTitle} text={name} />}
+        </QueryBoundary>
       </Page>
     );
   const shared = { collection, schema: schema.data, above: <Above collection={collection} /> };
@@ -52,9 +54,9 @@ function Above({ collection }: { collection: Collection }): ReactNode {
       <TextLink
         to="/a/$app/data/$collection"
         params={{ app, collection: collection.name }}
-        search={rememberedView(app, collection.name) as never}
+        search={getRememberedView(app, collection.name) as never}
       >
-        {titleOf(collection)}
+        {getTitle(collection)}
       </TextLink>
     </>
   );

@@ -2,19 +2,25 @@ import { Alert, Stack, Text } from '@mantine/core';
 import { Failure, type Field, type RecordValues } from '@tablinum/client';
 import type { ReactNode } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
-import { writtenName } from '../../data/schema.ts';
+import { getWriteName } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 
 /** What was refused, by member of the body, without what has been changed since. */
-export function openProblems(error: unknown, sent: RecordValues, changes: RecordValues): Record<string, string> {
+export function listOpenProblems(
+  error: unknown,
+  submitted: RecordValues,
+  changes: RecordValues,
+): Record<string, string> {
   if (!(error instanceof Failure)) return {};
-  return Object.fromEntries(Object.entries(error.details).filter(([place]) => changes[place] === sent[place]));
+  return Object.fromEntries(
+    Object.entries(error.details).filter(([errorPath]) => changes[errorPath] === submitted[errorPath]),
+  );
 }
 
 interface RecordProblemProps {
   readonly error: Error | null;
-  /** Those of {@link openProblems}. */
+  /** Those of {@link listOpenProblems}. */
   readonly problems: Readonly<Record<string, string>>;
   /** The fields of the form: what is wrong with them stands beside them. */
   readonly fields: readonly Field[];
@@ -24,17 +30,19 @@ interface RecordProblemProps {
 export function RecordProblem({ error, problems, fields }: RecordProblemProps): ReactNode {
   const t = useTexts().data.record;
   if (!(error instanceof Failure) || Object.keys(error.details).length === 0) return <FormProblem error={error} />;
-  const shown = new Set(fields.flatMap((field) => [field.name, writtenName(field)]));
+  const formNames = new Set(fields.flatMap((field) => [field.name, getWriteName(field)]));
   const open = Object.entries(problems);
-  const elsewhere = open.filter(([place]) => !shown.has(place));
+  const otherProblems = open.filter(([errorPath]) => !formNames.has(errorPath));
   if (open.length === 0) return null;
   return (
     <Alert color="red" variant="light" role="alert" icon={<Icon name="warning" />} title={t.notSaved}>
       <Stack gap={4}>
-        {open.length > elsewhere.length && <Text size="sm">{t.checkFields(open.length - elsewhere.length)}</Text>}
-        {elsewhere.map(([place, text]) => (
-          <Text size="sm" key={place}>
-            <b>{place}</b> {text}
+        {open.length > otherProblems.length && (
+          <Text size="sm">{t.checkFields(open.length - otherProblems.length)}</Text>
+        )}
+        {otherProblems.map(([errorPath, text]) => (
+          <Text size="sm" key={errorPath}>
+            <b>{errorPath}</b> {text}
           </Text>
         ))}
       </Stack>

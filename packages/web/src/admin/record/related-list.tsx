@@ -1,23 +1,23 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import type { Collection, Field, Key, RecordValues } from '@tablinum/client';
 import { type ReactNode, useState } from 'react';
-import { clientOf, useApplication } from '../../data/application.tsx';
-import { useLive } from '../../data/live.ts';
-import { Asked, messageOf } from '../../data/problem.tsx';
-import { forget, useAsked } from '../../data/queries.ts';
-import { keyField, labelOf } from '../../data/records/label.ts';
-import { titleOf, useCollection } from '../../data/schema.ts';
+import { getClient, useApplication } from '../../data/application.tsx';
+import { getErrorMessage, QueryBoundary } from '../../data/problem.tsx';
+import { invalidate, useApiQuery } from '../../data/queries.ts';
+import { useRealtimeEvents } from '../../data/realtime-events.ts';
+import { findKeyField, getRecordLabel } from '../../data/records/label.ts';
+import { getTitle, useCollection } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { CellValue } from '../records/cell-value.tsx';
-import { columnFields } from '../records/columns.ts';
+import { listColumnFields } from '../records/columns.ts';
 import { RelationSelect } from '../records/relation-select.tsx';
 
 const pageSize = 50;
-const mostColumns = 5;
+const maxColumns = 5;
 
 interface RelatedListProps {
   readonly collection: Collection;
@@ -33,32 +33,32 @@ export function RelatedList({ collection, field, id, editable }: RelatedListProp
   const target = useCollection(field.target!);
   const [pageCount, setPageCount] = useState(1);
   const key = ['related', collection.name, String(id), field.name] as const;
-  const list = useAsked([...key, pageCount], (client, signal) =>
+  const list = useApiQuery([...key, pageCount], (client, signal) =>
     client
       .records(collection.name)
       .relation(id, field.name)
       .list({ pageSize: Math.min(1000, pageSize * pageCount) }, { signal }),
   );
-  useLive(
+  useRealtimeEvents(
     field.target!,
     () => void list.refetch(),
     () => void list.refetch(),
   );
-  const relation = clientOf(app).records(collection.name).relation(id, field.name);
-  const run = async (act: () => Promise<unknown>, said: string): Promise<void> => {
+  const relation = getClient(app).records(collection.name).relation(id, field.name);
+  const run = async (action: () => Promise<unknown>, message: string): Promise<void> => {
     try {
-      await act();
-      toast(said);
-      await forget(app, 'related', collection.name);
+      await action();
+      toast(message);
+      await invalidate(app, 'related', collection.name);
     } catch (error) {
-      toast(messageOf(error), { failed: true });
+      toast(getErrorMessage(error), { failed: true });
     }
   };
-  const nameOf = (record: RecordValues): Key => record[target ? keyField(target).name : 'id'] as Key;
+  const getRecordKey = (record: RecordValues): Key => record[target ? findKeyField(target).name : 'id'] as Key;
   const columns = target
-    ? columnFields(target)
+    ? listColumnFields(target)
         .filter((each) => !each.target && !each.primaryKey)
-        .slice(0, mostColumns)
+        .slice(0, maxColumns)
     : [];
   return (
     <Stack>
@@ -66,49 +66,49 @@ export function RelatedList({ collection, field, id, editable }: RelatedListProp
         <RelationSelect
           field={{
             target: field.target!,
-            ...(field.targetKey && { targetKey: target ? keyField(target).name : field.targetKey }),
+            ...(field.targetKey && { targetKey: target ? findKeyField(target).name : field.targetKey }),
           }}
           label={t.link}
           value={null}
           change={(picked) => picked !== null && void run(() => relation.add([picked]), t.linked)}
         />
       )}
-      <Asked query={list} asked={{ resource: field.target!, action: 'list' }}>
+      <QueryBoundary query={list} permission={{ resource: field.target!, action: 'list' }}>
         {({ data, meta }) =>
           data.length === 0 ? (
             <Text c="dimmed">{t.noLinked}</Text>
           ) : (
             <>
               <ListTable
-                label={titleOf(field)}
+                label={getTitle(field)}
                 rows={data}
-                keyOf={nameOf}
+                keyOf={getRecordKey}
                 columns={[
                   {
-                    title: target ? titleOf(keyField(target)) : 'id',
-                    show: (record) => (
+                    title: target ? getTitle(findKeyField(target)) : 'id',
+                    render: (record) => (
                       <TextLink
                         to="/a/$app/data/$collection/$key"
-                        params={{ app, collection: field.target!, key: String(nameOf(record)) }}
+                        params={{ app, collection: field.target!, key: String(getRecordKey(record)) }}
                       >
-                        {String(nameOf(record))}
+                        {String(getRecordKey(record))}
                       </TextLink>
                     ),
                   },
                   ...columns.map((each) => ({
-                    title: titleOf(each),
-                    show: (record: RecordValues) => <CellValue field={each} values={record} />,
+                    title: getTitle(each),
+                    render: (record: RecordValues) => <CellValue field={each} values={record} />,
                   })),
                   {
                     title: '',
                     width: 50,
-                    show: (record: RecordValues) =>
+                    render: (record: RecordValues) =>
                       editable && (
                         <IconButton
                           icon="x"
                           size="md"
-                          label={t.unlink(labelOf(target, record))}
-                          onClick={() => void run(() => relation.remove([nameOf(record)]), t.unlinked)}
+                          label={t.unlink(getRecordLabel(target, record))}
+                          onClick={() => void run(() => relation.remove([getRecordKey(record)]), t.unlinked)}
                         />
                       ),
                   },
@@ -124,7 +124,7 @@ export function RelatedList({ collection, field, id, editable }: RelatedListProp
             </>
           )
         }
-      </Asked>
+      </QueryBoundary>
     </Stack>
   );
 }

@@ -6,7 +6,7 @@ import { useTexts } from '../../ui/i18n/texts.tsx';
 export function useLeaveGuard(unsaved: boolean): void {
   const t = useTexts().data.record;
   useBlocker({
-    shouldBlockFn: async () => !(await confirm({ title: t.unsaved, text: t.unsavedText, act: t.discard })),
+    shouldBlockFn: async () => !(await confirm({ title: t.unsaved, text: t.unsavedText, confirmLabel: t.discard })),
     enableBeforeUnload: unsaved,
     disabled: !unsaved,
   });

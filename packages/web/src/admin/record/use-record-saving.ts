@@ -1,24 +1,31 @@
-import { type Collection, Failure, type Field, type Key, type Read, type RecordValues } from '@tablinum/client';
+import {
+  type Collection,
+  Failure,
+  type Field,
+  type Key,
+  type RecordValues,
+  type RecordWithEtag,
+} from '@tablinum/client';
 import { useMutation } from '@tanstack/react-query';
 import { type Dispatch, type SetStateAction, useState } from 'react';
-import { clientOf, useApplication } from '../../data/application.tsx';
-import { forget } from '../../data/queries.ts';
+import { getClient, useApplication } from '../../data/application.tsx';
+import { invalidate } from '../../data/queries.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import { type RecordDraft, without } from './record-draft.ts';
-import { conflictingFields, keepTheirs, type StaleDraft } from './record-merge.ts';
+import { type RecordDraft, removeSavedChanges } from './record-draft.ts';
+import { acceptTheirs, findConflictingFields, type StaleDraft } from './record-merge.ts';
 
 interface RecordSavingOptions {
   readonly collection: Collection;
   readonly id: Key;
   readonly fields: readonly Field[];
   /** The record as it was when the edit began. */
-  readonly base: Read<RecordValues>;
-  readonly setBase: (base: Read<RecordValues> | null) => void;
+  readonly base: RecordWithEtag<RecordValues>;
+  readonly setBase: (base: RecordWithEtag<RecordValues> | null) => void;
   readonly draft: RecordDraft;
   readonly setDraft: Dispatch<SetStateAction<RecordDraft>>;
   /** Reads the record again. */
-  readonly reload: () => Promise<Read<RecordValues> | undefined>;
+  readonly reload: () => Promise<RecordWithEtag<RecordValues> | undefined>;
 }
 
 interface RecordSaving {
@@ -26,7 +33,7 @@ interface RecordSaving {
   readonly saving: boolean;
   readonly error: Error | null;
   /** What was sent when it failed. */
-  readonly sent: RecordValues;
+  readonly submitted: RecordValues;
   readonly reset: () => void;
   /** Fields that somebody else changed too; null while there are none. */
   readonly stale: StaleDraft | null;
@@ -37,7 +44,7 @@ interface RecordSaving {
 
 interface Attempt {
   readonly draft: RecordDraft;
-  readonly base: Read<RecordValues>;
+  readonly base: RecordWithEtag<RecordValues>;
 }
 
 /**
@@ -48,7 +55,7 @@ export function useRecordSaving(options: RecordSavingOptions): RecordSaving {
   const { collection, id, fields, base, setBase, draft, setDraft, reload } = options;
   const t = useTexts().data.record;
   const app = useApplication();
-  const records = clientOf(app).records(collection.name);
+  const records = getClient(app).records(collection.name);
   const [stale, setStale] = useState<StaleDraft | null>(null);
 
   /** @returns false where the choice has to be made first. */
@@ -61,7 +68,7 @@ export function useRecordSaving(options: RecordSavingOptions): RecordSaving {
       if (!(error instanceof Failure) || error.code !== 'VERSION_STALE') throw error;
       const theirs = await reload();
       if (!theirs || theirs.etag === attempt.base.etag) throw error;
-      const conflicts = conflictingFields(fields, attempt.draft, attempt.base.data, theirs.data);
+      const conflicts = findConflictingFields(fields, attempt.draft, attempt.base.data, theirs.data);
       if (conflicts.length === 0) return send({ draft: attempt.draft, base: theirs });
       setStale({ theirs, fields: conflicts });
       return false;
@@ -72,17 +79,17 @@ export function useRecordSaving(options: RecordSavingOptions): RecordSaving {
     mutationFn: send,
     onSuccess: async (done, attempt) => {
       if (!done) return;
-      await forget(app, 'record', collection.name, String(id));
-      await forget(app, 'history', collection.name);
+      await invalidate(app, 'record', collection.name, String(id));
+      await invalidate(app, 'history', collection.name);
       setBase(null);
-      setDraft((now) => without(now, attempt.draft.changes));
+      setDraft((now) => removeSavedChanges(now, attempt.draft.changes));
       toast(t.saved);
     },
   });
 
   const resolve = (chosen: readonly Field[]): void => {
     if (!stale) return;
-    const next = keepTheirs(draft, chosen);
+    const next = acceptTheirs(draft, chosen);
     setStale(null);
     setDraft(next);
     setBase(stale.theirs);
@@ -93,7 +100,7 @@ export function useRecordSaving(options: RecordSavingOptions): RecordSaving {
     save: () => save.mutate({ draft, base }),
     saving: save.isPending,
     error: save.error,
-    sent: save.variables?.draft.changes ?? {},
+    submitted: save.variables?.draft.changes ?? {},
     reset: save.reset,
     stale,
     resolve,

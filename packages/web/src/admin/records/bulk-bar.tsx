@@ -2,29 +2,29 @@ import { Button, Modal, Text } from '@mantine/core';
 import type { Collection } from '@tablinum/client';
 import { type ReactNode, useRef, useState } from 'react';
 import type { RowWindow } from '../../data/records/row-window.ts';
-import { type Schema, writtenName } from '../../data/schema.ts';
+import { getWriteName, type Schema } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import classes from './bulk-bar.module.css';
 import { BulkEdit } from './bulk-edit.tsx';
-import { type BulkTarget, countOf } from './bulk-target.ts';
+import { type BulkSelection, countSelected } from './bulk-selection.ts';
 import { useBulkActions } from './use-bulk-actions.ts';
 
 interface BulkBarProps {
   readonly collection: Collection;
   readonly schema: Schema;
   readonly rows: RowWindow;
-  readonly target: BulkTarget;
+  readonly selection: BulkSelection;
   /** Where more records match than are selected: how many, and what selects them all. */
   readonly more: { readonly count: number; readonly estimate: boolean; readonly select: () => void } | null;
   readonly clear: () => void;
   readonly trash: boolean;
-  readonly readAgain: () => void;
+  readonly reload: () => void;
 }
 
 /** What can be done with the selected records at once. */
 export function BulkBar(props: BulkBarProps): ReactNode {
-  const { collection, schema, target, more, clear, trash } = props;
+  const { collection, schema, selection, more, clear, trash } = props;
   const t = useTexts().data.records.bulk;
   const [editing, setEditing] = useState(false);
   const bar = useRef<HTMLDivElement>(null);
@@ -34,13 +34,13 @@ export function BulkBar(props: BulkBarProps): ReactNode {
       !each.readOnly &&
       !each.primaryKey &&
       (!each.target || each.type === 'belongsTo') &&
-      schema.mayWrite(collection.name, 'update', writtenName(each)),
+      schema.mayWrite(collection.name, 'update', getWriteName(each)),
   );
-  const count = countOf(target);
+  const count = countSelected(selection);
   return (
     <div ref={bar} className={classes.bar} role="toolbar" aria-label={t.selected(count)} tabIndex={-1}>
       <Text fw={500} size="sm" className="tabular">
-        {target.kind === 'matching' ? t.allSelected(count) : t.selected(count)}
+        {selection.kind === 'matching' ? t.allSelected(count) : t.selected(count)}
       </Text>
       {more && (
         <Button
@@ -54,12 +54,12 @@ export function BulkBar(props: BulkBarProps): ReactNode {
           {t.selectMatching(more.count, more.estimate)}
         </Button>
       )}
-      {!trash && fields.length > 0 && <BarButton icon="edit" text={t.edit} act={() => setEditing(true)} />}
+      {!trash && fields.length > 0 && <BarButton icon="edit" text={t.edit} onClick={() => setEditing(true)} />}
       {trash && schema.may(collection.name, 'restore') && (
-        <BarButton icon="history" text={t.restore} act={() => void restore(target)} />
+        <BarButton icon="history" text={t.restore} onClick={() => void restore(selection)} />
       )}
       {schema.may(collection.name, 'destroy') && (
-        <BarButton icon="trash" text={trash ? t.destroyForGood : t.destroy} act={() => void destroy()} />
+        <BarButton icon="trash" text={trash ? t.destroyForGood : t.destroy} onClick={() => void destroy()} />
       )}
       <Button size="compact-sm" variant="subtle" onClick={clear}>
         {t.clear}
@@ -68,7 +68,7 @@ export function BulkBar(props: BulkBarProps): ReactNode {
         <BulkEdit
           collection={collection}
           fields={fields}
-          target={target}
+          selection={selection}
           cancel={() => setEditing(false)}
           done={() => {
             setEditing(false);
@@ -80,9 +80,9 @@ export function BulkBar(props: BulkBarProps): ReactNode {
   );
 }
 
-function BarButton({ icon, text, act }: { icon: IconName; text: string; act: () => void }): ReactNode {
+function BarButton({ icon, text, onClick }: { icon: IconName; text: string; onClick: () => void }): ReactNode {
   return (
-    <Button size="compact-sm" variant="default" leftSection={<Icon name={icon} size={14} />} onClick={act}>
+    <Button size="compact-sm" variant="default" leftSection={<Icon name={icon} size={14} />} onClick={onClick}>
       {text}
     </Button>
   );

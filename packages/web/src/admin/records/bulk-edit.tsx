@@ -4,26 +4,26 @@ import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useRef, useState } from 'react';
 import { useClient } from '../../data/application.tsx';
 import { FormProblem } from '../../data/problem.tsx';
-import { titleOf, writtenName } from '../../data/schema.ts';
+import { getTitle, getWriteName } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import { type BulkTarget, countOf, writeAll } from './bulk-target.ts';
-import { FieldInput, Unreadable } from './field-input.tsx';
+import { type BulkSelection, countSelected, writeSelected } from './bulk-selection.ts';
+import { FieldInput, InvalidInput } from './field-input.tsx';
 
 interface BulkEditProps {
   readonly collection: Collection;
   /** The fields that the role may write. */
   readonly fields: readonly Field[];
-  readonly target: BulkTarget;
+  readonly selection: BulkSelection;
   readonly cancel: () => void;
   readonly done: () => void;
 }
 
 /** One field, set to the same value in all records of the target. Clearing it has to be confirmed. */
-export function BulkEdit({ collection, fields, target, cancel, done }: BulkEditProps): ReactNode {
+export function BulkEdit({ collection, fields, selection, cancel, done }: BulkEditProps): ReactNode {
   const t = useTexts();
-  const words = t.data.records.bulk;
+  const labels = t.data.records.bulk;
   const records = useClient().records(collection.name);
   const [field, setField] = useState<Field | null>(null);
   const [value, setValue] = useState<unknown>(null);
@@ -31,16 +31,17 @@ export function BulkEdit({ collection, fields, target, cancel, done }: BulkEditP
   const [confirming, setConfirming] = useState(false);
   const cancelButton = useRef<HTMLButtonElement>(null);
   const save = useMutation({
-    mutationFn: () => writeAll(records, target, (where) => records.updateMany(where, { [writtenName(field!)]: value })),
+    mutationFn: () =>
+      writeSelected(records, selection, (where) => records.updateMany(where, { [getWriteName(field!)]: value })),
     onSuccess: (count) => {
-      toast(words.changed(count));
+      toast(labels.changed(count));
       done();
     },
   });
   const empty = value === null || value === '' || (Array.isArray(value) && value.length === 0);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (!field || value instanceof Unreadable || save.isPending) return;
+    if (!field || value instanceof InvalidInput || save.isPending) return;
     if (empty && !confirming) {
       setConfirming(true);
       cancelButton.current?.focus(); // a key that is held down confirms nothing
@@ -51,13 +52,13 @@ export function BulkEdit({ collection, fields, target, cancel, done }: BulkEditP
     setLinked(record ?? null);
     setConfirming(false);
   };
-  const count = countOf(target);
+  const count = countSelected(selection);
   return (
     <form onSubmit={submit}>
       <Stack>
         <Select
-          label={words.field}
-          data={fields.map((each) => ({ value: each.name, label: titleOf(each) }))}
+          label={labels.field}
+          data={fields.map((each) => ({ value: each.name, label: getTitle(each) }))}
           value={field?.name ?? null}
           onChange={(name) => {
             setField(fields.find((each) => each.name === name) ?? null);
@@ -69,7 +70,7 @@ export function BulkEdit({ collection, fields, target, cancel, done }: BulkEditP
         {field && <FieldInput key={field.name} field={field} value={value} record={linked} change={change} />}
         {confirming && field && (
           <Alert color="red" variant="light" role="alert" icon={<Icon name="warning" />}>
-            {words.clearText(titleOf(field), count)}
+            {labels.clearText(getTitle(field), count)}
           </Alert>
         )}
         <FormProblem error={save.error} />
@@ -78,7 +79,7 @@ export function BulkEdit({ collection, fields, target, cancel, done }: BulkEditP
             {t.common.cancel}
           </Button>
           <Button type="submit" disabled={!field} loading={save.isPending} {...(confirming && { color: 'red.9' })}>
-            {confirming ? words.clearField(count) : words.apply(count)}
+            {confirming ? labels.clearField(count) : labels.apply(count)}
           </Button>
         </Group>
       </Stack>

@@ -2,12 +2,12 @@
 import type { Field, Key, RecordValues } from '@tablinum/client';
 import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
 import type { Row } from '../../data/records/row-window.ts';
-import { titleOf } from '../../data/schema.ts';
+import { getTitle } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import classes from './cell-editor.module.css';
-import { inputOf } from './field-input.tsx';
+import { getInputProps } from './field-input.tsx';
 import { RelationSelect } from './relation-select.tsx';
-import { readText, textOf } from './value-text.ts';
+import { parseInputText, toInputText } from './value-text.ts';
 
 /** Where the grid goes on after an edit. */
 export type Move = 'down' | 'right' | 'left' | 'stay';
@@ -29,20 +29,20 @@ export function CellEditor(props: CellEditorProps): ReactNode {
 }
 
 /** The input has the focus from its first moment on. */
-function focusIt(element: HTMLElement | null): void {
-  placeIt(element);
+function focusEditor(element: HTMLElement | null): void {
+  positionEditor(element);
   element?.focus({ preventScroll: true });
 }
 
 /** What would be cut off at the lower edge of the grid opens upwards. */
-function placeIt(element: HTMLElement | null): void {
+function positionEditor(element: HTMLElement | null): void {
   const grid = element?.closest('[role=grid]');
   if (!element || !grid) return;
   if (element.getBoundingClientRect().bottom > grid.getBoundingClientRect().bottom) element.dataset['up'] = 'true';
 }
 
 /** Runs once: an editor that goes loses its focus too. */
-function useOnce(): (run: () => void) => void {
+function useRunOnce(): (run: () => void) => void {
   const ended = useRef(false);
   return (run) => {
     if (ended.current) return;
@@ -52,7 +52,7 @@ function useOnce(): (run: () => void) => void {
 }
 
 /** What the keys of an editor do; others are its own. */
-function editorKeys(cancel: () => void, end: (move: Move) => void): (event: KeyboardEvent) => void {
+function createKeyHandler(cancel: () => void, end: (move: Move) => void): (event: KeyboardEvent) => void {
   return (event) => {
     event.stopPropagation();
     if (event.key === 'Escape') cancel();
@@ -65,28 +65,28 @@ function editorKeys(cancel: () => void, end: (move: Move) => void): (event: Keyb
 
 function TextEditor({ field, row, typed, save, cancel }: CellEditorProps): ReactNode {
   const t = useTexts().data.records;
-  const before = textOf(field, row.values[field.name]);
-  const plain = inputOf(field).type === undefined;
-  const [text, setText] = useState(typed !== null && plain ? typed : before);
+  const initialText = toInputText(field, row.values[field.name]);
+  const isPlainInput = getInputProps(field).type === undefined;
+  const [text, setText] = useState(typed !== null && isPlainInput ? typed : initialText);
   const [problem, setProblem] = useState<string | null>(null);
-  const once = useOnce();
+  const runOnce = useRunOnce();
   const end = (move: Move): void => {
-    const read = readText(field, text);
-    if ('problem' in read) setProblem(t.unreadable[read.problem]);
-    else once(() => (text === before ? cancel() : save(read.value, move)));
+    const parsed = parseInputText(field, text);
+    if ('problem' in parsed) setProblem(t.unreadable[parsed.problem]);
+    else runOnce(() => (text === initialText ? cancel() : save(parsed.value, move)));
   };
   const shared = {
-    ref: focusIt,
-    'aria-label': titleOf(field),
+    ref: focusEditor,
+    'aria-label': getTitle(field),
     'aria-invalid': problem !== null,
     value: text,
-    onKeyDown: editorKeys(() => once(cancel), end),
+    onKeyDown: createKeyHandler(() => runOnce(cancel), end),
     onBlur: () => end('stay'),
   };
-  const long = field.type === 'text' || field.type === 'json' || field.type === 'array';
+  const isLong = field.type === 'text' || field.type === 'json' || field.type === 'array';
   return (
     <>
-      {long ? (
+      {isLong ? (
         <textarea
           {...shared}
           className={classes.long}
@@ -96,13 +96,13 @@ function TextEditor({ field, row, typed, save, cancel }: CellEditorProps): React
       ) : (
         <input
           {...shared}
-          {...inputOf(field)}
+          {...getInputProps(field)}
           className={classes.input}
           onChange={(event) => setText(event.currentTarget.value)}
         />
       )}
       {problem && (
-        <span role="alert" ref={placeIt} className={classes.problem}>
+        <span role="alert" ref={positionEditor} className={classes.problem}>
           {problem}
         </span>
       )}
@@ -112,7 +112,7 @@ function TextEditor({ field, row, typed, save, cancel }: CellEditorProps): React
 
 function ChoiceEditor({ field, row, save, cancel }: CellEditorProps): ReactNode {
   const t = useTexts().data.records;
-  const before = textOf(field, row.values[field.name]);
+  const initialText = toInputText(field, row.values[field.name]);
   const choices: readonly (readonly [value: string, label: string])[] =
     field.type === 'boolean'
       ? [
@@ -120,22 +120,22 @@ function ChoiceEditor({ field, row, save, cancel }: CellEditorProps): ReactNode 
           ['false', t.no],
         ]
       : (field.enum ?? []).map((each) => [each, each]);
-  const [text, setText] = useState(before);
-  const once = useOnce();
+  const [text, setText] = useState(initialText);
+  const runOnce = useRunOnce();
   const end = (move: Move): void =>
-    once(() => {
-      const read = readText(field, text);
-      if (text === before || 'problem' in read) cancel();
-      else save(read.value, move);
+    runOnce(() => {
+      const parsed = parseInputText(field, text);
+      if (text === initialText || 'problem' in parsed) cancel();
+      else save(parsed.value, move);
     });
   return (
     <select
-      ref={focusIt}
-      aria-label={titleOf(field)}
+      ref={focusEditor}
+      aria-label={getTitle(field)}
       className={classes.input}
       value={text}
       onChange={(event) => setText(event.currentTarget.value)}
-      onKeyDown={editorKeys(() => once(cancel), end)}
+      onKeyDown={createKeyHandler(() => runOnce(cancel), end)}
       onBlur={() => end('stay')}
     >
       {!field.required && <option value="">{t.empty}</option>}
@@ -151,22 +151,23 @@ function ChoiceEditor({ field, row, save, cancel }: CellEditorProps): ReactNode 
 function RelationEditor({ field, row, typed, save, cancel }: CellEditorProps): ReactNode {
   const key = (row.values[field.foreignKey ?? ''] ?? null) as Key | null;
   const record = (row.values[field.name] ?? null) as RecordValues | null;
-  const once = useOnce();
+  const runOnce = useRunOnce();
   return (
     <div className={classes.relation}>
       <RelationSelect
         field={field}
-        name={titleOf(field)}
+        name={getTitle(field)}
         value={key}
         record={record}
-        change={(next, picked) => once(() => save(next, 'stay', picked))}
+        change={(next, picked) => runOnce(() => save(next, 'stay', picked))}
         open
         typed={typed}
-        close={() => setTimeout(() => once(cancel), 0)}
+        close={() => setTimeout(() => runOnce(cancel), 0)}
         keys={(event) => {
           event.stopPropagation();
           // Enter before anything is searched for or marked keeps the link.
-          if (event.key === 'Escape' || (event.key === 'Enter' && !hasMarkedOption(event.currentTarget))) once(cancel);
+          if (event.key === 'Escape' || (event.key === 'Enter' && !hasMarkedOption(event.currentTarget)))
+            runOnce(cancel);
         }}
       />
     </div>

@@ -1,10 +1,10 @@
 import type { Field, RecordValues } from '@tablinum/client';
 import { memo, type ReactNode } from 'react';
-import { labelOf } from '../../data/records/label.ts';
+import { getRecordLabel } from '../../data/records/label.ts';
 import { useCollection } from '../../data/schema.ts';
 import { Icon } from '../../ui/icon.tsx';
 import classes from './cell-value.module.css';
-import { shownText } from './value-text.ts';
+import { formatValue } from './value-text.ts';
 
 interface CellValueProps {
   readonly field: Field;
@@ -26,7 +26,7 @@ export const CellValue = memo(function CellValue({ field, values, whole = false 
         {String(value)}
       </>
     );
-  const text = shownText(field, value, whole);
+  const text = formatValue(field, value, whole);
   if (whole) return <span className={classes.whole}>{text}</span>;
   return (
     <span className={classes.text} title={text.length > 24 ? text : undefined}>
@@ -39,8 +39,12 @@ function Linked({ field, values }: { field: Field; values: RecordValues }): Reac
   const target = useCollection(field.target!);
   const record = values[field.name] as RecordValues | readonly RecordValues[] | null | undefined;
   if (Array.isArray(record))
-    return <span className={classes.text}>{record.map((each: RecordValues) => labelOf(target, each)).join(', ')}</span>;
-  if (record) return <span className={classes.link}>{labelOf(target, record as RecordValues)}</span>;
+    return (
+      <span className={classes.text}>
+        {record.map((each: RecordValues) => getRecordLabel(target, each)).join(', ')}
+      </span>
+    );
+  if (record) return <span className={classes.link}>{getRecordLabel(target, record as RecordValues)}</span>;
   const key = field.foreignKey ? values[field.foreignKey] : null;
   return key == null ? <span className={classes.none}>–</span> : <span className={classes.link}>{String(key)}</span>;
 }

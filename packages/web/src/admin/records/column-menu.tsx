@@ -1,11 +1,11 @@
 import { Button, Checkbox, Group, Popover, ScrollArea, Stack } from '@mantine/core';
 import type { Collection } from '@tablinum/client';
 import type { ReactNode } from 'react';
-import { titleOf } from '../../data/schema.ts';
+import { getTitle } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
-import { type ColumnChoice, columnFields } from './columns.ts';
+import { type ColumnChoice, listColumnFields } from './columns.ts';
 
 /** Which columns a grid shows, and in which order. */
 export function ColumnMenu({
@@ -18,17 +18,19 @@ export function ColumnMenu({
   change: (choice: ColumnChoice) => void;
 }): ReactNode {
   const t = useTexts().data.records;
-  const fields = columnFields(collection);
-  const place = (name: string): number =>
+  const fields = listColumnFields(collection);
+  const sortPosition = (name: string): number =>
     choice.shown.includes(name) ? choice.shown.indexOf(name) : choice.shown.length + 1;
-  const sorted = [...fields].sort((a, b) => place(a.name) - place(b.name));
+  const sorted = [...fields].sort((a, b) => sortPosition(a.name) - sortPosition(b.name));
   const toggle = (name: string): void => {
-    const shown = choice.shown.includes(name) ? choice.shown.filter((each) => each !== name) : [...choice.shown, name];
-    if (shown.length > 0) change({ ...choice, shown });
+    const nextShown = choice.shown.includes(name)
+      ? choice.shown.filter((each) => each !== name)
+      : [...choice.shown, name];
+    if (nextShown.length > 0) change({ ...choice, shown: nextShown });
   };
-  const move = (name: string, by: number): void => {
+  const move = (name: string, offset: number): void => {
     const from = choice.shown.indexOf(name);
-    const to = from + by;
+    const to = from + offset;
     if (from < 0 || to < 0 || to >= choice.shown.length) return;
     const without = choice.shown.toSpliced(from, 1);
     change({ ...choice, shown: without.toSpliced(to, 0, name) });
@@ -44,28 +46,28 @@ export function ColumnMenu({
         <ScrollArea.Autosize mah={380} type="auto">
           <Stack gap={2}>
             {sorted.map((field) => {
-              const shown = choice.shown.includes(field.name);
+              const isShown = choice.shown.includes(field.name);
               return (
                 <Group key={field.name} justify="space-between" wrap="nowrap">
                   <Checkbox
-                    label={titleOf(field)}
-                    checked={shown}
+                    label={getTitle(field)}
+                    checked={isShown}
                     onChange={() => toggle(field.name)}
                     size="xs"
                     p={4}
                   />
-                  {shown && (
+                  {isShown && (
                     <Group gap={0} wrap="nowrap">
                       <IconButton
                         size="sm"
                         icon="arrowUp"
-                        label={t.moveLeft(titleOf(field))}
+                        label={t.moveLeft(getTitle(field))}
                         onClick={() => move(field.name, -1)}
                       />
                       <IconButton
                         size="sm"
                         icon="arrowDown"
-                        label={t.moveRight(titleOf(field))}
+                        label={t.moveRight(getTitle(field))}
                         onClick={() => move(field.name, 1)}
                       />
                     </Group>

@@ -2,7 +2,7 @@
 import type { Field } from '@tablinum/client';
 
 /** Pixels of what stands before every row: its box and the way to its page. */
-export const leadWidth = 76;
+export const rowHeaderWidth = 76;
 /** Columns drawn beside those in view. */
 const overscan = 2;
 export interface DrawnColumn {
@@ -24,15 +24,15 @@ export interface ColumnRange {
 }
 
 /** The left edge of each column, and the right one of the last. */
-export function edgesOf(widths: readonly number[]): readonly number[] {
-  let edge = leadWidth;
+export function computeEdges(widths: readonly number[]): readonly number[] {
+  let edge = rowHeaderWidth;
   return [edge, ...widths.map((width) => (edge += width))];
 }
 
 /** Tracks for the columns that are drawn; what is left out between two of them is one track. */
-export function tracksOf(columns: readonly number[], fields: readonly Field[], edges: readonly number[]): Tracks {
-  const tracks = [leadWidth];
-  let end = leadWidth;
+export function buildTracks(columns: readonly number[], fields: readonly Field[], edges: readonly number[]): Tracks {
+  const tracks = [rowHeaderWidth];
+  let end = rowHeaderWidth;
   const drawn = columns.map((column): DrawnColumn => {
     const [left, right] = [edges[column]!, edges[column + 1]!];
     if (left > end) tracks.push(left - end);
@@ -45,7 +45,7 @@ export function tracksOf(columns: readonly number[], fields: readonly Field[], e
 }
 
 /** The columns that a stretch of pixels touches, and a few beside them. */
-export function columnsBetween(edges: readonly number[], from: number, to: number): ColumnRange {
+export function findColumnsBetween(edges: readonly number[], from: number, to: number): ColumnRange {
   const first = edges.findIndex((_, column) => (edges[column + 1] ?? Number.POSITIVE_INFINITY) > from);
   const after = edges.findIndex((edge) => edge >= to);
   const last = (after < 0 ? edges.length - 1 : after) - 1;

@@ -10,24 +10,25 @@ export interface ColumnChoice {
   readonly widths: Readonly<Record<string, number>>;
 }
 
-const mostAtFirst = 10;
-const place = (application: string, collection: string): string => `tablinum.columns.${application}.${collection}`;
+const maxInitialColumns = 10;
+const buildStorageKey = (application: string, collection: string): string =>
+  `tablinum.columns.${application}.${collection}`;
 
 /** Fields that a column can show: no passwords, and a relation in the place of its foreign key. */
-export function columnFields({ fields }: Collection): Field[] {
-  const led = new Set(fields.filter((field) => field.type === 'belongsTo').map((field) => field.foreignKey));
-  return fields.filter((field) => field.type !== 'password' && !led.has(field.name));
+export function listColumnFields({ fields }: Collection): Field[] {
+  const foreignKeys = new Set(fields.filter((field) => field.type === 'belongsTo').map((field) => field.foreignKey));
+  return fields.filter((field) => field.type !== 'password' && !foreignKeys.has(field.name));
 }
 
 export function useColumns(
   application: string,
   collection: Collection,
 ): [ColumnChoice, (choice: ColumnChoice) => void] {
-  const [choice, setChoice] = useState(() => remembered(application, collection));
+  const [choice, setChoice] = useState(() => loadColumnChoice(application, collection));
   const change = (next: ColumnChoice): void => {
     setChoice(next);
     try {
-      localStorage.setItem(place(application, collection.name), JSON.stringify(next));
+      localStorage.setItem(buildStorageKey(application, collection.name), JSON.stringify(next));
     } catch {
       // Then it holds for this page alone.
     }
@@ -35,29 +36,31 @@ export function useColumns(
   return [choice, change];
 }
 
-function remembered(application: string, collection: Collection): ColumnChoice {
-  const names = new Set(columnFields(collection).map((field) => field.name));
+function loadColumnChoice(application: string, collection: Collection): ColumnChoice {
+  const names = new Set(listColumnFields(collection).map((field) => field.name));
   try {
-    const kept = JSON.parse(localStorage.getItem(place(application, collection.name)) ?? 'null') as ColumnChoice | null;
-    const shown = kept?.shown.filter((name) => names.has(name)) ?? [];
-    if (kept && shown.length > 0) return { shown, widths: kept.widths };
+    const stored = JSON.parse(
+      localStorage.getItem(buildStorageKey(application, collection.name)) ?? 'null',
+    ) as ColumnChoice | null;
+    const storedColumns = stored?.shown.filter((name) => names.has(name)) ?? [];
+    if (stored && storedColumns.length > 0) return { shown: storedColumns, widths: stored.widths };
   } catch {
     // What cannot be read is not there.
   }
-  return { shown: atFirst(collection), widths: {} };
+  return { shown: pickInitialColumns(collection), widths: {} };
 }
 
 /** Own fields first, then what the server keeps; to-many relations when they are asked for. */
-function atFirst(collection: Collection): string[] {
-  const fields = columnFields(collection).filter(
+function pickInitialColumns(collection: Collection): string[] {
+  const fields = listColumnFields(collection).filter(
     (field) => !isRelation(field.type) || field.type === 'belongsTo' || field.type === 'hasOne',
   );
-  const own = fields.filter((field) => !field.readOnly).slice(0, mostAtFirst);
-  const kept = fields.filter((field) => field.name === 'updatedAt');
-  return [...own, ...kept].map((field) => field.name);
+  const editableFields = fields.filter((field) => !field.readOnly).slice(0, maxInitialColumns);
+  const updatedAtFields = fields.filter((field) => field.name === 'updatedAt');
+  return [...editableFields, ...updatedAtFields].map((field) => field.name);
 }
 
-const widths: Readonly<Record<string, number>> = {
+const defaultWidths: Readonly<Record<string, number>> = {
   integer: 100,
   bigInt: 120,
   decimal: 110,
@@ -74,6 +77,8 @@ const widths: Readonly<Record<string, number>> = {
   select: 130,
 };
 
-export function widthOf(field: Field, choice: ColumnChoice): number {
-  return choice.widths[field.name] ?? (field.primaryKey && field.type !== 'string' ? 80 : (widths[field.type] ?? 180));
+export function getColumnWidth(field: Field, choice: ColumnChoice): number {
+  return (
+    choice.widths[field.name] ?? (field.primaryKey && field.type !== 'string' ? 80 : (defaultWidths[field.type] ?? 180))
+  );
 }

@@ -2,8 +2,8 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import type { Field, RecordValues } from '@tablinum/client';
 import type { ReactNode } from 'react';
-import { titleOf } from '../../data/schema.ts';
-import { Facts } from '../../ui/facts.tsx';
+import { getTitle } from '../../data/schema.ts';
+import { DescriptionList } from '../../ui/description-list.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { CellValue } from './cell-value.tsx';
 
@@ -33,9 +33,9 @@ export function ConflictDialog({ conflict, close }: ConflictDialogProps): ReactN
     >
       {conflict && (
         <Stack>
-          <Text>{t.text(titleOf(conflict.field))}</Text>
-          <Facts
-            facts={[
+          <Text>{t.text(getTitle(conflict.field))}</Text>
+          <DescriptionList
+            items={[
               [t.mine, <CellValue key="mine" field={conflict.field} values={conflict.mine} whole />],
               [t.theirs, <CellValue key="theirs" field={conflict.field} values={conflict.theirs} whole />],
             ]}

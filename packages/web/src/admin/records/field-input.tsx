@@ -2,10 +2,10 @@
 import { ColorInput, MultiSelect, PasswordInput, Select, Textarea, TextInput } from '@mantine/core';
 import type { Field, Key, RecordValues } from '@tablinum/client';
 import type { ReactNode } from 'react';
-import { titleOf } from '../../data/schema.ts';
+import { getTitle } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { RelationSelect } from './relation-select.tsx';
-import { isNumber, readText, textOf } from './value-text.ts';
+import { isNumber, parseInputText, toInputText } from './value-text.ts';
 
 interface FieldInputProps {
   readonly field: Field;
@@ -18,7 +18,7 @@ interface FieldInputProps {
 }
 
 /** A text that stands for no value of its field: kept as it was typed, and refused when it is sent. */
-export class Unreadable {
+export class InvalidInput {
   readonly text: string;
   constructor(text: string) {
     this.text = text;
@@ -27,16 +27,16 @@ export class Unreadable {
 
 export function FieldInput({ field, value, record, change, error, disabled = false }: FieldInputProps): ReactNode {
   const t = useTexts().data.records;
-  const label = titleOf(field);
+  const label = getTitle(field);
   const problem =
-    value instanceof Unreadable
+    value instanceof InvalidInput
       ? t.unreadable[field.type === 'json' || field.type === 'array' ? 'json' : 'number']
       : error;
   const shared = { label, description: field.description, error: problem, disabled, required: field.required ?? false };
-  const text = value instanceof Unreadable ? value.text : textOf(field, value);
-  const typed = (next: string): void => {
-    const read = readText(field, next);
-    change('value' in read ? read.value : new Unreadable(next));
+  const text = value instanceof InvalidInput ? value.text : toInputText(field, value);
+  const changeText = (next: string): void => {
+    const parsed = parseInputText(field, next);
+    change('value' in parsed ? parsed.value : new InvalidInput(next));
   };
   if (field.type === 'belongsTo')
     return (
@@ -89,7 +89,7 @@ export function FieldInput({ field, value, record, change, error, disabled = fal
       <ColorInput
         {...shared}
         value={text}
-        onChange={typed}
+        onChange={changeText}
         fixOnBlur={false}
         eyeDropperButtonProps={{ 'aria-label': t.pickColour }}
       />
@@ -99,7 +99,7 @@ export function FieldInput({ field, value, record, change, error, disabled = fal
       <PasswordInput
         {...shared}
         value={text}
-        onChange={(event) => typed(event.currentTarget.value)}
+        onChange={(event) => changeText(event.currentTarget.value)}
         autoComplete="new-password"
       />
     );
@@ -108,7 +108,7 @@ export function FieldInput({ field, value, record, change, error, disabled = fal
       <Textarea
         {...shared}
         value={text}
-        onChange={(event) => typed(event.currentTarget.value)}
+        onChange={(event) => changeText(event.currentTarget.value)}
         autosize
         minRows={2}
         maxRows={14}
@@ -116,12 +116,17 @@ export function FieldInput({ field, value, record, change, error, disabled = fal
       />
     );
   return (
-    <TextInput {...shared} {...inputOf(field)} value={text} onChange={(event) => typed(event.currentTarget.value)} />
+    <TextInput
+      {...shared}
+      {...getInputProps(field)}
+      value={text}
+      onChange={(event) => changeText(event.currentTarget.value)}
+    />
   );
 }
 
 /** The kind of the browser's own input. */
-export function inputOf(field: Field): { type?: string; inputMode?: 'decimal' | 'numeric'; step?: number } {
+export function getInputProps(field: Field): { type?: string; inputMode?: 'decimal' | 'numeric'; step?: number } {
   if (field.type === 'date' || field.dateOnly) return { type: 'date' };
   if (field.type === 'datetime') return { type: 'datetime-local', step: 1 };
   if (field.type === 'time') return { type: 'time', step: 1 };

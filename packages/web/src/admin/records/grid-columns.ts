@@ -1,57 +1,66 @@
 import type { Field } from '@tablinum/client';
 import { type RefObject, useLayoutEffect, useMemo, useState } from 'react';
-import { type ColumnRange, columnsBetween, edgesOf, leadWidth, type Tracks, tracksOf } from './column-tracks.ts';
-import { type ColumnChoice, widthOf } from './columns.ts';
+import {
+  buildTracks,
+  type ColumnRange,
+  computeEdges,
+  findColumnsBetween,
+  rowHeaderWidth,
+  type Tracks,
+} from './column-tracks.ts';
+import { type ColumnChoice, getColumnWidth } from './columns.ts';
 
 /** Where the first column stays in view; narrower screens need the room. */
-const wideScreen = '(min-width: 48em)';
+const wideScreenQuery = '(min-width: 48em)';
 
 export interface ColumnLayout extends Tracks {
   /** Pixels of all columns. */
   readonly width: number;
   /** Scrolls until a column is in view. */
-  readonly show: (column: number) => void;
+  readonly scrollToColumn: (column: number) => void;
 }
 
-/** @param kept a column that stays drawn wherever it is: the one that is edited; -1 for none. */
+/** @param retainedColumn a column that stays drawn wherever it is: the one that is edited; -1 for none. */
 export function useColumnLayout(
   scroller: RefObject<HTMLElement | null>,
   fields: readonly Field[],
   choice: ColumnChoice,
-  kept: number,
+  retainedColumn: number,
 ): ColumnLayout {
-  const edges = useMemo(() => edgesOf(fields.map((field) => widthOf(field, choice))), [fields, choice]);
+  const edges = useMemo(() => computeEdges(fields.map((field) => getColumnWidth(field, choice))), [fields, choice]);
   const { first, last } = useRange(scroller, edges);
   const { drawn, template } = useMemo(() => {
     const range = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
-    const columns = [...new Set([0, ...range, ...(kept < 0 ? [] : [kept])])].filter((column) => column < fields.length);
-    return tracksOf(
+    const columns = [...new Set([0, ...range, ...(retainedColumn < 0 ? [] : [retainedColumn])])].filter(
+      (column) => column < fields.length,
+    );
+    return buildTracks(
       columns.sort((a, b) => a - b),
       fields,
       edges,
     );
-  }, [fields, edges, first, last, kept]);
-  const show = (column: number): void => {
-    if (scroller.current) scroller.current.scrollLeft = scrolledTo(scroller.current, edges, column);
+  }, [fields, edges, first, last, retainedColumn]);
+  const scrollToColumn = (column: number): void => {
+    if (scroller.current) scroller.current.scrollLeft = computeScrollLeft(scroller.current, edges, column);
   };
-  return { drawn, template, width: edges.at(-1)!, show };
+  return { drawn, template, width: edges.at(-1)!, scrollToColumn };
 }
 
 function useRange(scroller: RefObject<HTMLElement | null>, edges: readonly number[]): ColumnRange {
-  const [range, setRange] = useState<ColumnRange>(() => columnsBetween(edges, 0, innerWidth));
+  const [range, setRange] = useState<ColumnRange>(() => findColumnsBetween(edges, 0, innerWidth));
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return;
-    const look = (): void => {
-      const next = columnsBetween(edges, element.scrollLeft, element.scrollLeft + element.clientWidth);
+    const updateRange = (): void => {
+      const next = findColumnsBetween(edges, element.scrollLeft, element.scrollLeft + element.clientWidth);
       setRange((now) => (now.first === next.first && now.last === next.last ? now : next));
     };
-    look();
-    element.addEventListener('scroll', look, { passive: true });
-    const observer = new ResizeObserver(look);
+    updateRange();
+    element.addEventListener('scroll', updateRange, { passive: true });
+    const observer = new ResizeObserver(updateRange);
     observer.observe(element);
     return () => {
-      element.removeEventListener('scroll', look);
+      element.removeEventListener('scroll', updateRange);
       observer.disconnect();
     };
   }, [scroller, edges]);
@@ -59,11 +68,11 @@ function useRange(scroller: RefObject<HTMLElement | null>, edges: readonly numbe
 }
 
 /** What stays in view at the left covers nothing that is asked for. */
-function scrolledTo(element: HTMLElement, edges: readonly number[], column: number): number {
-  const sticky = matchMedia(wideScreen).matches ? edges[1]! : leadWidth;
+function computeScrollLeft(element: HTMLElement, edges: readonly number[], column: number): number {
+  const sticky = matchMedia(wideScreenQuery).matches ? edges[1]! : rowHeaderWidth;
   const { scrollLeft, clientWidth } = element;
   const [left, right] = [edges[column]!, edges[column + 1]!];
-  if (column === 0 && sticky > leadWidth) return scrollLeft;
+  if (column === 0 && sticky > rowHeaderWidth) return scrollLeft;
   if (left - sticky < scrollLeft) return left - sticky;
   return right > scrollLeft + clientWidth ? right - clientWidth : scrollLeft;
 }

@@ -2,11 +2,11 @@
 import { Checkbox } from '@mantine/core';
 import type { Field } from '@tablinum/client';
 import { memo, type ReactNode, useRef } from 'react';
-import { titleOf } from '../../data/schema.ts';
+import { getTitle } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import type { DrawnColumn } from './column-tracks.ts';
-import { type ColumnChoice, widthOf } from './columns.ts';
+import { type ColumnChoice, getColumnWidth } from './columns.ts';
 import classes from './grid.module.css';
 import { isNumber } from './value-text.ts';
 
@@ -20,18 +20,18 @@ interface GridHeaderProps {
   readonly sort: readonly string[];
   /** Of the rows that were loaded. */
   readonly selected: 'all' | 'some' | 'none';
-  readonly acts: HeaderActs;
+  readonly actions: HeaderActions;
 }
 
 /** The same object for as long as the grid lives. */
-export interface HeaderActs {
+export interface HeaderActions {
   changeSort(sort: readonly string[]): void;
   resize(field: string, width: number): void;
   selectLoaded(): void;
 }
 
 export const GridHeader = memo(function GridHeader(props: GridHeaderProps): ReactNode {
-  const { id, drawn, choice, template, width, sort, selected, acts } = props;
+  const { id, drawn, choice, template, width, sort, selected, actions } = props;
   const t = useTexts().data.records;
   return (
     <div role="rowgroup" className={classes.head} style={{ width }}>
@@ -42,7 +42,7 @@ export const GridHeader = memo(function GridHeader(props: GridHeaderProps): Reac
             aria-label={t.selectAll}
             checked={selected === 'all'}
             indeterminate={selected === 'some'}
-            onChange={acts.selectLoaded}
+            onChange={actions.selectLoaded}
           />
         </div>
         {drawn.map(({ field, column, track }) => (
@@ -54,9 +54,9 @@ export const GridHeader = memo(function GridHeader(props: GridHeaderProps): Reac
             track={track}
             sortable={!field.target && !['json', 'array', 'password'].includes(field.type) && !field.multiple}
             sort={sort}
-            changeSort={acts.changeSort}
-            width={widthOf(field, choice)}
-            resize={(next) => acts.resize(field.name, next)}
+            changeSort={actions.changeSort}
+            width={getColumnWidth(field, choice)}
+            resize={(next) => actions.resize(field.name, next)}
           />
         ))}
       </div>
@@ -80,7 +80,7 @@ function HeadCell({ id, field, column, track, sortable, sort, changeSort, width,
   const t = useTexts().data.records;
   const direction = sort.includes(field.name) ? 'ascending' : sort.includes(`-${field.name}`) ? 'descending' : null;
   const next = direction === null ? [field.name] : direction === 'ascending' ? [`-${field.name}`] : [];
-  const others = sort.filter((term) => term.replace(/^-/, '') !== field.name);
+  const otherTerms = sort.filter((term) => term.replace(/^-/, '') !== field.name);
   return (
     <div
       id={id}
@@ -96,24 +96,24 @@ function HeadCell({ id, field, column, track, sortable, sort, changeSort, width,
         <button
           type="button"
           className={classes.sort}
-          title={t.sortBy(titleOf(field))}
-          onClick={(event) => changeSort(event.shiftKey ? [...others, ...next] : next)}
+          title={t.sortBy(getTitle(field))}
+          onClick={(event) => changeSort(event.shiftKey ? [...otherTerms, ...next] : next)}
         >
-          <span>{titleOf(field)}</span>
+          <span>{getTitle(field)}</span>
           {direction && <Icon name={direction === 'ascending' ? 'arrowUp' : 'arrowDown'} size={13} />}
         </button>
       ) : (
         <span className={classes.sort}>
-          <span>{titleOf(field)}</span>
+          <span>{getTitle(field)}</span>
         </span>
       )}
-      <Resizer label={t.resize(titleOf(field))} width={width} resize={resize} />
+      <Resizer label={t.resize(getTitle(field))} width={width} resize={resize} />
     </div>
   );
 }
 
-const least = 60;
-const most = 800;
+const minWidth = 60;
+const maxWidth = 800;
 
 /** The right edge of a column, to be dragged; with the keyboard in steps of 16 pixels. */
 function Resizer({
@@ -126,15 +126,15 @@ function Resizer({
   resize: (width: number) => void;
 }): ReactNode {
   const from = useRef<{ x: number; width: number } | null>(null);
-  const set = (next: number): void => resize(Math.min(most, Math.max(least, Math.round(next))));
+  const set = (next: number): void => resize(Math.min(maxWidth, Math.max(minWidth, Math.round(next))));
   return (
     <div
       role="separator"
       aria-orientation="vertical"
       aria-label={label}
       aria-valuenow={width}
-      aria-valuemin={least}
-      aria-valuemax={most}
+      aria-valuemin={minWidth}
+      aria-valuemax={maxWidth}
       tabIndex={-1}
       className={classes.resizer}
       onPointerDown={(event) => {

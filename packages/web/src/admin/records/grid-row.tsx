@@ -1,7 +1,7 @@
 /** One row of a grid. It is drawn again only when something of it has changed: rows that scroll by cost nothing. */
 import type { Collection, Field, RecordValues } from '@tablinum/client';
 import { type MouseEvent, memo, type ReactNode } from 'react';
-import { labelOf } from '../../data/records/label.ts';
+import { getRecordLabel } from '../../data/records/label.ts';
 import type { Row } from '../../data/records/row-window.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -13,7 +13,7 @@ import type { Editing } from './grid.tsx';
 import { isNumber } from './value-text.ts';
 
 /** The same object for as long as the grid lives. */
-export interface RowActs {
+export interface RowActions {
   activate(row: number, column: number, editing: boolean): void;
   edit(row: number, column: number): void;
   toggle(row: Row): void;
@@ -41,11 +41,11 @@ interface GridRowProps {
   readonly editing: number;
   /** The edit that goes on in this row, or null. */
   readonly edited: Editing | null;
-  readonly acts: RowActs;
+  readonly actions: RowActions;
 }
 
 export const GridRow = memo(function GridRow(props: GridRowProps): ReactNode {
-  const { id, index, start, row, drawn, template, selected, active, editing, edited, acts } = props;
+  const { id, index, start, row, drawn, template, selected, active, editing, edited, actions } = props;
   return (
     <div
       role="row"
@@ -53,9 +53,9 @@ export const GridRow = memo(function GridRow(props: GridRowProps): ReactNode {
       className={classes.row}
       style={{ transform: `translateY(${start}px)`, gridTemplateColumns: template }}
       data-editing={edited !== null || undefined}
-      {...stateOf(row, selected)}
+      {...getRowAttributes(row, selected)}
     >
-      <Lead {...props} />
+      <RowHeader {...props} />
       {drawn.map(({ field, column, track }) => (
         <div
           key={field.name}
@@ -68,16 +68,16 @@ export const GridRow = memo(function GridRow(props: GridRowProps): ReactNode {
           data-pinned={column === 0 || undefined}
           data-active={active === column || undefined}
           data-number={isNumber(field) || undefined}
-          onClick={() => acts.activate(index, column, editing === column)}
-          onDoubleClick={() => acts.edit(index, column)}
+          onClick={() => actions.activate(index, column, editing === column)}
+          onDoubleClick={() => actions.edit(index, column)}
         >
           {edited && editing === column && (
             <CellEditor
               field={field}
               row={edited.row}
               typed={edited.typed}
-              cancel={acts.cancel}
-              save={(value, move, record) => acts.save(edited.row, field, value, move, record)}
+              cancel={actions.cancel}
+              save={(value, move, record) => actions.save(edited.row, field, value, move, record)}
             />
           )}
           {row && editing !== column && <CellValue field={field} values={row.values} />}
@@ -87,25 +87,25 @@ export const GridRow = memo(function GridRow(props: GridRowProps): ReactNode {
   );
 });
 
-function stateOf(row: Row | undefined, selected: boolean): Record<string, unknown> {
+function getRowAttributes(row: Row | undefined, selected: boolean): Record<string, unknown> {
   if (!row) return { 'aria-busy': true };
-  const fresh = row.changedAt > 0 && Date.now() - row.changedAt < 3000;
+  const isFresh = row.changedAt > 0 && Date.now() - row.changedAt < 3000;
   return {
     'aria-selected': selected,
-    ...(row.gone && { 'data-gone': true }),
-    ...(fresh && { 'data-fresh': row.changedAt % 2 === 0 ? 'even' : 'odd' }),
+    ...(row.isRemoved && { 'data-gone': true }),
+    ...(isFresh && { 'data-fresh': row.changedAt % 2 === 0 ? 'even' : 'odd' }),
   };
 }
 
 /** Plain elements: a hundred of them are made a second while somebody scrolls. */
-function Lead({ row, collection, address, selected, acts }: GridRowProps): ReactNode {
+function RowHeader({ row, collection, address, selected, actions }: GridRowProps): ReactNode {
   const t = useTexts().data.records;
   if (!row) return <div role="gridcell" aria-colindex={1} className={classes.lead} />;
-  const label = labelOf(collection, row.values);
+  const label = getRecordLabel(collection, row.values);
   const open = (event: MouseEvent): void => {
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return; // another tab
     event.preventDefault();
-    acts.open(row);
+    actions.open(row);
   };
   return (
     <div role="gridcell" aria-colindex={1} className={classes.lead}>
@@ -115,13 +115,13 @@ function Lead({ row, collection, address, selected, acts }: GridRowProps): React
         tabIndex={-1}
         aria-label={t.selectRow(label)}
         checked={selected}
-        onChange={() => acts.toggle(row)}
+        onChange={() => actions.toggle(row)}
       />
       <a
         href={`${address}/${encodeURIComponent(row.key)}`}
         onClick={open}
         className={classes.open}
-        aria-label={row.gone ? `${t.openRow(label)} (${t.gone})` : t.openRow(label)}
+        aria-label={row.isRemoved ? `${t.openRow(label)} (${t.gone})` : t.openRow(label)}
         tabIndex={-1}
       >
         <Icon name="expand" size={14} />

@@ -19,24 +19,24 @@ import {
 } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { pageSize, type Row, type RowWindow } from '../../data/records/row-window.ts';
-import { titleOf, writtenName } from '../../data/schema.ts';
+import { getTitle, getWriteName } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { useStable } from '../../ui/use-stable.ts';
+import { formatRows, getCellText } from './clipboard-text.ts';
 import type { ColumnChoice } from './columns.ts';
-import { cellText, rowsText } from './copied-text.ts';
 import classes from './grid.module.css';
 import { useColumnLayout } from './grid-columns.ts';
-import { GridHeader, type HeaderActs } from './grid-header.tsx';
-import { destination, type Place } from './grid-keys.ts';
-import { GridRow, type RowActs } from './grid-row.tsx';
-import { rememberedPosition, rememberPosition } from './remembered-view.ts';
+import { GridHeader, type HeaderActions } from './grid-header.tsx';
+import { type CellPosition, findDestination } from './grid-navigation.ts';
+import { GridRow, type RowActions } from './grid-row.tsx';
+import { getRememberedPosition, rememberPosition } from './view-memory.ts';
 
 export const rowHeight = 34;
 /** Rows drawn above and below those in view. */
 const overscan = 10;
 /** Browsers place nothing below some fifteen million pixels. */
-export const mostRows = 400_000;
+export const maxRows = 400_000;
 
 interface GridProps {
   readonly collection: Collection;
@@ -60,7 +60,7 @@ interface GridProps {
 
 /** An open editor: what is saved goes to the row as it was when the editor was opened. */
 export interface Editing {
-  readonly place: Place;
+  readonly position: CellPosition;
   readonly row: Row;
   /** The key that began the edit, or null. */
   readonly typed: string | null;
@@ -73,13 +73,18 @@ export function Grid(props: GridProps): ReactNode {
   const id = useId();
   const scroller = useRef<HTMLDivElement>(null);
   const { count: known } = useSyncExternalStore(rows.subscribe, rows.snapshot);
-  const count = Math.min(known ?? 0, mostRows);
-  const [active, setActive] = useState<Place>({ row: 0, column: 0 });
+  const count = Math.min(known ?? 0, maxRows);
+  const [active, setActive] = useState<CellPosition>({ row: 0, column: 0 });
   const [editing, setEditing] = useState<Editing | null>(null);
   // The editor goes with its record, wherever the list has it by now.
   const found = editing ? rows.indexOf(editing.row.key) : -1;
-  const editedRow = found >= 0 ? found : editing?.place.row;
-  const { drawn, template, width, show } = useColumnLayout(scroller, fields, choice, editing?.place.column ?? -1);
+  const editedRow = found >= 0 ? found : editing?.position.row;
+  const { drawn, template, width, scrollToColumn } = useColumnLayout(
+    scroller,
+    fields,
+    choice,
+    editing?.position.column ?? -1,
+  );
   const virtual = useVirtualizer({
     count,
     getScrollElement: () => scroller.current,
@@ -87,11 +92,11 @@ export function Grid(props: GridProps): ReactNode {
     overscan,
     scrollPaddingStart: rowHeight,
     // The row that is edited stays: its text is nowhere else.
-    rangeExtractor: (range) => withRow(defaultRangeExtractor(range), editedRow, count),
+    rangeExtractor: (range) => includeRow(defaultRangeExtractor(range), editedRow, count),
   });
   const { positionKey } = props;
   useLayoutEffect(() => {
-    if (scroller.current) scroller.current.scrollTop = rememberedPosition(positionKey);
+    if (scroller.current) scroller.current.scrollTop = getRememberedPosition(positionKey);
   }, [positionKey]);
   const items = virtual.getVirtualItems();
   const first = Math.max(0, (virtual.range?.startIndex ?? 0) - overscan);
@@ -102,16 +107,16 @@ export function Grid(props: GridProps): ReactNode {
   );
 
   const focus = useCallback(() => scroller.current?.focus({ preventScroll: true }), []);
-  const goTo = (place: Place): void => {
-    const row = Math.max(0, Math.min(count - 1, place.row));
-    const column = Math.max(0, Math.min(fields.length - 1, place.column));
+  const goTo = (position: CellPosition): void => {
+    const row = Math.max(0, Math.min(count - 1, position.row));
+    const column = Math.max(0, Math.min(fields.length - 1, position.column));
     setActive({ row, column });
     virtual.scrollToIndex(row, { align: 'auto' });
-    show(column);
+    scrollToColumn(column);
   };
-  const edit = (place: Place, typed: string | null = null): void => {
-    const row = rows.row(place.row);
-    if (row && !row.gone && props.editable(fields[place.column]!)) setEditing({ place, typed, row });
+  const edit = (position: CellPosition, typed: string | null = null): void => {
+    const row = rows.row(position.row);
+    if (row && !row.isRemoved && props.editable(fields[position.column]!)) setEditing({ position, typed, row });
   };
   const stop = (): void => {
     setEditing(null);
@@ -124,27 +129,27 @@ export function Grid(props: GridProps): ReactNode {
   };
   const clear = (row: Row): void => {
     const field = fields[active.column]!;
-    const name = writtenName(field);
-    if (row.gone || field.required || row.values[name] == null || !props.editable(field)) return;
+    const name = getWriteName(field);
+    if (row.isRemoved || field.required || row.values[name] == null || !props.editable(field)) return;
     const before = [row.values[name], field.target ? (row.values[field.name] as RecordValues | null) : null] as const;
     props.save(row, field, null);
     const undo = (): void => props.save(rows.byKey(row.key) ?? row, field, ...before);
-    toast(t.cleared(titleOf(field)), { action: { label: t.bulk.undo, run: undo } });
+    toast(t.cleared(getTitle(field)), { action: { label: t.bulk.undo, run: undo } });
   };
-  const copied = (event: ClipboardEvent): void => {
+  const handleCopy = (event: ClipboardEvent): void => {
     const row = rows.row(active.row);
     if (event.target !== scroller.current || !row || getSelection()?.isCollapsed === false) return;
     const chosen = allSelected ? rows.loaded() : [...selected].flatMap((key) => rows.byKey(key) ?? []);
-    const text = chosen.length > 0 ? rowsText(fields, chosen) : cellText(fields[active.column]!, row.values);
+    const text = chosen.length > 0 ? formatRows(fields, chosen) : getCellText(fields[active.column]!, row.values);
     event.clipboardData.setData('text/plain', text);
     event.preventDefault();
     if (chosen.length > 0) toast(t.copied(chosen.length));
   };
-  const pressed = (event: KeyboardEvent): void => {
+  const handleKeyDown = (event: KeyboardEvent): void => {
     if (editing || event.target !== scroller.current) return;
     const row = rows.row(active.row);
     const page = Math.max(1, Math.floor((scroller.current.clientHeight - rowHeight) / rowHeight) - 1);
-    const to = destination(event, active, { count, columns: fields.length, page });
+    const to = findDestination(event, active, { count, columns: fields.length, page });
     if (to) goTo(to);
     else if (
       event.key === 'Enter' &&
@@ -162,7 +167,7 @@ export function Grid(props: GridProps): ReactNode {
   const isDrawn = rows.row(active.row) !== undefined && drawn.some(({ column }) => column === active.column);
   const loaded = selected.size > 0 ? rows.loaded() : [];
   const all = allSelected || (loaded.length > 0 && loaded.every((row) => selected.has(row.key)));
-  const acts = useStable<RowActs & HeaderActs>({
+  const actions = useStable<RowActions & HeaderActions>({
     activate: (row, column, editing) => {
       setActive({ row, column });
       if (!editing) focus();
@@ -187,15 +192,15 @@ export function Grid(props: GridProps): ReactNode {
       className={classes.scroller}
       role="grid"
       tabIndex={0}
-      aria-label={t.grid(titleOf(collection))}
+      aria-label={t.grid(getTitle(collection))}
       aria-description={t.gridHint}
       aria-rowcount={count + 1}
       aria-colcount={fields.length + 1}
       aria-multiselectable="true"
       aria-activedescendant={isDrawn ? `${id}-${active.row}-${active.column}` : undefined}
       onScroll={(event) => rememberPosition(positionKey, event.currentTarget.scrollTop)}
-      onKeyDown={pressed}
-      onCopy={copied}
+      onKeyDown={handleKeyDown}
+      onCopy={handleCopy}
     >
       <GridHeader
         id={id}
@@ -205,7 +210,7 @@ export function Grid(props: GridProps): ReactNode {
         width={width}
         sort={props.sort}
         selected={all ? 'all' : selected.size > 0 ? 'some' : 'none'}
-        acts={acts}
+        actions={actions}
       />
       <div role="rowgroup" className={classes.body} style={{ height: virtual.getTotalSize(), width }}>
         {items.map(({ key, index, start }) => {
@@ -224,9 +229,9 @@ export function Grid(props: GridProps): ReactNode {
               address={address}
               selected={row !== undefined && (allSelected || selected.has(row.key))}
               active={active.row === index ? active.column : -1}
-              editing={edits ? editing.place.column : -1}
+              editing={edits ? editing.position.column : -1}
               edited={edits ? editing : null}
-              acts={acts}
+              actions={actions}
             />
           );
         })}
@@ -236,6 +241,6 @@ export function Grid(props: GridProps): ReactNode {
 }
 
 /** The rows that are drawn, with one more where it is not among them. */
-function withRow(rows: number[], row: number | undefined, count: number): number[] {
+function includeRow(rows: number[], row: number | undefined, count: number): number[] {
   return row === undefined || row >= count || rows.includes(row) ? rows : [...rows, row].sort((a, b) => a - b);
 }

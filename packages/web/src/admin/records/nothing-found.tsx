@@ -5,7 +5,7 @@ import { Empty } from '../../ui/states.tsx';
 
 interface NothingFoundProps {
   /** A filter or search is set. */
-  readonly narrowed: boolean;
+  readonly isNarrowed: boolean;
   readonly trash: boolean;
   readonly clear: () => void;
   readonly leaveTrash: () => void;
@@ -14,9 +14,9 @@ interface NothingFoundProps {
 }
 
 /** In the place of an empty grid. */
-export function NothingFound({ narrowed, trash, clear, leaveTrash, create }: NothingFoundProps): ReactNode {
+export function NothingFound({ isNarrowed, trash, clear, leaveTrash, create }: NothingFoundProps): ReactNode {
   const t = useTexts().data.records;
-  if (narrowed)
+  if (isNarrowed)
     return (
       <Empty icon="search" title={t.noneFoundTitle} text={t.noneFoundText}>
         <Button variant="default" onClick={clear}>

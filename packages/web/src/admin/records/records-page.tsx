@@ -4,9 +4,9 @@ import type { Collection, Field, Key } from '@tablinum/client';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { Asked, messageOf, Problem } from '../../data/problem.tsx';
-import { keyField } from '../../data/records/label.ts';
-import { type Schema, titleOf, useSchema, writtenName } from '../../data/schema.ts';
+import { getErrorMessage, Problem, QueryBoundary } from '../../data/problem.tsx';
+import { findKeyField } from '../../data/records/label.ts';
+import { getTitle, getWriteName, type Schema, useSchema } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
@@ -14,17 +14,17 @@ import { ButtonLink, TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Waiting } from '../../ui/states.tsx';
 import { BulkBar } from './bulk-bar.tsx';
-import { columnFields, useColumns } from './columns.ts';
+import { listColumnFields, useColumns } from './columns.ts';
 import { ConflictDialog } from './conflict.tsx';
-import { Grid, mostRows } from './grid.tsx';
+import { Grid, maxRows } from './grid.tsx';
 import { NothingFound } from './nothing-found.tsx';
 import classes from './records-page.module.css';
 import type { RecordsSearch } from './records-search.ts';
 import { RecordsTools } from './records-tools.tsx';
-import { rememberView } from './remembered-view.ts';
 import { UnsavedEdits } from './unsaved-edits.tsx';
 import { useCellSaving } from './use-cell-saving.ts';
 import { useRows } from './use-rows.ts';
+import { rememberView } from './view-memory.ts';
 
 export function RecordsPage(): ReactNode {
   const { collection: name = '' } = useParams({ strict: false });
@@ -34,7 +34,9 @@ export function RecordsPage(): ReactNode {
   if (!schema.data || !collection)
     return (
       <Page title={name} above={<Above />}>
-        <Asked query={schema}>{() => <Empty icon="search" title={t.common.problem.notFoundTitle} text={name} />}</Asked>
+        <QueryBoundary query={schema}>
+          {() => <Empty icon="search" title={t.common.problem.notFoundTitle} text={name} />}
+        </QueryBoundary>
       </Page>
     );
   return <Records key={name} collection={collection} schema={schema.data} />;
@@ -65,12 +67,12 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
     selectAll(false);
     select(keys);
   };
-  const { rows, view, readAgain } = useRows(collection, choice.shown, search);
+  const { rows, view, reload } = useRows(collection, choice.shown, search);
   const state = useSyncExternalStore(rows.subscribe, rows.snapshot);
   const saving = useCellSaving(collection, rows);
   const fields = useMemo(() => {
-    const byName = new Map(columnFields(collection).map((field) => [field.name, field]));
-    return choice.shown.flatMap((name) => byName.get(name) ?? []);
+    const fieldsByName = new Map(listColumnFields(collection).map((field) => [field.name, field]));
+    return choice.shown.flatMap((name) => fieldsByName.get(name) ?? []);
   }, [collection, choice.shown]);
   const sort = useMemo(() => search.sort?.split(',') ?? [], [search.sort]);
   useEffect(() => rememberView(application, collection.name, search), [application, collection.name, search]);
@@ -88,14 +90,14 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
     !field.readOnly &&
     !field.primaryKey &&
     (!field.target || field.type === 'belongsTo') &&
-    schema.mayWrite(collection.name, 'update', writtenName(field));
+    schema.mayWrite(collection.name, 'update', getWriteName(field));
   // The server's own collections have pages of their own for what is made in them.
   const create = schema.may(collection.name, 'create') && !trash && !collection.system && (
     <ButtonLink to="/a/$app/data/$collection/new" params={params} leftSection={<Icon name="plus" />}>
       {t.new}
     </ButtonLink>
   );
-  const definition = schema.configures && (
+  const definition = schema.mayReadDefinitions && (
     <ButtonLink variant="default" to="/a/$app/collections/$collection" params={params}>
       {t.definition}
     </ButtonLink>
@@ -103,7 +105,7 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
   return (
     <Page
       filled
-      title={titleOf(collection)}
+      title={getTitle(collection)}
       description={
         state.count !== null && (
           <span className="tabular" data-testid="count">
@@ -124,11 +126,11 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
         <RecordsTools collection={collection} search={search} go={go} choice={choice} changeChoice={changeChoice} />
         <div className={classes.end}>
           {state.added > 0 && (
-            <Button variant="light" onClick={readAgain}>
+            <Button variant="light" onClick={reload}>
               {t.added(state.added)}
             </Button>
           )}
-          <IconButton icon="refresh" label={t.refresh} onClick={readAgain} />
+          <IconButton icon="refresh" label={t.refresh} onClick={reload} />
         </div>
       </div>
       {(selected.size > 0 || allSelected) && (
@@ -136,9 +138,9 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
           collection={collection}
           schema={schema}
           rows={rows}
-          target={
+          selection={
             allSelected
-              ? { kind: 'matching', shown: view, keyField: keyField(collection).name, count: state.count ?? 0 }
+              ? { kind: 'matching', query: view, keyField: findKeyField(collection).name, count: state.count ?? 0 }
               : { kind: 'keys', keys: [...selected] }
           }
           more={
@@ -148,19 +150,19 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
           }
           clear={() => selectKeys(new Set())}
           trash={trash}
-          readAgain={readAgain}
+          reload={reload}
         />
       )}
       <UnsavedEdits saving={saving} />
       {state.error && state.count !== null && (
         <Alert color="yellow" variant="light" role="status" icon={<Icon name="warning" />} className={classes.note}>
-          {messageOf(state.error)}{' '}
+          {getErrorMessage(state.error)}{' '}
           <Anchor component="button" size="sm" onClick={() => rows.retry()}>
             {retry}
           </Anchor>
         </Alert>
       )}
-      {state.count !== null && state.count > mostRows && <p className={classes.note}>{t.tooMany(mostRows)}</p>}
+      {state.count !== null && state.count > maxRows && <p className={classes.note}>{t.tooMany(maxRows)}</p>}
       {state.count === null && !state.error && (
         <div className={classes.waiting}>
           <Waiting rows={12} />
@@ -168,7 +170,7 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
       )}
       {state.error && state.count === null && (
         <>
-          <Problem error={state.error} retry={readAgain} asked={{ resource: collection.name, action: 'list' }} />
+          <Problem error={state.error} retry={reload} permission={{ resource: collection.name, action: 'list' }} />
           {(search.q || search.filter) && (
             <Button variant="subtle" mx="auto" onClick={() => go({ q: undefined, filter: undefined })}>
               {t.clearFilter}
@@ -178,7 +180,7 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
       )}
       {state.count === 0 && (
         <NothingFound
-          narrowed={Boolean(search.q || search.filter)}
+          isNarrowed={Boolean(search.q || search.filter)}
           trash={trash}
           clear={() => go({ q: undefined, filter: undefined })}
           leaveTrash={() => go({ trash: undefined })}

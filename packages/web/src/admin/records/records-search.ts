@@ -8,8 +8,8 @@ export interface RecordsSearch {
   readonly trash?: true;
 }
 
-export function recordsSearch(given: Record<string, unknown>): RecordsSearch {
-  const { q, filter, sort, trash } = given;
+export function parseRecordsSearch(raw: Record<string, unknown>): RecordsSearch {
+  const { q, filter, sort, trash } = raw;
   return {
     ...(q != null && q !== '' && { q: String(q) }),
     ...(typeof filter === 'object' && filter !== null && { filter: filter as Filter }),

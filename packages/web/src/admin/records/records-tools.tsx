@@ -7,8 +7,8 @@ import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { SearchInput } from '../../ui/search-input.tsx';
 import { FilterBuilder } from '../filter/filter-builder.tsx';
-import { filterFields } from '../filter/filter-fields.ts';
-import { conditionsIn, modelOf } from '../filter/filter-model.ts';
+import { buildFilterFields } from '../filter/filter-fields.ts';
+import { countConditions, toFilterModel } from '../filter/filter-model.ts';
 import { ColumnMenu } from './column-menu.tsx';
 import type { ColumnChoice } from './columns.ts';
 import classes from './records-page.module.css';
@@ -61,8 +61,8 @@ function FilterButton({ collection, filter, go }: FilterButtonProps): ReactNode 
   const { data: schema } = useSchema();
   const [opened, setOpened] = useState(false);
   const conditions = useMemo(() => {
-    const model = modelOf(filter, filterFields(collection, schema?.byName));
-    return model && conditionsIn(model);
+    const model = toFilterModel(filter, buildFilterFields(collection, schema?.byName));
+    return model && countConditions(model);
   }, [filter, collection, schema]);
   const narrow = matchMedia('(max-width: 48em)').matches;
   const builder = (

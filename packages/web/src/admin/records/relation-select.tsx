@@ -2,8 +2,8 @@ import { Loader, Select } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import type { Field, Key, RecordValues } from '@tablinum/client';
 import { type KeyboardEvent, type ReactNode, useEffect, useEffectEvent, useMemo, useState } from 'react';
-import { useAsked } from '../../data/queries.ts';
-import { keyField, labelOf } from '../../data/records/label.ts';
+import { useApiQuery } from '../../data/queries.ts';
+import { findKeyField, getRecordLabel } from '../../data/records/label.ts';
 import { useCollection } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 
@@ -43,36 +43,38 @@ export function RelationSelect({
 }: RelationSelectProps): ReactNode {
   const t = useTexts().data.records;
   const target = useCollection(field.target ?? '');
-  const key = field.targetKey ?? (target ? keyField(target).name : 'id');
-  const chosen = useAsked(
+  const key = field.targetKey ?? (target ? findKeyField(target).name : 'id');
+  const chosen = useApiQuery(
     ['records', field.target, 'named', value],
     (client, signal) =>
       client.records(field.target!).list({ filter: { [key]: value }, pageSize: 1, count: 'none' }, { signal }),
     { enabled: target != null && value !== null && !record },
   );
-  const named = value === null ? null : (record ?? chosen.data?.data[0] ?? null);
-  const chosenLabel = named ? labelOf(target, named) : null;
+  const linkedRecord = value === null ? null : (record ?? chosen.data?.data[0] ?? null);
+  const chosenLabel = linkedRecord ? getRecordLabel(target, linkedRecord) : null;
   const [text, setText] = useState(chosenLabel ?? '');
-  const [asked] = useDebouncedValue(text, 200);
+  const [debouncedText] = useDebouncedValue(text, 200);
   // Mantine begins with the label of the value; this runs after it.
   const begin = useEffectEvent(() => typed && setText(typed));
   useEffect(() => void begin(), []);
   const searching = text !== '' && text !== chosenLabel;
-  const search = asked !== '' && asked !== chosenLabel ? asked : undefined;
-  const found = useAsked(
+  const search = debouncedText !== '' && debouncedText !== chosenLabel ? debouncedText : undefined;
+  const found = useApiQuery(
     ['records', field.target, 'pick', search ?? ''],
     (client, signal) => client.records(field.target!).list({ search, pageSize: 20, count: 'none' }, { signal }),
-    { enabled: target != null, keepPrevious: true },
+    { enabled: target != null, keepPreviousData: true },
   );
   // Options of an earlier search are not offered: Enter would take one of them.
-  const pending = searching && (asked !== text || found.isPlaceholderData);
+  const pending = searching && (debouncedText !== text || found.isPlaceholderData);
   const records = useMemo(() => {
     const listed = found.data?.data ?? [];
     if (searching) return pending ? [] : listed;
     // The linked record comes first, so that no other one takes its place while the list is read.
-    return named ? [named, ...listed.filter((each) => String(each[key]) !== String(named[key]))] : listed;
-  }, [named, found.data, key, searching, pending]);
-  const data = records.map((each) => ({ value: String(each[key]), label: labelOf(target, each) }));
+    return linkedRecord
+      ? [linkedRecord, ...listed.filter((each) => String(each[key]) !== String(linkedRecord[key]))]
+      : listed;
+  }, [linkedRecord, found.data, key, searching, pending]);
+  const data = records.map((each) => ({ value: String(each[key]), label: getRecordLabel(target, each) }));
   const pick = (text: string | null): void => {
     const picked = records.find((each) => String(each[key]) === text) ?? null;
     change(picked ? (picked[key] as Key) : null, picked);

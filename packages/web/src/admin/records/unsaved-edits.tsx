@@ -1,14 +1,14 @@
 import { Alert, Button, Group, Text } from '@mantine/core';
 import { Failure } from '@tablinum/client';
 import type { ReactNode } from 'react';
-import { messageOf } from '../../data/problem.tsx';
-import { titleOf, writtenName } from '../../data/schema.ts';
+import { getErrorMessage } from '../../data/problem.tsx';
+import { getTitle, getWriteName } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { useLeaveGuard } from '../record/use-leave-guard.ts';
 import classes from './records-page.module.css';
 import type { CellSaving } from './use-cell-saving.ts';
-import { shownText } from './value-text.ts';
+import { formatValue } from './value-text.ts';
 
 /** Edits of cells that were not saved: what was typed, why, and the ways on. Nothing of it is lost without asking. */
 export function UnsavedEdits({ saving }: { saving: CellSaving }): ReactNode {
@@ -27,8 +27,8 @@ export function UnsavedEdits({ saving }: { saving: CellSaving }): ReactNode {
     >
       {unsaved.map(({ id, row, field, value, error }) => (
         <Text key={id} size="sm">
-          <b>{titleOf(field)}</b> ({row.key}): {shownText(field, value) || t.empty}.{' '}
-          {detailOf(error, writtenName(field))}
+          <b>{getTitle(field)}</b> ({row.key}): {formatValue(field, value) || t.empty}.{' '}
+          {getEditError(error, getWriteName(field))}
         </Text>
       ))}
       <Group mt="xs">
@@ -44,6 +44,6 @@ export function UnsavedEdits({ saving }: { saving: CellSaving }): ReactNode {
 }
 
 /** What the server said of the field, where it said so; else of the request. */
-function detailOf(error: unknown, member: string): string {
-  return error instanceof Failure ? (error.details[member] ?? error.message) : messageOf(error);
+function getEditError(error: unknown, member: string): string {
+  return error instanceof Failure ? (error.details[member] ?? error.message) : getErrorMessage(error);
 }

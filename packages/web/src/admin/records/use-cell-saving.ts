@@ -1,9 +1,9 @@
 import { type Collection, Failure, type Field, type Key, type RecordValues } from '@tablinum/client';
 import { useEffect, useEffectEvent, useRef, useState } from 'react';
-import { clientOf, useApplication } from '../../data/application.tsx';
-import { onReturn } from '../../data/reachability.ts';
+import { getClient, useApplication } from '../../data/application.tsx';
+import { onReconnect } from '../../data/reachability.ts';
 import type { Row, RowWindow } from '../../data/records/row-window.ts';
-import { writtenName } from '../../data/schema.ts';
+import { getWriteName } from '../../data/schema.ts';
 import type { Conflict } from './conflict.tsx';
 
 interface CellEdit {
@@ -22,7 +22,7 @@ export interface UnsavedEdit extends CellEdit {
 }
 
 /** The edits of a row that are on their way: the version that the first began with, and the one that they lead to. */
-interface Running {
+interface RunningEdit {
   readonly base: number | null;
   readonly done: Promise<number | null>;
 }
@@ -44,45 +44,45 @@ export function useCellSaving(collection: Collection, rows: RowWindow): CellSavi
   const application = useApplication();
   const [conflicts, setConflicts] = useState<readonly Conflict[]>([]);
   const [unsaved, setUnsaved] = useState<readonly UnsavedEdit[]>([]);
-  const running = useRef(new Map<Key, Running>());
-  const records = clientOf(application).records(collection.name);
+  const running = useRef(new Map<Key, RunningEdit>());
+  const records = getClient(application).records(collection.name);
 
-  const keep = (edit: CellEdit, error: unknown): void =>
-    setUnsaved((all) => [...all.filter(({ id }) => id !== idOf(edit)), { ...edit, id: idOf(edit), error }]);
-  const drop = (edit: CellEdit): void => setUnsaved((all) => all.filter(({ id }) => id !== idOf(edit)));
+  const addUnsaved = (edit: CellEdit, error: unknown): void =>
+    setUnsaved((all) => [...all.filter(({ id }) => id !== getEditId(edit)), { ...edit, id: getEditId(edit), error }]);
+  const removeUnsaved = (edit: CellEdit): void => setUnsaved((all) => all.filter(({ id }) => id !== getEditId(edit)));
 
   /** @returns the version that the row has afterwards, as far as it is known. */
   const write = async (edit: CellEdit, version: number | null): Promise<number | null> => {
     const { row, field, value } = edit;
-    rows.replace(row.key, shownOf(edit), null);
+    rows.replace(row.key, toOptimisticValues(edit), null);
     try {
-      const sent = version === null ? {} : { ifMatch: version };
-      const saved = await records.update(row.key, { [writtenName(field)]: value }, {}, sent);
+      const writeOptions = version === null ? {} : { ifMatch: version };
+      const saved = await records.update(row.key, { [getWriteName(field)]: value }, {}, writeOptions);
       const now = version === null ? null : version + 1;
-      rows.replace(row.key, { ...shownOf(edit), ...saved }, now);
-      drop(edit);
+      rows.replace(row.key, { ...toOptimisticValues(edit), ...saved }, now);
+      removeUnsaved(edit);
       return now;
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== 'VERSION_STALE') throw error;
-      return settle(edit);
+      return resolveStaleEdit(edit);
     }
   };
 
-  const settle = async (edit: CellEdit): Promise<number | null> => {
+  const resolveStaleEdit = async (edit: CellEdit): Promise<number | null> => {
     const { row, field } = edit;
     const appends = field.target ? [field.name] : [];
-    const { data, etag } = await records.read(row.key, { appends });
+    const { data, etag } = await records.getWithEtag(row.key, { appends });
     const counter = /^"(\d+)\./.exec(etag ?? '')?.[1];
     const version = counter === undefined ? null : Number(counter);
-    const name = writtenName(field);
-    const again = (): Promise<number | null> =>
+    const name = getWriteName(field);
+    const retryWrite = (): Promise<number | null> =>
       write({ ...edit, row: { ...row, values: { ...row.values, ...data }, version } }, version);
-    if (JSON.stringify(data[name]) === JSON.stringify(row.values[name])) return again();
+    if (JSON.stringify(data[name]) === JSON.stringify(row.values[name])) return retryWrite();
     rows.replace(row.key, data, version);
-    drop(edit);
+    removeUnsaved(edit);
     if (JSON.stringify(data[name]) === JSON.stringify(edit.value)) return version; // a reply of ours was lost
-    const saveMine = (): void => void again().catch((error: unknown) => keep(edit, error));
-    const mine = { ...row.values, ...shownOf(edit) };
+    const saveMine = (): void => void retryWrite().catch((error: unknown) => addUnsaved(edit, error));
+    const mine = { ...row.values, ...toOptimisticValues(edit) };
     setConflicts((all) => [...all, { field, mine, theirs: data, saveMine }]);
     return version;
   };
@@ -90,28 +90,28 @@ export function useCellSaving(collection: Collection, rows: RowWindow): CellSavi
   const send = (edit: CellEdit): void => {
     const { row } = edit;
     const before = running.current.get(row.key);
-    rows.replace(row.key, shownOf(edit), null);
+    rows.replace(row.key, toOptimisticValues(edit), null);
     const done = (async () => {
       const version = await before?.done.catch(() => undefined);
       return write(edit, version !== undefined && before?.base === row.version ? version : row.version);
     })();
     // It stays when it is done: an editor that was opened meanwhile still has the version from before.
     running.current.set(row.key, { base: row.version, done });
-    done.catch((error: unknown) => keep(edit, error));
+    done.catch((error: unknown) => addUnsaved(edit, error));
   };
 
   // What did not arrive because the server was away is sent again when it is back.
   const sendAgain = useEffectEvent(() => {
     for (const edit of unsaved) if (edit.error instanceof Failure && edit.error.unreachable) send(edit);
   });
-  useEffect(() => onReturn(() => sendAgain()), []);
+  useEffect(() => onReconnect(() => sendAgain()), []);
 
   const discard = (): void => {
     setUnsaved([]);
     for (const { row, field } of unsaved) {
       rows.replace(
         row.key,
-        shownOf({ row, field, value: row.values[writtenName(field)], record: recordIn(row, field) }),
+        toOptimisticValues({ row, field, value: row.values[getWriteName(field)], record: getLinkedRecord(row, field) }),
         null,
       );
       rows.refresh(row.key, true);
@@ -128,15 +128,15 @@ export function useCellSaving(collection: Collection, rows: RowWindow): CellSavi
   };
 }
 
-function idOf({ row, field }: CellEdit): string {
+function getEditId({ row, field }: CellEdit): string {
   return JSON.stringify([row.key, field.name]);
 }
 
-function recordIn({ values }: Row, { name }: Field): RecordValues | null {
+function getLinkedRecord({ values }: Row, { name }: Field): RecordValues | null {
   return (values[name] ?? null) as RecordValues | null;
 }
 
 /** The row as it is shown at once. */
-function shownOf({ field, value, record }: CellEdit): RecordValues {
-  return { [writtenName(field)]: value, ...(field.target && { [field.name]: record ?? null }) };
+function toOptimisticValues({ field, value, record }: CellEdit): RecordValues {
+  return { [getWriteName(field)]: value, ...(field.target && { [field.name]: record ?? null }) };
 }

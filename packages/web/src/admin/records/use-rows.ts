@@ -1,19 +1,19 @@
 import type { Collection } from '@tablinum/client';
 import { useEffect, useState } from 'react';
-import { clientOf } from '../../data/application.tsx';
-import { useLive } from '../../data/live.ts';
+import { getClient } from '../../data/application.tsx';
 import { useScope } from '../../data/queries.ts';
-import { onReturn } from '../../data/reachability.ts';
-import { keyField } from '../../data/records/label.ts';
-import { RowWindow, type Shown } from '../../data/records/row-window.ts';
+import { onReconnect } from '../../data/reachability.ts';
+import { useRealtimeEvents } from '../../data/realtime-events.ts';
+import { findKeyField } from '../../data/records/label.ts';
+import { type ListQuery, RowWindow } from '../../data/records/row-window.ts';
 import type { RecordsSearch } from './records-search.ts';
 
 interface Rows {
   readonly rows: RowWindow;
   /** What the list shows: filter, search, order. */
-  readonly view: Shown;
+  readonly view: ListQuery;
   /** From the first page on: what is new takes its place. */
-  readonly readAgain: () => void;
+  readonly reload: () => void;
 }
 
 /**
@@ -23,33 +23,38 @@ interface Rows {
  */
 export function useRows(collection: Collection, names: readonly string[], search: RecordsSearch): Rows {
   const [application, role] = useScope();
-  const shown = JSON.stringify(shownOf(collection, names, search));
-  const key = keyField(collection).name;
-  const open = (): RowWindow => new RowWindow(clientOf(application), collection.name, key, JSON.parse(shown) as Shown);
-  const asked = JSON.stringify([application, role, collection.name, key, shown]);
-  const [held, hold] = useState(() => ({ asked, rows: open() }));
-  const current = held.asked === asked ? held : { asked, rows: open() };
-  if (current !== held) hold(current);
+  const queryJson = JSON.stringify(buildListQuery(collection, names, search));
+  const key = findKeyField(collection).name;
+  const openWindow = (): RowWindow =>
+    new RowWindow(getClient(application), collection.name, key, JSON.parse(queryJson) as ListQuery);
+  const requestKey = JSON.stringify([application, role, collection.name, key, queryJson]);
+  const [state, setState] = useState(() => ({ requestKey, rows: openWindow() }));
+  const current = state.requestKey === requestKey ? state : { requestKey, rows: openWindow() };
+  if (current !== state) setState(current);
   const { rows } = current;
-  const view = JSON.parse(shown) as Shown;
-  const readAgain = (): void => hold({ asked, rows: open() });
+  const view = JSON.parse(queryJson) as ListQuery;
+  const reload = (): void => setState({ requestKey, rows: openWindow() });
   useEffect(() => rows.ensure(0, 0), [rows]);
-  useEffect(() => onReturn(() => rows.state.error && rows.retry()), [rows]);
-  useLive(
+  useEffect(() => onReconnect(() => rows.state.error && rows.retry()), [rows]);
+  useRealtimeEvents(
     collection.name,
-    ({ name, tk }) => {
-      if (tk === null) return;
-      if (name.endsWith('.created') || name.endsWith('.restored')) rows.noteAdded(tk);
-      else if (name.endsWith('.updated')) rows.refresh(tk);
-      else rows.markGone([tk]);
+    ({ name, tk: changedKey }) => {
+      if (changedKey === null) return;
+      if (name.endsWith('.created') || name.endsWith('.restored')) rows.noteAdded(changedKey);
+      else if (name.endsWith('.updated')) rows.refresh(changedKey);
+      else rows.markRemoved([changedKey]);
     },
     () => rows.renew(), // an open editor stays
   );
-  return { rows, view, readAgain };
+  return { rows, view, reload };
 }
 
 /** To-one relations come along, so that a cell says who and not which number. */
-function shownOf(collection: Collection, names: readonly string[], { q, filter, sort, trash }: RecordsSearch): Shown {
+function buildListQuery(
+  collection: Collection,
+  names: readonly string[],
+  { q, filter, sort, trash }: RecordsSearch,
+): ListQuery {
   const appends = collection.fields
     .filter((field) => field.target && names.includes(field.name))
     .map((field) => field.name);

@@ -2,15 +2,15 @@ import { Alert, Button, Select, SimpleGrid, Stack, Text, TextInput } from '@mant
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { FormProblem } from '../../data/problem.tsx';
-import { titleOf, useSchema } from '../../data/schema.ts';
+import { getTitle, useSchema } from '../../data/schema.ts';
 import { Section } from '../../data/section.tsx';
-import { useWrite } from '../../data/use-write.ts';
+import { useApiMutation } from '../../data/use-api-mutation.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
-import type { Permission } from '../access/wire.ts';
+import type { Permission } from '../access/dto.ts';
 import { grantableActions } from './actions.ts';
-import { roleSearch } from './roles-search.ts';
+import { parseRoleSearch } from './role-search.ts';
 
 interface Explanation {
   readonly allowed: boolean;
@@ -22,10 +22,10 @@ interface Explanation {
 export function Explain({ role }: { role: string }): ReactNode {
   const t = useAccessTexts();
   const { data: schema } = useSchema();
-  const [asked, setAsked] = useState({ resource: '', action: 'list', record: '', user: '' });
-  const explain = useWrite({
+  const [request, setRequest] = useState({ resource: '', action: 'list', record: '', user: '' });
+  const explain = useApiMutation({
     write: async (client) => {
-      const { resource, action, record, user } = asked;
+      const { resource, action, record, user } = request;
       const query = { role, resource, action, ...(record && { filterByTk: record }), ...(user && { user }) };
       return (await client.call<Explanation>('permissions:explain', { query })).data;
     },
@@ -35,7 +35,7 @@ export function Explain({ role }: { role: string }): ReactNode {
     event.preventDefault();
     explain.mutate();
   };
-  const resources = (schema?.collections ?? []).map((each) => ({ value: each.name, label: titleOf(each) }));
+  const resources = (schema?.collections ?? []).map((each) => ({ value: each.name, label: getTitle(each) }));
   return (
     <Section title={t.explain.title} text={t.explain.text}>
       <form onSubmit={submit}>
@@ -44,34 +44,34 @@ export function Explain({ role }: { role: string }): ReactNode {
             <Select
               label={t.explain.resource}
               data={resources}
-              value={asked.resource || null}
-              onChange={(resource) => setAsked({ ...asked, resource: resource ?? '' })}
+              value={request.resource || null}
+              onChange={(resource) => setRequest({ ...request, resource: resource ?? '' })}
               searchable
               required
             />
             <Select
               label={t.explain.action}
               data={grantableActions.map((value) => ({ value, label: t.actionNames[value] ?? value }))}
-              value={asked.action}
-              onChange={(action) => action && setAsked({ ...asked, action })}
+              value={request.action}
+              onChange={(action) => action && setRequest({ ...request, action })}
               allowDeselect={false}
             />
             <TextInput
               label={t.explain.record}
               placeholder={t.explain.recordHint}
-              value={asked.record}
-              onChange={(event) => setAsked({ ...asked, record: event.currentTarget.value })}
+              value={request.record}
+              onChange={(event) => setRequest({ ...request, record: event.currentTarget.value })}
             />
             <TextInput
               label={t.explain.user}
               placeholder={t.explain.userHint}
               inputMode="numeric"
-              value={asked.user}
-              onChange={(event) => setAsked({ ...asked, user: event.currentTarget.value })}
+              value={request.user}
+              onChange={(event) => setRequest({ ...request, user: event.currentTarget.value })}
             />
           </SimpleGrid>
           <div>
-            <Button type="submit" variant="default" loading={explain.isPending} disabled={asked.resource === ''}>
+            <Button type="submit" variant="default" loading={explain.isPending} disabled={request.resource === ''}>
               {t.explain.ask}
             </Button>
           </div>
@@ -99,7 +99,7 @@ function Verdict({ allowed, reason, permission }: Explanation): ReactNode {
         <TextLink
           to="/a/$app/access/roles/$role"
           params={{ app, role: permission.role }}
-          search={roleSearch({ resource: permission.resource, action: permission.actions[0] })}
+          search={parseRoleSearch({ resource: permission.resource, action: permission.actions[0] })}
           size="sm"
           td="underline"
           c="inherit"

@@ -4,11 +4,11 @@ import { useNavigate, useParams } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { DestroySection } from '../../data/destroy-section.tsx';
-import { Asked, FormProblem } from '../../data/problem.tsx';
-import { useAsked } from '../../data/queries.ts';
-import { titleOf, useMay } from '../../data/schema.ts';
+import { FormProblem, QueryBoundary } from '../../data/problem.tsx';
+import { useApiQuery } from '../../data/queries.ts';
+import { getTitle, useMay } from '../../data/schema.ts';
 import { Section } from '../../data/section.tsx';
-import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
+import { emptyToNull, getErrorDetails, useApiMutation } from '../../data/use-api-mutation.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
@@ -17,16 +17,16 @@ import { TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { NameBadges } from '../access/badges.tsx';
+import type { RoleWithPermissions } from '../access/dto.ts';
 import { TitleFields } from '../access/title-fields.tsx';
-import type { RoleWithPermissions } from '../access/wire.ts';
 import { Explain } from './explain.tsx';
-import { Matrix } from './matrix.tsx';
+import { PermissionMatrix } from './permission-matrix.tsx';
 
 const publicRole = 'public';
 
-interface Shown {
+interface RoleData {
   readonly role: RoleWithPermissions;
-  readonly open: RoleWithPermissions['permissions'];
+  readonly publicRules: RoleWithPermissions['permissions'];
 }
 
 /** One role: its words, its rules, and why it may do what. */
@@ -34,11 +34,11 @@ export function RolePage(): ReactNode {
   const t = useAccessTexts().roles;
   const app = useApplication();
   const { role: name = '' } = useParams({ strict: false });
-  const shown = useAsked(['roles', 'one', name], async (client, signal): Promise<Shown> => {
+  const roleQuery = useApiQuery(['roles', 'one', name], async (client, signal): Promise<RoleData> => {
     const roles = client.records<RoleWithPermissions>('roles');
     const role = await roles.get(name, { appends: ['permissions'] }, { signal });
-    if (name === publicRole) return { role, open: [] };
-    return { role, open: (await roles.get(publicRole, { appends: ['permissions'] }, { signal })).permissions };
+    if (name === publicRole) return { role, publicRules: [] };
+    return { role, publicRules: (await roles.get(publicRole, { appends: ['permissions'] }, { signal })).permissions };
   });
   const above = (
     <TextLink to="/a/$app/access/roles" params={{ app }}>
@@ -46,15 +46,15 @@ export function RolePage(): ReactNode {
     </TextLink>
   );
   return (
-    <Page title={shown.data?.role.title || name} above={above} description={shown.data?.role.description}>
-      <Asked query={shown} asked={{ resource: 'roles', action: 'get' }}>
+    <Page title={roleQuery.data?.role.title || name} above={above} description={roleQuery.data?.role.description}>
+      <QueryBoundary query={roleQuery} permission={{ resource: 'roles', action: 'get' }}>
         {(data) => <RoleContent key={data.role.name} {...data} />}
-      </Asked>
+      </QueryBoundary>
     </Page>
   );
 }
 
-function RoleContent({ role, open }: Shown): ReactNode {
+function RoleContent({ role, publicRules }: RoleData): ReactNode {
   const t = useAccessTexts();
   const may = useMay();
   return (
@@ -65,7 +65,11 @@ function RoleContent({ role, open }: Shown): ReactNode {
             {t.matrix.publicNote}
           </Alert>
         )}
-        {role.name === 'admin' ? <Text>{t.matrix.adminMayAll}</Text> : <Matrix role={role} open={open} />}
+        {role.name === 'admin' ? (
+          <Text>{t.matrix.adminMayAll}</Text>
+        ) : (
+          <PermissionMatrix role={role} publicRules={publicRules} />
+        )}
       </Section>
       {may('permissions', 'explain') && <Explain role={role.name} />}
       <Details role={role} />
@@ -77,25 +81,25 @@ function RoleContent({ role, open }: Shown): ReactNode {
 function Details({ role }: { role: RoleWithPermissions }): ReactNode {
   const t = useTexts();
   const access = useAccessTexts();
-  const { title, description, allowConfigure, default: byDefault } = role;
+  const { title, description, allowConfigure, default: isDefault } = role;
   const [values, setValues] = useState({
     title: title ?? '',
     description: description ?? '',
     allowConfigure,
-    default: byDefault,
+    default: isDefault,
   });
-  const save = useWrite({
+  const save = useApiMutation({
     write: (client) =>
       client.records('roles').update(role.name, {
-        title: orNull(values.title),
-        description: orNull(values.description),
+        title: emptyToNull(values.title),
+        description: emptyToNull(values.description),
         default: values.default,
         ...(!role.builtIn && { allowConfigure: values.allowConfigure }),
       }),
     changes: ['roles', 'check'],
     done: () => toast(access.saved),
   });
-  const problems = detailsOf(save.error);
+  const problems = getErrorDetails(save.error);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     save.mutate();
@@ -149,23 +153,33 @@ function Destroy({ role }: { role: RoleWithPermissions }): ReactNode {
   const access = useAccessTexts();
   const app = useApplication();
   const navigate = useNavigate();
-  const destroy = useWrite({
+  const destroy = useApiMutation({
     write: (client) => client.records('roles').destroy(role.name),
     changes: ['roles'],
     done: async () => {
-      toast(access.roles.destroyed(titleOf(role)));
+      toast(access.roles.destroyed(getTitle(role)));
       await navigate({ to: '/a/$app/access/roles', params: { app } });
     },
   });
-  const ask = async (): Promise<void> => {
+  const confirmDestroy = async (): Promise<void> => {
     const { destroyTitle, destroyText } = access.roles;
-    const sure = { title: destroyTitle(titleOf(role)), text: destroyText, act: t.common.destroy, danger: true };
-    if (await confirm(sure)) destroy.mutate();
+    const question = {
+      title: destroyTitle(getTitle(role)),
+      text: destroyText,
+      confirmLabel: t.common.destroy,
+      danger: true,
+    };
+    if (await confirm(question)) destroy.mutate();
   };
-  const held = destroy.error instanceof Failure && destroy.error.status === 409;
+  const isInUse = destroy.error instanceof Failure && destroy.error.status === 409;
   return (
-    <DestroySection resource="roles" text={access.roles.dangerText} act={t.common.destroy} destroy={() => void ask()}>
-      {held ? (
+    <DestroySection
+      resource="roles"
+      text={access.roles.dangerText}
+      destroyLabel={t.common.destroy}
+      destroy={() => void confirmDestroy()}
+    >
+      {isInUse ? (
         <Alert color="yellow" variant="light" role="alert" icon={<Icon name="warning" />} title={access.roles.held}>
           <Text size="sm">{destroy.error?.message}</Text>
           <Group mt="xs">

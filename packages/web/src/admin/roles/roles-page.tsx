@@ -4,56 +4,56 @@ import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { DialogForm } from '../../data/dialog-form.tsx';
 import { ListPage } from '../../data/list-page.tsx';
-import { titleOf } from '../../data/schema.ts';
-import { detailsOf, orNull, useWrite } from '../../data/use-write.ts';
+import { getTitle } from '../../data/schema.ts';
+import { emptyToNull, getErrorDetails, useApiMutation } from '../../data/use-api-mutation.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { useRoles } from '../access/access-queries.ts';
 import { NameBadges } from '../access/badges.tsx';
+import type { Role } from '../access/dto.ts';
 import { TitleFields } from '../access/title-fields.tsx';
-import type { Role } from '../access/wire.ts';
 
 /** Every role, and the way to a new one. */
 export function RolesPage(): ReactNode {
   const t = useTexts();
   const access = useAccessTexts();
-  const { roles: words } = access;
+  const { roles: labels } = access;
   const app = useApplication();
   const roles = useRoles();
-  const badgesOf = (role: Role): string[] => [
-    ...(role.allowConfigure ? [words.badges.configure] : []),
-    ...(role.default ? [words.badges.default] : []),
-    ...(role.builtIn ? [words.builtIn] : []),
+  const listBadges = (role: Role): string[] => [
+    ...(role.allowConfigure ? [labels.badges.configure] : []),
+    ...(role.default ? [labels.badges.default] : []),
+    ...(role.builtIn ? [labels.builtIn] : []),
   ];
   return (
     <ListPage
-      title={words.title}
-      description={words.description}
+      title={labels.title}
+      description={labels.description}
       resource="roles"
       query={roles}
-      create={{ label: words.create, form: (close) => <NewRole cancel={close} /> }}
+      create={{ label: labels.create, form: (close) => <NewRole cancel={close} /> }}
       keyOf={(role) => role.name}
       columns={[
         {
-          title: words.roleTitle,
+          title: labels.roleTitle,
           width: '22%',
-          show: (role) => (
+          render: (role) => (
             <TextLink to="/a/$app/access/roles/$role" params={{ app, role: role.name }} fw={500}>
-              {titleOf(role)}
+              {getTitle(role)}
             </TextLink>
           ),
         },
-        { title: t.common.name, show: (role) => <span className="code">{role.name}</span> },
+        { title: t.common.name, render: (role) => <span className="code">{role.name}</span> },
         {
           title: t.common.description,
-          show: (role) => (
+          render: (role) => (
             <Text size="sm" c="dimmed">
               {role.description}
             </Text>
           ),
         },
-        { title: '', show: (role) => <NameBadges names={badgesOf(role)} /> },
+        { title: '', render: (role) => <NameBadges names={listBadges(role)} /> },
       ]}
     />
   );
@@ -65,17 +65,17 @@ function NewRole({ cancel }: { cancel: () => void }): ReactNode {
   const app = useApplication();
   const navigate = useNavigate();
   const [values, setValues] = useState({ name: '', title: '', description: '' });
-  const create = useWrite({
+  const create = useApiMutation({
     write: (client) =>
       client
         .records<Role>('roles')
-        .create({ name: values.name, title: orNull(values.title), description: orNull(values.description) }),
+        .create({ name: values.name, title: emptyToNull(values.title), description: emptyToNull(values.description) }),
     changes: ['roles'],
     done: ({ name }) => navigate({ to: '/a/$app/access/roles/$role', params: { app, role: name } }),
   });
-  const problems = detailsOf(create.error);
+  const problems = getErrorDetails(create.error);
   return (
-    <DialogForm write={create} act={t.common.create} cancel={cancel}>
+    <DialogForm write={create} submitLabel={t.common.create} cancel={cancel}>
       <TextInput
         label={access.roles.name}
         description={access.roles.nameHint}

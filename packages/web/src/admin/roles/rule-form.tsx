@@ -3,16 +3,16 @@ import { Alert, Button, Checkbox, Group, MultiSelect, SegmentedControl, Stack, T
 import type { Collection, Filter } from '@tablinum/client';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
-import { titleOf } from '../../data/schema.ts';
-import { useWrite } from '../../data/use-write.ts';
+import { getTitle } from '../../data/schema.ts';
+import { useApiMutation } from '../../data/use-api-mutation.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import type { Permission } from '../access/wire.ts';
-import { noCollection, useFilterDraft } from '../filter/filter-draft.ts';
+import type { Permission } from '../access/dto.ts';
+import { emptyCollection, useFilterDraft } from '../filter/filter-draft.ts';
 import { FilterEditor } from '../filter/filter-editor.tsx';
 import { presets, recordActions } from './actions.ts';
-import { decidedFor, type Resource, type Ruled, ruleOf } from './decision.ts';
+import { findDecision, findRule, type Resource, type RoleRules } from './decision.ts';
 import { saveRule } from './save-rule.ts';
 
 /** Whole values of a filter that stand for something of the caller or the moment. */
@@ -21,7 +21,7 @@ const variables = ['{{$user.id}}', '{{$user.email}}', '{{$user.username}}', '{{$
 type FieldMode = 'all' | 'only' | 'except';
 
 interface RuleFormProps {
-  readonly ruled: Ruled;
+  readonly roleRules: RoleRules;
   readonly role: string;
   readonly resource: Resource;
   /** The cell that was opened. */
@@ -31,21 +31,23 @@ interface RuleFormProps {
   readonly done: () => void;
 }
 
-export function RuleForm({ ruled, role, resource, action, collection, done }: RuleFormProps): ReactNode {
+export function RuleForm({ roleRules, role, resource, action, collection, done }: RuleFormProps): ReactNode {
   const t = useTexts();
   const access = useAccessTexts();
-  const present = ruleOf(ruled.own, resource.name, action);
-  const [actions, setActions] = useState<readonly string[]>(present?.actions ?? firstActions(resource, action));
-  const [fields, setFields] = useState(() => fieldChoice(present));
-  const filter = useFilterDraft(collection ?? noCollection, present?.filter ?? undefined);
+  const existingRule = findRule(roleRules.ownRules, resource.name, action);
+  const [actions, setActions] = useState<readonly string[]>(
+    existingRule?.actions ?? pickInitialActions(resource, action),
+  );
+  const [fields, setFields] = useState(() => toFieldChoice(existingRule));
+  const filter = useFilterDraft(collection ?? emptyCollection, existingRule?.filter ?? undefined);
   const [problem, setProblem] = useState<string | null>(null);
-  const save = useWrite<void, Filter | null>({
+  const save = useApiMutation<void, Filter | null>({
     write: (client, rows) =>
       saveRule(
         client,
-        { role, resource: resource.name, actions, filter: rows, ...fieldLists(fields) },
-        present,
-        ruled.own,
+        { role, resource: resource.name, actions, filter: rows, ...toFieldLists(fields) },
+        existingRule,
+        roleRules.ownRules,
       ),
     changes: ['roles', 'why'],
     done: () => {
@@ -53,8 +55,8 @@ export function RuleForm({ ruled, role, resource, action, collection, done }: Ru
       done();
     },
   });
-  const remove = useWrite({
-    write: (client) => client.records('permissions').destroy(present!.id),
+  const remove = useApiMutation({
+    write: (client) => client.records('permissions').destroy(existingRule!.id),
     changes: ['roles', 'why'],
     done: () => {
       toast(access.rule.removed);
@@ -63,13 +65,13 @@ export function RuleForm({ ruled, role, resource, action, collection, done }: Ru
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const rows = collection ? filter.readWhole() : undefined;
-    const wrong = actions.length === 0 ? access.rule.noActions : rows === null ? access.rule.badFilter : null;
-    setProblem(wrong);
-    if (wrong === null) save.mutate(rows ?? null);
+    const rows = collection ? filter.parseComplete() : undefined;
+    const nextProblem = actions.length === 0 ? access.rule.noActions : rows === null ? access.rule.badFilter : null;
+    setProblem(nextProblem);
+    if (nextProblem === null) save.mutate(rows ?? null);
   };
-  const inherited = decidedFor(
-    { ...ruled, own: ruled.own.filter((each) => each.id !== present?.id) },
+  const inherited = findDecision(
+    { ...roleRules, ownRules: roleRules.ownRules.filter((each) => each.id !== existingRule?.id) },
     resource,
     action,
   );
@@ -95,7 +97,7 @@ export function RuleForm({ ruled, role, resource, action, collection, done }: Ru
         )}
         {resource.kind !== 'all' && (
           <Text size="sm" c="dimmed">
-            {access.rule.inherited(access.matrix.state[inherited.by])}
+            {access.rule.inherited(access.matrix.state[inherited.source])}
           </Text>
         )}
         {problem && (
@@ -105,7 +107,7 @@ export function RuleForm({ ruled, role, resource, action, collection, done }: Ru
         )}
         <FormProblem error={save.error ?? remove.error} />
         <Group justify="space-between">
-          {present ? (
+          {existingRule ? (
             <Button variant="light" color="red" onClick={() => remove.mutate()} loading={remove.isPending}>
               {access.rule.remove}
             </Button>
@@ -127,7 +129,7 @@ export function RuleForm({ ruled, role, resource, action, collection, done }: Ru
 }
 
 /** A list without its records, or the other way round, is seldom meant. */
-function firstActions({ kind }: Resource, action: string): readonly string[] {
+function pickInitialActions({ kind }: Resource, action: string): readonly string[] {
   if (kind === 'word') return ['publish'];
   return action === 'list' || action === 'get' ? presets.read : [action];
 }
@@ -171,13 +173,13 @@ interface FieldChoice {
   readonly names: readonly string[];
 }
 
-function fieldChoice(rule: Permission | null): FieldChoice {
+function toFieldChoice(rule: Permission | null): FieldChoice {
   if (rule?.fields) return { mode: 'only', names: rule.fields };
   if (rule?.exceptFields) return { mode: 'except', names: rule.exceptFields };
   return { mode: 'all', names: [] };
 }
 
-function fieldLists({ mode, names }: FieldChoice): Pick<Permission, 'fields' | 'exceptFields'> {
+function toFieldLists({ mode, names }: FieldChoice): Pick<Permission, 'fields' | 'exceptFields'> {
   return { fields: mode === 'only' ? names : null, exceptFields: mode === 'except' ? names : null };
 }
 
@@ -209,7 +211,7 @@ function Fields({ choice, change, collection }: FieldsProps): ReactNode {
         <MultiSelect
           label={t.fieldsPick}
           description={t.fieldsPickHint}
-          data={offered.map((field) => ({ value: field.name, label: titleOf(field) }))}
+          data={offered.map((field) => ({ value: field.name, label: getTitle(field) }))}
           value={[...choice.names]}
           onChange={(names) => change({ ...choice, names })}
           searchable

@@ -1,6 +1,6 @@
 /** Saves a rule of a role: what it takes over from others of the same collection is taken from them in the same transaction. */
 import type { BatchOperation, Client, Filter } from '@tablinum/client';
-import type { Permission } from '../access/wire.ts';
+import type { Permission } from '../access/dto.ts';
 
 export interface RuleValues {
   readonly role: string;
@@ -11,30 +11,34 @@ export interface RuleValues {
   readonly exceptFields: readonly string[] | null;
 }
 
-/** @param present the rule that is changed; null for a new one. */
+/** @param existingRule the rule that is changed; null for a new one. */
 export async function saveRule(
   client: Client,
   values: RuleValues,
-  present: Permission | null,
+  existingRule: Permission | null,
   rules: readonly Permission[],
 ): Promise<void> {
-  await client.batch(ruleOperations(values, present, rules));
+  await client.batch(buildRuleOperations(values, existingRule, rules));
 }
 
-export function ruleOperations(
+export function buildRuleOperations(
   values: RuleValues,
-  present: Permission | null,
+  existingRule: Permission | null,
   rules: readonly Permission[],
 ): BatchOperation[] {
-  const others = rules.filter((each) => each.resource === values.resource && each.id !== present?.id);
-  const yielded = others.flatMap((each): BatchOperation[] => {
-    const left = each.actions.filter((action) => !values.actions.includes(action));
-    if (left.length === each.actions.length) return [];
-    const target = { resource: 'permissions', filterByTk: each.id };
-    return [left.length === 0 ? { op: 'destroy', ...target } : { op: 'update', ...target, values: { actions: left } }];
+  const otherRules = rules.filter((each) => each.resource === values.resource && each.id !== existingRule?.id);
+  const reducedRules = otherRules.flatMap((each): BatchOperation[] => {
+    const remainingActions = each.actions.filter((action) => !values.actions.includes(action));
+    if (remainingActions.length === each.actions.length) return [];
+    const ruleReference = { resource: 'permissions', filterByTk: each.id };
+    return [
+      remainingActions.length === 0
+        ? { op: 'destroy', ...ruleReference }
+        : { op: 'update', ...ruleReference, values: { actions: remainingActions } },
+    ];
   });
-  const own: BatchOperation = present
-    ? { op: 'update', resource: 'permissions', filterByTk: present.id, values }
+  const ruleOperation: BatchOperation = existingRule
+    ? { op: 'update', resource: 'permissions', filterByTk: existingRule.id, values }
     : { op: 'create', resource: 'permissions', values };
-  return [...yielded, own];
+  return [...reducedRules, ruleOperation];
 }

@@ -1,18 +1,18 @@
 /** What concerns the one who is signed in: who that is, the password, and where else. */
 import { Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
-import type { Check, Session } from '@tablinum/client';
+import type { CallerInfo, Session } from '@tablinum/client';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { Asked, FormProblem } from '../../data/problem.tsx';
-import { useAsked, useCheck } from '../../data/queries.ts';
+import { FormProblem, QueryBoundary } from '../../data/problem.tsx';
+import { useApiQuery, useCheck } from '../../data/queries.ts';
 import { useOwnRoleTitle } from '../../data/role-title.ts';
 import { useSchema } from '../../data/schema.ts';
 import { Section } from '../../data/section.tsx';
-import { detailsOf, orNull, useAct, useWrite } from '../../data/use-write.ts';
-import { Facts } from '../../ui/facts.tsx';
+import { emptyToNull, getErrorDetails, useActionMutation, useApiMutation } from '../../data/use-api-mutation.ts';
+import { DateTime } from '../../ui/date-time.tsx';
+import { DescriptionList } from '../../ui/description-list.tsx';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
-import { Moment } from '../../ui/moment.tsx';
 import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { NameBadges, StateBadge } from '../access/badges.tsx';
@@ -22,7 +22,7 @@ export function AccountPage(): ReactNode {
   const check = useCheck();
   return (
     <Page title={t.title}>
-      <Asked query={check}>
+      <QueryBoundary query={check}>
         {(data) => (
           <Stack gap="xl">
             <Profile check={data} />
@@ -30,20 +30,20 @@ export function AccountPage(): ReactNode {
             <Sessions />
           </Stack>
         )}
-      </Asked>
+      </QueryBoundary>
     </Page>
   );
 }
 
-function Profile({ check }: { check: Check }): ReactNode {
+function Profile({ check }: { check: CallerInfo }): ReactNode {
   const t = useTexts();
   const access = useAccessTexts();
-  const words = access.account;
+  const labels = access.account;
   const { data: schema } = useSchema();
   const roleTitle = useOwnRoleTitle();
   const [nickname, setNickname] = useState(check.nickname ?? '');
-  const save = useWrite({
-    write: (client) => client.records('users').update(check.id!, { nickname: orNull(nickname) }),
+  const save = useApiMutation({
+    write: (client) => client.records('users').update(check.id!, { nickname: emptyToNull(nickname) }),
     changes: ['check', 'users'],
     done: () => toast(access.saved),
   });
@@ -51,25 +51,25 @@ function Profile({ check }: { check: Check }): ReactNode {
     event.preventDefault();
     save.mutate();
   };
-  const facts = [
-    ...(check.id === null ? [] : [[words.id, check.id] as const]),
+  const entries = [
+    ...(check.id === null ? [] : [[labels.id, check.id] as const]),
     [access.users.email, check.email ?? '–'] as const,
-    [words.roles, <NameBadges key="roles" names={check.roles.map(roleTitle)} />] as const,
-    [words.role, roleTitle(check.currentRole)] as const,
+    [labels.roles, <NameBadges key="roles" names={check.roles.map(roleTitle)} />] as const,
+    [labels.role, roleTitle(check.currentRole)] as const,
   ];
   return (
-    <Section title={words.profile} text={words.profileFixed}>
+    <Section title={labels.profile} text={labels.profileFixed}>
       <Stack maw={520}>
-        <Facts facts={facts} />
+        <DescriptionList items={entries} />
         {check.id !== null && schema?.may('users', 'update') && (
           <form onSubmit={submit}>
             <Stack gap="sm">
               <TextInput
                 label={access.users.nickname}
-                description={words.nicknameHint}
+                description={labels.nicknameHint}
                 value={nickname}
                 onChange={(event) => setNickname(event.currentTarget.value)}
-                error={detailsOf(save.error)['nickname']}
+                error={getErrorDetails(save.error)['nickname']}
                 autoComplete="nickname"
               />
               <FormProblem error={save.error} />
@@ -91,7 +91,7 @@ const blank = { old: '', fresh: '', again: '' };
 function Password(): ReactNode {
   const t = useAccessTexts().account;
   const [given, setGiven] = useState(blank);
-  const change = useWrite({
+  const change = useApiMutation({
     write: (client) => client.auth.changePassword({ oldPassword: given.old, newPassword: given.fresh }),
     changes: ['sessions'],
     done: () => {
@@ -100,7 +100,7 @@ function Password(): ReactNode {
     },
   });
   const differ = given.again !== '' && given.again !== given.fresh;
-  const problems = detailsOf(change.error);
+  const problems = getErrorDetails(change.error);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (given.again === given.fresh) change.mutate();
@@ -147,39 +147,39 @@ function Password(): ReactNode {
 
 function Sessions(): ReactNode {
   const t = useAccessTexts().account;
-  const sessions = useAsked(['sessions'], (client) => client.auth.sessions());
-  const endOthers = useAct({
+  const sessions = useApiQuery(['sessions'], (client) => client.auth.sessions());
+  const endOtherSessions = useActionMutation({
     write: (client) => client.auth.endOtherSessions(),
     changes: ['sessions'],
     done: (count) => toast(t.othersEnded(count)),
   });
-  const several = (sessions.data?.length ?? 0) > 1;
-  const actions = several && (
-    <Button variant="light" color="red" onClick={() => void endOthers()}>
+  const hasSeveralSessions = (sessions.data?.length ?? 0) > 1;
+  const actions = hasSeveralSessions && (
+    <Button variant="light" color="red" onClick={() => void endOtherSessions()}>
       {t.endOthers}
     </Button>
   );
   return (
     <Section title={t.sessions} text={t.sessionsText} actions={actions}>
-      <Asked query={sessions}>
+      <QueryBoundary query={sessions}>
         {(data) => (
           <>
             <SessionTable sessions={data} />
-            {!several && (
+            {!hasSeveralSessions && (
               <Text size="sm" c="dimmed" mt="xs">
                 {t.alone}
               </Text>
             )}
           </>
         )}
-      </Asked>
+      </QueryBoundary>
     </Section>
   );
 }
 
 function SessionTable({ sessions }: { sessions: readonly Session[] }): ReactNode {
   const { account: t, keys, never } = useAccessTexts();
-  const end = useAct<unknown, number>({
+  const end = useActionMutation<unknown, number>({
     write: (client, id) => client.auth.endSession(id),
     changes: ['sessions'],
     done: () => toast(t.ended),
@@ -190,13 +190,13 @@ function SessionTable({ sessions }: { sessions: readonly Session[] }): ReactNode
       rows={sessions}
       keyOf={(session) => session.id}
       columns={[
-        { title: t.begun, show: (session) => <Moment at={session.createdAt} /> },
-        { title: t.used, show: (session) => <Moment at={session.lastUsedAt} none={keys.neverUsed} /> },
-        { title: t.ends, show: (session) => <Moment at={session.expiresAt} none={never} /> },
+        { title: t.begun, render: (session) => <DateTime value={session.createdAt} /> },
+        { title: t.used, render: (session) => <DateTime value={session.lastUsedAt} none={keys.neverUsed} /> },
+        { title: t.ends, render: (session) => <DateTime value={session.expiresAt} none={never} /> },
         {
           title: '',
           width: 120,
-          show: (session) =>
+          render: (session) =>
             session.current ? (
               <StateBadge tone="good">{t.current}</StateBadge>
             ) : (

@@ -3,24 +3,24 @@ import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { Allowed } from '../../data/denied.tsx';
-import { useWrite } from '../../data/use-write.ts';
+import { useApiMutation } from '../../data/use-api-mutation.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import type { User } from '../access/wire.ts';
+import type { User } from '../access/dto.ts';
 import { UserForm } from './user-form.tsx';
-import { userName } from './users-page.tsx';
+import { getUserName } from './users-page.tsx';
 
 export function NewUserPage(): ReactNode {
   const t = useAccessTexts().users;
   const app = useApplication();
   const navigate = useNavigate();
-  const create = useWrite<User, RecordValues>({
+  const create = useApiMutation<User, RecordValues>({
     write: (client, values) => client.records<User>('users').create(values),
     changes: ['users'],
     done: async (user) => {
-      toast(t.createdToast(userName(user)));
+      toast(t.createdToast(getUserName(user)));
       await navigate({ to: '/a/$app/access/users/$user', params: { app, user: String(user.id) } });
     },
   });

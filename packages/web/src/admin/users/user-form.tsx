@@ -3,11 +3,11 @@ import { Button, Group, MultiSelect, PasswordInput, Select, Stack, TextInput } f
 import type { RecordValues } from '@tablinum/client';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
-import { detailsOf, orNull } from '../../data/use-write.ts';
+import { emptyToNull, getErrorDetails } from '../../data/use-api-mutation.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { useRoleOptions, useVisibleRoles } from '../access/access-queries.ts';
-import type { User } from '../access/wire.ts';
+import type { User } from '../access/dto.ts';
 
 interface UserFormProps {
   /** Null for a new one. */
@@ -20,21 +20,21 @@ interface UserFormProps {
 export function UserForm({ user, save, saving, error }: UserFormProps): ReactNode {
   const t = useTexts();
   const access = useAccessTexts();
-  const words = access.users;
+  const labels = access.users;
   const known = useVisibleRoles();
-  const [values, setValues] = useState(() => draftOf(user));
-  const problems = detailsOf(error);
+  const [values, setValues] = useState(() => createDraft(user));
+  const problems = getErrorDetails(error);
   const roles = [...new Set([...(known ?? []).map((role) => role.name), ...values.roles])].filter(
     (name) => name !== 'public',
   );
   const offered = useRoleOptions(roles);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    save(valuesOf(values, user));
+    save(toValues(values, user));
     setValues({ ...values, password: '' });
   };
   const text = (name: 'email' | 'username' | 'nickname') => ({
-    label: words[name],
+    label: labels[name],
     value: values[name],
     onChange: (event: { currentTarget: { value: string } }) =>
       setValues({ ...values, [name]: event.currentTarget.value }),
@@ -46,18 +46,18 @@ export function UserForm({ user, save, saving, error }: UserFormProps): ReactNod
       <Stack gap="sm" maw={520}>
         <TextInput {...text('email')} type="email" />
         <TextInput {...text('nickname')} />
-        <TextInput {...text('username')} description={words.usernameHint} />
+        <TextInput {...text('username')} description={labels.usernameHint} />
         <PasswordInput
-          label={words.password}
-          description={user ? words.passwordChange : words.passwordNew}
+          label={labels.password}
+          description={user ? labels.passwordChange : labels.passwordNew}
           value={values.password}
           onChange={(event) => setValues({ ...values, password: event.currentTarget.value })}
           error={problems['password']}
           autoComplete="new-password"
         />
         <MultiSelect
-          label={words.roles}
-          description={values.roles.length === 0 ? words.noRoles : undefined}
+          label={labels.roles}
+          description={values.roles.length === 0 ? labels.noRoles : undefined}
           data={offered}
           value={[...values.roles]}
           onChange={(next) => setValues({ ...values, roles: next })}
@@ -66,8 +66,8 @@ export function UserForm({ user, save, saving, error }: UserFormProps): ReactNod
         />
         {values.roles.length > 1 && (
           <Select
-            label={words.defaultRole}
-            description={words.defaultRoleHint}
+            label={labels.defaultRole}
+            description={labels.defaultRoleHint}
             data={offered.filter(({ value }) => values.roles.includes(value))}
             value={values.defaultRole}
             onChange={(defaultRole) => setValues({ ...values, defaultRole })}
@@ -95,7 +95,7 @@ interface Draft {
   readonly defaultRole: string | null;
 }
 
-function draftOf(user: User | null): Draft {
+function createDraft(user: User | null): Draft {
   return {
     email: user?.email ?? '',
     username: user?.username ?? '',
@@ -107,12 +107,12 @@ function draftOf(user: User | null): Draft {
 }
 
 /** What is to be written; of a present user only what differs, since a new e-mail ends links that are on their way. */
-function valuesOf(draft: Draft, user: User | null): RecordValues {
+function toValues(draft: Draft, user: User | null): RecordValues {
   const { password, roles, defaultRole } = draft;
   const given = {
-    email: orNull(draft.email),
-    username: orNull(draft.username),
-    nickname: orNull(draft.nickname),
+    email: emptyToNull(draft.email),
+    username: emptyToNull(draft.username),
+    nickname: emptyToNull(draft.nickname),
     defaultRole: defaultRole !== null && roles.includes(defaultRole) ? defaultRole : null,
   };
   const secret = password === '' ? {} : { password };

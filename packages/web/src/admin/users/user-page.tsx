@@ -4,10 +4,10 @@ import { useNavigate, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { DestroySection } from '../../data/destroy-section.tsx';
-import { Asked, FormProblem } from '../../data/problem.tsx';
-import { useAsked } from '../../data/queries.ts';
+import { FormProblem, QueryBoundary } from '../../data/problem.tsx';
+import { useApiQuery } from '../../data/queries.ts';
 import { Section } from '../../data/section.tsx';
-import { useAct, useWrite } from '../../data/use-write.ts';
+import { useActionMutation, useApiMutation } from '../../data/use-api-mutation.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
@@ -15,15 +15,15 @@ import { Icon } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import type { User } from '../access/wire.ts';
+import type { User } from '../access/dto.ts';
 import { UserForm } from './user-form.tsx';
-import { userName } from './users-page.tsx';
+import { getUserName } from './users-page.tsx';
 
 export function UserPage(): ReactNode {
   const t = useAccessTexts().users;
   const app = useApplication();
   const { user: key = '' } = useParams({ strict: false });
-  const user = useAsked(['users', 'one', key], (client, signal) =>
+  const user = useApiQuery(['users', 'one', key], (client, signal) =>
     client.records<User>('users').get(key, { appends: ['roles'] }, { signal }),
   );
   const above = (
@@ -32,17 +32,17 @@ export function UserPage(): ReactNode {
     </TextLink>
   );
   return (
-    <Page title={user.data ? userName(user.data) : key} above={above}>
-      <Asked query={user} asked={{ resource: 'users', action: 'get' }}>
+    <Page title={user.data ? getUserName(user.data) : key} above={above}>
+      <QueryBoundary query={user} permission={{ resource: 'users', action: 'get' }}>
         {(data) => <UserContent key={`${data.id}`} user={data} />}
-      </Asked>
+      </QueryBoundary>
     </Page>
   );
 }
 
 function UserContent({ user }: { user: User }): ReactNode {
   const t = useAccessTexts();
-  const save = useWrite<unknown, RecordValues>({
+  const save = useApiMutation<unknown, RecordValues>({
     write: (client, values) => client.records('users').update(user.id, values),
     changes: ['users', 'check'],
     done: () => toast(t.saved),
@@ -65,20 +65,20 @@ function UserContent({ user }: { user: User }): ReactNode {
 
 function SignIn({ user }: { user: User }): ReactNode {
   const t = useAccessTexts().users;
-  const name = userName(user);
-  const setStatus = useAct<unknown, User['status']>({
+  const name = getUserName(user);
+  const setStatus = useActionMutation<unknown, User['status']>({
     write: (client, status) => client.records('users').update(user.id, { status }),
     changes: ['users'],
     done: (_, status) => toast(status === 'suspended' ? t.suspended(name) : t.activated(name)),
   });
-  const reset = useAct({
+  const reset = useActionMutation({
     write: (client) => client.auth.lostPassword(user.email ?? ''),
     changes: [],
     done: () => toast(t.resetSent),
   });
   const suspend = async (): Promise<void> => {
-    const sure = { title: t.suspendTitle(name), text: t.suspendText, act: t.suspend, danger: true };
-    if (await confirm(sure)) await setStatus('suspended');
+    const question = { title: t.suspendTitle(name), text: t.suspendText, confirmLabel: t.suspend, danger: true };
+    if (await confirm(question)) await setStatus('suspended');
   };
   return (
     <Section title={t.signIn} needs={{ resource: 'users', action: 'update' }}>
@@ -116,20 +116,30 @@ function Destroy({ user }: { user: User }): ReactNode {
   const app = useApplication();
   const navigate = useNavigate();
   const { destroyTitle, destroyText, destroyed, dangerText } = access.users;
-  const destroy = useWrite({
+  const destroy = useApiMutation({
     write: (client) => client.records('users').destroy(user.id),
     changes: ['users'],
     done: async () => {
-      toast(destroyed(userName(user)));
+      toast(destroyed(getUserName(user)));
       await navigate({ to: '/a/$app/access/users', params: { app } });
     },
   });
-  const ask = async (): Promise<void> => {
-    const sure = { title: destroyTitle(userName(user)), text: destroyText, act: t.common.destroy, danger: true };
-    if (await confirm(sure)) destroy.mutate();
+  const confirmDestroy = async (): Promise<void> => {
+    const question = {
+      title: destroyTitle(getUserName(user)),
+      text: destroyText,
+      confirmLabel: t.common.destroy,
+      danger: true,
+    };
+    if (await confirm(question)) destroy.mutate();
   };
   return (
-    <DestroySection resource="users" text={dangerText} act={t.common.destroy} destroy={() => void ask()}>
+    <DestroySection
+      resource="users"
+      text={dangerText}
+      destroyLabel={t.common.destroy}
+      destroy={() => void confirmDestroy()}
+    >
       <FormProblem error={destroy.error} />
     </DestroySection>
   );

@@ -3,23 +3,23 @@ import type { Filter } from '@tablinum/client';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { ListPage } from '../../data/list-page.tsx';
-import { useAsked } from '../../data/queries.ts';
-import { titleOf } from '../../data/schema.ts';
+import { useApiQuery } from '../../data/queries.ts';
+import { getTitle } from '../../data/schema.ts';
+import { DateTime } from '../../ui/date-time.tsx';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ButtonLink, TextLink } from '../../ui/links.tsx';
-import { Moment } from '../../ui/moment.tsx';
 import { SearchInput } from '../../ui/search-input.tsx';
 import { useRoleOptions, useVisibleRoles } from '../access/access-queries.ts';
 import { NameBadges, StateBadge } from '../access/badges.tsx';
+import type { User } from '../access/dto.ts';
 import type { UsersSearch } from '../access/list-search.ts';
 import { useListSearch } from '../access/use-list-search.ts';
-import type { User } from '../access/wire.ts';
 
 const pageSize = 50;
 
 /** What people call a user. */
-export function userName({ nickname, email, username, id }: User): string {
+export function getUserName({ nickname, email, username, id }: User): string {
   return nickname || email || username || `#${id}`;
 }
 
@@ -29,16 +29,21 @@ export function UsersPage(): ReactNode {
   const app = useApplication();
   const [search, go] = useListSearch<UsersSearch>();
   const { q, page = 1 } = search;
-  const users = useAsked(
+  const users = useApiQuery(
     ['users', 'list', search],
     (client, signal) =>
-      client
-        .records<User>('users')
-        .list(
-          { ...(q && { search: q }), filter: filterOf(search), appends: ['roles'], sort: ['id'], page, pageSize },
-          { signal },
-        ),
-    { keepPrevious: true },
+      client.records<User>('users').list(
+        {
+          ...(q && { search: q }),
+          filter: buildUserFilter(search),
+          appends: ['roles'],
+          sort: ['id'],
+          page,
+          pageSize,
+        },
+        { signal },
+      ),
+    { keepPreviousData: true },
   );
   const link = (
     <ButtonLink to="/a/$app/access/users/new" params={{ app }} leftSection={<Icon name="plus" />}>
@@ -62,17 +67,17 @@ export function UsersPage(): ReactNode {
       go={(next) => go({ page: next })}
       keyOf={(user) => user.id}
       columns={[
-        { title: t.person, show: (user) => <Person user={user} /> },
-        { title: t.roles, show: (user) => <NameBadges names={(user.roles ?? []).map(titleOf)} /> },
+        { title: t.person, render: (user) => <Person user={user} /> },
+        { title: t.roles, render: (user) => <NameBadges names={(user.roles ?? []).map(getTitle)} /> },
         {
           title: t.status,
-          show: (user) => (
+          render: (user) => (
             <StateBadge tone={user.status === 'active' ? 'good' : 'bad'}>
               {t.statuses[user.status] ?? user.status}
             </StateBadge>
           ),
         },
-        { title: t.created, show: (user) => <Moment at={user.createdAt} /> },
+        { title: t.created, render: (user) => <DateTime value={user.createdAt} /> },
       ]}
     />
   );
@@ -83,7 +88,7 @@ function Person({ user }: { user: User }): ReactNode {
   return (
     <div>
       <TextLink to="/a/$app/access/users/$user" params={{ app, user: String(user.id) }} fw={500}>
-        {userName(user)}
+        {getUserName(user)}
       </TextLink>
       {user.nickname && (
         <Text size="xs" c="dimmed">
@@ -94,7 +99,7 @@ function Person({ user }: { user: User }): ReactNode {
   );
 }
 
-function filterOf({ role, status }: UsersSearch): Filter | undefined {
+function buildUserFilter({ role, status }: UsersSearch): Filter | undefined {
   const parts = [...(role ? [{ 'roles.name': role }] : []), ...(status ? [{ status }] : [])];
   return parts.length === 0 ? undefined : { $and: parts };
 }

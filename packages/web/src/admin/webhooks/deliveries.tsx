@@ -2,20 +2,20 @@
 import { Button, Select, Stack, Text } from '@mantine/core';
 import type { ListMeta } from '@tablinum/client';
 import type { ReactNode } from 'react';
-import { Asked } from '../../data/problem.tsx';
-import { useAsked } from '../../data/queries.ts';
+import { QueryBoundary } from '../../data/problem.tsx';
+import { useApiQuery } from '../../data/queries.ts';
 import { useMay } from '../../data/schema.ts';
 import { Section } from '../../data/section.tsx';
-import { useAct } from '../../data/use-write.ts';
+import { useActionMutation } from '../../data/use-api-mutation.ts';
+import { DateTime } from '../../ui/date-time.tsx';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { ListTable } from '../../ui/list-table.tsx';
-import { Moment } from '../../ui/moment.tsx';
 import { Pager } from '../../ui/pager.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { StateBadge } from '../access/badges.tsx';
+import type { Delivery } from '../access/dto.ts';
 import type { DeliveriesSearch } from '../access/list-search.ts';
 import { useListSearch } from '../access/use-list-search.ts';
-import type { Delivery } from '../access/wire.ts';
 
 const pageSize = 20;
 const tones = { pending: 'careful', delivered: 'good', skipped: 'plain', dead: 'bad' } as const;
@@ -24,16 +24,16 @@ export function Deliveries({ webhookId }: { webhookId: number }): ReactNode {
   const t = useAccessTexts().webhooks;
   const may = useMay();
   const [{ status, page = 1 }, go] = useListSearch<DeliveriesSearch>();
-  const deliveries = useAsked(
+  const deliveries = useApiQuery(
     ['deliveries', webhookId, status, page],
     (client, signal) => {
       const filter = status ? { status } : undefined;
       const query = { sort: '-id', page, pageSize, filter };
       return client.call<Delivery[], ListMeta>(`webhooks/${webhookId}/deliveries:list`, { query, signal });
     },
-    { refetchInterval: 4000, keepPrevious: true },
+    { refetchInterval: 4000, keepPreviousData: true },
   );
-  const replay = useAct<number, readonly Delivery['id'][] | null>({
+  const replay = useActionMutation<number, readonly Delivery['id'][] | null>({
     write: (client, ids) =>
       client.post<number>('webhooks:replay', ids ? { deliveries: ids } : undefined, { filterByTk: webhookId }),
     changes: ['deliveries', 'webhooks'],
@@ -59,7 +59,7 @@ export function Deliveries({ webhookId }: { webhookId: number }): ReactNode {
   );
   return (
     <Section title={t.deliveries} actions={actions}>
-      <Asked query={deliveries} asked={{ resource: 'webhookDeliveries', action: 'list' }}>
+      <QueryBoundary query={deliveries} permission={{ resource: 'webhookDeliveries', action: 'list' }}>
         {({ data, meta }) =>
           data.length === 0 ? (
             <Text c="dimmed">{t.deliveriesEmpty}</Text>
@@ -75,7 +75,7 @@ export function Deliveries({ webhookId }: { webhookId: number }): ReactNode {
             </Stack>
           )
         }
-      </Asked>
+      </QueryBoundary>
     </Section>
   );
 }
@@ -94,28 +94,28 @@ function DeliveryTable({ deliveries, replay }: DeliveryTableProps): ReactNode {
       rows={deliveries}
       keyOf={(each) => each.id}
       columns={[
-        { title: t.event, show: (each) => <span className="code">{each.event}</span> },
-        { title: t.record, show: (each) => each.tk },
-        { title: t.at, show: (each) => <Moment at={each.at} /> },
+        { title: t.event, render: (each) => <span className="code">{each.event}</span> },
+        { title: t.record, render: (each) => each.tk },
+        { title: t.at, render: (each) => <DateTime value={each.at} /> },
         {
           title: t.status,
-          show: (each) => (
+          render: (each) => (
             <StateBadge tone={tones[each.status] ?? 'plain'}>{statuses[each.status] ?? each.status}</StateBadge>
           ),
         },
-        { title: t.attempts, number: true, show: (each) => each.attempts },
+        { title: t.attempts, number: true, render: (each) => each.attempts },
         {
           title: t.answer,
-          show: (each) => (
+          render: (each) => (
             <Text size="sm">
               {each.lastStatus} {each.lastError}
             </Text>
           ),
         },
-        { title: t.next, show: (each) => <Moment at={each.status === 'pending' ? each.nextAt : null} /> },
+        { title: t.next, render: (each) => <DateTime value={each.status === 'pending' ? each.nextAt : null} /> },
         {
           title: '',
-          show: (each) =>
+          render: (each) =>
             replay &&
             each.status !== 'pending' && (
               <Button size="compact-sm" variant="default" onClick={() => replay(each.id)}>

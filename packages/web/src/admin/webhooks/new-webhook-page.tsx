@@ -2,27 +2,27 @@ import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { Allowed } from '../../data/denied.tsx';
-import { useWrite } from '../../data/use-write.ts';
+import { useApiMutation } from '../../data/use-api-mutation.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
-import { ToldOnce } from '../access/told-once.tsx';
-import type { Webhook } from '../access/wire.ts';
+import type { Webhook } from '../access/dto.ts';
+import { SecretDialog } from '../access/secret-dialog.tsx';
 import { WebhookForm, type WebhookValues } from './webhook-form.tsx';
 
 export function NewWebhookPage(): ReactNode {
   const t = useAccessTexts().webhooks;
   const app = useApplication();
   const navigate = useNavigate();
-  const [made, setMade] = useState<Webhook | null>(null);
-  const create = useWrite<Webhook, WebhookValues>({
+  const [createdWebhook, setCreatedWebhook] = useState<Webhook | null>(null);
+  const create = useApiMutation<Webhook, WebhookValues>({
     write: (client, values) => client.post<Webhook>('webhooks:create', values),
     changes: ['webhooks'],
-    done: setMade,
+    done: setCreatedWebhook,
   });
-  const told = (): void => {
-    const webhook = String(made?.id);
-    setMade(null);
+  const closeSecretDialog = (): void => {
+    const webhook = String(createdWebhook?.id);
+    setCreatedWebhook(null);
     void navigate({ to: '/a/$app/access/webhooks/$webhook', params: { app, webhook } });
   };
   const above = (
@@ -35,13 +35,13 @@ export function NewWebhookPage(): ReactNode {
       <Allowed resource="webhooks" action="create">
         <WebhookForm webhook={null} save={create.mutate} saving={create.isPending} error={create.error} />
       </Allowed>
-      <ToldOnce
+      <SecretDialog
         title={t.secretTitle}
         text={t.secretText}
         label={t.secret}
-        secret={made?.secret ?? null}
+        secret={createdWebhook?.secret ?? null}
         doneLabel={t.secretDone}
-        done={told}
+        done={closeSecretDialog}
       />
     </Page>
   );

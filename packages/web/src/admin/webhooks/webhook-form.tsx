@@ -5,12 +5,12 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
 import { useCheck } from '../../data/queries.ts';
 import { useSchema } from '../../data/schema.ts';
-import { detailsOf } from '../../data/use-write.ts';
+import { getErrorDetails } from '../../data/use-api-mutation.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { useRoleOptions, useVisibleRoles } from '../access/access-queries.ts';
-import type { Webhook } from '../access/wire.ts';
-import { noCollection, useFilterDraft } from '../filter/filter-draft.ts';
+import type { Webhook } from '../access/dto.ts';
+import { emptyCollection, useFilterDraft } from '../filter/filter-draft.ts';
 import { FilterEditor } from '../filter/filter-editor.tsx';
 
 const verbs = ['*', 'created', 'updated', 'destroyed', 'restored'];
@@ -33,7 +33,7 @@ interface WebhookFormProps {
 export function WebhookForm({ webhook, save, saving, error }: WebhookFormProps): ReactNode {
   const t = useTexts();
   const access = useAccessTexts();
-  const words = access.webhooks;
+  const labels = access.webhooks;
   const { data: schema } = useSchema();
   const roles = useVisibleRoles();
   const { data: check } = useCheck();
@@ -42,13 +42,13 @@ export function WebhookForm({ webhook, save, saving, error }: WebhookFormProps):
     events: webhook?.events ?? [],
     role: webhook?.role ?? check?.currentRole ?? '',
   });
-  const collection = collectionOf(values.events, schema?.byName);
+  const collection = findSingleCollection(values.events, schema?.byName);
   const [unfinished, setUnfinished] = useState(false);
-  const filter = useFilterDraft(collection ?? noCollection, webhook?.filter ?? undefined);
-  const problems = detailsOf(error);
+  const filter = useFilterDraft(collection ?? emptyCollection, webhook?.filter ?? undefined);
+  const problems = getErrorDetails(error);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const rows = collection ? filter.readWhole() : undefined;
+    const rows = collection ? filter.parseComplete() : undefined;
     setUnfinished(rows === null);
     if (rows !== null) save({ ...values, filter: rows ?? null });
   };
@@ -57,8 +57,8 @@ export function WebhookForm({ webhook, save, saving, error }: WebhookFormProps):
     <form onSubmit={submit}>
       <Stack gap="sm" maw={640}>
         <TextInput
-          label={words.url}
-          description={words.urlHint}
+          label={labels.url}
+          description={labels.urlHint}
           type="url"
           value={values.url}
           onChange={(event) => setValues({ ...values, url: event.currentTarget.value })}
@@ -66,8 +66,8 @@ export function WebhookForm({ webhook, save, saving, error }: WebhookFormProps):
           required
         />
         <TagsInput
-          label={words.events}
-          description={words.eventsHint}
+          label={labels.events}
+          description={labels.eventsHint}
           data={['*', ...offered]}
           value={[...values.events]}
           onChange={(events) => setValues({ ...values, events })}
@@ -76,8 +76,8 @@ export function WebhookForm({ webhook, save, saving, error }: WebhookFormProps):
           required
         />
         <Select
-          label={words.role}
-          description={words.roleHint}
+          label={labels.role}
+          description={labels.roleHint}
           data={useRoleOptions(roles?.map((role) => role.name) ?? check?.roles ?? [])}
           value={values.role || null}
           onChange={(role) => setValues({ ...values, role: role ?? '' })}
@@ -86,12 +86,12 @@ export function WebhookForm({ webhook, save, saving, error }: WebhookFormProps):
           required
         />
         <Stack gap="xs" component="section">
-          <Title order={3}>{words.filter}</Title>
+          <Title order={3}>{labels.filter}</Title>
           {collection ? (
-            <FilterEditor draft={filter} none={words.filterAll} />
+            <FilterEditor draft={filter} none={labels.filterAll} />
           ) : (
             <Text size="sm" c="dimmed">
-              {words.filterOne}
+              {labels.filterOne}
             </Text>
           )}
         </Stack>
@@ -107,11 +107,11 @@ export function WebhookForm({ webhook, save, saving, error }: WebhookFormProps):
 }
 
 /** The one collection whose events are meant, or null. */
-function collectionOf(
+function findSingleCollection(
   events: readonly string[],
-  byName: ReadonlyMap<string, Collection> | undefined,
+  collectionsByName: ReadonlyMap<string, Collection> | undefined,
 ): Collection | null {
   const names = new Set(events.map((each) => each.split('.')[0]!));
   const [only] = names.size === 1 ? names : [];
-  return (only !== undefined && byName?.get(only)) || null;
+  return (only !== undefined && collectionsByName?.get(only)) || null;
 }

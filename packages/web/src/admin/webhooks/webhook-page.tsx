@@ -3,23 +3,23 @@ import { useNavigate, useParams } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { DestroySection } from '../../data/destroy-section.tsx';
-import { Asked } from '../../data/problem.tsx';
-import { useAsked } from '../../data/queries.ts';
+import { QueryBoundary } from '../../data/problem.tsx';
+import { useApiQuery } from '../../data/queries.ts';
 import { useMay } from '../../data/schema.ts';
 import { Section } from '../../data/section.tsx';
-import { useAct, useWrite } from '../../data/use-write.ts';
+import { useActionMutation, useApiMutation } from '../../data/use-api-mutation.ts';
 import { confirm } from '../../ui/confirm.tsx';
+import { formatDateTime } from '../../ui/date-time.tsx';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
-import { momentText } from '../../ui/moment.tsx';
 import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import type { Webhook } from '../access/wire.ts';
+import type { Webhook } from '../access/dto.ts';
 import { Deliveries } from './deliveries.tsx';
 import { WebhookForm, type WebhookValues } from './webhook-form.tsx';
-import { WebhookStateBadge, webhookState } from './webhook-state.tsx';
+import { getWebhookState, WebhookStateBadge } from './webhook-state.tsx';
 
 interface TestResult {
   readonly delivered: boolean;
@@ -32,7 +32,7 @@ export function WebhookPage(): ReactNode {
   const t = useAccessTexts().webhooks;
   const app = useApplication();
   const { webhook: id = '' } = useParams({ strict: false });
-  const webhook = useAsked(
+  const webhook = useApiQuery(
     ['webhooks', 'one', id],
     (client, signal) => client.records<Webhook>('webhooks').get(id, {}, { signal }),
     { refetchInterval: 10_000 },
@@ -50,9 +50,9 @@ export function WebhookPage(): ReactNode {
       description={data && <WebhookStateBadge webhook={data} />}
       actions={data && <Actions webhook={data} />}
     >
-      <Asked query={webhook} asked={{ resource: 'webhooks', action: 'get' }}>
-        {(shown) => <Content key={shown.id} webhook={shown} />}
-      </Asked>
+      <QueryBoundary query={webhook} permission={{ resource: 'webhooks', action: 'get' }}>
+        {(loaded) => <Content key={loaded.id} webhook={loaded} />}
+      </QueryBoundary>
     </Page>
   );
 }
@@ -60,15 +60,15 @@ export function WebhookPage(): ReactNode {
 function Actions({ webhook }: { webhook: Webhook }): ReactNode {
   const t = useAccessTexts().webhooks;
   const may = useMay();
-  const sends = webhook.enabled && webhook.pausedAt === null;
+  const isSending = webhook.enabled && webhook.pausedAt === null;
   const [testing, setTesting] = useState(false);
-  const test = useAct({
+  const test = useActionMutation({
     write: (client) => client.post<TestResult>('webhooks:test', undefined, { filterByTk: webhook.id }),
     changes: ['deliveries'],
     done: ({ delivered, status, error }) =>
       delivered ? toast(t.testDone(status)) : toast(t.testFailed(error ?? String(status)), { failed: true }),
   });
-  const turn = useAct<unknown, boolean>({
+  const setEnabled = useActionMutation<unknown, boolean>({
     write: (client, enabled) => client.records('webhooks').update(webhook.id, { enabled }),
     changes: ['webhooks'],
     done: (_, enabled) => toast(enabled ? t.enabledToast : t.disabledToast),
@@ -81,8 +81,8 @@ function Actions({ webhook }: { webhook: Webhook }): ReactNode {
   return (
     <>
       {may('webhooks', 'update') && (
-        <Button variant="default" onClick={() => void turn(!sends)}>
-          {sends ? t.disable : t.enable}
+        <Button variant="default" onClick={() => void setEnabled(!isSending)}>
+          {isSending ? t.disable : t.enable}
         </Button>
       )}
       {may('webhooks', 'test') && (
@@ -96,14 +96,14 @@ function Actions({ webhook }: { webhook: Webhook }): ReactNode {
 
 function Content({ webhook }: { webhook: Webhook }): ReactNode {
   const t = useAccessTexts();
-  const save = useWrite<unknown, WebhookValues>({
+  const save = useApiMutation<unknown, WebhookValues>({
     write: (client, values) => client.records('webhooks').update(webhook.id, values),
     changes: ['webhooks'],
     done: () => toast(t.saved),
   });
   return (
     <Stack gap="xl">
-      <Trouble webhook={webhook} />
+      <DeliveryWarning webhook={webhook} />
       <Deliveries webhookId={webhook.id} />
       <Section title={t.webhooks.details} needs={{ resource: 'webhooks', action: 'update' }}>
         <WebhookForm webhook={webhook} save={save.mutate} saving={save.isPending} error={save.error} />
@@ -113,14 +113,14 @@ function Content({ webhook }: { webhook: Webhook }): ReactNode {
   );
 }
 
-function Trouble({ webhook }: { webhook: Webhook }): ReactNode {
+function DeliveryWarning({ webhook }: { webhook: Webhook }): ReactNode {
   const t = useAccessTexts().webhooks;
-  const state = webhookState(webhook);
+  const state = getWebhookState(webhook);
   if (state !== 'paused' && state !== 'failing') return null;
-  const since = webhook.failingSince === null ? '' : momentText(webhook.failingSince);
+  const since = webhook.failingSince === null ? '' : formatDateTime(webhook.failingSince);
   return (
     <Alert color={state === 'paused' ? 'red' : 'yellow'} variant="light" icon={<Icon name="warning" />}>
-      {state === 'paused' ? t.paused(momentText(webhook.pausedAt!), since) : t.failing(since)}
+      {state === 'paused' ? t.paused(formatDateTime(webhook.pausedAt!), since) : t.failing(since)}
     </Alert>
   );
 }
@@ -131,7 +131,7 @@ function Destroy({ webhook }: { webhook: Webhook }): ReactNode {
   const { destroyTitle, destroyText, destroyed } = access.webhooks;
   const app = useApplication();
   const navigate = useNavigate();
-  const destroy = useAct({
+  const destroy = useActionMutation({
     write: (client) => client.records('webhooks').destroy(webhook.id),
     changes: ['webhooks'],
     done: async () => {
@@ -139,8 +139,16 @@ function Destroy({ webhook }: { webhook: Webhook }): ReactNode {
       await navigate({ to: '/a/$app/access/webhooks', params: { app } });
     },
   });
-  const ask = async (): Promise<void> => {
-    if (await confirm({ title: destroyTitle, text: destroyText, act: t.common.destroy, danger: true })) await destroy();
+  const confirmDestroy = async (): Promise<void> => {
+    if (await confirm({ title: destroyTitle, text: destroyText, confirmLabel: t.common.destroy, danger: true }))
+      await destroy();
   };
-  return <DestroySection resource="webhooks" text={destroyText} act={t.common.destroy} destroy={() => void ask()} />;
+  return (
+    <DestroySection
+      resource="webhooks"
+      text={destroyText}
+      destroyLabel={t.common.destroy}
+      destroy={() => void confirmDestroy()}
+    />
+  );
 }

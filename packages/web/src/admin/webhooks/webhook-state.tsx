@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { StateBadge } from '../access/badges.tsx';
-import type { Webhook } from '../access/wire.ts';
+import type { Webhook } from '../access/dto.ts';
 
 export type WebhookState = 'on' | 'off' | 'paused' | 'failing';
 
-export function webhookState({ enabled, pausedAt, failingSince }: Webhook): WebhookState {
+export function getWebhookState({ enabled, pausedAt, failingSince }: Webhook): WebhookState {
   if (pausedAt !== null) return 'paused';
   if (!enabled) return 'off';
   return failingSince === null ? 'on' : 'failing';
@@ -15,6 +15,6 @@ const tones = { on: 'good', off: 'plain', paused: 'bad', failing: 'careful' } as
 
 export function WebhookStateBadge({ webhook }: { webhook: Webhook }): ReactNode {
   const { states } = useAccessTexts().webhooks;
-  const state = webhookState(webhook);
+  const state = getWebhookState(webhook);
   return <StateBadge tone={tones[state]}>{states[state]}</StateBadge>;
 }

@@ -2,13 +2,13 @@ import { Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { ListPage } from '../../data/list-page.tsx';
-import { useAsked } from '../../data/queries.ts';
+import { useApiQuery } from '../../data/queries.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ButtonLink, TextLink } from '../../ui/links.tsx';
 import { useRoleTitle } from '../access/access-queries.ts';
 import { NameBadges } from '../access/badges.tsx';
-import type { Webhook } from '../access/wire.ts';
+import type { Webhook } from '../access/dto.ts';
 import { WebhookStateBadge } from './webhook-state.tsx';
 
 /** Who is told when something happens. */
@@ -16,7 +16,7 @@ export function WebhooksPage(): ReactNode {
   const t = useAccessTexts().webhooks;
   const app = useApplication();
   const roleTitle = useRoleTitle();
-  const webhooks = useAsked(
+  const webhooks = useApiQuery(
     ['webhooks', 'list'],
     async (client, signal) =>
       (await client.records<Webhook>('webhooks').list({ pageSize: 1000, sort: ['id'] }, { signal })).data,
@@ -38,15 +38,15 @@ export function WebhooksPage(): ReactNode {
       columns={[
         {
           title: t.url,
-          show: (each) => (
+          render: (each) => (
             <TextLink to="/a/$app/access/webhooks/$webhook" params={{ app, webhook: String(each.id) }} fw={500}>
               {each.url}
             </TextLink>
           ),
         },
-        { title: t.events, show: (each) => <NameBadges names={each.events} /> },
-        { title: t.role, show: (each) => <Text size="sm">{roleTitle(each.role)}</Text> },
-        { title: t.state, show: (each) => <WebhookStateBadge webhook={each} /> },
+        { title: t.events, render: (each) => <NameBadges names={each.events} /> },
+        { title: t.role, render: (each) => <Text size="sm">{roleTitle(each.role)}</Text> },
+        { title: t.state, render: (each) => <WebhookStateBadge webhook={each} /> },
       ]}
     />
   );

@@ -6,7 +6,7 @@
  * jumps while others write: a row that changes is replaced, one that goes is marked. Keys of events are texts.
  */
 import type { Client, Key, ReadParameters, RecordValues } from '@tablinum/client';
-import { sameKey } from './label.ts';
+import { isSameKey } from './label.ts';
 
 export interface Row {
   readonly key: Key;
@@ -14,13 +14,13 @@ export interface Row {
   /** For If-Match. */
   readonly version: number | null;
   /** No longer in the list: destroyed, or out of its filter. */
-  readonly gone: boolean;
+  readonly isRemoved: boolean;
   /** When it changed under the reader's eyes, in milliseconds; 0 if never. */
   readonly changedAt: number;
 }
 
 /** What a list shows, and in which order. */
-export type Shown = Pick<ReadParameters, 'filter' | 'search' | 'sort' | 'appends' | 'onlyDeleted'>;
+export type ListQuery = Pick<ReadParameters, 'filter' | 'search' | 'sort' | 'appends' | 'onlyDeleted'>;
 
 interface Page {
   readonly rows: readonly Row[];
@@ -40,13 +40,13 @@ export interface WindowState {
 
 export const pageSize = 100;
 /** Pages kept; those farthest from the view go first. */
-const mostPages = 60;
+const maxPages = 60;
 
 export class RowWindow {
   readonly #client: Client;
   readonly #collection: string;
   readonly #keyField: string;
-  readonly #shown: Shown;
+  readonly #query: ListQuery;
   readonly #pages = new Map<number, Page>();
   readonly #reading = new Set<number>();
   readonly #listeners = new Set<() => void>();
@@ -55,11 +55,11 @@ export class RowWindow {
   #wanted: [first: number, last: number] = [0, 0];
   #refreshTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(client: Client, collection: string, keyField: string, shown: Shown) {
+  constructor(client: Client, collection: string, keyField: string, query: ListQuery) {
     this.#client = client;
     this.#collection = collection;
     this.#keyField = keyField;
-    this.#shown = shown;
+    this.#query = query;
   }
 
   get state(): WindowState {
@@ -84,7 +84,7 @@ export class RowWindow {
     const to = Math.floor(Math.max(last, 0) / pageSize);
     for (let page = from; page <= to; page += 1)
       if (!this.#pages.has(page) && !this.#reading.has(page)) void this.#read(page, page === 0);
-    if (this.#pages.size > mostPages) this.#drop((from + to) / 2);
+    if (this.#pages.size > maxPages) this.#drop((from + to) / 2);
   }
 
   /** Reads what is in view once more, after a failure. */
@@ -105,7 +105,7 @@ export class RowWindow {
   /** Where a record stands in the list, as far as its page was read; -1 otherwise. */
   indexOf(key: Key): number {
     for (const [number, { rows }] of this.#pages) {
-      const index = rows.findIndex((row) => sameKey(row.key, key));
+      const index = rows.findIndex((row) => isSameKey(row.key, key));
       if (index >= 0) return number * pageSize + index;
     }
     return -1;
@@ -113,7 +113,7 @@ export class RowWindow {
 
   /** Every row that was read and is still in the list. */
   loaded(): Row[] {
-    return [...this.#pages.values()].flatMap(({ rows }) => rows.filter(({ gone }) => !gone));
+    return [...this.#pages.values()].flatMap(({ rows }) => rows.filter(({ isRemoved }) => !isRemoved));
   }
 
   /** Reads the pages in view again and forgets the others. What is shown stays until the new rows arrive. */
@@ -125,8 +125,8 @@ export class RowWindow {
   }
 
   /** Rows keep their place until the list is read anew. */
-  markGone(keys: readonly Key[]): void {
-    for (const key of keys) this.#change(key, (row) => ({ ...row, gone: true }));
+  markRemoved(keys: readonly Key[]): void {
+    for (const key of keys) this.#change(key, (row) => ({ ...row, isRemoved: true }));
   }
 
   /**
@@ -158,28 +158,28 @@ export class RowWindow {
     return rows;
   }
 
-  async #read(page: number, counts: boolean): Promise<void> {
+  async #read(page: number, shouldCount: boolean): Promise<void> {
     this.#reading.add(page);
     try {
       // The cursor of a page that is read again may be outdated.
       const after = this.#pages.has(page) ? null : this.#pages.get(page - 1)?.nextCursor;
-      const place = after ? { after } : { page: page + 1 };
+      const pageParameter = after ? { after } : { page: page + 1 };
       const { data, meta } = await this.#records().list({
-        ...this.#shown,
-        ...place,
+        ...this.#query,
+        ...pageParameter,
         pageSize,
         versions: true,
-        count: counts ? 'exact' : 'none',
+        count: shouldCount ? 'exact' : 'none',
       });
       const rows = data.map((values) => this.#rowOf(values, meta.versions ?? {}));
       this.#pages.set(page, { rows, nextCursor: meta.nextCursor });
-      const least = page * pageSize + rows.length + (meta.hasNext ? 1 : 0);
-      const known = counts ? (meta.count ?? 0) : (this.#state.count ?? 0);
-      const count = meta.hasNext ? Math.max(known, least) : rows.length > 0 || page === 0 ? least : known;
+      const minCount = page * pageSize + rows.length + (meta.hasNext ? 1 : 0);
+      const known = shouldCount ? (meta.count ?? 0) : (this.#state.count ?? 0);
+      const count = meta.hasNext ? Math.max(known, minCount) : rows.length > 0 || page === 0 ? minCount : known;
       this.#become({
         count,
         error: null,
-        ...(counts && { countIsEstimate: meta.countIsEstimate ?? false }),
+        ...(shouldCount && { countIsEstimate: meta.countIsEstimate ?? false }),
         ...(!meta.hasNext && { countIsEstimate: false }),
       });
     } catch (error) {
@@ -194,11 +194,11 @@ export class RowWindow {
     const keys = [...this.#refreshing].slice(0, 200);
     for (const key of keys) this.#refreshing.delete(key);
     if (this.#refreshing.size > 0) this.#refreshTimer = setTimeout(() => void this.#refreshNow(), 80);
-    const { filter, search, appends, onlyDeleted } = this.#shown;
-    const shown = { filter, search, appends, onlyDeleted };
+    const { filter, search, appends, onlyDeleted } = this.#query;
+    const query = { filter, search, appends, onlyDeleted };
     try {
       const { data, meta } = await this.#records().list({
-        ...shown,
+        ...query,
         filterByTk: keys,
         pageSize: 200,
         count: 'none',
@@ -208,9 +208,10 @@ export class RowWindow {
       for (const key of keys) {
         const values = found.get(key);
         const version = meta.versions?.[String(key)] ?? null;
-        const same = version !== null && this.byKey(key)?.version === version;
-        if (!values) this.#change(key, (row) => ({ ...row, gone: true }));
-        else if (!same) this.#change(key, (row) => ({ ...row, values, version, gone: false, changedAt: Date.now() }));
+        const isUnchanged = version !== null && this.byKey(key)?.version === version;
+        if (!values) this.#change(key, (row) => ({ ...row, isRemoved: true }));
+        else if (!isUnchanged)
+          this.#change(key, (row) => ({ ...row, values, version, isRemoved: false, changedAt: Date.now() }));
       }
     } catch {
       // The rows stay as they are; the next event or reading sets them right.
@@ -223,30 +224,30 @@ export class RowWindow {
 
   #rowOf(values: RecordValues, versions: Readonly<Record<string, number>>): Row {
     const key = values[this.#keyField] as Key;
-    return { key, values, version: versions[String(key)] ?? null, gone: false, changedAt: 0 };
+    return { key, values, version: versions[String(key)] ?? null, isRemoved: false, changedAt: 0 };
   }
 
   /** The row of a record, where it is there. */
   byKey(key: Key): Row | undefined {
     for (const { rows } of this.#pages.values()) {
-      const row = rows.find((each) => sameKey(each.key, key));
+      const row = rows.find((each) => isSameKey(each.key, key));
       if (row) return row;
     }
     return undefined;
   }
 
-  #change(key: Key, by: (row: Row) => Row): void {
+  #change(key: Key, update: (row: Row) => Row): void {
     for (const [number, page] of this.#pages) {
-      const index = page.rows.findIndex((row) => sameKey(row.key, key));
+      const index = page.rows.findIndex((row) => isSameKey(row.key, key));
       if (index < 0) continue;
-      this.#pages.set(number, { ...page, rows: page.rows.with(index, by(page.rows[index]!)) });
+      this.#pages.set(number, { ...page, rows: page.rows.with(index, update(page.rows[index]!)) });
       this.#become({});
     }
   }
 
   #drop(center: number): void {
     const far = [...this.#pages.keys()].sort((a, b) => Math.abs(b - center) - Math.abs(a - center));
-    for (const page of far.slice(0, this.#pages.size - mostPages)) this.#pages.delete(page);
+    for (const page of far.slice(0, this.#pages.size - maxPages)) this.#pages.delete(page);
   }
 
   #become(change: Partial<WindowState>): void {

@@ -1,8 +1,8 @@
 /** Accounts as their pages read and write them. */
 import type { Client } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
-import { useAsked } from '../../data/queries.ts';
-import type { Account } from '../mail.ts';
+import { useApiQuery } from '../../data/queries.ts';
+import type { Account } from '../mail-types.ts';
 
 export interface MailServer {
   readonly host: string;
@@ -28,7 +28,7 @@ export interface Member {
 export const accountKeys = ['mail-accounts', 'mail-account', 'mail-members'] as const;
 
 export function useAccount(id: number): UseQueryResult<AccountRecord, Error> {
-  return useAsked(['mail-account', id], async (client, signal) => {
+  return useApiQuery(['mail-account', id], async (client, signal) => {
     const query = { filterByTk: id, appends: ['mailboxes'] };
     return (await client.call<AccountRecord>('accounts:get', { query, signal })).data;
   });
@@ -36,7 +36,7 @@ export function useAccount(id: number): UseQueryResult<AccountRecord, Error> {
 
 /** Those who see the mail; an error for roles that see no users. */
 export function useMembers(id: number): UseQueryResult<readonly Member[], Error> {
-  return useAsked(['mail-members', id], async (client, signal) => {
+  return useApiQuery(['mail-members', id], async (client, signal) => {
     const query = { fields: ['id', 'nickname', 'email', 'username'], pageSize: 1000, sort: ['id'] };
     return (await client.call<Member[]>(`accounts/${id}/members:list`, { query, signal })).data;
   });
@@ -44,7 +44,7 @@ export function useMembers(id: number): UseQueryResult<readonly Member[], Error>
 
 /** Users whose name or address holds what is typed; an error for roles that see none. */
 export function useFoundUsers(typed: string): UseQueryResult<readonly Member[], Error> {
-  return useAsked(
+  return useApiQuery(
     ['users', 'found', typed],
     async (client: Client, signal) => {
       const query = {
@@ -55,12 +55,12 @@ export function useFoundUsers(typed: string): UseQueryResult<readonly Member[], 
       };
       return (await client.call<Member[]>('users:list', { query, signal })).data;
     },
-    { keepPrevious: true },
+    { keepPreviousData: true },
   );
 }
 
 /** What people call a user. */
-export function memberName({ nickname, email, username, id }: Member): string {
+export function getMemberName({ nickname, email, username, id }: Member): string {
   const name = nickname || username;
   return name && email ? `${name} <${email}>` : name || email || `#${id}`;
 }

@@ -1,5 +1,5 @@
 /** An account as it stands in its form, and what of it is sent. */
-import { orNull } from '../../data/use-write.ts';
+import { emptyToNull } from '../../data/use-api-mutation.ts';
 import type { AccountRecord, MailServer } from './account-data.ts';
 
 export interface ServerDraft {
@@ -26,50 +26,50 @@ export interface AccountDraft {
 }
 
 /** The ports that go with a kind of security, as a rule. */
-export const usualPorts = {
+export const defaultPorts = {
   imap: { tls: '993', starttls: '143', none: '143' },
   smtp: { tls: '465', starttls: '587', none: '25' },
 } as const;
 
-const noSecrets = { password: '', smtpPassword: '', refreshToken: '', clientSecret: '' };
+const emptySecrets = { password: '', smtpPassword: '', refreshToken: '', clientSecret: '' };
 
-export function draftOf(account: AccountRecord | null): AccountDraft {
+export function createAccountDraft(account: AccountRecord | null): AccountDraft {
   return {
     address: account?.address ?? '',
     name: account?.name ?? '',
     signature: account?.signature ?? '',
     auth: account?.auth ?? 'password',
-    imap: serverDraft(account?.imap ?? null, usualPorts.imap.tls),
-    smtp: serverDraft(account?.smtp ?? null, usualPorts.smtp.tls),
-    secrets: noSecrets,
+    imap: createServerDraft(account?.imap ?? null, defaultPorts.imap.tls),
+    smtp: createServerDraft(account?.smtp ?? null, defaultPorts.smtp.tls),
+    secrets: emptySecrets,
     members: null,
   };
 }
 
-function serverDraft(server: MailServer | null, port: string): ServerDraft {
+function createServerDraft(server: MailServer | null, port: string): ServerDraft {
   if (!server) return { host: '', port, security: 'tls', user: '' };
   return { host: server.host, port: String(server.port), security: server.security, user: server.user ?? '' };
 }
 
 /** What `accounts:create` takes; of an account that is there only what differs. */
-export function valuesOf(draft: AccountDraft, account: AccountRecord | null): Record<string, unknown> {
-  const given: Record<string, unknown> = {
+export function toAccountValues(draft: AccountDraft, account: AccountRecord | null): Record<string, unknown> {
+  const values: Record<string, unknown> = {
     address: draft.address.trim(),
-    name: orNull(draft.name),
+    name: emptyToNull(draft.name),
     signature: draft.signature.trim() === '' ? null : draft.signature.trimEnd(),
     auth: draft.auth,
-    imap: serverOf(draft.imap),
-    smtp: serverOf(draft.smtp),
+    imap: toServerValues(draft.imap),
+    smtp: toServerValues(draft.smtp),
   };
   const secrets = Object.entries(draft.secrets).filter(([, secret]) => secret !== '');
-  const differing = Object.entries(given).filter(([name, value]) => {
+  const differing = Object.entries(values).filter(([name, value]) => {
     const before = account ? account[name as keyof AccountRecord] : null;
     return JSON.stringify(value) !== JSON.stringify(before ?? null);
   });
   return { ...Object.fromEntries([...differing, ...secrets]), ...(draft.members && { members: draft.members }) };
 }
 
-function serverOf({ host, port, security, user }: ServerDraft): object | null {
+function toServerValues({ host, port, security, user }: ServerDraft): object | null {
   if (host.trim() === '') return null;
-  return { host: host.trim(), port: Number(port), security, user: orNull(user) };
+  return { host: host.trim(), port: Number(port), security, user: emptyToNull(user) };
 }

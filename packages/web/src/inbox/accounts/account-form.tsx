@@ -12,11 +12,11 @@ import {
 } from '@mantine/core';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
-import { detailsOf } from '../../data/use-write.ts';
+import { getErrorDetails } from '../../data/use-api-mutation.ts';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import type { AccountRecord, Member } from './account-data.ts';
-import { draftOf, type SecretName, valuesOf } from './account-draft.ts';
+import { createAccountDraft, type SecretName, toAccountValues } from './account-draft.ts';
 import { MembersSelect } from './members-select.tsx';
 import { ServerFields } from './server-fields.tsx';
 
@@ -33,14 +33,14 @@ interface AccountFormProps {
 export function AccountForm({ account, members, save, saving, error }: AccountFormProps): ReactNode {
   const texts = useTexts();
   const t = useInboxTexts().accounts;
-  const [draft, setDraft] = useState(() => draftOf(account));
+  const [draft, setDraft] = useState(() => createAccountDraft(account));
   // What others change meanwhile is no change of whoever fills this in.
-  const [before] = useState(account);
-  const problems = detailsOf(error);
+  const [initialAccount] = useState(account);
+  const problems = getErrorDetails(error);
   const change = (part: Partial<typeof draft>): void => setDraft({ ...draft, ...part });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    save(valuesOf(draft, before));
+    save(toAccountValues(draft, initialAccount));
   };
   const text = (name: 'address' | 'name' | 'signature') => ({
     label: t[name],

@@ -3,10 +3,10 @@ import { useNavigate, useParams } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { DestroySection } from '../../data/destroy-section.tsx';
-import { Asked } from '../../data/problem.tsx';
+import { QueryBoundary } from '../../data/problem.tsx';
 import { useCheck } from '../../data/queries.ts';
 import { Section } from '../../data/section.tsx';
-import { useAct, useWrite } from '../../data/use-write.ts';
+import { useActionMutation, useApiMutation } from '../../data/use-api-mutation.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
@@ -14,7 +14,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import { useAccounts } from '../data-mail.ts';
+import { useAccounts } from '../mail-queries.ts';
 import { noRights, useMailRights } from '../rights.ts';
 import { type AccountRecord, accountKeys, useAccount, useMembers } from './account-data.ts';
 import { AccountForm } from './account-form.tsx';
@@ -49,9 +49,9 @@ export function MailAccountPage(): ReactNode {
         )
       }
     >
-      <Asked query={account} asked={{ resource: 'accounts', action: 'get' }}>
-        {(shown) => <Content key={shown.id} account={shown} />}
-      </Asked>
+      <QueryBoundary query={account} permission={{ resource: 'accounts', action: 'get' }}>
+        {(loaded) => <Content key={loaded.id} account={loaded} />}
+      </QueryBoundary>
     </Page>
   );
 }
@@ -59,11 +59,11 @@ export function MailAccountPage(): ReactNode {
 function Content({ account }: { account: AccountRecord }): ReactNode {
   const t = useInboxTexts().accounts;
   const rights = useMailRights() ?? noRights;
-  const others = useAccounts().data?.others ?? [];
+  const otherAccounts = useAccounts().data?.otherAccounts ?? [];
   const members = useMembers(account.id);
   /** After each the form begins anew, with what the server has made of it, and without secrets. */
   const [form, setForm] = useState({ saves: 0, account });
-  const save = useWrite<AccountRecord, Record<string, unknown>>({
+  const save = useApiMutation<AccountRecord, Record<string, unknown>>({
     write: (client, values) => client.post('accounts:update', values, { filterByTk: account.id }),
     changes: accountKeys,
     done: (saved) => {
@@ -71,7 +71,7 @@ function Content({ account }: { account: AccountRecord }): ReactNode {
       toast(t.saved);
     },
   });
-  const isMine = others.every(({ id }) => id !== account.id);
+  const isMember = otherAccounts.every(({ id }) => id !== account.id);
   return (
     <Stack gap="xl">
       {account.statusReason && (
@@ -79,10 +79,10 @@ function Content({ account }: { account: AccountRecord }): ReactNode {
           {account.statusReason}
         </Alert>
       )}
-      {!isMine && <NotMember account={account} />}
-      {isMine && rights.bringIn && <ImportSection account={account} />}
-      {isMine && rights.takeOut && account.mailboxes.length > 0 && <ExportSection account={account} />}
-      {isMine && <FoldersSection account={account} rights={rights} />}
+      {!isMember && <NotMember account={account} />}
+      {isMember && rights.importMail && <ImportSection account={account} />}
+      {isMember && rights.exportMail && account.mailboxes.length > 0 && <ExportSection account={account} />}
+      {isMember && <FoldersSection account={account} rights={rights} />}
       {rights.changeAccounts && !members.isPending && (
         <Section title={t.details}>
           <AccountForm
@@ -104,18 +104,18 @@ function Content({ account }: { account: AccountRecord }): ReactNode {
 function NotMember({ account }: { account: AccountRecord }): ReactNode {
   const t = useInboxTexts().accounts;
   const { data: check } = useCheck();
-  const become = useAct({
+  const joinAccount = useActionMutation({
     write: (client) => client.post(`accounts/${account.id}/members:add`, [check!.id]),
     changes: accountKeys,
-    done: () => toast(t.became),
+    done: () => toast(t.joined),
   });
   return (
     <Alert variant="light" icon={<Icon name="lock" />} title={t.notMember}>
       <Stack gap="xs" align="flex-start">
         {t.notMemberText}
         {check?.id != null && (
-          <Button size="compact-sm" variant="default" onClick={() => void become()}>
-            {t.become}
+          <Button size="compact-sm" variant="default" onClick={() => void joinAccount()}>
+            {t.join}
           </Button>
         )}
       </Stack>
@@ -125,10 +125,10 @@ function NotMember({ account }: { account: AccountRecord }): ReactNode {
 
 function Destroy({ account }: { account: AccountRecord }): ReactNode {
   const t = useInboxTexts().accounts;
-  const { destroy: act } = useTexts().common;
+  const { destroy: confirmLabel } = useTexts().common;
   const app = useApplication();
   const navigate = useNavigate();
-  const destroy = useAct({
+  const destroy = useActionMutation({
     write: (client) => client.records('accounts').destroy(account.id),
     changes: ['mail-accounts'],
     done: async () => {
@@ -136,9 +136,16 @@ function Destroy({ account }: { account: AccountRecord }): ReactNode {
       await navigate({ to: '/a/$app/inbox/accounts', params: { app } });
     },
   });
-  const ask = async (): Promise<void> => {
-    const asked = { title: t.destroyTitle, text: t.destroyText, act, typed: account.address, danger: true };
-    if (await confirm(asked)) await destroy();
+  const confirmDestroy = async (): Promise<void> => {
+    const question = { title: t.destroyTitle, text: t.destroyText, confirmLabel, typed: account.address, danger: true };
+    if (await confirm(question)) await destroy();
   };
-  return <DestroySection resource="accounts" text={t.destroyText} act={act} destroy={() => void ask()} />;
+  return (
+    <DestroySection
+      resource="accounts"
+      text={t.destroyText}
+      destroyLabel={confirmLabel}
+      destroy={() => void confirmDestroy()}
+    />
+  );
 }

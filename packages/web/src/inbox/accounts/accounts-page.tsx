@@ -1,15 +1,15 @@
 import { Badge, Group } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { Asked } from '../../data/problem.tsx';
+import { QueryBoundary } from '../../data/problem.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ButtonLink, TextLink } from '../../ui/links.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { useAccounts } from '../data-mail.ts';
-import type { Account } from '../mail.ts';
+import { useAccounts } from '../mail-queries.ts';
+import type { Account } from '../mail-types.ts';
 import type { Accounts } from '../read-accounts.ts';
 import { useMailRights } from '../rights.ts';
 
@@ -31,9 +31,9 @@ export function AccountsPage(): ReactNode {
   );
   return (
     <Page title={t.title} description={t.description} above={above} actions={add}>
-      <Asked query={accounts} asked={{ resource: 'accounts', action: 'list' }}>
+      <QueryBoundary query={accounts} permission={{ resource: 'accounts', action: 'list' }}>
         {(all) =>
-          all.mine.length + all.others.length === 0 ? (
+          all.ownAccounts.length + all.otherAccounts.length === 0 ? (
             <Empty icon="inbox" title={t.none} text={t.noneText}>
               {add}
             </Empty>
@@ -41,28 +41,28 @@ export function AccountsPage(): ReactNode {
             <AccountTable accounts={all} />
           )
         }
-      </Asked>
+      </QueryBoundary>
     </Page>
   );
 }
 
-function AccountTable({ accounts: { mine, others } }: { accounts: Accounts }): ReactNode {
+function AccountTable({ accounts: { ownAccounts, otherAccounts } }: { accounts: Accounts }): ReactNode {
   const t = useInboxTexts().accounts;
   const app = useApplication();
   return (
     <ListTable<Account>
       label={t.title}
-      rows={[...mine, ...others]}
+      rows={[...ownAccounts, ...otherAccounts]}
       keyOf={({ id }) => id}
       columns={[
         {
           title: t.columns.address,
-          show: ({ id, address }) => (
+          render: ({ id, address }) => (
             <Group gap="xs">
               <TextLink to="/a/$app/inbox/accounts/$account" params={{ app, account: String(id) }}>
                 {address}
               </TextLink>
-              {others.some((each) => each.id === id) && (
+              {otherAccounts.some((each) => each.id === id) && (
                 <Badge variant="light" color="gray" tt="none">
                   {t.notMember}
                 </Badge>
@@ -70,9 +70,9 @@ function AccountTable({ accounts: { mine, others } }: { accounts: Accounts }): R
             </Group>
           ),
         },
-        { title: t.columns.name, show: ({ name }) => name },
-        { title: t.columns.status, show: ({ status, statusReason }) => statusReason ?? t.statuses[status] ?? status },
-        { title: t.columns.folders, number: true, show: ({ mailboxes }) => mailboxes.length },
+        { title: t.columns.name, render: ({ name }) => name },
+        { title: t.columns.status, render: ({ status, statusReason }) => statusReason ?? t.statuses[status] ?? status },
+        { title: t.columns.folders, number: true, render: ({ mailboxes }) => mailboxes.length },
       ]}
     />
   );

@@ -1,14 +1,14 @@
 import { Button, Group, Select, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { clientOf, useApplication } from '../../data/application.tsx';
-import { messageOf } from '../../data/problem.tsx';
+import { getClient, useApplication } from '../../data/application.tsx';
+import { getErrorMessage } from '../../data/problem.tsx';
 import { Section } from '../../data/section.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { saveFile } from '../../ui/save-file.ts';
 import { toast } from '../../ui/toasts.tsx';
-import { folderOf } from '../folders/folder-pane.tsx';
-import { sizeText } from '../size-text.ts';
+import { getFolderKey } from '../folders/folder-pane.tsx';
+import { formatSize } from '../size-text.ts';
 import type { AccountRecord } from './account-data.ts';
 
 /** The mail of an account, or of one folder, as a file. */
@@ -23,7 +23,7 @@ export function ExportSection({ account }: { account: AccountRecord }): ReactNod
     setReceived(0);
     try {
       const query = { account: account.id, ...(folder !== null && { mailbox: folder }) };
-      const response = await clientOf(application).send('emails:export', { query });
+      const response = await getClient(application).send('emails:export', { query });
       const pieces: Uint8Array<ArrayBuffer>[] = [];
       let size = 0;
       for (const reader = response.body!.getReader(); ; ) {
@@ -35,7 +35,7 @@ export function ExportSection({ account }: { account: AccountRecord }): ReactNod
       }
       saveFile(new Blob(pieces, { type: 'application/mbox' }), `${account.address}.mbox`);
     } catch (error) {
-      toast(messageOf(error), { failed: true });
+      toast(getErrorMessage(error), { failed: true });
     }
     setReceived(null);
   };
@@ -46,7 +46,7 @@ export function ExportSection({ account }: { account: AccountRecord }): ReactNod
           label={t.folder}
           data={account.mailboxes.map(({ path, role }) => ({
             value: path,
-            label: texts.folderName(folderOf({ path, role })),
+            label: texts.folderName(getFolderKey({ path, role })),
           }))}
           value={folder}
           onChange={setFolder}
@@ -64,7 +64,7 @@ export function ExportSection({ account }: { account: AccountRecord }): ReactNod
         </Button>
         {received !== null && (
           <Text size="sm" role="status">
-            {t.working(sizeText(received))}
+            {t.working(formatSize(received))}
           </Text>
         )}
       </Group>

@@ -2,7 +2,7 @@ import { Button, Group, Modal, Text, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { DialogForm } from '../../data/dialog-form.tsx';
 import { Section } from '../../data/section.tsx';
-import { detailsOf, useAct, useWrite } from '../../data/use-write.ts';
+import { getErrorDetails, useActionMutation, useApiMutation } from '../../data/use-api-mutation.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
@@ -10,8 +10,8 @@ import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import { folderOf, folderOrder } from '../folders/folder-pane.tsx';
-import type { Mailbox } from '../mail.ts';
+import { getFolderKey, sortFolders } from '../folders/folder-pane.tsx';
+import type { Mailbox } from '../mail-types.ts';
 import type { MailRights } from '../rights.ts';
 import { type AccountRecord, accountKeys } from './account-data.ts';
 
@@ -26,18 +26,19 @@ export function FoldersSection({ account, rights }: FoldersSectionProps): ReactN
   const inboxTexts = useInboxTexts();
   const t = inboxTexts.accounts.folders;
   /** Null: none; else the one that gets another name, or a new one. */
-  const [named, setNamed] = useState<Mailbox | 'new' | null>(null);
-  const destroy = useAct<unknown, Mailbox>({
+  const [editedFolder, setEditedFolder] = useState<Mailbox | 'new' | null>(null);
+  const destroy = useActionMutation<unknown, Mailbox>({
     write: (client, { id }) => client.records('mailboxes').destroy(id),
     changes: accountKeys,
     done: () => toast(t.destroyed),
   });
-  const ask = async (mailbox: Mailbox): Promise<void> => {
+  const confirmDestroy = async (mailbox: Mailbox): Promise<void> => {
     const text = t.destroyText(mailbox.path);
-    if (await confirm({ title: t.destroyTitle, text, act: texts.common.destroy, danger: true })) await destroy(mailbox);
+    if (await confirm({ title: t.destroyTitle, text, confirmLabel: texts.common.destroy, danger: true }))
+      await destroy(mailbox);
   };
   const add = rights.addFolders && (
-    <Button variant="default" leftSection={<Icon name="plus" />} onClick={() => setNamed('new')}>
+    <Button variant="default" leftSection={<Icon name="plus" />} onClick={() => setEditedFolder('new')}>
       {t.add}
     </Button>
   );
@@ -48,29 +49,29 @@ export function FoldersSection({ account, rights }: FoldersSectionProps): ReactN
       ) : (
         <ListTable<Mailbox>
           label={t.title}
-          rows={folderOrder(account.mailboxes)}
+          rows={sortFolders(account.mailboxes)}
           keyOf={({ id }) => id}
           columns={[
             {
               title: t.path,
-              show: (mailbox) => {
-                const name = inboxTexts.folderName(folderOf(mailbox));
+              render: (mailbox) => {
+                const name = inboxTexts.folderName(getFolderKey(mailbox));
                 return name === mailbox.path ? name : `${name} (${mailbox.path})`;
               },
             },
-            { title: t.messages, number: true, show: ({ messages }) => texts.common.count(messages) },
-            { title: t.unread, number: true, show: ({ unread }) => texts.common.count(unread) },
+            { title: t.messages, number: true, render: ({ messages }) => texts.common.count(messages) },
+            { title: t.unread, number: true, render: ({ unread }) => texts.common.count(unread) },
             {
               title: '',
               width: 90,
-              show: (mailbox) => (
+              render: (mailbox) => (
                 <Group gap={2} wrap="nowrap" justify="flex-end">
                   {rights.changeFolders && (
                     <IconButton
                       icon="edit"
                       size="md"
                       label={t.rename(mailbox.path)}
-                      onClick={() => setNamed(mailbox)}
+                      onClick={() => setEditedFolder(mailbox)}
                     />
                   )}
                   {rights.destroyFolders && (
@@ -79,7 +80,7 @@ export function FoldersSection({ account, rights }: FoldersSectionProps): ReactN
                       size="md"
                       label={t.destroy(mailbox.path)}
                       disabled={mailbox.messages > 0}
-                      onClick={() => void ask(mailbox)}
+                      onClick={() => void confirmDestroy(mailbox)}
                     />
                   )}
                 </Group>
@@ -89,13 +90,17 @@ export function FoldersSection({ account, rights }: FoldersSectionProps): ReactN
         />
       )}
       <Modal
-        opened={named !== null}
-        onClose={() => setNamed(null)}
-        title={named === 'new' ? t.add : t.renameTitle}
+        opened={editedFolder !== null}
+        onClose={() => setEditedFolder(null)}
+        title={editedFolder === 'new' ? t.add : t.renameTitle}
         size="sm"
       >
-        {named !== null && (
-          <FolderForm account={account.id} mailbox={named === 'new' ? null : named} done={() => setNamed(null)} />
+        {editedFolder !== null && (
+          <FolderForm
+            account={account.id}
+            mailbox={editedFolder === 'new' ? null : editedFolder}
+            done={() => setEditedFolder(null)}
+          />
         )}
       </Modal>
     </Section>
@@ -114,7 +119,7 @@ function FolderForm({ account, mailbox, done }: FolderFormProps): ReactNode {
   const inboxTexts = useInboxTexts();
   const t = inboxTexts.accounts.folders;
   const [path, setPath] = useState(mailbox?.path ?? '');
-  const save = useWrite({
+  const save = useApiMutation({
     write: (client) => {
       const mailboxes = client.records('mailboxes');
       const values = { path: path.trim() };
@@ -127,13 +132,13 @@ function FolderForm({ account, mailbox, done }: FolderFormProps): ReactNode {
     },
   });
   return (
-    <DialogForm write={save} act={mailbox ? texts.common.rename : texts.common.create} cancel={done}>
+    <DialogForm write={save} submitLabel={mailbox ? texts.common.rename : texts.common.create} cancel={done}>
       <TextInput
         label={t.path}
         description={t.pathHint}
         value={path}
         onChange={(event) => setPath(event.currentTarget.value)}
-        error={detailsOf(save.error)['path']}
+        error={getErrorDetails(save.error)['path']}
         maxLength={1000}
         autoComplete="off"
         data-autofocus

@@ -1,22 +1,22 @@
 import { Autocomplete, Button, FileButton, Group, List, Progress, Stack, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { clientOf, useApplication } from '../../data/application.tsx';
+import { getClient, useApplication } from '../../data/application.tsx';
 import { FormProblem } from '../../data/problem.tsx';
-import { forget } from '../../data/queries.ts';
+import { invalidate } from '../../data/queries.ts';
 import { Section } from '../../data/section.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ButtonLink } from '../../ui/links.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import { sizeText } from '../size-text.ts';
+import { formatSize } from '../size-text.ts';
 import { type AccountRecord, accountKeys } from './account-data.ts';
 import { type ImportReport, importMail } from './mail-upload.ts';
 
-interface Import {
+interface ImportJob {
   readonly name: string;
   /** Bytes. */
   readonly size: number;
-  readonly sent: number;
+  readonly sentBytes: number;
   readonly report: ImportReport | null;
   readonly state: 'running' | 'done' | 'stopped' | 'failed';
   readonly error: unknown;
@@ -27,28 +27,28 @@ export function ImportSection({ account }: { account: AccountRecord }): ReactNod
   const t = useInboxTexts().accounts.import;
   const application = useApplication();
   const [folder, setFolder] = useState('INBOX');
-  const [job, setJob] = useState<Import | null>(null);
+  const [job, setJob] = useState<ImportJob | null>(null);
   const stop = useRef<AbortController | null>(null);
-  const emptyChoice = useRef<() => void>(null);
+  const resetFileInput = useRef<() => void>(null);
   useEffect(() => () => stop.current?.abort(), []);
   const start = async (file: File): Promise<void> => {
     const controller = new AbortController();
     stop.current = controller;
     const { name, size } = file;
-    setJob({ name, size, sent: 0, report: null, state: 'running', error: null });
-    const change = (part: Partial<Import>): void => setJob((before) => before && { ...before, ...part });
+    setJob({ name, size, sentBytes: 0, report: null, state: 'running', error: null });
+    const change = (part: Partial<ImportJob>): void => setJob((before) => before && { ...before, ...part });
     try {
-      const told = (sent: number, report: ImportReport): void => change({ sent, report });
-      const place = { account: account.id, mailbox: folder.trim() || 'INBOX' };
-      await importMail(clientOf(application), { ...place, file, told, signal: controller.signal });
+      const onProgress = (sentBytes: number, report: ImportReport): void => change({ sentBytes, report });
+      const destination = { account: account.id, mailbox: folder.trim() || 'INBOX' };
+      await importMail(getClient(application), { ...destination, file, onProgress, signal: controller.signal });
       change({ state: 'done' });
       toast(t.done(name));
     } catch (error) {
       change(controller.signal.aborted ? { state: 'stopped' } : { state: 'failed', error });
     }
-    for (const key of accountKeys) void forget(application, key);
+    for (const key of accountKeys) void invalidate(application, key);
   };
-  const running = job?.state === 'running';
+  const isRunning = job?.state === 'running';
   return (
     <Section title={t.title} text={t.text}>
       <Stack gap="sm" maw={640}>
@@ -58,44 +58,48 @@ export function ImportSection({ account }: { account: AccountRecord }): ReactNod
             data={account.mailboxes.filter(({ role }) => role !== 'outbox').map(({ path }) => path)}
             value={folder}
             onChange={setFolder}
-            disabled={running}
+            disabled={isRunning}
             w={220}
           />
           <FileButton
             accept=".mbox,.eml,.mbx,message/rfc822,application/mbox"
-            resetRef={emptyChoice}
+            resetRef={resetFileInput}
             onChange={(file) => {
               // Otherwise the browser tells of no choice where the same file is chosen once more.
-              emptyChoice.current?.();
+              resetFileInput.current?.();
               if (file) void start(file);
             }}
           >
             {(props) => (
-              <Button {...props} leftSection={<Icon name="plus" />} disabled={running}>
+              <Button {...props} leftSection={<Icon name="plus" />} disabled={isRunning}>
                 {t.choose}
               </Button>
             )}
           </FileButton>
         </Group>
-        {job && <Told job={job} stop={() => stop.current?.abort()} />}
+        {job && <ImportProgress job={job} stop={() => stop.current?.abort()} />}
       </Stack>
     </Section>
   );
 }
 
-function Told({ job, stop }: { job: Import; stop: () => void }): ReactNode {
+function ImportProgress({ job, stop }: { job: ImportJob; stop: () => void }): ReactNode {
   const t = useInboxTexts().accounts.import;
   const app = useApplication();
-  const { name, size, sent, report, state, error } = job;
+  const { name, size, sentBytes, report, state, error } = job;
   return (
     <Stack gap="xs">
       {state === 'running' && (
         <Group wrap="nowrap">
           <Progress.Root style={{ flex: 1 }}>
-            <Progress.Section value={size === 0 ? 100 : (100 * sent) / size} aria-label={t.progressOf(name)} animated />
+            <Progress.Section
+              value={size === 0 ? 100 : (100 * sentBytes) / size}
+              aria-label={t.progressOf(name)}
+              animated
+            />
           </Progress.Root>
           <Text size="sm" className="tabular nowrap">
-            {t.progress(sizeText(sent), sizeText(size))}
+            {t.progress(formatSize(sentBytes), formatSize(size))}
           </Text>
           <Button size="compact-sm" variant="default" onClick={stop}>
             {t.stop}

@@ -16,56 +16,64 @@ export interface ImportReport {
   readonly problems: readonly { readonly message: number; readonly outcome: string; readonly reason: string | null }[];
 }
 
-interface Upload {
+interface MailUpload {
   readonly account: number;
   /** Path or role; made where there is none. */
   readonly mailbox: string;
   readonly file: Blob;
   /** Told after each piece: bytes that are in, and what became of them. */
-  readonly told: (bytes: number, report: ImportReport) => void;
+  readonly onProgress: (bytes: number, report: ImportReport) => void;
   readonly signal: AbortSignal;
 }
 
 /** Bytes of a piece; one message is never parted. */
-const pieceBytes = 2 * 1024 * 1024;
-const nothing: ImportReport = { stored: 0, duplicates: 0, unparsable: 0, failed: 0, skipped: 0, problems: [] };
+const chunkBytes = 2 * 1024 * 1024;
+const emptyReport: ImportReport = { stored: 0, duplicates: 0, unparsable: 0, failed: 0, skipped: 0, problems: [] };
 /** Of what cannot be read, so many are told. */
-const mostProblems = 100;
+const maxProblems = 100;
 /** Seconds before a piece that got lost, or was not taken yet, is sent again. */
-const pauses = [1, 4, 15];
-const longestPause = 60;
+const retryDelays = [1, 4, 15];
+const maxRetryDelay = 60;
 
 /** @throws Failure where a piece is refused; what came before it stays. */
-export async function importMail(client: Client, upload: Upload): Promise<ImportReport> {
-  const { account, mailbox, file, told, signal } = upload;
+export async function importMail(client: Client, upload: MailUpload): Promise<ImportReport> {
+  const { account, mailbox, file, onProgress, signal } = upload;
   const isMbox = (await file.slice(0, 5).text()) === 'From ';
   const type = isMbox ? 'application/mbox' : 'message/rfc822';
-  let report = nothing;
-  let sent = 0;
-  for await (const piece of isMbox ? mboxPieces(file) : [file]) {
-    const asked = { method: 'POST', query: { account, mailbox }, body: new Blob([piece], { type }), signal } as const;
-    report = joined(report, await brought(() => client.call<ImportReport>('emails:import', asked), signal));
-    sent += piece.size;
-    told(sent, report);
+  let report = emptyReport;
+  let sentBytes = 0;
+  for await (const chunk of isMbox ? splitMbox(file) : [file]) {
+    const requestOptions = {
+      method: 'POST',
+      query: { account, mailbox },
+      body: new Blob([chunk], { type }),
+      signal,
+    } as const;
+    report = mergeReports(
+      report,
+      await sendWithRetry(() => client.call<ImportReport>('emails:import', requestOptions), signal),
+    );
+    sentBytes += chunk.size;
+    onProgress(sentBytes, report);
   }
   return report;
 }
 
-async function brought(send: () => Promise<{ data: ImportReport }>, signal: AbortSignal): Promise<ImportReport> {
-  for (const seconds of pauses) {
+async function sendWithRetry(send: () => Promise<{ data: ImportReport }>, signal: AbortSignal): Promise<ImportReport> {
+  for (const seconds of retryDelays) {
     try {
       return (await send()).data;
     } catch (error) {
-      const passes = error instanceof Failure && (error.lost || error.retryAfter !== null);
-      const wait = passes ? Math.max(seconds, error.retryAfter ?? 0) : Number.POSITIVE_INFINITY;
-      if (wait > longestPause) throw error;
-      await pause(wait * 1000, signal);
+      const isTransient = error instanceof Failure && (error.outcomeUnknown || error.retryAfter !== null);
+      const wait = isTransient ? Math.max(seconds, error.retryAfter ?? 0) : Number.POSITIVE_INFINITY;
+      if (wait > maxRetryDelay) throw error;
+      await sleep(wait * 1000, signal);
     }
   }
   return (await send()).data;
 }
 
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, milliseconds);
     signal.addEventListener('abort', () => {
@@ -75,7 +83,7 @@ function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-function joined(one: ImportReport, next: ImportReport): ImportReport {
+function mergeReports(one: ImportReport, next: ImportReport): ImportReport {
   const before = one.stored + one.duplicates + one.unparsable + one.failed + one.skipped;
   const problems = next.problems.map((each) => ({ ...each, message: each.message + before }));
   return {
@@ -84,17 +92,17 @@ function joined(one: ImportReport, next: ImportReport): ImportReport {
     unparsable: one.unparsable + next.unparsable,
     failed: one.failed + next.failed,
     skipped: one.skipped + next.skipped,
-    problems: [...one.problems, ...problems].slice(0, mostProblems),
+    problems: [...one.problems, ...problems].slice(0, maxProblems),
   };
 }
 
 /** An mbox in pieces that begin and end with messages. */
-export async function* mboxPieces(file: Blob, size = pieceBytes): AsyncGenerator<Blob> {
+export async function* splitMbox(file: Blob, size = chunkBytes): AsyncGenerator<Blob> {
   let from = 0;
   while (from < file.size) {
     let to = Math.min(from + size, file.size);
     while (to < file.size) {
-      const end = lastMessage(await textOf(file.slice(from, to)));
+      const end = findLastMessage(await decodeBytes(file.slice(from, to)));
       if (end > 0) {
         to = from + end;
         break;
@@ -107,7 +115,7 @@ export async function* mboxPieces(file: Blob, size = pieceBytes): AsyncGenerator
 }
 
 /** A character for each byte. */
-async function textOf(bytes: Blob): Promise<string> {
+async function decodeBytes(bytes: Blob): Promise<string> {
   return new TextDecoder('windows-1252').decode(await bytes.arrayBuffer());
 }
 
@@ -115,14 +123,14 @@ async function textOf(bytes: Blob): Promise<string> {
  * Where the last message begins; 0 where none does. A line after an empty one that begins with `From ` and has a date, or one with nothing, a
  * dash or an address behind it (Thunderbird, Takeout) that a header follows.
  */
-function lastMessage(text: string): number {
-  for (let at = text.lastIndexOf('\nFrom '); at > 0; at = text.lastIndexOf('\nFrom ', at - 1)) {
-    const end = text.indexOf('\n', at + 1);
-    const line = text.slice(at + 6, end).trim();
-    const afterEmpty = text[at - 1] === '\n' || text.slice(at - 2, at) === '\n\r';
+function findLastMessage(text: string): number {
+  for (let index = text.lastIndexOf('\nFrom '); index > 0; index = text.lastIndexOf('\nFrom ', index - 1)) {
+    const end = text.indexOf('\n', index + 1);
+    const line = text.slice(index + 6, end).trim();
+    const afterEmpty = text[index - 1] === '\n' || text.slice(index - 2, index) === '\n\r';
     const isDated = /\d{2}:\d{2}/.test(line) && /\d{4}/.test(line);
     const isBare = /^(?:-?|[^\s@]+@\S*)$/.test(line) && /^[!-9;-~]{1,200}[ \t]*:/.test(text.slice(end + 1, end + 300));
-    if (end > 0 && afterEmpty && (isDated || isBare)) return at + 1;
+    if (end > 0 && afterEmpty && (isDated || isBare)) return index + 1;
   }
   return 0;
 }

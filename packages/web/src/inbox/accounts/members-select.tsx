@@ -2,7 +2,7 @@ import { MultiSelect, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { type ReactNode, useState } from 'react';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
-import { type Member, memberName, useFoundUsers } from './account-data.ts';
+import { getMemberName, type Member, useFoundUsers } from './account-data.ts';
 
 interface MembersSelectProps {
   /** Those who are members already; null where the role does not see them. */
@@ -16,14 +16,14 @@ interface MembersSelectProps {
 export function MembersSelect({ present, value, change, error }: MembersSelectProps): ReactNode {
   const t = useInboxTexts().accounts;
   const [typed, setTyped] = useState('');
-  const [asked] = useDebouncedValue(typed, 150);
-  const found = useFoundUsers(asked);
-  const [met, setMet] = useState<ReadonlyMap<number, string>>(new Map());
+  const [debouncedText] = useDebouncedValue(typed, 150);
+  const found = useFoundUsers(debouncedText);
+  const [knownNames, setKnownNames] = useState<ReadonlyMap<number, string>>(new Map());
   if (present === null || (found.error && !found.data))
     return <TextInput label={t.members} description={t.membersHidden} value="" disabled readOnly />;
   const names = new Map([
-    ...met,
-    ...[...present, ...(found.data ?? [])].map((each) => [each.id, memberName(each)] as const),
+    ...knownNames,
+    ...[...present, ...(found.data ?? [])].map((each) => [each.id, getMemberName(each)] as const),
   ]);
   const data = [...names].map(([id, label]) => ({ value: String(id), label }));
   const offered = new Set((found.data ?? []).map(({ id }) => String(id)));
@@ -34,7 +34,7 @@ export function MembersSelect({ present, value, change, error }: MembersSelectPr
       data={data}
       value={value.map(String)}
       onChange={(next) => {
-        setMet(names);
+        setKnownNames(names);
         change(next.map(Number));
       }}
       searchable

@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { useWrite } from '../../data/use-write.ts';
+import { useApiMutation } from '../../data/use-api-mutation.ts';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -13,7 +13,7 @@ export function NewAccountPage(): ReactNode {
   const t = useInboxTexts().accounts;
   const app = useApplication();
   const navigate = useNavigate();
-  const create = useWrite<{ readonly id: number }, Record<string, unknown>>({
+  const create = useApiMutation<{ readonly id: number }, Record<string, unknown>>({
     write: (client, values) => client.post('accounts:create', values),
     changes: accountKeys,
     done: async ({ id }) => {

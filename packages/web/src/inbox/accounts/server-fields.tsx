@@ -1,7 +1,7 @@
 import { Fieldset, Select, SimpleGrid, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
-import { type ServerDraft, usualPorts } from './account-draft.ts';
+import { defaultPorts, type ServerDraft } from './account-draft.ts';
 
 interface ServerFieldsProps {
   readonly kind: 'imap' | 'smtp';
@@ -14,7 +14,7 @@ interface ServerFieldsProps {
 /** Where mail comes from, or goes to. */
 export function ServerFields({ kind, server, change, problems }: ServerFieldsProps): ReactNode {
   const t = useInboxTexts().accounts;
-  const ports = usualPorts[kind];
+  const ports = defaultPorts[kind];
   const text = (name: 'host' | 'port' | 'user') => ({
     value: server[name],
     onChange: (event: { currentTarget: { value: string } }) => change({ ...server, [name]: event.currentTarget.value }),
@@ -24,9 +24,9 @@ export function ServerFields({ kind, server, change, problems }: ServerFieldsPro
     spellCheck: false,
   });
   /** A port that nobody chose goes along. */
-  const secure = (security: ServerDraft['security']): void => {
-    const usual = Object.values(ports).some((each) => each === server.port);
-    change({ ...server, security, ...(usual && { port: ports[security] }) });
+  const changeSecurity = (security: ServerDraft['security']): void => {
+    const isDefaultPort = Object.values(ports).some((each) => each === server.port);
+    change({ ...server, security, ...(isDefaultPort && { port: ports[security] }) });
   };
   return (
     <Fieldset legend={t[kind]}>
@@ -42,7 +42,7 @@ export function ServerFields({ kind, server, change, problems }: ServerFieldsPro
           label={t.security}
           data={(['tls', 'starttls', 'none'] as const).map((value) => ({ value, label: t.securities[value] }))}
           value={server.security}
-          onChange={(security) => security && secure(security)}
+          onChange={(security) => security && changeSecurity(security)}
           allowDeselect={false}
         />
         <TextInput label={t.port} type="number" min={1} max={65535} {...text('port')} />

@@ -1,8 +1,8 @@
 /** What campaigns did since the page was opened, the newest first; kept while somebody goes to other pages. */
 import type { Event } from '@tablinum/client';
 import { useSyncExternalStore } from 'react';
-import { useLive } from '../../data/live.ts';
 import { useScope } from '../../data/queries.ts';
+import { useRealtimeEvents } from '../../data/realtime-events.ts';
 import { useLoginGeneration } from '../../data/session.ts';
 
 export interface Activity {
@@ -10,14 +10,14 @@ export interface Activity {
   /** `sent` of `campaign.sent`. */
   readonly name: string;
   /** ISO 8601 */
-  readonly at: string;
+  readonly time: string;
   /** A line of what the event carries, as far as it fits. */
-  readonly facts: string;
+  readonly summary: string;
 }
 
-const mostKept = 100;
-const nobody: readonly Activity[] = [];
-const kept = new Map<string, readonly Activity[]>();
+const maxActivities = 100;
+const noActivities: readonly Activity[] = [];
+const activitiesByScope = new Map<string, readonly Activity[]>();
 const listeners = new Set<() => void>();
 
 const subscribe = (listener: () => void): (() => void) => {
@@ -25,10 +25,10 @@ const subscribe = (listener: () => void): (() => void) => {
   return () => listeners.delete(listener);
 };
 
-function note(key: string, activity: Activity): void {
-  const before = kept.get(key) ?? nobody;
+function addActivity(key: string, activity: Activity): void {
+  const before = activitiesByScope.get(key) ?? noActivities;
   if (before.some(({ cursor }) => cursor === activity.cursor)) return;
-  kept.set(key, [activity, ...before].slice(0, mostKept));
+  activitiesByScope.set(key, [activity, ...before].slice(0, maxActivities));
   for (const listener of listeners) listener();
 }
 
@@ -37,34 +37,34 @@ export function useCampaignActivity(): readonly Activity[] {
   const [application, role] = useScope();
   // Another login begins with nothing.
   const key = JSON.stringify([application, role, useLoginGeneration(application)]);
-  useLive(
+  useRealtimeEvents(
     'campaign',
-    (event) => note(key, activityOf(event)),
+    (event) => addActivity(key, toActivity(event)),
     () => {},
   );
-  return useSyncExternalStore(subscribe, () => kept.get(key) ?? nobody);
+  return useSyncExternalStore(subscribe, () => activitiesByScope.get(key) ?? noActivities);
 }
 
-function activityOf({ cursor, name, at, payload }: Event): Activity {
-  return { cursor, name: name.replace(/^campaign\./, ''), at, facts: factsOf(payload) };
+function toActivity({ cursor, name, at: time, payload }: Event): Activity {
+  return { cursor, name: name.replace(/^campaign\./, ''), time, summary: summarisePayload(payload) };
 }
 
-const longestFact = 60;
-const longestLine = 160;
+const maxDetailLength = 60;
+const maxSummaryLength = 160;
 
 /** `to: 12 · subject: Spring`: what a stranger put into an event, as plain words; nothing inside of it is followed. */
-export function factsOf(payload: unknown): string {
+export function summarisePayload(payload: unknown): string {
   if (payload === null || payload === undefined) return '';
-  if (typeof payload !== 'object') return cut(String(payload), longestLine);
-  const facts = Object.entries(payload).flatMap(([name, value]) =>
+  if (typeof payload !== 'object') return truncateLine(String(payload), maxSummaryLength);
+  const details = Object.entries(payload).flatMap(([name, value]) =>
     value !== null && ['string', 'number', 'boolean'].includes(typeof value)
-      ? [`${cut(name, longestFact)}: ${cut(String(value), longestFact)}`]
+      ? [`${truncateLine(name, maxDetailLength)}: ${truncateLine(String(value), maxDetailLength)}`]
       : [],
   );
-  return cut(facts.slice(0, 8).join(' · '), longestLine);
+  return truncateLine(details.slice(0, 8).join(' · '), maxSummaryLength);
 }
 
-function cut(text: string, most: number): string {
+function truncateLine(text: string, maxLength: number): string {
   const line = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
-  return line.length > most ? `${line.slice(0, most - 1).toWellFormed()}…` : line;
+  return line.length > maxLength ? `${line.slice(0, maxLength - 1).toWellFormed()}…` : line;
 }

@@ -1,4 +1,4 @@
-import type { MailAddress } from '../mail.ts';
+import type { MailAddress } from '../mail-types.ts';
 
 /** `Ada <ada@example.com>` as the API takes it. What is no address is sent as it stands: the server names it. */
 export function parseAddress(text: string): MailAddress | string {
@@ -19,6 +19,6 @@ export function addressText({ name, address }: MailAddress): string {
 }
 
 /** Several that were typed or pasted at once: parted at commas, semicolons and line ends that stand in no quotation. */
-export function partedAddresses(text: string): string[] {
+export function splitAddresses(text: string): string[] {
   return [...text.matchAll(/(?:"[^"]*"|[^,;"\n])+/g)].map(([each]) => each.trim()).filter(Boolean);
 }

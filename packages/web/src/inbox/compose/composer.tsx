@@ -8,21 +8,21 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react';
-import { clientOf, useApplication } from '../../data/application.tsx';
-import { FormProblem, messageOf } from '../../data/problem.tsx';
+import { getClient, useApplication } from '../../data/application.tsx';
+import { FormProblem, getErrorMessage } from '../../data/problem.tsx';
 import { confirm } from '../../ui/confirm.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
-import { Keys } from '../../ui/keys.tsx';
+import { ShortcutKbd } from '../../ui/kbd.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import type { Account } from '../mail.ts';
+import type { Account } from '../mail-types.ts';
 import classes from './composer.module.css';
 import { DraftConflict } from './draft-conflict.tsx';
-import type { Beginning } from './draft-session.ts';
+import { findInvalidAddress } from './draft-content.ts';
+import type { DraftOrigin } from './draft-session.ts';
 import { MessageFields } from './message-fields.tsx';
-import { type OpenMessage, openMessage } from './open-message.ts';
-import { wrongAddress } from './written.ts';
+import { getOpenMessage, type OpenMessage } from './open-message.ts';
 
 interface ComposerProps {
   readonly message: OpenMessage;
@@ -30,65 +30,65 @@ interface ComposerProps {
   /** It was sent, discarded or put aside as a draft. */
   readonly done: () => void;
   /** A message that was sent is called back: it is written on. */
-  readonly again: (beginning: Beginning) => void;
+  readonly reopen: (beginning: DraftOrigin) => void;
 }
 
 /** A message while it is written. It is saved by itself; closing keeps the draft. */
-export function Composer({ message, accounts, done, again }: ComposerProps): ReactNode {
+export function Composer({ message, accounts, done, reopen }: ComposerProps): ReactNode {
   const t = useInboxTexts().compose;
   const application = useApplication();
   const { session, beginning } = message;
   const { kind } = beginning;
   const state = useSyncExternalStore(session.subscribe, session.snapshot);
-  const { written, attachments, saving, conflict, error } = state;
+  const { content, attachments, saving, conflict, error } = state;
   const sender = accounts.find(({ id }) => id === state.accountId);
-  const [sending, setSending] = useState(false);
+  const [isSending, setSending] = useState(false);
   const body = useRef<HTMLTextAreaElement>(null);
-  const whole = useRef<HTMLElement>(null);
-  const emptyChoice = useRef<() => void>(null);
-  const ready = written !== null;
+  const container = useRef<HTMLElement>(null);
+  const resetFileInput = useRef<() => void>(null);
+  const isReady = content !== null;
   useEffect(() => {
-    session.wake();
+    session.resume();
     // Whoever leaves the page has what stands here saved at once.
     return () => void session.save();
   }, [session]);
   useEffect(() => {
-    if (!ready) return;
-    whole.current?.scrollIntoView({ block: 'nearest' });
+    if (!isReady) return;
+    container.current?.scrollIntoView({ block: 'nearest' });
     if (kind === 'new' || kind === 'forward') return;
     body.current?.focus();
     body.current?.setSelectionRange(0, 0);
-  }, [ready, kind]);
+  }, [isReady, kind]);
   const send = async (): Promise<void> => {
     // An address that was typed, and not left yet, stands in its field.
     (document.activeElement as HTMLElement | null)?.blur();
-    const now = session.snapshot().written;
-    if (sending || now === null || wrongAddress(now) !== null) return;
+    const now = session.snapshot().content;
+    if (isSending || now === null || findInvalidAddress(now) !== null) return;
     setSending(true);
     const id = await session.send();
     setSending(false);
     if (id === null) {
-      const { error: refused } = session.snapshot();
-      if (refused && openMessage(application) !== message) toast(messageOf(refused), { failed: true });
+      const { error: sendError } = session.snapshot();
+      if (sendError && getOpenMessage(application) !== message) toast(getErrorMessage(sendError), { failed: true });
       return;
     }
     done();
-    const back = async (): Promise<void> => {
+    const recallMessage = async (): Promise<void> => {
       try {
-        const client = clientOf(application);
+        const client = getClient(application);
         const draft = await client.post<{ id: number; conversationId: number }>('emails:cancelSend', { id });
-        again({ kind: 'draft', email: draft.id, conversation: draft.conversationId });
-      } catch (refused) {
-        toast(messageOf(refused), { failed: true });
+        reopen({ kind: 'draft', email: draft.id, conversation: draft.conversationId });
+      } catch (sendError) {
+        toast(getErrorMessage(sendError), { failed: true });
       }
     };
-    toast(t.sent, { action: { label: t.callBack, run: () => void back() } });
+    toast(t.sent, { action: { label: t.undoSend, run: () => void recallMessage() } });
   };
   const discard = async (): Promise<void> => {
-    const question = { title: t.discardTitle, text: t.discardText, act: t.discardAct, danger: true };
-    if (session.holdsWork && !(await confirm(question))) return;
+    const question = { title: t.discardTitle, text: t.discardText, confirmLabel: t.discardAct, danger: true };
+    if (session.hasWork && !(await confirm(question))) return;
     done();
-    session.discard().catch((refused: unknown) => toast(messageOf(refused), { failed: true }));
+    session.discard().catch((sendError: unknown) => toast(getErrorMessage(sendError), { failed: true }));
   };
   const close = async (): Promise<void> => {
     if (await session.close()) done();
@@ -96,14 +96,14 @@ export function Composer({ message, accounts, done, again }: ComposerProps): Rea
   const attachOne = async (file: File): Promise<void> => {
     const attached = await session.attach(file);
     if (attached.done) return;
-    toast(t.notAttached(file.name, attached.error ? messageOf(attached.error) : t.unsaved), { failed: true });
+    toast(t.notAttached(file.name, attached.error ? getErrorMessage(attached.error) : t.unsaved), { failed: true });
   };
   const attach = (files: readonly File[]): void => {
     // Otherwise the browser tells of no choice where the same file is chosen once more.
-    emptyChoice.current?.();
+    resetFileInput.current?.();
     for (const file of files) void attachOne(file);
   };
-  const pressed = (event: KeyboardEvent): void => {
+  const handleKeyDown = (event: KeyboardEvent): void => {
     if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) {
       event.preventDefault();
       void send();
@@ -112,19 +112,19 @@ export function Composer({ message, accounts, done, again }: ComposerProps): Rea
       void close();
     }
   };
-  const dropped = (event: DragEvent): void => {
+  const handleDrop = (event: DragEvent): void => {
     if (event.dataTransfer.files.length === 0) return;
     event.preventDefault();
     attach([...event.dataTransfer.files]);
   };
   return (
     <section
-      ref={whole}
+      ref={container}
       className={classes.composer}
       aria-label={t.titles[kind]}
-      onKeyDown={pressed}
+      onKeyDown={handleKeyDown}
       onDragOver={(event) => event.preventDefault()}
-      onDrop={dropped}
+      onDrop={handleDrop}
     >
       <header className={classes.head}>
         <h2>
@@ -138,12 +138,12 @@ export function Composer({ message, accounts, done, again }: ComposerProps): Rea
         </span>
         <IconButton icon="x" size="md" label={t.close} onClick={() => void close()} />
       </header>
-      {!ready && !error && <Skeleton height={180} />}
+      {!isReady && !error && <Skeleton height={180} />}
       {conflict && <DraftConflict conflict={conflict} session={session} />}
-      {ready && (
+      {isReady && (
         <MessageFields
           session={session}
-          written={written}
+          content={content}
           kind={kind}
           accounts={accounts}
           accountId={state.accountId}
@@ -170,18 +170,18 @@ export function Composer({ message, accounts, done, again }: ComposerProps): Rea
       <footer className={classes.foot}>
         <Button
           onClick={() => void send()}
-          loading={sending}
-          disabled={!ready || conflict !== null}
+          loading={isSending}
+          disabled={!isReady || conflict !== null}
           leftSection={<Icon name="send" />}
-          rightSection={<Keys of="mod+↵" />}
+          rightSection={<ShortcutKbd keys="mod+↵" />}
         >
           {t.send}
         </Button>
-        <FileButton multiple onChange={attach} resetRef={emptyChoice}>
-          {(props) => <IconButton icon="paperclip" label={t.attach} {...props} disabled={!ready} />}
+        <FileButton multiple onChange={attach} resetRef={resetFileInput}>
+          {(props) => <IconButton icon="paperclip" label={t.attach} {...props} disabled={!isReady} />}
         </FileButton>
         <span className={classes.grow} />
-        <IconButton icon="trash" label={t.discard} onClick={() => void discard()} disabled={sending} />
+        <IconButton icon="trash" label={t.discard} onClick={() => void discard()} disabled={isSending} />
       </footer>
     </section>
   );

@@ -8,27 +8,33 @@ import type { Conflict, DraftSession } from './draft-session.ts';
 /** The draft has gone on elsewhere: both texts stand here until its writer has chosen. */
 export function DraftConflict({ conflict, session }: { conflict: Conflict; session: DraftSession }): ReactNode {
   const t = useInboxTexts().compose.conflict;
-  const gone = conflict.kind === 'gone';
+  const isDeleted = conflict.kind === 'gone';
   return (
-    <Alert color="yellow" variant="light" role="alert" icon={<Icon name="warning" />} title={gone ? t.gone : t.title}>
+    <Alert
+      color="yellow"
+      variant="light"
+      role="alert"
+      icon={<Icon name="warning" />}
+      title={isDeleted ? t.gone : t.title}
+    >
       <Stack gap="xs">
-        <Text size="sm">{gone ? t.goneText : t.text}</Text>
-        {!gone && (
+        <Text size="sm">{isDeleted ? t.goneText : t.text}</Text>
+        {!isDeleted && (
           <section aria-label={t.theirs} className={classes.theirs}>
             <b>{conflict.theirs.subject}</b>
             <pre>{conflict.theirs.text}</pre>
           </section>
         )}
         <Group gap="xs">
-          <Button size="compact-sm" onClick={() => void session.settle('mine')}>
-            {gone ? t.saveAnew : t.keepMine}
+          <Button size="compact-sm" onClick={() => void session.resolveConflict('mine')}>
+            {isDeleted ? t.saveAsNew : t.keepMine}
           </Button>
-          {!gone && (
+          {!isDeleted && (
             <>
-              <Button size="compact-sm" variant="default" onClick={() => void session.settle('both')}>
+              <Button size="compact-sm" variant="default" onClick={() => void session.resolveConflict('both')}>
                 {t.keepBoth}
               </Button>
-              <Button size="compact-sm" variant="default" onClick={() => void session.settle('theirs')}>
+              <Button size="compact-sm" variant="default" onClick={() => void session.resolveConflict('theirs')}>
                 {t.takeTheirs}
               </Button>
             </>

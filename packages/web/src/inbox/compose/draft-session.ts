@@ -4,30 +4,38 @@
  * gone on elsewhere, both texts are kept, and the writer settles it.
  */
 import type { Client } from '@tablinum/client';
-import type { Attachment, Email } from '../mail.ts';
-import { isAway, isLost, isStale, StoredDraft } from './stored-draft.ts';
-import { begunText, bodyOf, nothing, resigned, saysTheSame, type Written, writtenOf } from './written.ts';
+import type { Attachment, Email } from '../mail-types.ts';
+import {
+  appendSignature,
+  type DraftContent,
+  emptyContent,
+  isSameContent,
+  replaceSignature,
+  toDraftContent,
+  toRequestBody,
+} from './draft-content.ts';
+import { isNotFound, isOutcomeUnknown, isStale, StoredDraft } from './stored-draft.ts';
 
 /** What a message begins as. */
-export type Beginning =
+export type DraftOrigin =
   | { readonly kind: 'new'; readonly accountId: number }
   | { readonly kind: 'reply' | 'replyAll' | 'forward'; readonly email: number; readonly conversation: number }
   | { readonly kind: 'draft'; readonly email: number; readonly conversation: number };
 
 /** The draft has gone on elsewhere: what is there now, or that it is there no more. */
 export type Conflict =
-  | { readonly kind: 'changed'; readonly theirs: Written; readonly version: string | null }
+  | { readonly kind: 'changed'; readonly theirs: DraftContent; readonly version: string | null }
   | { readonly kind: 'gone' };
 
 /** What became of a file; the error is null where the draft waits for its writer. */
-export type Attached = { readonly done: true } | { readonly done: false; readonly error: Error | null };
+export type AttachResult = { readonly done: true } | { readonly done: false; readonly error: Error | null };
 
 /** How a conflict ends: with what stands here, with what stands there, or with one below the other. */
-export type Settlement = 'mine' | 'theirs' | 'both';
+export type ConflictResolution = 'mine' | 'theirs' | 'both';
 
 export interface DraftState {
   /** Null until it is begun. */
-  readonly written: Written | null;
+  readonly content: DraftContent | null;
   /** The account that it comes from; null until it is known. */
   readonly accountId: number | null;
   readonly attachments: readonly Attachment[];
@@ -37,33 +45,33 @@ export interface DraftState {
 }
 
 /** From the last change to its save, and from a save that did not arrive to the next, in milliseconds. */
-const pause = 700;
-const pauseOffline = 4000;
+const saveDelay = 700;
+const retryDelay = 4000;
 
 export class DraftSession {
-  readonly #beginning: Beginning;
+  readonly #beginning: DraftOrigin;
   readonly #signatures: ReadonlyMap<number, string>;
   readonly #draft: StoredDraft;
   readonly #listeners = new Set<() => void>();
   #state: DraftState;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #queue: Promise<unknown> = Promise.resolve();
-  #begun = false;
-  #touched = false;
-  #over = false;
-  #resting = false;
+  #hasBegun = false;
+  #isEdited = false;
+  #isClosed = false;
+  #isSuspended = false;
   #sending = false;
   /** Files on their way, and how many did not arrive. */
-  readonly #files = new Set<Promise<Attached>>();
+  readonly #files = new Set<Promise<AttachResult>>();
   #missing = 0;
 
   /** @param signatures texts by account, for those that have one. */
-  constructor(client: Client, beginning: Beginning, signatures: ReadonlyMap<number, string>) {
+  constructor(client: Client, beginning: DraftOrigin, signatures: ReadonlyMap<number, string>) {
     this.#draft = new StoredDraft(client);
     this.#beginning = beginning;
     this.#signatures = signatures;
     const accountId = beginning.kind === 'new' ? beginning.accountId : null;
-    this.#state = { written: null, accountId, attachments: [], saving: 'no', conflict: null, error: null };
+    this.#state = { content: null, accountId, attachments: [], saving: 'no', conflict: null, error: null };
   }
 
   readonly snapshot = (): DraftState => this.#state;
@@ -74,76 +82,76 @@ export class DraftSession {
   };
 
   /** Something stands here alone. */
-  get unsaved(): boolean {
-    return !this.#over && (this.#state.saving === 'soon' || this.#state.saving === 'now');
+  get hasUnsavedChanges(): boolean {
+    return !this.#isClosed && (this.#state.saving === 'soon' || this.#state.saving === 'now');
   }
 
   /** Discarding it would lose something that somebody has written or attached; files that a forward takes along are not. */
-  get holdsWork(): boolean {
-    return this.#touched || this.#beginning.kind === 'draft';
+  get hasWork(): boolean {
+    return this.#isEdited || this.#beginning.kind === 'draft';
   }
 
   async begin(): Promise<void> {
-    if (this.#begun) return;
-    this.#begun = true;
-    await this.#inTurn(() => this.#beginNow());
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    await this.#enqueue(() => this.#beginNow());
   }
 
   /** Whoever writes it is not signed in: nothing is asked, in nobody else's name either. */
-  rest(): void {
-    this.#resting = true;
+  suspend(): void {
+    this.#isSuspended = true;
     clearTimeout(this.#timer);
   }
 
   /** Its writer is here: it is begun, and what stands here alone is saved. */
-  wake(): void {
-    this.#resting = false;
+  resume(): void {
+    this.#isSuspended = false;
     void this.begin();
-    if (this.unsaved) void this.save();
+    if (this.hasUnsavedChanges) void this.save();
   }
 
   async #beginNow(): Promise<void> {
     const beginning = this.#beginning;
     try {
       if (beginning.kind === 'new') {
-        const text = begunText(this.#signatureOf(beginning.accountId));
-        this.#become({ written: { ...nothing, text }, error: null });
+        const text = appendSignature(this.#getSignature(beginning.accountId));
+        this.#become({ content: { ...emptyContent, text }, error: null });
       } else if (beginning.kind === 'draft') {
         const email = await this.#draft.read(beginning.email);
-        this.#keep(email);
-        this.#become({ written: writtenOf(email), error: null });
+        this.#adoptServerState(email);
+        this.#become({ content: toDraftContent(email), error: null });
       } else {
         // A draft on the server would lift the conversation in every list, so the first change makes it.
         const email = await this.#draft.preview(`emails:${beginning.kind}`, { id: beginning.email, draft: true });
-        this.#keep(email);
-        const written = writtenOf(email);
-        const text = `\n${begunText(this.#signatureOf(email.accountId), written.text)}`;
-        this.#become({ written: { ...written, text }, error: null });
+        this.#adoptServerState(email);
+        const content = toDraftContent(email);
+        const text = `\n${appendSignature(this.#getSignature(email.accountId), content.text)}`;
+        this.#become({ content: { ...content, text }, error: null });
       }
     } catch (error) {
-      this.#begun = false;
+      this.#hasBegun = false;
       this.#become({ error: error as Error });
     }
   }
 
-  write(change: Partial<Written>): void {
-    this.#touched = true;
-    this.#become({ written: { ...(this.#state.written ?? nothing), ...change }, saving: 'soon' });
-    this.#saveIn(pause);
+  write(change: Partial<DraftContent>): void {
+    this.#isEdited = true;
+    this.#become({ content: { ...(this.#state.content ?? emptyContent), ...change }, saving: 'soon' });
+    this.#saveIn(saveDelay);
   }
 
   /** Saves what is not saved yet. @returns whether all of it is. */
   async save(): Promise<boolean> {
     clearTimeout(this.#timer);
-    if (this.#over) return true;
-    if (this.#resting) return !this.unsaved;
-    if (this.#state.saving === 'soon') return this.#inTurn(() => this.#saveNow());
+    if (this.#isClosed) return true;
+    if (this.#isSuspended) return !this.hasUnsavedChanges;
+    if (this.#state.saving === 'soon') return this.#enqueue(() => this.#saveNow());
     await this.#queue;
-    return !this.unsaved;
+    return !this.hasUnsavedChanges;
   }
 
   /** Nothing is sent that waits for a file which does not arrive. */
-  async attach(file: File): Promise<Attached> {
+  async attach(file: File): Promise<AttachResult> {
     const work = this.#attach(file);
     this.#files.add(work);
     const attached = await work;
@@ -151,46 +159,46 @@ export class DraftSession {
     return attached;
   }
 
-  async #attach(file: File): Promise<Attached> {
-    const there = (): number =>
+  async #attach(file: File): Promise<AttachResult> {
+    const countMatching = (): number =>
       this.#state.attachments.filter((each) => isSameFile(each, { filename: file.name, size: file.size })).length;
-    const before = there();
-    const attached = await this.#withDraft(
+    const before = countMatching();
+    const attached = await this.#changeDraft(
       () => this.#draft.attach(file),
-      () => there() > before,
+      () => countMatching() > before,
     );
     if (!attached.done) this.#missing += 1;
     return attached;
   }
 
   async detach(file: Attachment): Promise<void> {
-    await this.#withDraft(() => {
+    await this.#changeDraft(() => {
       const { attachments } = this.#state;
       // Files of a preview get other ids when the draft is made.
       const found = attachments.find(({ id }) => id === file.id) ?? attachments.find((each) => isSameFile(each, file));
-      const others = attachments.filter((each) => each !== found);
-      return this.#draft.save({ attachments: others.map(({ id }) => ({ id })) });
+      const remaining = attachments.filter((each) => each !== found);
+      return this.#draft.save({ attachments: remaining.map(({ id }) => ({ id })) });
     });
   }
 
   /** From another account. A draft stays in its own, so it is made anew there, with its files. */
   async changeAccount(accountId: number): Promise<void> {
-    const { written, accountId: before } = this.#state;
-    if (written === null || accountId === before) return;
-    const text = resigned(written.text, this.#signatureOf(before), this.#signatureOf(accountId));
-    this.#become({ written: { ...written, text }, accountId });
-    await this.#inTurn(async () => {
+    const { content, accountId: before } = this.#state;
+    if (content === null || accountId === before) return;
+    const text = replaceSignature(content.text, this.#getSignature(before), this.#getSignature(accountId));
+    this.#become({ content: { ...content, text }, accountId });
+    await this.#enqueue(async () => {
       const old = this.#draft.id;
       // A save that was on its way has told of the account before.
       this.#become({ accountId });
       if (old === null) return;
-      const now = this.#state.written!;
+      const now = this.#state.content!;
       const attachments = this.#state.attachments.map(({ id }) => ({ id }));
-      const body = { account: accountId, ...bodyOf(now), attachments };
+      const body = { account: accountId, ...toRequestBody(now), attachments };
       try {
-        const { email } = await this.#draft.make('emails:saveDraft', body, now);
-        this.#keep(email);
-        this.#become({ saving: this.#state.written === now ? 'saved' : 'soon', error: null });
+        const { email } = await this.#draft.create('emails:saveDraft', body, now);
+        this.#adoptServerState(email);
+        this.#become({ saving: this.#state.content === now ? 'saved' : 'soon', error: null });
         await this.#draft.destroy(old);
       } catch (error) {
         this.#become({ ...(this.#draft.id === old && { accountId: before }), error: error as Error });
@@ -200,7 +208,7 @@ export class DraftSession {
 
   /** Into the outbox. @returns the message there, or null where it was refused. */
   async send(): Promise<number | null> {
-    if (this.#sending || this.#over) return null;
+    if (this.#sending || this.#isClosed) return null;
     this.#sending = true;
     const missing = this.#missing;
     try {
@@ -208,101 +216,105 @@ export class DraftSession {
       if (this.#missing > missing) return null;
       if (this.#draft.id === null) this.#become({ saving: 'soon' });
       // What is typed while it is saved goes along.
-      do if (!(await this.save()) || this.#draft.id === null || this.#over) return null;
+      do if (!(await this.save()) || this.#draft.id === null || this.#isClosed) return null;
       while (this.#state.saving === 'soon');
-      return await this.#inTurn(() => this.#sendNow(true));
+      return await this.#enqueue(() => this.#sendNow(true));
     } finally {
       this.#sending = false;
     }
   }
 
   /** Ends a conflict. What is gone is made anew, as it stands here. */
-  async settle(how: Settlement): Promise<void> {
-    const { conflict, written } = this.#state;
-    if (conflict === null || written === null) return;
+  async resolveConflict(resolution: ConflictResolution): Promise<void> {
+    const { conflict, content } = this.#state;
+    if (conflict === null || content === null) return;
     if (conflict.kind === 'gone') {
-      this.#draft.forget();
+      this.#draft.reset();
       this.#become({ conflict: null, attachments: [], saving: 'soon', error: null });
     } else {
       const { theirs, version } = conflict;
-      this.#draft.goOnFrom(version, theirs);
-      const both = { ...written, text: `${written.text.trimEnd()}\n\n${theirs.text.trim()}\n` };
-      const next = { mine: written, theirs, both }[how];
-      this.#become({ conflict: null, written: next, saving: how === 'theirs' ? 'saved' : 'soon', error: null });
+      this.#draft.setBase(version, theirs);
+      const both = { ...content, text: `${content.text.trimEnd()}\n\n${theirs.text.trim()}\n` };
+      const next = { mine: content, theirs, both }[resolution];
+      this.#become({ conflict: null, content: next, saving: resolution === 'theirs' ? 'saved' : 'soon', error: null });
     }
     await this.save();
   }
 
   /** It is put aside; an answer of which nothing was written leaves nothing behind. @returns whether all is saved. */
   async close(): Promise<boolean> {
-    if (this.#state.written === null) return true;
-    if (this.#touched || this.#beginning.kind === 'draft') return this.save();
+    if (this.#state.content === null) return true;
+    if (this.#isEdited || this.#beginning.kind === 'draft') return this.save();
     await this.discard();
     return true;
   }
 
   /** Nothing of it stays. */
   async discard(): Promise<void> {
-    this.#over = true;
+    this.#isClosed = true;
     await this.#queue;
     if (this.#state.conflict?.kind !== 'gone') await this.#draft.destroy();
   }
 
-  /** @param again a draft that only its flags made another one is sent after all. */
-  async #sendNow(again: boolean): Promise<number | null> {
+  /** @param mayRetryOnce a draft that only its flags made another one is sent after all. */
+  async #sendNow(mayRetryOnce: boolean): Promise<number | null> {
     try {
       const id = await this.#draft.send();
-      this.#over = true;
+      this.#isClosed = true;
       return id;
     } catch (error) {
       this.#become({ error: error as Error });
-      const goesOn = again && isStale(error) && (await this.#lookAgain(this.#state.written!, true));
-      return goesOn ? this.#sendNow(false) : null;
+      const mayRetry = mayRetryOnce && isStale(error) && (await this.#recoverFromConflict(this.#state.content!, true));
+      return mayRetry ? this.#sendNow(false) : null;
     }
   }
 
   async #saveNow(): Promise<boolean> {
-    const { written } = this.#state;
-    if (this.#over || this.#resting || !written || this.#state.conflict) return this.#over;
+    const { content } = this.#state;
+    if (this.#isClosed || this.#isSuspended || !content || this.#state.conflict) return this.#isClosed;
     this.#become({ saving: 'now' });
     try {
-      this.#keep(await this.#put(written));
-      this.#become({ saving: this.#state.written === written ? 'saved' : 'soon', error: null });
+      this.#adoptServerState(await this.#storeContent(content));
+      this.#become({ saving: this.#state.content === content ? 'saved' : 'soon', error: null });
       return true;
     } catch (error) {
       this.#become({ saving: 'soon', error: error as Error });
-      if (isStale(error) || isAway(error)) return this.#lookAgain(written, isStale(error));
-      if (isLost(error)) this.#saveIn(pauseOffline);
+      if (isStale(error) || isNotFound(error)) return this.#recoverFromConflict(content, isStale(error));
+      if (isOutcomeUnknown(error)) this.#saveIn(retryDelay);
       return false;
     }
   }
 
-  async #put(written: Written): Promise<Email> {
-    if (this.#draft.id !== null) return this.#draft.save(bodyOf(written));
+  async #storeContent(content: DraftContent): Promise<Email> {
+    if (this.#draft.id !== null) return this.#draft.save(toRequestBody(content));
     const beginning = this.#beginning;
-    const isAnswer = beginning.kind !== 'new' && beginning.kind !== 'draft';
-    const path = isAnswer ? beginning.kind : 'saveDraft';
-    const place = isAnswer ? { id: beginning.email, draft: true, quote: false } : { account: this.#state.accountId };
-    const { email, of } = await this.#draft.make(`emails:${path}`, { ...place, ...bodyOf(written) }, written);
-    return of === written ? email : this.#draft.save(bodyOf(written));
+    const isReply = beginning.kind !== 'new' && beginning.kind !== 'draft';
+    const path = isReply ? beginning.kind : 'saveDraft';
+    const context = isReply ? { id: beginning.email, draft: true, quote: false } : { account: this.#state.accountId };
+    const { email, content: savedContent } = await this.#draft.create(
+      `emails:${path}`,
+      { ...context, ...toRequestBody(content) },
+      content,
+    );
+    return savedContent === content ? email : this.#draft.save(toRequestBody(content));
   }
 
   /**
    * A save came too late, or found no draft. Where nothing was written elsewhere (a flag was set, or the reply to a save of
    * ours got lost) it is saved again; else that is for the writer to settle.
    *
-   * @param stale it is another version; else the server says that it is out of reach.
+   * @param isStaleVersion it is another version; else the server says that it is out of reach.
    */
-  async #lookAgain(written: Written, stale: boolean): Promise<boolean> {
-    const now = await this.#draft.look().catch(() => undefined);
+  async #recoverFromConflict(content: DraftContent, isStaleVersion: boolean): Promise<boolean> {
+    const now = await this.#draft.fetchCurrent().catch(() => undefined);
     if (now === null) {
       this.#become({ conflict: { kind: 'gone' }, saving: 'soon', error: null });
       return false;
     }
-    if (!now || !stale) return false;
+    if (!now || !isStaleVersion) return false;
     const { theirs, version } = now;
-    if (saysTheSame(theirs, this.#draft.told) || saysTheSame(theirs, written)) {
-      this.#draft.goOnFrom(version, theirs);
+    if (isSameContent(theirs, this.#draft.savedContent) || isSameContent(theirs, content)) {
+      this.#draft.setBase(version, theirs);
       this.#become({ error: null, saving: 'soon' });
       return this.#saveNow();
     }
@@ -315,32 +327,33 @@ export class DraftSession {
    *
    * @param isDone whether an earlier attempt had arrived, as the draft shows by now.
    */
-  async #withDraft(work: () => Promise<Email>, isDone: () => boolean = () => false): Promise<Attached> {
+  async #changeDraft(work: () => Promise<Email>, isDone: () => boolean = () => false): Promise<AttachResult> {
     if (this.#draft.id === null) this.#become({ saving: 'soon' });
     if (!(await this.save()) || this.#draft.id === null) return { done: false, error: this.#state.error };
-    this.#touched = true;
-    return this.#inTurn(async () => {
-      for (let again = true; ; again = false) {
+    this.#isEdited = true;
+    return this.#enqueue(async () => {
+      for (let mayRetryOnce = true; ; mayRetryOnce = false) {
         try {
-          this.#keep(await work());
+          this.#adoptServerState(await work());
           this.#become({ error: null });
           return { done: true };
         } catch (caught) {
           const error = caught as Error;
           this.#become({ error });
-          const goesOn = again && isStale(error) && (await this.#lookAgain(this.#state.written!, true));
-          if (!goesOn) return { done: false, error };
+          const mayRetry =
+            mayRetryOnce && isStale(error) && (await this.#recoverFromConflict(this.#state.content!, true));
+          if (!mayRetry) return { done: false, error };
           if (isDone()) return { done: true };
         }
       }
     });
   }
 
-  #keep({ accountId, attachments }: Email): void {
+  #adoptServerState({ accountId, attachments }: Email): void {
     this.#become({ accountId: accountId ?? this.#state.accountId, attachments: attachments ?? [] });
   }
 
-  #signatureOf(account: number | null): string | null {
+  #getSignature(account: number | null): string | null {
     return this.#signatures.get(account ?? 0) ?? null;
   }
 
@@ -349,7 +362,7 @@ export class DraftSession {
     this.#timer = setTimeout(() => void this.save(), milliseconds);
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+  #enqueue<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#queue.then(work);
     this.#queue = done.catch(() => {});
     return done;

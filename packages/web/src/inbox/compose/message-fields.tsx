@@ -1,29 +1,29 @@
 import { Button, Select, Textarea, TextInput } from '@mantine/core';
 import { type ReactNode, type Ref, useState } from 'react';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
-import type { Account } from '../mail.ts';
+import type { Account } from '../mail-types.ts';
 import classes from './composer.module.css';
-import type { Beginning, DraftSession } from './draft-session.ts';
+import type { DraftContent } from './draft-content.ts';
+import type { DraftOrigin, DraftSession } from './draft-session.ts';
 import { RecipientsInput } from './recipients-input.tsx';
-import type { Written } from './written.ts';
 
 interface MessageFieldsProps {
   readonly session: DraftSession;
-  readonly written: Written;
-  readonly kind: Beginning['kind'];
+  readonly content: DraftContent;
+  readonly kind: DraftOrigin['kind'];
   readonly accounts: readonly Account[];
   readonly accountId: number | null;
   readonly bodyRef: Ref<HTMLTextAreaElement>;
 }
 
 /** From whom, to whom, what about, and what is said. */
-export function MessageFields({ session, written, kind, accounts, accountId, bodyRef }: MessageFieldsProps): ReactNode {
+export function MessageFields({ session, content, kind, accounts, accountId, bodyRef }: MessageFieldsProps): ReactNode {
   const t = useInboxTexts().compose;
   const [copies, setCopies] = useState(false);
-  const copying = copies || written.cc.length > 0 || written.bcc.length > 0;
+  const showsCopies = copies || content.cc.length > 0 || content.bcc.length > 0;
   const recipients = (name: 'to' | 'cc' | 'bcc') => ({
     label: t[name],
-    value: written[name],
+    value: content[name],
     change: (value: readonly string[]) => session.write({ [name]: value }),
     accountId,
   });
@@ -46,13 +46,13 @@ export function MessageFields({ session, written, kind, accounts, accountId, bod
         <div className={classes.grow}>
           <RecipientsInput {...recipients('to')} autoFocus={kind === 'new' || kind === 'forward'} />
         </div>
-        {!copying && (
+        {!showsCopies && (
           <Button variant="subtle" color="gray" size="compact-sm" onClick={() => setCopies(true)}>
             {t.addCopies}
           </Button>
         )}
       </div>
-      {copying && (
+      {showsCopies && (
         <>
           <RecipientsInput {...recipients('cc')} autoFocus={copies} />
           <RecipientsInput {...recipients('bcc')} />
@@ -61,7 +61,7 @@ export function MessageFields({ session, written, kind, accounts, accountId, bod
       <TextInput
         className={classes.field}
         label={t.subject}
-        value={written.subject}
+        value={content.subject}
         onChange={(event) => session.write({ subject: event.currentTarget.value })}
         maxLength={500}
         autoComplete="off"
@@ -69,7 +69,7 @@ export function MessageFields({ session, written, kind, accounts, accountId, bod
       <Textarea
         ref={bodyRef}
         label={t.text}
-        value={written.text}
+        value={content.text}
         onChange={(event) => session.write({ text: event.currentTarget.value })}
         autosize
         minRows={7}

@@ -3,14 +3,14 @@
  * ended, takes nothing of it away. It is shown to nobody but its writer.
  */
 import { useSyncExternalStore } from 'react';
-import { onReturn } from '../../data/reachability.ts';
+import { onReconnect } from '../../data/reachability.ts';
 import { session as login } from '../../data/session.ts';
-import type { Beginning, DraftSession } from './draft-session.ts';
+import type { DraftOrigin, DraftSession } from './draft-session.ts';
 
 export interface OpenMessage {
   /** Tells it from those before. */
   readonly id: number;
-  readonly beginning: Beginning;
+  readonly beginning: DraftOrigin;
   readonly session: DraftSession;
   /** Id of the user; null for a key. */
   readonly writer: number | null;
@@ -30,23 +30,23 @@ export function setOpenMessage(application: string, message: OpenMessage | null)
   for (const listener of listeners) listener();
 }
 
-export function openMessage(application: string): OpenMessage | null {
+export function getOpenMessage(application: string): OpenMessage | null {
   return messages.get(application) ?? null;
 }
 
 export function useOpenMessage(application: string): OpenMessage | null {
-  return useSyncExternalStore(subscribe, () => openMessage(application));
+  return useSyncExternalStore(subscribe, () => getOpenMessage(application));
 }
 
 // It rests until its writer is seen again: somebody else may sign in meanwhile.
-login.watch((application) => messages.get(application)?.session.rest());
+login.watch((application) => messages.get(application)?.session.suspend());
 
 /** Closing the tab asks first while something stands here alone; a tab that goes out of sight saves it. */
 function saveAll(): void {
   for (const { session } of messages.values()) void session.save();
 }
 addEventListener('beforeunload', (event) => {
-  if ([...messages.values()].every(({ session }) => !session.unsaved)) return;
+  if ([...messages.values()].every(({ session }) => !session.hasUnsavedChanges)) return;
   saveAll();
   event.preventDefault();
 });
@@ -54,4 +54,4 @@ addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'hidden') saveAll();
 });
 addEventListener('online', saveAll);
-onReturn(saveAll);
+onReconnect(saveAll);

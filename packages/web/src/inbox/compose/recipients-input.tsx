@@ -2,9 +2,9 @@ import { TagsInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { type KeyboardEvent, type ReactNode, useState } from 'react';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
-import { isAddress, partedAddresses } from './addresses.ts';
+import { useAddressSuggestions } from './address-suggestions.ts';
+import { isAddress, splitAddresses } from './addresses.ts';
 import classes from './composer.module.css';
-import { useKnownPeople } from './known-people.ts';
 
 interface RecipientsInputProps {
   readonly label: string;
@@ -19,32 +19,32 @@ interface RecipientsInputProps {
 export function RecipientsInput({ label, value, change, accountId, autoFocus }: RecipientsInputProps): ReactNode {
   const t = useInboxTexts().compose;
   const [typed, setTyped] = useState('');
-  const [asked] = useDebouncedValue(typed, 150);
-  const known = useKnownPeople(accountId, asked).filter((each) => !value.includes(each));
+  const [debouncedText] = useDebouncedValue(typed, 150);
+  const suggestions = useAddressSuggestions(accountId, debouncedText).filter((each) => !value.includes(each));
   /** A comma or semicolon ends an address, except inside a quoted name. Escape closes what is offered, and nothing else. */
-  const pressed = (event: KeyboardEvent): void => {
-    const offering = known.length > 0 && event.currentTarget.getAttribute('aria-expanded') === 'true';
-    if (event.key === 'Escape' && offering) event.stopPropagation();
-    const quoted = (typed.match(/"/g)?.length ?? 0) % 2 === 1;
-    if ((event.key !== ',' && event.key !== ';') || quoted || typed.trim() === '') return;
+  const handleKeyDown = (event: KeyboardEvent): void => {
+    const hasSuggestions = suggestions.length > 0 && event.currentTarget.getAttribute('aria-expanded') === 'true';
+    if (event.key === 'Escape' && hasSuggestions) event.stopPropagation();
+    const isQuoted = (typed.match(/"/g)?.length ?? 0) % 2 === 1;
+    if ((event.key !== ',' && event.key !== ';') || isQuoted || typed.trim() === '') return;
     event.preventDefault();
-    change([...value, ...partedAddresses(typed)]);
+    change([...value, ...splitAddresses(typed)]);
     setTyped('');
   };
-  const wrong = value.find((each) => !isAddress(each));
+  const invalidAddress = value.find((each) => !isAddress(each));
   return (
     <TagsInput
       className={classes.field}
       classNames={{ inputField: classes.typed! }}
       label={label}
-      error={wrong !== undefined && t.noAddress(wrong)}
+      error={invalidAddress !== undefined && t.noAddress(invalidAddress)}
       value={[...value]}
-      onChange={(next) => change(next.flatMap(partedAddresses))}
+      onChange={(next) => change(next.flatMap(splitAddresses))}
       splitChars={[]}
-      onKeyDown={pressed}
+      onKeyDown={handleKeyDown}
       searchValue={typed}
       onSearchChange={setTyped}
-      data={typed === '' ? [] : known}
+      data={typed === '' ? [] : suggestions}
       filter={({ options }) => options}
       maxDropdownHeight={240}
       acceptValueOnBlur

@@ -4,14 +4,14 @@ import { useApplication } from '../../data/application.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
-import type { Shown } from '../inbox-search.ts';
-import type { Account, Mailbox } from '../mail.ts';
+import type { InboxView } from '../inbox-search.ts';
+import type { Account, Mailbox } from '../mail-types.ts';
 import classes from './folder-pane.module.css';
 
 interface FolderPaneProps {
   readonly accounts: readonly Account[];
-  readonly shown: Shown;
-  readonly show: (shown: Shown) => void;
+  readonly view: InboxView;
+  readonly setView: (view: InboxView) => void;
 }
 
 const icons: Readonly<Record<string, IconName>> = {
@@ -24,19 +24,19 @@ const icons: Readonly<Record<string, IconName>> = {
   all: 'mail',
   outbox: 'clock',
 };
-const order = ['inbox', 'drafts', 'outbox', 'sent', 'archive', 'junk', 'trash', 'all'];
+const roleOrder = ['inbox', 'drafts', 'outbox', 'sent', 'archive', 'junk', 'trash', 'all'];
 
 /** What each folder is called in lists: its role, else its path. */
-export function folderOf({ role, path }: Pick<Mailbox, 'role' | 'path'>): string {
+export function getFolderKey({ role, path }: Pick<Mailbox, 'role' | 'path'>): string {
   return role ?? path;
 }
 
 /** Views over all mail, and the mailboxes of each account. */
-export function FolderPane({ accounts, shown, show }: FolderPaneProps): ReactNode {
+export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactNode {
   const t = useInboxTexts();
   const app = useApplication();
-  const { account, folder = 'inbox', starred } = shown;
-  const inEverything = account === undefined;
+  const { account, folder = 'inbox', starred } = view;
+  const isAllAccounts = account === undefined;
   const unread = accounts
     .flatMap(({ mailboxes }) => mailboxes.filter(({ role }) => role === 'inbox'))
     .reduce((sum, each) => sum + each.unread, 0);
@@ -46,20 +46,20 @@ export function FolderPane({ accounts, shown, show }: FolderPaneProps): ReactNod
         icon="inbox"
         label={accounts.length > 1 ? t.views.allInboxes : t.views.inbox}
         count={unread}
-        current={inEverything && folder === 'inbox'}
-        go={() => show({})}
+        current={isAllAccounts && folder === 'inbox'}
+        go={() => setView({})}
       />
       <Entry
         icon="star"
         label={t.views.starred}
-        current={inEverything && folder === 'any' && !!starred}
-        go={() => show({ folder: 'any', starred: true })}
+        current={isAllAccounts && folder === 'any' && !!starred}
+        go={() => setView({ folder: 'any', starred: true })}
       />
       <Entry
         icon="mail"
         label={t.views.all}
-        current={inEverything && folder === 'any' && !starred}
-        go={() => show({ folder: 'any' })}
+        current={isAllAccounts && folder === 'any' && !starred}
+        go={() => setView({ folder: 'any' })}
       />
       {accounts.map((each) => (
         <div key={each.id} className={classes.account}>
@@ -75,14 +75,14 @@ export function FolderPane({ accounts, shown, show }: FolderPaneProps): ReactNod
             </TextLink>
             {each.statusReason && <Icon name="warning" size={13} />}
           </h2>
-          {listed(each.mailboxes, accounts.length === 1).map((mailbox) => (
+          {listFolders(each.mailboxes, accounts.length === 1).map((mailbox) => (
             <Entry
               key={mailbox.id}
               icon={icons[mailbox.role ?? ''] ?? 'folder'}
-              label={t.folderName(folderOf(mailbox))}
+              label={t.folderName(getFolderKey(mailbox))}
               count={mailbox.role === 'trash' ? 0 : mailbox.unread}
-              current={account === each.id && folder === folderOf(mailbox)}
-              go={() => show({ account: each.id, folder: folderOf(mailbox) })}
+              current={account === each.id && folder === getFolderKey(mailbox)}
+              go={() => setView({ account: each.id, folder: getFolderKey(mailbox) })}
             />
           ))}
         </div>
@@ -126,12 +126,12 @@ function Entry({ icon, label, count = 0, current, go }: EntryProps): ReactNode {
 }
 
 /** Those with a role first, the others by name. */
-export function folderOrder(mailboxes: readonly Mailbox[]): readonly Mailbox[] {
-  const place = ({ role }: Mailbox): number => (role === null ? order.length : order.indexOf(role));
-  return mailboxes.toSorted((a, b) => place(a) - place(b) || a.path.localeCompare(b.path));
+export function sortFolders(mailboxes: readonly Mailbox[]): readonly Mailbox[] {
+  const sortPosition = ({ role }: Mailbox): number => (role === null ? roleOrder.length : roleOrder.indexOf(role));
+  return mailboxes.toSorted((a, b) => sortPosition(a) - sortPosition(b) || a.path.localeCompare(b.path));
 }
 
 /** @param single the inbox of an only account stands above already. */
-function listed(mailboxes: readonly Mailbox[], single: boolean): readonly Mailbox[] {
-  return folderOrder(single ? mailboxes.filter(({ role }) => role !== 'inbox') : mailboxes);
+function listFolders(mailboxes: readonly Mailbox[], single: boolean): readonly Mailbox[] {
+  return sortFolders(single ? mailboxes.filter(({ role }) => role !== 'inbox') : mailboxes);
 }

@@ -6,15 +6,15 @@
  * until then it is counted, and nothing jumps.
  */
 import { type Client, Failure, type ListMeta } from '@tablinum/client';
-import { listParameters, type Shown } from '../inbox-search.ts';
-import type { Conversation } from '../mail.ts';
-import { Overlays, type RowChange } from './overlays.ts';
+import { buildListParameters, type InboxView } from '../inbox-search.ts';
+import type { Conversation } from '../mail-types.ts';
+import { OptimisticUpdates, type RowChange } from './optimistic-updates.ts';
 
 export interface ListState {
   readonly rows: readonly Conversation[];
   /** False until the first page is there. */
-  readonly read: boolean;
-  readonly more: boolean;
+  readonly isLoaded: boolean;
+  readonly hasMore: boolean;
   readonly error: Error | null;
   /** Conversations that arrived or went on, and do not stand in their place yet. */
   readonly arrived: number;
@@ -23,32 +23,32 @@ export interface ListState {
 const pageSize = 60;
 /** Rows that are read again in one request, and in all: a list that was scrolled further begins anew. */
 const largePage = 200;
-const mostReloaded = 1000;
-const moment = 60;
+const maxReloaded = 1000;
+const refreshDelay = 60;
 /** From a reading that did not arrive to the next, in milliseconds. */
-const pause = 3000;
+const retryDelay = 3000;
 
 export class ConversationList {
   readonly #client: Client;
-  readonly #shown: Shown;
+  readonly #view: InboxView;
   readonly #listeners = new Set<() => void>();
   /** Keys of rows to read again. */
   readonly #stale = new Set<number>();
   readonly #arrived = new Map<number, Conversation>();
-  readonly #overlays = new Overlays();
-  #state: ListState = { rows: [], read: false, more: false, error: null, arrived: 0 };
-  #next: string | null = null;
+  readonly #optimisticUpdates = new OptimisticUpdates();
+  #state: ListState = { rows: [], isLoaded: false, hasMore: false, error: null, arrived: 0 };
+  #nextCursor: string | null = null;
   #reading = false;
-  #underWay: Promise<void> = Promise.resolve();
+  #loading: Promise<void> = Promise.resolve();
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** Whether the top of the list is in view: then what arrives is shown at once. */
-  atTop = true;
+  isAtTop = true;
   /** A conversation in which somebody writes: it stays where it is, though drafts make it the latest. */
-  held: number | null = null;
+  pinnedConversation: number | null = null;
 
-  constructor(client: Client, shown: Shown) {
+  constructor(client: Client, view: InboxView) {
     this.#client = client;
-    this.#shown = shown;
+    this.#view = view;
   }
 
   readonly snapshot = (): ListState => this.#state;
@@ -59,20 +59,20 @@ export class ConversationList {
   };
 
   /** Reads the first page, or the next one. Does nothing while one is on its way. */
-  async readOn(): Promise<void> {
-    if (this.#reading || (this.#state.read && !this.#state.more)) return;
+  async loadMore(): Promise<void> {
+    if (this.#reading || (this.#state.isLoaded && !this.#state.hasMore)) return;
     this.#reading = true;
-    this.#underWay = this.#readNext();
-    await this.#underWay;
+    this.#loading = this.#readNext();
+    await this.#loading;
   }
 
   async #readNext(): Promise<void> {
     try {
-      const { rows, next } = await this.#page(this.#next);
-      this.#next = next;
+      const { rows, next } = await this.#page(this.#nextCursor);
+      this.#nextCursor = next;
       const known = new Set(this.#state.rows.map(({ id }) => id));
-      const added = this.#overlays.over(rows.filter(({ id }) => !known.has(id)));
-      this.#become({ rows: [...this.#state.rows, ...added], read: true, more: next !== null, error: null });
+      const added = this.#optimisticUpdates.apply(rows.filter(({ id }) => !known.has(id)));
+      this.#become({ rows: [...this.#state.rows, ...added], isLoaded: true, hasMore: next !== null, error: null });
     } catch (error) {
       this.#become({ error: error as Error });
     } finally {
@@ -81,14 +81,14 @@ export class ConversationList {
   }
 
   /** Reads anew what was read before somebody listened, or is being read. */
-  async readAgain(): Promise<void> {
-    await this.#underWay;
-    if (this.#state.read) await this.reload();
+  async reloadIfLoaded(): Promise<void> {
+    await this.#loading;
+    if (this.#state.isLoaded) await this.reload();
   }
 
   /** Reads anew what was read, from the top: rows keep their place as far as they are still there. */
   async reload(): Promise<void> {
-    const wanted = Math.min(this.#state.rows.length, mostReloaded);
+    const wanted = Math.min(this.#state.rows.length, maxReloaded);
     try {
       const rows: Conversation[] = [];
       let next: string | null = null;
@@ -97,26 +97,32 @@ export class ConversationList {
         rows.push(...page.rows);
         next = page.next;
       } while (next !== null && rows.length < wanted);
-      this.#next = next;
+      this.#nextCursor = next;
       this.#arrived.clear();
-      this.#become({ rows: this.#overlays.over(rows), read: true, more: next !== null, error: null, arrived: 0 });
+      this.#become({
+        rows: this.#optimisticUpdates.apply(rows),
+        isLoaded: true,
+        hasMore: next !== null,
+        error: null,
+        arrived: 0,
+      });
     } catch (error) {
       this.#become({ error: error as Error });
     }
   }
 
   /** What arrived takes its place. */
-  show(): void {
+  showArrived(): void {
     const arrived = [...this.#arrived.values()];
     this.#arrived.clear();
     const ids = new Set(arrived.map(({ id }) => id));
-    const others = this.#state.rows.filter(({ id }) => !ids.has(id));
-    this.#become({ rows: newestFirst([...this.#overlays.over(arrived), ...others]), arrived: 0 });
+    const remaining = this.#state.rows.filter(({ id }) => !ids.has(id));
+    this.#become({ rows: sortNewestFirst([...this.#optimisticUpdates.apply(arrived), ...remaining]), arrived: 0 });
   }
 
   /** Shows a change at once. @returns to be called when the server has answered: from then on, what it tells stands. */
   patch(ids: readonly number[], change: RowChange): () => void {
-    const end = this.#overlays.change(ids, change);
+    const end = this.#optimisticUpdates.change(ids, change);
     const changed = new Set(ids);
     this.#become({ rows: this.#state.rows.map((row) => (changed.has(row.id) ? change(row) : row)) });
     return end;
@@ -124,67 +130,68 @@ export class ConversationList {
 
   /** They leave the list at once. */
   hide(ids: readonly number[]): void {
-    this.#overlays.hide(ids);
-    this.#become({ rows: this.#state.rows.filter(({ id }) => !this.#overlays.hides(id)) });
+    this.#optimisticUpdates.hide(ids);
+    this.#become({ rows: this.#state.rows.filter(({ id }) => !this.#optimisticUpdates.isHidden(id)) });
   }
 
   /** What hid them is over: they are looked at again, and what the server says stands. */
   settle(ids: readonly number[], rows: readonly Conversation[] = []): void {
-    this.#overlays.unhide(ids);
+    this.#optimisticUpdates.unhide(ids);
     const known = new Set(this.#state.rows.map(({ id }) => id));
     const back = rows.filter(({ id }) => !known.has(id));
-    if (back.length > 0) this.#become({ rows: newestFirst([...this.#state.rows, ...back]) });
-    for (const id of ids) this.heard(id);
+    if (back.length > 0) this.#become({ rows: sortNewestFirst([...this.#state.rows, ...back]) });
+    for (const id of ids) this.markStale(id);
   }
 
   /** They stay in the list, though the server does not have them there yet. @returns what ends it. */
-  keep(ids: readonly number[]): () => void {
-    const end = this.#overlays.keep(ids);
+  retain(ids: readonly number[]): () => void {
+    const end = this.#optimisticUpdates.retain(ids);
     return () => {
       end();
-      for (const id of ids) this.heard(id);
+      for (const id of ids) this.markStale(id);
     };
   }
 
   /** Something happened to a conversation: it is read again, several at once after a moment. */
-  heard(id: number): void {
+  markStale(id: number): void {
     this.#stale.add(id);
-    this.#timer ??= setTimeout(() => void this.#refresh(), moment);
+    this.#timer ??= setTimeout(() => void this.#refresh(), refreshDelay);
   }
 
   async #refresh(): Promise<void> {
     const keys = [...this.#stale].slice(0, largePage);
     for (const key of keys) this.#stale.delete(key);
-    let next = moment;
+    let next = refreshDelay;
     try {
       const { rows } = await this.#page(null, keys, largePage);
       this.#settleRows(keys, new Map(rows.map((row) => [row.id, row])));
     } catch (error) {
       // What was refused, or happened, may stand there wrong: it is asked for again as long as somebody looks.
-      const passes = error instanceof Failure && (error.lost || error.retryAfter !== null);
-      if (passes && this.#listeners.size > 0) for (const key of keys) this.#stale.add(key);
-      next = pause;
+      const isTransient = error instanceof Failure && (error.outcomeUnknown || error.retryAfter !== null);
+      if (isTransient && this.#listeners.size > 0) for (const key of keys) this.#stale.add(key);
+      next = retryDelay;
     }
     this.#timer = this.#stale.size > 0 ? setTimeout(() => void this.#refresh(), next) : undefined;
   }
 
   #settleRows(keys: readonly number[], found: ReadonlyMap<number, Conversation>): void {
     const known = new Map(this.#state.rows.map((row) => [row.id, row]));
-    const asked = new Set(keys);
+    const requested = new Set(keys);
     for (const id of keys) {
       const now = found.get(id);
       const before = known.get(id);
-      if (!now || this.#overlays.hides(id) || !(before || this.#fits(now))) this.#arrived.delete(id);
-      else if (!before || (before.lastAt !== now.lastAt && id !== this.held)) this.#arrived.set(id, now);
+      if (!now || this.#optimisticUpdates.isHidden(id) || !(before || this.#matchesView(now))) this.#arrived.delete(id);
+      else if (!before || (before.lastAt !== now.lastAt && id !== this.pinnedConversation)) this.#arrived.set(id, now);
     }
-    const stays = ({ id }: Conversation): boolean => !asked.has(id) || found.has(id) || this.#overlays.keeps(id);
-    const rows = this.#state.rows.filter(stays).map((row) => found.get(row.id) ?? row);
-    this.#become({ rows: this.#overlays.over(rows), arrived: this.#arrived.size });
-    if (this.atTop && this.#arrived.size > 0) this.show();
+    const isRetained = ({ id }: Conversation): boolean =>
+      !requested.has(id) || found.has(id) || this.#optimisticUpdates.isRetained(id);
+    const rows = this.#state.rows.filter(isRetained).map((row) => found.get(row.id) ?? row);
+    this.#become({ rows: this.#optimisticUpdates.apply(rows), arrived: this.#arrived.size });
+    if (this.isAtTop && this.#arrived.size > 0) this.showArrived();
   }
 
-  #fits({ unread, starred }: Conversation): boolean {
-    return (!this.#shown.unread || unread > 0) && (!this.#shown.starred || starred > 0);
+  #matchesView({ unread, starred }: Conversation): boolean {
+    return (!this.#view.unread || unread > 0) && (!this.#view.starred || starred > 0);
   }
 
   /** @param keys these alone, also those that have been read or lost their star since: they keep their place. */
@@ -193,9 +200,9 @@ export class ConversationList {
     keys: readonly number[] | null = null,
     size = pageSize,
   ): Promise<{ rows: Conversation[]; next: string | null }> {
-    const { unread: _, starred: __, ...standing } = this.#shown;
+    const { unread: _, starred: __, ...baseView } = this.#view;
     const query = {
-      ...listParameters(keys ? standing : this.#shown),
+      ...buildListParameters(keys ? baseView : this.#view),
       pageSize: size,
       ...(after !== null && { after }),
       ...(keys && { filterByTk: keys }),
@@ -210,6 +217,6 @@ export class ConversationList {
   }
 }
 
-function newestFirst(rows: readonly Conversation[]): Conversation[] {
+function sortNewestFirst(rows: readonly Conversation[]): Conversation[] {
   return [...rows].sort((a, b) => (b.lastAt ?? '').localeCompare(a.lastAt ?? ''));
 }

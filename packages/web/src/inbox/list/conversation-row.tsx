@@ -1,21 +1,21 @@
 import { type MouseEvent, memo, type ReactNode } from 'react';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
-import type { Conversation } from '../mail.ts';
-import { peopleLine } from '../people.ts';
-import { fullTime, shortTime } from '../times.ts';
+import type { Conversation } from '../mail-types.ts';
+import { formatPeople } from '../people.ts';
+import { formatFullTime, formatShortTime } from '../times.ts';
 import classes from './conversation-row.module.css';
 
 interface RowProps {
   readonly row: Conversation;
   /** The addresses of the account, in lower case. */
-  readonly own: ReadonlySet<string>;
+  readonly ownAddresses: ReadonlySet<string>;
   readonly href: string;
   readonly current: boolean;
   readonly selected: boolean;
   /** Whether the role may do anything to those that are selected, and whether it may set stars. */
-  readonly selects: boolean;
-  readonly stars: boolean;
+  readonly maySelect: boolean;
+  readonly mayStar: boolean;
   readonly open: (id: number) => void;
   readonly select: (id: number, range: boolean) => void;
   readonly star: (row: Conversation) => void;
@@ -24,20 +24,20 @@ interface RowProps {
 /** One conversation: who and when, what about. Plain elements: many rows are made while somebody scrolls. */
 export const ConversationRow = memo(function ConversationRow({
   row,
-  own,
+  ownAddresses,
   href,
   current,
   selected,
-  selects,
-  stars,
+  maySelect,
+  mayStar,
   open,
   select,
   star,
 }: RowProps): ReactNode {
   const t = useInboxTexts();
-  const who = peopleLine(row, own, t) || t.nobody;
+  const people = formatPeople(row, ownAddresses, t) || t.nobody;
   const subject = row.subject || t.noSubject;
-  const followed = (event: MouseEvent): void => {
+  const handleClick = (event: MouseEvent): void => {
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
     open(row.id);
@@ -51,7 +51,7 @@ export const ConversationRow = memo(function ConversationRow({
       data-selected={selected || undefined}
     >
       <span className={classes.mark}>
-        {selects && (
+        {maySelect && (
           <input
             type="checkbox"
             className={classes.box}
@@ -66,23 +66,23 @@ export const ConversationRow = memo(function ConversationRow({
       <a
         className={classes.link}
         href={href}
-        onClick={followed}
+        onClick={handleClick}
         tabIndex={current ? 0 : -1}
         aria-current={current || undefined}
       >
         <span className={classes.line}>
           {row.unread > 0 && <span className="visually-hidden">{t.unread}</span>}
-          <span className={classes.who}>{who}</span>
+          <span className={classes.who}>{people}</span>
           {row.messages > 1 && <span className={classes.count}>{row.messages}</span>}
           {row.attachments > 0 && <Icon name="paperclip" size={13} />}
-          <time className={classes.time} dateTime={row.lastAt ?? undefined} title={fullTime(row.lastAt)}>
-            {shortTime(row.lastAt)}
+          <time className={classes.time} dateTime={row.lastAt ?? undefined} title={formatFullTime(row.lastAt)}>
+            {formatShortTime(row.lastAt)}
           </time>
         </span>
         <span className={classes.subject}>{subject}</span>
         <span className={classes.snippet}>{row.snippet}</span>
       </a>
-      {stars ? (
+      {mayStar ? (
         <button
           type="button"
           aria-label={row.starred > 0 ? t.unstar : t.star}

@@ -2,7 +2,7 @@ import { Button, Checkbox } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { IconButton } from '../../ui/icon-button.tsx';
-import type { Shown } from '../inbox-search.ts';
+import type { InboxView } from '../inbox-search.ts';
 import type { MailRights } from '../rights.ts';
 import type { Selection } from '../use-selection.ts';
 import classes from './list-bar.module.css';
@@ -10,25 +10,25 @@ import classes from './list-bar.module.css';
 interface ListBarProps {
   readonly selection: Selection;
   readonly loaded: number;
-  readonly shown: Shown;
-  readonly show: (shown: Shown) => void;
+  readonly view: InboxView;
+  readonly setView: (view: InboxView) => void;
   readonly rights: MailRights;
   readonly archive: () => void;
   readonly trash: () => void;
   readonly move: () => void;
-  readonly read: () => void;
-  readonly unread: () => void;
+  readonly markRead: () => void;
+  readonly markUnread: () => void;
   readonly star: () => void;
 }
 
 /** Above the list: its filters, or what can be done with those that are selected. */
 export function ListBar(props: ListBarProps): ReactNode {
   const t = useInboxTexts();
-  const { selection, loaded, shown, show, rights } = props;
+  const { selection, loaded, view, setView, rights } = props;
   const { ids } = selection;
   const toggle = (name: 'unread' | 'starred'): void => {
-    const { [name]: on, ...others } = shown;
-    show(on ? others : { ...others, [name]: true });
+    const { [name]: on, ...remaining } = view;
+    setView(on ? remaining : { ...remaining, [name]: true });
   };
   return (
     <div className={classes.bar} data-selecting={ids.size > 0 || undefined}>
@@ -51,8 +51,8 @@ export function ListBar(props: ListBarProps): ReactNode {
           {rights.move && <IconButton icon="folder" size="md" label={t.commands.move} onClick={props.move} />}
           {rights.mark && (
             <>
-              <IconButton icon="eye" size="md" label={t.commands.read} onClick={props.read} />
-              <IconButton icon="mail" size="md" label={t.commands.unread} onClick={props.unread} />
+              <IconButton icon="eye" size="md" label={t.commands.read} onClick={props.markRead} />
+              <IconButton icon="mail" size="md" label={t.commands.unread} onClick={props.markUnread} />
               <IconButton icon="star" size="md" label={t.commands.star} onClick={props.star} />
             </>
           )}
@@ -66,9 +66,9 @@ export function ListBar(props: ListBarProps): ReactNode {
               size="compact-sm"
               radius="xl"
               fw={500}
-              variant={shown[name] ? 'light' : 'subtle'}
-              {...(!shown[name] && { color: 'gray' })}
-              aria-pressed={!!shown[name]}
+              variant={view[name] ? 'light' : 'subtle'}
+              {...(!view[name] && { color: 'gray' })}
+              aria-pressed={!!view[name]}
               onClick={() => toggle(name)}
             >
               {t[name]}

@@ -5,7 +5,7 @@ import { Problem } from '../../data/problem.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Empty, Waiting } from '../../ui/states.tsx';
-import type { Conversation } from '../mail.ts';
+import type { Conversation } from '../mail-types.ts';
 import type { ConversationList, ListState } from './conversation-list.ts';
 import { ConversationRow } from './conversation-row.tsx';
 import classes from './list-pane.module.css';
@@ -14,13 +14,13 @@ interface ListPaneProps {
   readonly list: ConversationList;
   readonly state: ListState;
   /** The addresses of the account of a conversation, in lower case. */
-  readonly ownOf: (row: Conversation) => ReadonlySet<string>;
-  readonly hrefOf: (id: number) => string;
+  readonly getOwnAddresses: (row: Conversation) => ReadonlySet<string>;
+  readonly getHref: (id: number) => string;
   readonly cursor: number | null;
   readonly selected: ReadonlySet<number>;
   /** Whether the role may do anything to those that are selected, and whether it may set stars. */
-  readonly selects: boolean;
-  readonly stars: boolean;
+  readonly maySelect: boolean;
+  readonly mayStar: boolean;
   readonly open: (id: number) => void;
   readonly select: (id: number, range: boolean) => void;
   readonly star: (row: Conversation) => void;
@@ -46,29 +46,29 @@ export function ListPane(props: ListPaneProps): ReactNode {
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (state.read && state.more && last >= rows.length - 20) void list.readOn();
-  }, [list, state.read, state.more, rows.length, last]);
-  const reach = useEffectEvent((id: number | null) => {
+    if (state.isLoaded && state.hasMore && last >= rows.length - 20) void list.loadMore();
+  }, [list, state.isLoaded, state.hasMore, rows.length, last]);
+  const scrollToConversation = useEffectEvent((id: number | null) => {
     const index = rows.findIndex((row) => row.id === id);
     if (index >= 0) virtual.scrollToIndex(index, { align: 'auto' });
   });
   // What arrives moves rows, and not the reader: a step of the cursor alone does.
-  useEffect(() => reach(cursor), [cursor]);
-  const scrolled = (): void => {
-    list.atTop = (scroller.current?.scrollTop ?? 0) < rowHeight / 2;
+  useEffect(() => scrollToConversation(cursor), [cursor]);
+  const handleScroll = (): void => {
+    list.isAtTop = (scroller.current?.scrollTop ?? 0) < rowHeight / 2;
   };
-  const show = (): void => {
-    list.show();
+  const showArrived = (): void => {
+    list.showArrived();
     scroller.current?.scrollTo({ top: 0 });
   };
-  if (!state.read)
+  if (!state.isLoaded)
     return (
       <div className={classes.scroll}>
         {state.error ? (
           <Problem
             error={state.error}
-            retry={() => void list.readOn()}
-            asked={{ resource: 'conversations', action: 'list' }}
+            retry={() => void list.loadMore()}
+            permission={{ resource: 'conversations', action: 'list' }}
           />
         ) : (
           <div className={classes.waiting}>
@@ -84,13 +84,13 @@ export function ListPane(props: ListPaneProps): ReactNode {
           className={classes.arrived}
           size="compact-sm"
           radius="xl"
-          onClick={show}
+          onClick={showArrived}
           leftSection={<Icon name="arrowUp" size={14} />}
         >
           {t.arrived(state.arrived)}
         </Button>
       )}
-      <div ref={scroller} className={classes.scroll} onScroll={scrolled} data-list>
+      <div ref={scroller} className={classes.scroll} onScroll={handleScroll} data-list>
         {rows.length === 0 && (
           <Empty icon="inbox" title={empty.title} text={empty.text}>
             {empty.step}
@@ -104,17 +104,17 @@ export function ListPane(props: ListPaneProps): ReactNode {
                 key={key}
                 className={classes.item}
                 style={{ height: rowHeight, transform: `translateY(${start}px)` }}
-                aria-setsize={state.more ? -1 : rows.length}
+                aria-setsize={state.hasMore ? -1 : rows.length}
                 aria-posinset={index + 1}
               >
                 <ConversationRow
                   row={row}
-                  own={props.ownOf(row)}
-                  href={props.hrefOf(row.id)}
+                  ownAddresses={props.getOwnAddresses(row)}
+                  href={props.getHref(row.id)}
                   current={row.id === cursor}
                   selected={props.selected.has(row.id)}
-                  selects={props.selects}
-                  stars={props.stars}
+                  maySelect={props.maySelect}
+                  mayStar={props.mayStar}
                   open={props.open}
                   select={props.select}
                   star={props.star}
@@ -123,7 +123,7 @@ export function ListPane(props: ListPaneProps): ReactNode {
             );
           })}
         </ul>
-        {state.error && <Problem error={state.error} retry={() => void list.readOn()} />}
+        {state.error && <Problem error={state.error} retry={() => void list.loadMore()} />}
       </div>
     </div>
   );

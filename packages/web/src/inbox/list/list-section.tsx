@@ -3,8 +3,8 @@ import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import classes from '../inbox-page.module.css';
-import { addressOf, type Shown } from '../inbox-search.ts';
-import type { Account, Conversation } from '../mail.ts';
+import { buildInboxUrl, type InboxView } from '../inbox-search.ts';
+import type { Account, Conversation } from '../mail-types.ts';
 import type { MailRights } from '../rights.ts';
 import type { Cursor } from '../use-cursor.ts';
 import type { MailCommands } from '../use-mail-commands.ts';
@@ -12,14 +12,14 @@ import type { Selection } from '../use-selection.ts';
 import type { ConversationList, ListState } from './conversation-list.ts';
 import { ListBar } from './list-bar.tsx';
 import { ListPane } from './list-pane.tsx';
-import { SearchedIn } from './searched-in.tsx';
+import { SearchScope } from './search-scope.tsx';
 
 interface ListSectionProps {
   readonly list: ConversationList;
   readonly state: ListState;
   readonly accounts: readonly Account[];
-  readonly shown: Shown;
-  readonly show: (shown: Shown) => void;
+  readonly view: InboxView;
+  readonly setView: (view: InboxView) => void;
   readonly selection: Selection;
   readonly cursor: Cursor;
   readonly commands: MailCommands;
@@ -30,19 +30,19 @@ interface ListSectionProps {
 
 /** The conversations, with what can be done to several at once above them. */
 export function ListSection(props: ListSectionProps): ReactNode {
-  const { list, state, accounts, shown, show, selection, cursor, commands, rights, move } = props;
+  const { list, state, accounts, view, setView, selection, cursor, commands, rights, move } = props;
   const t = useInboxTexts();
   const application = useApplication();
-  const acts = useSteady({
+  const actions = useStableActions({
     open: cursor.open,
     select: selection.toggle,
     star: (row: Conversation) => commands.toggleStar([row]),
   });
-  const own = useMemo(() => ownAddresses(accounts), [accounts]);
-  const filtered = shown.q !== undefined || shown.unread || shown.starred;
-  const showAll = (
-    <Button variant="default" onClick={() => show({})}>
-      {t.empty.takeAway}
+  const ownAddressesByAccount = useMemo(() => listOwnAddresses(accounts), [accounts]);
+  const isFiltered = view.q !== undefined || view.unread || view.starred;
+  const clearFiltersButton = (
+    <Button variant="default" onClick={() => setView({})}>
+      {t.empty.clearFilters}
     </Button>
   );
   return (
@@ -50,34 +50,34 @@ export function ListSection(props: ListSectionProps): ReactNode {
       <ListBar
         selection={selection}
         loaded={state.rows.length}
-        shown={shown}
-        show={show}
+        view={view}
+        setView={setView}
         rights={rights}
         archive={commands.archive}
         trash={commands.trash}
         move={move}
-        read={() => commands.setRead(true)}
-        unread={() => commands.setRead(false)}
+        markRead={() => commands.setRead(true)}
+        markUnread={() => commands.setRead(false)}
         star={() => commands.toggleStar()}
       />
-      <SearchedIn shown={shown} show={show} />
+      <SearchScope view={view} setView={setView} />
       <ListPane
-        key={JSON.stringify(shown)}
+        key={JSON.stringify(view)}
         list={list}
         state={state}
-        ownOf={({ accountId }) => own.get(accountId) ?? nobody}
-        hrefOf={(c) => addressOf(application, { ...shown, c })}
-        cursor={cursor.at}
+        getOwnAddresses={({ accountId }) => ownAddressesByAccount.get(accountId) ?? noAddresses}
+        getHref={(c) => buildInboxUrl(application, { ...view, c })}
+        cursor={cursor.current}
         selected={selection.ids}
-        selects={rights.mark || rights.move || rights.destroy}
-        stars={rights.mark}
-        {...acts}
+        maySelect={rights.mark || rights.move || rights.destroy}
+        mayStar={rights.mark}
+        {...actions}
         empty={
-          filtered
+          isFiltered
             ? {
                 title: t.empty.filtered,
-                text: shown.q === undefined ? t.empty.filteredText : t.empty.searchedText,
-                step: showAll,
+                text: view.q === undefined ? t.empty.filteredText : t.empty.searchedText,
+                step: clearFiltersButton,
               }
             : { title: t.empty.folder, text: t.empty.folderText }
         }
@@ -86,10 +86,10 @@ export function ListSection(props: ListSectionProps): ReactNode {
   );
 }
 
-const nobody: ReadonlySet<string> = new Set();
+const noAddresses: ReadonlySet<string> = new Set();
 
 /** The addresses of each account by its id, in lower case. */
-function ownAddresses(accounts: readonly Account[]): ReadonlyMap<number, ReadonlySet<string>> {
+function listOwnAddresses(accounts: readonly Account[]): ReadonlyMap<number, ReadonlySet<string>> {
   return new Map(
     accounts.map(({ id, address, aliases }) => [
       id,
@@ -98,24 +98,24 @@ function ownAddresses(accounts: readonly Account[]): ReadonlyMap<number, Readonl
   );
 }
 
-interface RowActs {
+interface RowActions {
   readonly open: (id: number) => void;
   readonly select: (id: number, range: boolean) => void;
   readonly star: (row: Conversation) => void;
 }
 
 /** The same functions at every rendering, which do what was given last: rows are drawn anew only where they changed. */
-function useSteady(acts: RowActs): RowActs {
-  const latest = useRef(acts);
+function useStableActions(actions: RowActions): RowActions {
+  const latest = useRef(actions);
   useEffect(() => {
-    latest.current = acts;
+    latest.current = actions;
   });
-  const [steady] = useState(
-    (): RowActs => ({
+  const [stableActions] = useState(
+    (): RowActions => ({
       open: (id) => latest.current.open(id),
       select: (id, range) => latest.current.select(id, range),
       star: (row) => latest.current.star(row),
     }),
   );
-  return steady;
+  return stableActions;
 }

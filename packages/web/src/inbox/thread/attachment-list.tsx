@@ -1,27 +1,27 @@
 import { Modal, UnstyledButton } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
-import { clientOf, useApplication } from '../../data/application.tsx';
-import { messageOf } from '../../data/problem.tsx';
+import { getClient, useApplication } from '../../data/application.tsx';
+import { getErrorMessage } from '../../data/problem.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { saveFile } from '../../ui/save-file.ts';
 import { toast } from '../../ui/toasts.tsx';
-import type { Attachment } from '../mail.ts';
-import { sizeText } from '../size-text.ts';
+import type { Attachment } from '../mail-types.ts';
+import { formatSize } from '../size-text.ts';
 import classes from './attachment-list.module.css';
 
 /** Files of an e-mail: each can be saved, images and texts looked at. Images that stand in its text are not listed. */
 export function AttachmentList({ attachments }: { attachments: readonly Attachment[] }): ReactNode {
   const t = useInboxTexts().attachment;
   const application = useApplication();
-  const [shown, setShown] = useState<Attachment | null>(null);
+  const [previewed, setPreviewed] = useState<Attachment | null>(null);
   if (attachments.length === 0) return null;
   const save = async (file: Attachment): Promise<void> => {
     try {
-      saveFile(await bytesOf(application, file), file.filename ?? t.unnamed);
+      saveFile(await fetchBytes(application, file), file.filename ?? t.unnamed);
     } catch (error) {
-      toast(messageOf(error), { failed: true });
+      toast(getErrorMessage(error), { failed: true });
     }
   };
   return (
@@ -31,12 +31,14 @@ export function AttachmentList({ attachments }: { attachments: readonly Attachme
           <li key={file.id} className={classes.file}>
             <UnstyledButton
               className={classes.name}
-              onClick={() => (isShown(file) ? setShown(file) : void save(file))}
-              aria-label={isShown(file) ? t.preview(file.filename ?? t.unnamed) : t.save(file.filename ?? t.unnamed)}
+              onClick={() => (isPreviewable(file) ? setPreviewed(file) : void save(file))}
+              aria-label={
+                isPreviewable(file) ? t.preview(file.filename ?? t.unnamed) : t.save(file.filename ?? t.unnamed)
+              }
             >
               <Icon name="paperclip" size={14} />
               <span>{file.filename ?? t.unnamed}</span>
-              <span className={classes.size}>{sizeText(file.size ?? 0)}</span>
+              <span className={classes.size}>{formatSize(file.size ?? 0)}</span>
             </UnstyledButton>
             <IconButton
               icon="arrowDown"
@@ -47,42 +49,42 @@ export function AttachmentList({ attachments }: { attachments: readonly Attachme
           </li>
         ))}
       </ul>
-      <Modal opened={shown !== null} onClose={() => setShown(null)} title={shown?.filename} size="xl">
-        {shown && <Preview file={shown} />}
+      <Modal opened={previewed !== null} onClose={() => setPreviewed(null)} title={previewed?.filename} size="xl">
+        {previewed && <Preview file={previewed} />}
       </Modal>
     </>
   );
 }
 
-function isShown({ sniffedType }: Attachment): boolean {
+function isPreviewable({ sniffedType }: Attachment): boolean {
   return sniffedType !== null && (sniffedType.startsWith('image/') || sniffedType === 'text/plain');
 }
 
 /** The bytes, of the type that they were seen to be. */
-async function bytesOf(application: string, file: Attachment): Promise<Blob> {
-  const bytes = await (await clientOf(application).send(`attachments/${file.id}`)).blob();
+async function fetchBytes(application: string, file: Attachment): Promise<Blob> {
+  const bytes = await (await getClient(application).send(`attachments/${file.id}`)).blob();
   return new Blob([bytes], { type: file.sniffedType ?? 'application/octet-stream' });
 }
 
 /** Texts are shown up to here. */
-const longestText = 200_000;
+const maxTextLength = 200_000;
 
 function Preview({ file }: { file: Attachment }): ReactNode {
   const application = useApplication();
   const [content, setContent] = useState<{ image?: string; text?: string; failed?: string } | null>(null);
   useEffect(() => {
     let address: string | null = null;
-    let over = false;
-    const read = async (): Promise<void> => {
-      const bytes = await bytesOf(application, file);
-      if (over) return;
-      if (file.sniffedType === 'text/plain') return setContent({ text: (await bytes.text()).slice(0, longestText) });
+    let isOver = false;
+    const load = async (): Promise<void> => {
+      const bytes = await fetchBytes(application, file);
+      if (isOver) return;
+      if (file.sniffedType === 'text/plain') return setContent({ text: (await bytes.text()).slice(0, maxTextLength) });
       address = URL.createObjectURL(bytes);
       setContent({ image: address });
     };
-    read().catch((error: unknown) => setContent({ failed: messageOf(error) }));
+    load().catch((error: unknown) => setContent({ failed: getErrorMessage(error) }));
     return () => {
-      over = true;
+      isOver = true;
       if (address !== null) URL.revokeObjectURL(address);
     };
   }, [application, file]);

@@ -4,13 +4,13 @@
  */
 import { Button, useComputedColorScheme } from '@mantine/core';
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
-import { clientOf, useApplication } from '../../data/application.tsx';
+import { getClient, useApplication } from '../../data/application.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
-import type { Attachment } from '../mail.ts';
+import type { Attachment } from '../mail-types.ts';
 import classes from './mail-frame.module.css';
 import { MailImages } from './mail-images.ts';
-import { applyLooks, type CleanMail, cleanMail } from './purify.ts';
+import { applyStyles, type CleanMail, cleanMail } from './purify.ts';
 
 interface MailFrameProps {
   readonly email: number;
@@ -20,7 +20,7 @@ interface MailFrameProps {
 
 /** Images of other servers: how often they were asked for, and how many could not be had; null while they are on their way. */
 interface Remote {
-  readonly asked: number;
+  readonly attempts: number;
   readonly failed: number | null;
 }
 
@@ -28,25 +28,29 @@ export function MailFrame({ email, html, attachments }: MailFrameProps): ReactNo
   const t = useInboxTexts();
   const frame = useRef<HTMLIFrameElement>(null);
   const application = useApplication();
-  const dark = useComputedColorScheme('light') === 'dark';
+  const isDark = useComputedColorScheme('light') === 'dark';
   const clean = useMemo(() => cleanMail(html), [html]);
-  const [{ asked, failed }, setRemote] = useState<Remote>({ asked: 0, failed: null });
+  const [{ attempts, failed }, setRemote] = useState<Remote>({ attempts: 0, failed: null });
   useEffect(() => {
     const element = frame.current;
     if (!element?.contentDocument) return;
-    const stopMeasuring = fill(element, clean, dark && !clean.coloured);
-    const images = new MailImages(element.contentDocument, clientOf(application));
+    const stopMeasuring = fillFrame(element, clean, isDark && !clean.hasOwnColors);
+    const images = new MailImages(element.contentDocument, getClient(application));
     void images.showParts(attachments);
-    if (asked > 0) void images.showRemote(email).then((left) => setRemote({ asked, failed: left }));
+    if (attempts > 0) void images.showRemote(email).then((left) => setRemote({ attempts, failed: left }));
     return () => {
       stopMeasuring();
       images.end();
     };
-  }, [clean, dark, attachments, application, asked, email]);
+  }, [clean, isDark, attachments, application, attempts, email]);
   return (
     <>
       {clean.hasRemoteImages && (
-        <RemoteImages asked={asked > 0} failed={failed} ask={() => setRemote({ asked: asked + 1, failed: null })} />
+        <RemoteImages
+          isRequested={attempts > 0}
+          failed={failed}
+          load={() => setRemote({ attempts: attempts + 1, failed: null })}
+        />
       )}
       <iframe
         ref={frame}
@@ -54,29 +58,29 @@ export function MailFrame({ email, html, attachments }: MailFrameProps): ReactNo
         title={t.messageText}
         sandbox="allow-same-origin allow-popups allow-popups-to-escape-sandbox"
         referrerPolicy="no-referrer"
-        data-paper={(dark && clean.coloured) || undefined}
+        data-paper={(isDark && clean.hasOwnColors) || undefined}
       />
     </>
   );
 }
 
 interface RemoteImagesProps {
-  readonly asked: boolean;
+  readonly isRequested: boolean;
   readonly failed: number | null;
-  readonly ask: () => void;
+  readonly load: () => void;
 }
 
 /** They wait until the reader asks: whoever sent them learns then that somebody looks. Nothing remembers the answer. */
-function RemoteImages({ asked, failed, ask }: RemoteImagesProps): ReactNode {
+function RemoteImages({ isRequested, failed, load }: RemoteImagesProps): ReactNode {
   const texts = useTexts();
   const t = useInboxTexts().images;
   if (failed === 0) return null;
   return (
     <div className={classes.note} role="status">
-      <span>{!asked ? t.hidden : failed === null ? t.loading : t.failed(failed)}</span>
-      {(!asked || failed !== null) && (
-        <Button size="compact-xs" variant="default" onClick={ask}>
-          {asked ? texts.common.retry : t.show}
+      <span>{!isRequested ? t.hidden : failed === null ? t.loading : t.failed(failed)}</span>
+      {(!isRequested || failed !== null) && (
+        <Button size="compact-xs" variant="default" onClick={load}>
+          {isRequested ? texts.common.retry : t.show}
         </Button>
       )}
     </div>
@@ -86,20 +90,20 @@ function RemoteImages({ asked, failed, ask }: RemoteImagesProps): ReactNode {
 const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src blob: data:";
 
 /** @returns what ends it. */
-function fill(frame: HTMLIFrameElement, { content, style }: CleanMail, inDark: boolean): () => void {
-  const inside = frame.contentDocument!;
-  const wall = inside.createElement('meta');
-  wall.httpEquiv = 'Content-Security-Policy';
-  wall.content = policy;
-  inside.head.replaceChildren(wall);
-  const body = inside.createElement('div');
+function fillFrame(frame: HTMLIFrameElement, { content, style }: CleanMail, isDark: boolean): () => void {
+  const frameDocument = frame.contentDocument!;
+  const policyElement = frameDocument.createElement('meta');
+  policyElement.httpEquiv = 'Content-Security-Policy';
+  policyElement.content = policy;
+  frameDocument.head.replaceChildren(policyElement);
+  const body = frameDocument.createElement('div');
   body.className = 'mail';
-  body.append(inside.importNode(content, true));
-  inside.body.replaceChildren(body);
-  applyLooks(body);
-  inside.adoptedStyleSheets = [sheetIn(frame, ownStyle(inDark)), sheetIn(frame, style)];
+  body.append(frameDocument.importNode(content, true));
+  frameDocument.body.replaceChildren(body);
+  applyStyles(body);
+  frameDocument.adoptedStyleSheets = [createSheet(frame, buildBaseStyle(isDark)), createSheet(frame, style)];
   // What is typed inside is meant for the page.
-  inside.onkeydown = (event) => {
+  frameDocument.onkeydown = (event) => {
     const { key, code, shiftKey, ctrlKey, metaKey, altKey } = event;
     frame.dispatchEvent(new KeyboardEvent('keydown', { key, code, shiftKey, ctrlKey, metaKey, altKey, bubbles: true }));
   };
@@ -113,28 +117,28 @@ function fill(frame: HTMLIFrameElement, { content, style }: CleanMail, inDark: b
 }
 
 /** A sheet may only be adopted by the document in whose world it was made. */
-function sheetIn(frame: HTMLIFrameElement, rules: string): CSSStyleSheet {
+function createSheet(frame: HTMLIFrameElement, rules: string): CSSStyleSheet {
   const world = frame.contentWindow as Window & typeof globalThis;
   const sheet = new world.CSSStyleSheet();
   sheet.replaceSync(rules);
   return sheet;
 }
 
-function ownStyle(inDark: boolean): string {
+function buildBaseStyle(isDark: boolean): string {
   return `
-    :root { color-scheme: ${inDark ? 'dark' : 'light'}; }
+    :root { color-scheme: ${isDark ? 'dark' : 'light'}; }
     html, body { margin: 0; padding: 0; background: transparent; overflow-y: hidden; }
     .mail {
       font: 14px/1.55 Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
-      color: ${inDark ? '#dde4e2' : '#1b2422'}; overflow-wrap: anywhere; display: flow-root; overflow-x: auto;
+      color: ${isDark ? '#dde4e2' : '#1b2422'}; overflow-wrap: anywhere; display: flow-root; overflow-x: auto;
     }
-    a { color: ${inDark ? '#82d1c7' : '#0d6b63'}; }
+    a { color: ${isDark ? '#82d1c7' : '#0d6b63'}; }
     img { max-width: 100%; height: auto; }
     img:not([src]) { display: none; }
     table { max-width: 100%; }
     pre { white-space: pre-wrap; }
-    blockquote { margin: 8px 0 0; padding-left: 12px; border-left: 2px solid ${inDark ? '#46534f' : '#d5dcda'}; }
+    blockquote { margin: 8px 0 0; padding-left: 12px; border-left: 2px solid ${isDark ? '#46534f' : '#d5dcda'}; }
     summary { cursor: pointer; width: max-content; list-style: none; padding: 0 8px; border-radius: 8px; line-height: 16px;
-      background: ${inDark ? '#28322f' : '#e5eae8'}; margin: 8px 0; font-size: 10px; }
+      background: ${isDark ? '#28322f' : '#e5eae8'}; margin: 8px 0; font-size: 10px; }
   `;
 }

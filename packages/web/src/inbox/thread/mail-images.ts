@@ -3,58 +3,58 @@
  * All are fetched with the login, from this server alone; the frame itself loads nothing.
  */
 import type { Client } from '@tablinum/client';
-import type { Attachment } from '../mail.ts';
+import type { Attachment } from '../mail-types.ts';
 
 /** The server fetches eight at once for all of an application. */
-const atOnce = 3;
+const maxConcurrent = 3;
 
 export class MailImages {
-  readonly #inside: Document;
+  readonly #frameDocument: Document;
   readonly #client: Client;
   readonly #addresses: string[] = [];
-  #over = false;
+  #isEnded = false;
 
-  constructor(inside: Document, client: Client) {
-    this.#inside = inside;
+  constructor(frameDocument: Document, client: Client) {
+    this.#frameDocument = frameDocument;
     this.#client = client;
   }
 
   /** Those that the mail names by `cid:`. */
   async showParts(attachments: readonly Attachment[]): Promise<void> {
-    const shown = [...this.#images('data-cid')].map(async ([contentId, images]) => {
-      const part = attachments.find((each) => bare(each.contentId) === bare(contentId));
+    const tasks = [...this.#images('data-cid')].map(async ([contentId, images]) => {
+      const part = attachments.find((each) => stripBrackets(each.contentId) === stripBrackets(contentId));
       if (!part?.sniffedType?.startsWith('image/')) return;
       await this.#show(images, `attachments/${part.id}`, {}, part.sniffedType);
     });
-    await Promise.allSettled(shown);
+    await Promise.allSettled(tasks);
   }
 
   /** Those of other servers, each address once. @returns how many could not be had. */
   async showRemote(email: number): Promise<number> {
-    const waiting = [...this.#images('data-src')];
+    const queue = [...this.#images('data-src')];
     let failed = 0;
     const work = async (): Promise<void> => {
-      for (let next = waiting.shift(); next && !this.#over; next = waiting.shift()) {
+      for (let next = queue.shift(); next && !this.#isEnded; next = queue.shift()) {
         const [url, images] = next;
         await this.#show(images, 'emails:image', { filterByTk: email, url }).catch(() => {
           failed += 1;
         });
       }
     };
-    await Promise.all(Array.from({ length: atOnce }, work));
+    await Promise.all(Array.from({ length: maxConcurrent }, work));
     return failed;
   }
 
   /** Lets the bytes go. */
   end(): void {
-    this.#over = true;
+    this.#isEnded = true;
     for (const address of this.#addresses) URL.revokeObjectURL(address);
   }
 
   /** @param type what the bytes are, where that is known better than the reply says it. */
   async #show(images: readonly HTMLImageElement[], path: string, query: object, type?: string): Promise<void> {
     const bytes = await (await this.#client.send(path, { query })).blob();
-    if (this.#over) return;
+    if (this.#isEnded) return;
     const address = URL.createObjectURL(type === undefined ? bytes : new Blob([bytes], { type }));
     this.#addresses.push(address);
     for (const image of images) image.src = address;
@@ -62,7 +62,7 @@ export class MailImages {
 
   #images(attribute: string): ReadonlyMap<string, HTMLImageElement[]> {
     const found = new Map<string, HTMLImageElement[]>();
-    for (const image of this.#inside.querySelectorAll<HTMLImageElement>(`img[${attribute}]`)) {
+    for (const image of this.#frameDocument.querySelectorAll<HTMLImageElement>(`img[${attribute}]`)) {
       const named = image.getAttribute(attribute)!;
       found.set(named, [...(found.get(named) ?? []), image]);
     }
@@ -71,6 +71,6 @@ export class MailImages {
 }
 
 /** A content id without its angle brackets. */
-export function bare(contentId: string | null): string | null {
+export function stripBrackets(contentId: string | null): string | null {
   return contentId?.replace(/^<|>$/g, '') ?? null;
 }

@@ -3,15 +3,15 @@ import { type ReactNode, useState } from 'react';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
-import { Face } from '../face.tsx';
-import type { Email, MailAddress } from '../mail.ts';
-import { nameOf } from '../people.ts';
-import { fullTime, shortTime } from '../times.ts';
+import { Avatar } from '../avatar.tsx';
+import type { Email, MailAddress } from '../mail-types.ts';
+import { getName } from '../people.ts';
+import { formatFullTime, formatShortTime } from '../times.ts';
 import { AttachmentList } from './attachment-list.tsx';
 import { MailFrame } from './mail-frame.tsx';
-import { bare } from './mail-images.ts';
+import { stripBrackets } from './mail-images.ts';
 import classes from './message.module.css';
-import { parted, pieces } from './plain-text.ts';
+import { splitLinks, splitQuotation } from './plain-text.ts';
 
 interface MessageProps {
   readonly email: Email;
@@ -20,11 +20,11 @@ interface MessageProps {
   /** Null where the role sets no stars. */
   readonly star: (() => void) | null;
   /** Of a draft. */
-  readonly writeOn?: () => void;
+  readonly continueDraft?: () => void;
 }
 
 /** One e-mail of a conversation: a line while it is folded, all of it otherwise. */
-export function Message({ email, opened, toggle, star, writeOn }: MessageProps): ReactNode {
+export function Message({ email, opened, toggle, star, continueDraft }: MessageProps): ReactNode {
   const t = useInboxTexts();
   const sender = email.from?.[0];
   return (
@@ -32,14 +32,14 @@ export function Message({ email, opened, toggle, star, writeOn }: MessageProps):
       className={classes.message}
       data-opened={opened || undefined}
       data-unread={!email.read || undefined}
-      aria-label={t.messageFrom(nameOf(sender) || t.nobody)}
+      aria-label={t.messageFrom(getName(sender) || t.nobody)}
     >
       <header className={classes.head}>
         <UnstyledButton className={classes.toggle} onClick={toggle} aria-expanded={opened}>
-          <Face name={nameOf(sender)} />
+          <Avatar name={getName(sender)} />
           <span className={classes.who}>
             <span className={classes.line}>
-              <span className={classes.name}>{nameOf(sender) || t.nobody}</span>
+              <span className={classes.name}>{getName(sender) || t.nobody}</span>
               {opened && sender?.name && <span className={classes.address}>{sender.address}</span>}
               {email.draft && (
                 <Badge size="xs" variant="light" color="yellow">
@@ -47,11 +47,15 @@ export function Message({ email, opened, toggle, star, writeOn }: MessageProps):
                 </Badge>
               )}
             </span>
-            <span className={classes.second}>{opened ? receivers(email, t.to) : email.snippet}</span>
+            <span className={classes.second}>{opened ? formatReceivers(email, t.to) : email.snippet}</span>
           </span>
         </UnstyledButton>
-        <time className={classes.time} dateTime={email.receivedAt ?? undefined} title={fullTime(email.receivedAt)}>
-          {shortTime(email.receivedAt)}
+        <time
+          className={classes.time}
+          dateTime={email.receivedAt ?? undefined}
+          title={formatFullTime(email.receivedAt)}
+        >
+          {formatShortTime(email.receivedAt)}
         </time>
         {star ? (
           <IconButton
@@ -83,10 +87,10 @@ export function Message({ email, opened, toggle, star, writeOn }: MessageProps):
           ) : (
             <PlainText text={email.text ?? ''} />
           )}
-          <AttachmentList attachments={listedOf(email)} />
-          {writeOn && (
-            <Button mt="sm" variant="default" onClick={writeOn} leftSection={<Icon name="edit" />}>
-              {t.compose.goOn}
+          <AttachmentList attachments={listVisibleAttachments(email)} />
+          {continueDraft && (
+            <Button mt="sm" variant="default" onClick={continueDraft} leftSection={<Icon name="edit" />}>
+              {t.compose.continueDraft}
             </Button>
           )}
         </div>
@@ -98,27 +102,29 @@ export function Message({ email, opened, toggle, star, writeOn }: MessageProps):
 const noFiles: readonly [] = [];
 
 /** Files, without the images that the HTML shows in their place. */
-function listedOf({ html, attachments = noFiles }: Email): Email['attachments'] & object {
-  const shown = new Set([...(html ?? '').matchAll(/\sdata-cid="([^"]*)"/g)].map((match) => match[1]!));
+function listVisibleAttachments({ html, attachments = noFiles }: Email): Email['attachments'] & object {
+  const inlineIds = new Set([...(html ?? '').matchAll(/\sdata-cid="([^"]*)"/g)].map((match) => match[1]!));
   return attachments.filter(({ contentId, disposition }) => {
-    const inText = contentId !== null && shown.has(bare(contentId)!);
+    const inText = contentId !== null && inlineIds.has(stripBrackets(contentId)!);
     return !inText || disposition === 'attachment';
   });
 }
 
-function receivers({ to, cc }: Email, said: (names: string) => string): string {
-  return said([...(to ?? []), ...(cc ?? [])].map((each: MailAddress) => nameOf(each)).join(', '));
+function formatReceivers({ to, cc }: Email, format: (names: string) => string): string {
+  return format([...(to ?? []), ...(cc ?? [])].map((each: MailAddress) => getName(each)).join(', '));
 }
 
 function Warnings({ warnings, bodyState }: { warnings: readonly string[]; bodyState: string | null }): ReactNode {
   const t = useInboxTexts();
   const known: Readonly<Record<string, string>> = t.warnings;
   const bodies: Readonly<Record<string, string>> = t.bodyStates;
-  const said = [...warnings.map((each) => known[each]), bodies[bodyState ?? '']].filter((each) => each !== undefined);
-  if (said.length === 0) return null;
+  const messages = [...warnings.map((each) => known[each]), bodies[bodyState ?? '']].filter(
+    (each) => each !== undefined,
+  );
+  if (messages.length === 0) return null;
   return (
     <ul className={classes.warnings}>
-      {said.map((each) => (
+      {messages.map((each) => (
         <li key={each}>
           <Icon name="warning" size={14} />
           <span>{each}</span>
@@ -131,10 +137,10 @@ function Warnings({ warnings, bodyState }: { warnings: readonly string[]; bodySt
 function PlainText({ text }: { text: string }): ReactNode {
   const t = useInboxTexts();
   const [unfolded, setUnfolded] = useState(false);
-  const { said, quoted } = parted(text);
+  const { body, quoted } = splitQuotation(text);
   return (
     <div className={classes.text}>
-      <Linked text={said} />
+      <Linked text={body} />
       {quoted !== null && (
         <>
           <UnstyledButton
@@ -157,9 +163,9 @@ function PlainText({ text }: { text: string }): ReactNode {
 }
 
 function Linked({ text }: { text: string }): ReactNode {
-  return pieces(text).map(({ at, text: part, link }) =>
+  return splitLinks(text).map(({ start, text: part, link }) =>
     link ? (
-      <a key={at} href={part} target="_blank" rel="noopener noreferrer">
+      <a key={start} href={part} target="_blank" rel="noopener noreferrer">
         {part}
       </a>
     ) : (

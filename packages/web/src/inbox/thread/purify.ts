@@ -11,11 +11,11 @@ export interface CleanMail {
   /** Rules of the mail's own, held to `.m-scope` by the server. */
   readonly style: string;
   /** It says how it looks: on paper of its own, it stays readable where the interface is dark. */
-  readonly coloured: boolean;
+  readonly hasOwnColors: boolean;
   readonly hasRemoteImages: boolean;
 }
 
-const kept = {
+const sanitizeOptions = {
   RETURN_DOM_FRAGMENT: true as const,
   FORBID_TAGS: ['style', 'form', 'input', 'button', 'textarea', 'select', 'svg', 'math', 'video', 'audio', 'picture'],
   FORBID_ATTR: ['style', 'srcset', 'background', 'poster', 'ping', 'action', 'formaction'],
@@ -24,14 +24,16 @@ const kept = {
 };
 
 /** `data-look` is what `style` was: an attribute that the page's policy lets nobody set by markup. */
-const look = 'data-look';
-const styleSheets = /<style\b[^>]*>([\s\S]*?)<\/style\s*>/gi;
-const tags = /<[a-z][^<>]*>/gi;
+const styleAttribute = 'data-look';
+const styleSheetPattern = /<style\b[^>]*>([\s\S]*?)<\/style\s*>/gi;
+const tagPattern = /<[a-z][^<>]*>/gi;
 
 export function cleanMail(html: string): CleanMail {
-  const style = [...html.matchAll(styleSheets)].map((each) => each[1]!).join('\n');
-  const marked = html.replace(styleSheets, '').replace(tags, (tag) => tag.replace(/\sstyle=/gi, ` ${look}=`));
-  const content = DOMPurify.sanitize(marked, kept);
+  const style = [...html.matchAll(styleSheetPattern)].map((each) => each[1]!).join('\n');
+  const marked = html
+    .replace(styleSheetPattern, '')
+    .replace(tagPattern, (tag) => tag.replace(/\sstyle=/gi, ` ${styleAttribute}=`));
+  const content = DOMPurify.sanitize(marked, sanitizeOptions);
   for (const link of content.querySelectorAll('a[href]')) {
     link.setAttribute('target', '_blank');
     link.setAttribute('rel', 'noopener noreferrer');
@@ -40,31 +42,31 @@ export function cleanMail(html: string): CleanMail {
   return {
     content,
     style,
-    coloured: isColoured(content, style),
+    hasOwnColors: hasOwnColors(content, style),
     hasRemoteImages: !!content.querySelector('[data-src]'),
   };
 }
 
 /** Style attributes come back through the object model, once the nodes stand in their frame. */
-export function applyLooks(root: ParentNode): void {
-  for (const element of root.querySelectorAll<HTMLElement>(`[${look}]`)) {
-    element.style.cssText = element.getAttribute(look)!;
-    element.removeAttribute(look);
+export function applyStyles(root: ParentNode): void {
+  for (const element of root.querySelectorAll<HTMLElement>(`[${styleAttribute}]`)) {
+    element.style.cssText = element.getAttribute(styleAttribute)!;
+    element.removeAttribute(styleAttribute);
   }
 }
 
-function isColoured(content: DocumentFragment, style: string): boolean {
+function hasOwnColors(content: DocumentFragment, style: string): boolean {
   if (/(?:^|[;{\s])(?:background(?:-color)?|color)\s*:/i.test(style)) return true;
   if (content.querySelector('[bgcolor], font[color]')) return true;
-  return [...content.querySelectorAll(`[${look}]`)].some((each) =>
-    /(?:^|[;\s])(?:background(?:-color)?|color)\s*:/i.test(each.getAttribute(look)!),
+  return [...content.querySelectorAll(`[${styleAttribute}]`)].some((each) =>
+    /(?:^|[;\s])(?:background(?:-color)?|color)\s*:/i.test(each.getAttribute(styleAttribute)!),
   );
 }
 
 /** Quotations at the end are folded: the browser opens and closes `details` without a script. */
 function foldQuotes(content: DocumentFragment): void {
   for (const quote of content.querySelectorAll('.m-gmail_quote, .m-moz-cite-prefix + blockquote, blockquote')) {
-    if (quote.parentElement?.closest('details') || !isLast(quote)) continue;
+    if (quote.parentElement?.closest('details') || !isLastContent(quote)) continue;
     const details = document.createElement('details');
     const summary = document.createElement('summary');
     summary.textContent = '•••';
@@ -74,7 +76,7 @@ function foldQuotes(content: DocumentFragment): void {
 }
 
 /** Whether nothing is said after it. */
-function isLast(node: Element): boolean {
+function isLastContent(node: Element): boolean {
   for (let here: Node | null = node; here && here.nodeType !== Node.DOCUMENT_FRAGMENT_NODE; here = here.parentNode)
     for (let next = here.nextSibling; next; next = next.nextSibling) if (next.textContent?.trim()) return false;
   return true;

@@ -1,12 +1,12 @@
 import { Badge, Skeleton } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { Asked } from '../../data/problem.tsx';
+import { QueryBoundary } from '../../data/problem.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import type { MailActions } from '../actions/mail-actions.ts';
-import { useThread } from '../data-mail.ts';
-import type { Email, Thread } from '../mail.ts';
+import { useThread } from '../mail-queries.ts';
+import type { Email, Thread } from '../mail-types.ts';
 import type { MailRights } from '../rights.ts';
 import { Message } from './message.tsx';
 import classes from './thread-pane.module.css';
@@ -33,9 +33,9 @@ interface ThreadPaneProps {
   /** What somebody writes here, or the start of it: it stands below the messages. */
   readonly below: (thread: Thread) => ReactNode;
   /** Goes on with a draft. */
-  readonly writeOn: (email: Email) => void;
+  readonly continueDraft: (email: Email) => void;
   /** The draft that is being written: it is no message yet. */
-  readonly writing: boolean;
+  readonly isComposing: boolean;
 }
 
 /** A conversation: its e-mails, the oldest first, those that were read folded. Opening it marks it read, where the role may. */
@@ -64,9 +64,13 @@ export function ThreadPane(props: ThreadPaneProps): ReactNode {
         <IconButton icon="chevronDown" label={t.commands.next} onClick={commands.next} />
       </div>
       <div className={classes.scroll}>
-        <Asked query={thread} asked={{ resource: 'conversations', action: 'get' }} waiting={<WaitingThread />}>
-          {(shown) => <Messages key={id} thread={shown} {...props} />}
-        </Asked>
+        <QueryBoundary
+          query={thread}
+          permission={{ resource: 'conversations', action: 'get' }}
+          waiting={<WaitingThread />}
+        >
+          {(loaded) => <Messages key={id} thread={loaded} {...props} />}
+        </QueryBoundary>
       </div>
     </section>
   );
@@ -77,15 +81,15 @@ function Messages({
   actions,
   rights,
   below,
-  writeOn,
-  writing,
+  continueDraft,
+  isComposing,
 }: ThreadPaneProps & { readonly thread: Thread }): ReactNode {
   const t = useInboxTexts();
-  const [opened, setOpened] = useState(() => openedAtFirst(thread.emails));
-  const seen = useRef(false);
+  const [opened, setOpened] = useState(() => findInitiallyOpened(thread.emails));
+  const hasMarkedRead = useRef(false);
   useEffect(() => {
-    if (seen.current || !rights.mark) return;
-    seen.current = true;
+    if (hasMarkedRead.current || !rights.mark) return;
+    hasMarkedRead.current = true;
     if (thread.emails.some((each) => !each.read)) void actions.setRead([thread], true);
   }, [thread, actions, rights.mark]);
   // What arrives while it is read stands open.
@@ -114,7 +118,7 @@ function Messages({
         ))}
       </div>
       {thread.emails
-        .filter(({ draft, folder }) => !(writing && draft && folder === 'drafts'))
+        .filter(({ draft, folder }) => !(isComposing && draft && folder === 'drafts'))
         .map((email) => (
           <Message
             key={email.id}
@@ -122,7 +126,9 @@ function Messages({
             opened={opened.has(email.id)}
             toggle={() => toggle(email.id)}
             star={rights.mark ? () => void actions.setFlags(thread.id, email.id, { starred: !email.starred }) : null}
-            {...(rights.write && email.draft && email.folder === 'drafts' && { writeOn: () => writeOn(email) })}
+            {...(rights.write &&
+              email.draft &&
+              email.folder === 'drafts' && { continueDraft: () => continueDraft(email) })}
           />
         ))}
       {below(thread)}
@@ -131,7 +137,7 @@ function Messages({
 }
 
 /** The last one, and all that nobody has read. */
-function openedAtFirst(emails: readonly Email[]): ReadonlySet<number> {
+function findInitiallyOpened(emails: readonly Email[]): ReadonlySet<number> {
   return new Set(emails.filter(({ read }, index) => !read || index === emails.length - 1).map(({ id }) => id));
 }
 

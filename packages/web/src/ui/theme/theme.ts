@@ -90,11 +90,11 @@ export const themeIn = ({ close, clear }: { readonly close: string; readonly cle
   });
 
 /** The soft variant of a colour: ground and words on it, 4.5:1 at least. */
-function soft(color: string, ground: string, words: string): Record<string, string> {
+function buildSoftVariant(color: string, ground: string, textColor: string): Record<string, string> {
   return {
     [`--mantine-color-${color}-light`]: ground,
     [`--mantine-color-${color}-light-hover`]: ground,
-    [`--mantine-color-${color}-light-color`]: words,
+    [`--mantine-color-${color}-light-color`]: textColor,
   };
 }
 
@@ -116,12 +116,12 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--accent-text': verdigris[7],
     '--flash': '#fdf0c3',
     '--star': '#b7791f',
-    ...soft('yellow', '#fdf3d7', '#744700'),
-    ...soft('red', '#fdeceb', '#a3261b'),
-    ...soft('green', '#e6f6ea', '#1a5c2e'),
-    ...soft('blue', '#e7f1fb', '#174a7c'),
-    ...soft('gray', gray[1], gray[8]),
-    ...soft('verdigris', verdigris[0], verdigris[8]),
+    ...buildSoftVariant('yellow', '#fdf3d7', '#744700'),
+    ...buildSoftVariant('red', '#fdeceb', '#a3261b'),
+    ...buildSoftVariant('green', '#e6f6ea', '#1a5c2e'),
+    ...buildSoftVariant('blue', '#e7f1fb', '#174a7c'),
+    ...buildSoftVariant('gray', gray[1], gray[8]),
+    ...buildSoftVariant('verdigris', verdigris[0], verdigris[8]),
   },
   dark: {
     '--mantine-color-body': dark[8],
@@ -138,11 +138,11 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--accent-text': verdigris[3],
     '--flash': '#4a4017',
     '--star': '#f0c04a',
-    ...soft('yellow', '#3a2f10', '#f6d67a'),
-    ...soft('red', '#3f1d1a', '#ffb4ac'),
-    ...soft('green', '#16351f', '#9bdcae'),
-    ...soft('blue', '#152f49', '#a4cdf5'),
-    ...soft('gray', dark[6], dark[0]),
-    ...soft('verdigris', '#12302c', verdigris[2]),
+    ...buildSoftVariant('yellow', '#3a2f10', '#f6d67a'),
+    ...buildSoftVariant('red', '#3f1d1a', '#ffb4ac'),
+    ...buildSoftVariant('green', '#16351f', '#9bdcae'),
+    ...buildSoftVariant('blue', '#152f49', '#a4cdf5'),
+    ...buildSoftVariant('gray', dark[6], dark[0]),
+    ...buildSoftVariant('verdigris', '#12302c', verdigris[2]),
   },
 });

@@ -40,7 +40,7 @@ export const data = {
     newField: 'New field',
     fieldOptions: 'Options',
     type: 'Type',
-    keptByServer: 'kept by the server',
+    serverManaged: 'kept by the server',
     primaryKey: 'primary key',
     created: (name: string) => `${name} is there.`,
     saved: 'Saved.',

@@ -95,7 +95,7 @@ export const inbox = {
     filteredText: 'Remove a filter, or search for other words.',
     searchedText:
       'The last word also finds words that begin with it. For the beginning of another word, add a star: invoi* paid.',
-    takeAway: 'Show all',
+    clearFilters: 'Show all',
     choose: 'No conversation is open',
     chooseText: 'Choose one, or go through them with j and k.',
   },
@@ -106,7 +106,7 @@ export const inbox = {
     inAll: 'Searched in all folders except Trash and Junk.',
     inFolder: (folder: string) => `Searched in ${folder} only.`,
     onlyIn: (folder: string) => `Only in ${folder}`,
-    lookEverywhere: 'Search all folders',
+    searchAllFolders: 'Search all folders',
     hints: [
       ['from:', 'who sent it'],
       ['to:', 'who it went to'],
@@ -169,7 +169,7 @@ export const inbox = {
     text: 'Text',
     send: 'Send',
     sent: 'Queued – not delivered by this version.',
-    callBack: 'Undo send',
+    undoSend: 'Undo send',
     attach: 'Attach files',
     notAttached: (name: string, why: string) => `${name} is not attached. ${why}`,
     files: 'Attached files',
@@ -182,7 +182,7 @@ export const inbox = {
     saving: 'Saving…',
     unsaved: 'The message that you write is not saved yet.',
     saved: 'Draft saved',
-    goOn: 'Write on',
+    continueDraft: 'Write on',
     conflict: {
       title: 'This draft was changed elsewhere',
       text: 'Another tab, or somebody else, has saved it since. Both texts are here; nothing is lost until you choose.',
@@ -193,12 +193,12 @@ export const inbox = {
       gone: 'This draft is gone',
       goneText:
         'It was sent or discarded elsewhere. What you wrote is still here; its files have to be attached again.',
-      saveAnew: 'Save it as a new draft',
+      saveAsNew: 'Save it as a new draft',
     },
   },
   activity: {
     title: 'Campaigns',
-    said: (name: string) => `Campaign: ${name}`,
+    campaign: (name: string) => `Campaign: ${name}`,
   },
   warnings: {
     senderNameShowsOtherAddress: 'The sender’s name shows another address than the one that this came from.',

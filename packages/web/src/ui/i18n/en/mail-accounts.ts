@@ -5,7 +5,8 @@ export const mailAccounts = {
   all: 'Mail accounts',
   manage: 'Mail accounts',
   add: 'Add an account',
-  ofOthers: (n: number) => (n === 1 ? 'Look after one account of others' : `Look after ${n} accounts of others`),
+  accountsOfOthers: (n: number) =>
+    n === 1 ? 'Look after one account of others' : `Look after ${n} accounts of others`,
   backToInbox: 'Inbox',
   none: 'No mail account yet',
   noneText: 'Add one: an address is enough to import mail and to write. Servers can be named later.',
@@ -21,8 +22,8 @@ export const mailAccounts = {
   notMember: 'Mail of others',
   notMemberText:
     'You see this account so that somebody can look after it. Its mail is for its members. If you become one, the audit journal shows it.',
-  become: 'Become a member',
-  became: 'You are a member now.',
+  join: 'Become a member',
+  joined: 'You are a member now.',
   details: 'Details',
   address: 'Address',
   addressHint: 'Messages that are written come from it.',

@@ -27,7 +27,7 @@ export const shell = {
   theme: { label: 'Appearance', light: 'Light', dark: 'Dark', auto: 'Like the system' },
   signOut: 'Sign out',
   offline: 'Offline. What you see may be old.',
-  away: 'The server cannot be reached, so this page is not live. Reconnecting…',
+  serverUnreachable: 'The server cannot be reached, so this page is not live. Reconnecting…',
   palette: {
     open: 'Search or jump to…',
     placeholder: 'Type a page, collection or command',
@@ -42,7 +42,7 @@ export const shell = {
     reload: 'Load again',
     home: 'To the data',
   },
-  lost: { title: 'There is no such page', text: 'The address may be old or mistyped.', home: 'To the data' },
+  notFound: { title: 'There is no such page', text: 'The address may be old or mistyped.', home: 'To the data' },
   signIn: {
     title: 'Sign in',
     to: (application: string) => `to ${application}`,
@@ -52,8 +52,8 @@ export const shell = {
     stayHint:
       'You stay signed in until you sign out, or until 7 days pass without a visit. Otherwise the session ends when you close the browser.',
     submit: 'Sign in',
-    lost: 'Lost your password?',
-    lostAsk: 'Lost your password? Ask an administrator to set a new one: this server cannot send e-mail.',
+    forgotPassword: 'Lost your password?',
+    forgotPasswordAsk: 'Lost your password? Ask an administrator to set a new one: this server cannot send e-mail.',
     noApplication: 'There is no such application',
     noApplicationText: (name: string) => `This server has no application “${name}”.`,
     toMain: 'Go to main',

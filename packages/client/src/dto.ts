@@ -1,0 +1,156 @@
+/** The shapes of the wire, as far as they are the same for every collection; those that the server uses itself are its `protocol/`. */
+import type { CollectionOptions, EventHead, FieldDefinition } from '@tablinum/server/protocol';
+
+/** A record's primary key. */
+export type Key = string | number;
+/** A JSON value. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+/** A record as it is read: what its collection defines. */
+export type RecordValues = Readonly<Record<string, unknown>>;
+/** `{field: value}`, `{field: {$operator: value}}`, `{"$and": […]}`; relation paths are dotted or nested. */
+export type Filter = { readonly [name: string]: unknown };
+
+/** Parameters of a read. Lists of names go as commas, filters as JSON. */
+export interface ReadParameters {
+  readonly filterByTk?: Key | readonly Key[] | undefined;
+  readonly filter?: Filter | undefined;
+  readonly fields?: readonly string[] | undefined;
+  readonly except?: readonly string[] | undefined;
+  readonly appends?: readonly string[] | undefined;
+  /** Field names, `-` in front for descending; dotted to-one paths. */
+  readonly sort?: readonly string[] | undefined;
+  readonly page?: number | undefined;
+  /** 1 to 1000; 20 unless told. */
+  readonly pageSize?: number | undefined;
+  readonly count?: 'exact' | 'none' | 'estimated' | undefined;
+  /** A cursor of {@link ListMeta.nextCursor}; not together with `page`. */
+  readonly after?: string | undefined;
+  readonly search?: string | undefined;
+  readonly searchFields?: readonly string[] | undefined;
+  readonly withDeleted?: boolean | undefined;
+  readonly onlyDeleted?: boolean | undefined;
+  /** Adds {@link ListMeta.versions}, or {@link Reply.version} for one record. */
+  readonly versions?: boolean | undefined;
+}
+
+/** Parameters of a write. */
+export interface WriteParameters {
+  readonly filterByTk?: Key | readonly Key[] | undefined;
+  readonly filter?: Filter | undefined;
+  readonly filterKeys?: readonly string[] | undefined;
+  readonly whitelist?: readonly string[] | undefined;
+  readonly blacklist?: readonly string[] | undefined;
+  readonly updateAssociationValues?: readonly string[] | undefined;
+  readonly force?: boolean | undefined;
+  readonly cascade?: boolean | undefined;
+  /** Everything runs, the reply says what would be, all is taken back. */
+  readonly dryRun?: boolean | undefined;
+}
+
+export interface ListMeta {
+  /** How many match; absent with `count: 'none'`. */
+  readonly count?: number;
+  readonly countIsEstimate?: boolean;
+  readonly page?: number;
+  readonly pageSize: number;
+  readonly totalPage?: number;
+  readonly hasNext: boolean;
+  readonly nextCursor: string | null;
+  /** Primary key to write counter. */
+  readonly versions?: Readonly<Record<string, number>>;
+}
+
+export interface List<T> {
+  readonly data: readonly T[];
+  readonly meta: ListMeta;
+}
+
+/** A field as `collections:list` shows it. */
+export interface Field extends FieldDefinition {
+  /** Kept by the server. */
+  readonly readOnly?: boolean;
+}
+
+/** A collection as `collections:list` shows it. */
+export interface Collection {
+  readonly name: string;
+  readonly title: string | null;
+  readonly description: string | null;
+  readonly fields: readonly Field[];
+  readonly options: Partial<CollectionOptions>;
+  /** One of the server's own. */
+  readonly system?: boolean;
+}
+
+/** What a definition or write would do, under `dryRun`. */
+export interface Impact {
+  readonly dryRun: true;
+  readonly changes: readonly { readonly name: string; readonly tk: string }[];
+  /** Collection to number of records in it. */
+  readonly records: Readonly<Record<string, number>>;
+}
+
+export interface Application {
+  readonly name: string;
+  readonly displayName: string | null;
+  readonly description: string | null;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly status: 'running' | 'stopped' | 'starting' | 'failed';
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** Who calls, as `auth:check` tells. */
+export interface CallerInfo {
+  readonly id: number | null;
+  readonly email: string | null;
+  readonly nickname: string | null;
+  readonly roles: readonly string[];
+  readonly currentRole: string;
+  /** The titles of `roles` and `currentRole` by role name; null for a role without a title. */
+  readonly roleTitles: Readonly<Record<string, string | null>>;
+  readonly application: string;
+  /** The title of the application; null if it has none. */
+  readonly applicationDisplayName: string | null;
+  readonly credential: {
+    readonly type: 'session' | 'apiKey';
+    readonly id: number;
+    readonly name: string | null;
+    readonly expiresAt: string | null;
+  };
+}
+
+export interface SignInResult {
+  readonly user: RecordValues;
+  readonly token: string;
+}
+
+export interface HistoryEntry {
+  readonly id: number;
+  readonly at: string;
+  readonly action: string;
+  readonly actor: string | null;
+  readonly requestId: string | null;
+  readonly changes: readonly { readonly field: string; readonly before: unknown; readonly after: unknown }[];
+}
+
+/** What happened, as `changes:list` and sockets tell it. */
+export interface Event extends EventHead {
+  readonly cursor: string;
+  readonly changed?: readonly string[];
+  /** As a get by the listener would show it; only where `values` was asked for. */
+  readonly record?: RecordValues;
+  /** What somebody published it with. */
+  readonly payload?: unknown;
+}
+
+export interface BatchOperation {
+  readonly op: 'list' | 'get' | 'create' | 'update' | 'destroy' | 'restore' | 'add' | 'set' | 'remove';
+  readonly resource: string;
+  readonly relation?: string;
+  readonly of?: Key | string;
+  readonly as?: string;
+  readonly filterByTk?: Key | readonly Key[];
+  readonly filter?: Filter;
+  readonly values?: unknown;
+}

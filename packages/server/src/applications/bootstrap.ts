@@ -1,0 +1,222 @@
+/** What a new application is born with: the catalogue, the system collections, built-in roles, its first admin. */
+import { randomUUID } from 'node:crypto';
+import { adminRole, publicRole } from '../access/access-table.ts';
+import { isoTime } from '../base/clock.ts';
+import { addSystemField, defineCollection } from '../collections/define-collection.ts';
+import { runDefinitionSteps } from '../collections/definition-change.ts';
+import type { DefinitionContext } from '../collections/definition-context.ts';
+import { defaultFieldFacts, type NewField } from '../collections/new-field.ts';
+import { needsIndexes, setSystemIndexes } from '../collections/system-indexes.ts';
+import { findApplication, insertMainApplication } from '../database/application-rows.ts';
+import { addMissingCatalogueTables, bumpVersion, createCatalogue, hasCatalogue } from '../database/catalogue.ts';
+import type { Database } from '../database/database.ts';
+import {
+  countUsers,
+  hasAnyUser,
+  insertPermission,
+  insertRole,
+  insertUser,
+  type NewUser,
+  readPermissions,
+  readRoles,
+  setUserRoles,
+} from '../database/identity-store.ts';
+import type { CollectionDefinition, FieldDefinition } from '../protocol/definition.ts';
+import type { StoredRelation } from '../schema/load-registry.ts';
+import { isMailResource, mailResources } from '../schema/mail-collections.ts';
+import {
+  type SystemCollection,
+  type SystemField,
+  systemCollections,
+  systemRelations,
+} from '../schema/system-collections.ts';
+import { type Application, mainApplicationName } from './application.ts';
+
+const recordActions = ['list', 'get', 'create', 'update', 'destroy', 'export', 'import', 'history'];
+
+const mailActions = ['list', 'get', 'create', 'update', 'destroy', 'export', 'history'];
+
+/** On all of mail: whose it is, is decided by the accounts. */
+function mailPermissions(actions: readonly string[]): { resource: string; actions: readonly string[] }[] {
+  return mailResources.map((resource) => ({ resource, actions }));
+}
+
+const builtInRoles: readonly {
+  name: string;
+  title: string;
+  allowConfigure: boolean;
+  permissions: readonly { resource: string; actions: readonly string[] }[];
+}[] = [
+  { name: adminRole, title: 'Administrator', allowConfigure: true, permissions: [] },
+  {
+    name: 'developer',
+    title: 'Developer',
+    allowConfigure: false,
+    permissions: [
+      { resource: '*', actions: recordActions },
+      { resource: 'collections', actions: ['list', 'get', 'create', 'update', 'destroy'] },
+      { resource: 'fields', actions: ['list', 'get', 'create', 'update', 'destroy'] },
+      ...mailPermissions(mailActions),
+    ],
+  },
+  {
+    name: 'editor',
+    title: 'Editor',
+    allowConfigure: false,
+    permissions: [{ resource: '*', actions: recordActions }, ...mailPermissions(mailActions)],
+  },
+  {
+    name: 'viewer',
+    title: 'Viewer',
+    allowConfigure: false,
+    permissions: [{ resource: '*', actions: ['list', 'get'] }, ...mailPermissions(['list', 'get'])],
+  },
+  { name: publicRole, title: 'Without a credential', allowConfigure: false, permissions: [] },
+];
+
+/**
+ * Makes the catalogue where there is none and it may be made; returns whether it is there. A birth that was cut short is
+ * started over: nothing can be in it.
+ */
+export async function prepareStore(database: Database, name: string, mayCreate: boolean): Promise<boolean> {
+  if (await hasCatalogue(database)) {
+    await addMissingCatalogueTables(database);
+    return true;
+  }
+  if (mayCreate) await createCatalogue(database, name, randomUUID());
+  return mayCreate;
+}
+
+/**
+ * Completes an application whose catalogue is there: what a newer version of the server added is made too. Safe to run
+ * at every opening; one that is complete is only looked at.
+ */
+export async function migrateSystemCollections(application: Application): Promise<void> {
+  const { registry, name } = application;
+  const existing = new Set(registry.all().map((each) => each.name));
+  const wanted = systemCollections.filter((each) => !each.mainOnly || name === mainApplicationName);
+  const collections = wanted.filter((each) => !existing.has(each.name));
+  const relations = systemRelations.filter(
+    ({ collection, field }) =>
+      wanted.some((each) => each.name === collection) &&
+      !(existing.has(collection) && registry.get(collection).byName.has(field.name)),
+  );
+  const fields = wanted
+    .filter((each) => existing.has(each.name))
+    .flatMap((each) => each.fields.map((field) => ({ collection: each.name, field })))
+    .filter(({ collection, field }) => !registry.get(collection).byName.has(field.name));
+  const indexed = wanted.filter((each) => existing.has(each.name) && needsIndexes(registry.get(each.name), each));
+  if (collections.length + relations.length + fields.length + indexed.length > 0) {
+    const context = application.definitionContext(null, null);
+    // Tables of any size get indexes: they are built off the event loop, and writers on them wait.
+    const tables = indexed.map((each) => registry.get(each.name).table);
+    await runDefinitionSteps(context, { subject: name, tables }, async (step) => {
+      for (const each of collections) await step((tx) => defineSystemCollection(tx, each));
+      for (const { collection, field } of fields)
+        await step((tx) => addSystemField(tx, collection, buildSystemField(field)));
+      for (const { collection, field } of relations)
+        await step((tx) => addSystemField(tx, collection, buildSystemRelationField(field)));
+      for (const each of indexed) await step((tx) => setSystemIndexes(tx, each));
+    });
+  }
+  if (collections.some((each) => each.name === 'emails')) await addMailPermissions(application);
+  await addRoles(application);
+  if (name === mainApplicationName) await addMainRow(application);
+}
+
+/** `main` stands in the list of applications too. */
+async function addMainRow({ database, clock }: Application): Promise<void> {
+  if (await findApplication(database, mainApplicationName)) return;
+  await database.write((transaction) =>
+    insertMainApplication(database, transaction, mainApplicationName, isoTime(clock.now())),
+  );
+}
+
+async function defineSystemCollection(context: DefinitionContext, system: SystemCollection): Promise<void> {
+  const definition: CollectionDefinition = {
+    name: system.name,
+    title: system.title,
+    fields: system.fields.map(({ notNull: _, ...field }) => field),
+    options: {
+      timestamps: system.timestamps,
+      paranoid: false,
+      logging: system.logging ?? false,
+      authors: false,
+      ...(system.indexes && { indexes: system.indexes }),
+    },
+  };
+  const namesWith = (of: 'hidden' | 'notNull'): Set<string> =>
+    new Set(system.fields.filter((field) => field[of]).map((field) => field.name));
+  const [hidden, notNull] = [namesWith('hidden'), namesWith('notNull')];
+  await defineCollection(context, definition, {
+    system: true,
+    internal: system.internal ?? false,
+    hidden: (field) => hidden.has(field.name),
+    notNull: (field) => notNull.has(field.name),
+  });
+}
+
+function buildSystemRelationField({ hidden = false, ...definition }: SystemField): NewField {
+  return { definition, facts: { ...defaultFieldFacts, core: true, hidden, relation: buildSystemRelation(definition) } };
+}
+
+function buildSystemField({ hidden = false, ...definition }: SystemField): NewField {
+  return { definition, facts: { ...defaultFieldFacts, core: true, base: definition.name, hidden } };
+}
+
+/** The first admin, where nobody is there yet. */
+export async function addFirstAdmin(application: Application, admin: NewUser): Promise<boolean> {
+  const { database, clock } = application;
+  return database.write(async (transaction) => {
+    if ((await countUsers(database, transaction)) > 0) return false;
+    const id = await insertUser(database, transaction, { ...admin, at: isoTime(clock.now()) });
+    await setUserRoles(database, transaction, id, [adminRole]);
+    return true;
+  });
+}
+
+/** A read: `auth:resume` calls it for anonymous callers while there are no users. */
+export function applicationHasUsers({ database }: Application): Promise<boolean> {
+  return hasAnyUser(database);
+}
+
+/** Built-in roles of a store that had no mail yet may do with it what those of a new one may. */
+async function addMailPermissions({ database, clock }: Application): Promise<void> {
+  const existing = new Set((await readRoles(database)).map((role) => role.name));
+  const covered = new Set((await readPermissions(database)).map(({ role, resource }) => `${role} ${resource}`));
+  const missing = builtInRoles
+    .filter((role) => existing.has(role.name))
+    .flatMap((role) => role.permissions.map((permission) => ({ role: role.name, ...permission })))
+    .filter(({ role, resource }) => isMailResource(resource) && !covered.has(`${role} ${resource}`));
+  if (missing.length === 0) return;
+  const time = isoTime(clock.now());
+  await database.write(async (transaction) => {
+    for (const each of missing) await insertPermission(database, transaction, each, time);
+    await bumpVersion(transaction);
+  });
+}
+
+async function addRoles(application: Application): Promise<void> {
+  const { database, clock } = application;
+  const existing = new Set((await readRoles(database)).map((role) => role.name));
+  const missing = builtInRoles.filter((role) => !existing.has(role.name));
+  if (missing.length === 0) return;
+  const time = isoTime(clock.now());
+  await database.write(async (transaction) => {
+    for (const role of missing) {
+      if (!(await insertRole(database, transaction, role, time))) continue;
+      for (const permission of role.permissions)
+        await insertPermission(database, transaction, { role: role.name, ...permission }, time);
+    }
+    await bumpVersion(transaction);
+  });
+  await application.refresh();
+}
+
+function buildSystemRelation(definition: FieldDefinition): StoredRelation {
+  const { target, foreignKey, otherKey, sourceKey = 'id', targetKey = 'id', through } = definition;
+  const relation = { many: true, target: target!, sourceField: sourceKey } as const;
+  if (through === undefined) return { ...relation, kind: 'hasMany', targetField: foreignKey!, through: null };
+  const join = { collection: through, sourceField: foreignKey!, targetField: otherKey! };
+  return { ...relation, kind: 'belongsToMany', targetField: targetKey, through: join };
+}

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { SecretCipher } from './secret-cipher.ts';
+
+const now = new SecretCipher(['the key of now']);
+
+test('what was sealed is opened, and two seals of one text differ', () => {
+  const sealed = now.encrypt('whsec_ü');
+  expect(now.decrypt(sealed)).toBe('whsec_ü');
+  expect(now.encrypt('whsec_ü')).not.toBe(sealed);
+  expect(Buffer.from(sealed, 'base64url').toString('latin1')).not.toContain('whsec');
+});
+
+test('a former key opens while it is accepted, and no other', () => {
+  const sealed = new SecretCipher(['the former key']).encrypt('secret');
+  expect(new SecretCipher(['the key of now', 'the former key']).decrypt(sealed)).toBe('secret');
+  expect(now.decrypt(sealed)).toBeNull();
+});
+
+test('what was changed or cut is not opened', () => {
+  const bytes = Buffer.from(now.encrypt('secret'), 'base64url');
+  for (let at = 0; at < bytes.length; at += 1) {
+    const changed = Buffer.from(bytes);
+    changed[at]! ^= 1;
+    expect(now.decrypt(changed.toString('base64url'))).toBeNull();
+  }
+  expect(now.decrypt('')).toBeNull();
+  expect(now.decrypt(bytes.subarray(0, 20).toString('base64url'))).toBeNull();
+});

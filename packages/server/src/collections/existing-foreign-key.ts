@@ -1,0 +1,78 @@
+import { updateField } from '../database/catalogue.ts';
+import { countDangling } from '../database/column-data.ts';
+import type { Transaction } from '../database/database.ts';
+import { invalidDefinition } from '../protocol/api-error.ts';
+import {
+  type Collection,
+  type Field,
+  getField,
+  listColumnFields,
+  makeCollection,
+  type Registry,
+} from '../schema/registry.ts';
+import { appendDefinitionEvent, runStatements } from './definition-change.ts';
+import type { DefinitionContext } from './definition-context.ts';
+import type { NewField } from './new-field.ts';
+import { rejectDuplicates, replaceIndexes } from './replace-indexes.ts';
+import { planIndexes, toColumnDefinition } from './storage.ts';
+
+/**
+ * Makes a field that exists the foreign key of a relation, or a foreign key unique; returns the registry with it.
+ *
+ * @throws ApiError 422 with how many records hold a value that names nothing, 409 with how many values repeat.
+ */
+export async function useExistingForeignKey(
+  context: DefinitionContext,
+  transaction: Transaction,
+  collection: Collection,
+  { definition, facts }: NewField,
+  registry: Registry,
+): Promise<Registry> {
+  const { database } = context;
+  const { dialect } = database;
+  const { table } = collection;
+  const before = getField(collection, definition.name);
+  const isNewReference = before.references === null && facts.references !== null;
+  const after: Field = { ...before, definition, references: facts.references };
+  const nextCollection = makeCollection({
+    ...collection,
+    fields: collection.fields.map((field) => (field === before ? after : field)),
+  });
+  const nextRegistry = registry.with([nextCollection], [], registry.version);
+  if (isNewReference) await rejectDanglingValues(context, transaction, collection, before, registry, facts.references!);
+  if (definition.unique && !before.definition.unique)
+    await rejectDuplicates(context, transaction, nextCollection, after);
+  if (isNewReference) {
+    const columns = listColumnFields(nextCollection).map((field) => toColumnDefinition(field, nextRegistry));
+    const reference = dialect.addReference(
+      table,
+      toColumnDefinition(after, nextRegistry),
+      columns,
+      planIndexes(nextCollection),
+    );
+    await runStatements(context, transaction, reference);
+  }
+  // Where the table was rebuilt it has its indexes already.
+  if (!isNewReference || dialect.shared) await replaceIndexes(context, transaction, collection, nextCollection);
+  await updateField(database, transaction, { id: before.id, name: before.name, definition, facts });
+  transaction.touch(table);
+  await appendDefinitionEvent(context, transaction, 'fields.updated', `${collection.name}.${before.name}`);
+  return nextRegistry;
+}
+
+async function rejectDanglingValues(
+  { database }: DefinitionContext,
+  transaction: Transaction,
+  { name, table }: Collection,
+  field: Field,
+  registry: Registry,
+  references: NonNullable<Field['references']>,
+): Promise<void> {
+  const target = registry.get(references.collection);
+  const targetColumn = { table: target.table, column: getField(target, references.field).column! };
+  const danglingCount = await countDangling(database, transaction, { table, column: field.column! }, targetColumn);
+  if (danglingCount > 0)
+    throw invalidDefinition({
+      foreignKey: `${danglingCount} records of ${name} hold values in "${field.name}" that name no record of ${target.name}; mend them first.`,
+    });
+}

@@ -1,0 +1,95 @@
+/** Statements about accounts that were destroyed: closed at once, then emptied piece by piece. */
+import { deletingStatus } from '../../schema/mail-collections.ts';
+import type { Database, Transaction } from '../database.ts';
+import { createReader, createTxRunner } from '../identity-store.ts';
+import { identifier, listValue, sql, value } from '../sql.ts';
+
+/** Nobody sees an account's mail any more, nothing of it is sent, and nobody signs in for it. */
+export async function closeAccount(database: Database, transaction: Transaction, account: number): Promise<void> {
+  const run = createTxRunner(database, transaction);
+  const isOfAccount = sql`"accountId"=${value('integer', account)}`;
+  for (const table of ['accountMembers', 'mailOutbox']) transaction.touch(table);
+  await run(sql`DELETE FROM "accountMembers" WHERE ${isOfAccount}`);
+  await run(sql`DELETE FROM "mailOutbox" WHERE ${isOfAccount}`);
+  await run(sql`UPDATE accounts SET secrets=NULL WHERE id=${value('integer', account)}`);
+}
+
+/** Accounts that were destroyed and are not gone yet. */
+export async function readDeletingAccounts(database: Database): Promise<number[]> {
+  const rows = await createReader(database)(
+    sql`SELECT id FROM accounts WHERE status=${value('text', deletingStatus)} ORDER BY id`,
+  );
+  return rows.map(([id]) => Number(id));
+}
+
+/** Whether an account may take mail in: it is there, and not destroyed. @param transaction null: a look outside of any. */
+export async function isAccountOpen(
+  database: Database,
+  transaction: Transaction | null,
+  account: number,
+): Promise<boolean> {
+  const run = transaction ? createTxRunner(database, transaction) : createReader(database);
+  const rows = await run(
+    sql`SELECT 1 FROM accounts WHERE id=${value('integer', account)} AND status<>${value('text', deletingStatus)}`,
+  );
+  return rows.length > 0;
+}
+
+/** Some of an account's records, the latest first. */
+export async function readAccountRecordKeys(
+  database: Database,
+  table: 'emails' | 'conversations' | 'mailboxes',
+  account: number,
+  limit: number,
+): Promise<number[]> {
+  const rows = await createReader(database)(
+    sql`SELECT id FROM ${identifier(table)} WHERE "accountId"=${value('integer', account)} ORDER BY id DESC LIMIT ${limit}`,
+  );
+  return rows.map(([id]) => Number(id));
+}
+
+/** Whether e-mails have come in after all. */
+export async function hasEmails(database: Database, transaction: Transaction, account: number): Promise<boolean> {
+  const [row] = await createTxRunner(
+    database,
+    transaction,
+  )(sql`SELECT 1 FROM emails WHERE "accountId"=${value('integer', account)} LIMIT 1`);
+  return row !== undefined;
+}
+
+/** Forgets what became of records that nobody can ask about any more. */
+export async function deleteRecordHistory(
+  database: Database,
+  transaction: Transaction,
+  collection: number,
+  keys: readonly unknown[],
+): Promise<void> {
+  const named = database.dialect.isIn(sql`tk`, listValue('text', keys.map(String)));
+  await createTxRunner(
+    database,
+    transaction,
+  )(sql`DELETE FROM _history WHERE collection_id=${value('integer', collection)} AND ${named}`);
+}
+
+/** The account itself, once it is empty. */
+export async function deleteAccountRow(database: Database, transaction: Transaction, account: number): Promise<void> {
+  transaction.touch('*');
+  await createTxRunner(database, transaction)(sql`DELETE FROM accounts WHERE id=${value('integer', account)}`);
+}
+
+/** Whether a record names by a column some record of an account, or the account itself. */
+export async function isReferencedByRecord(
+  database: Database,
+  transaction: Transaction,
+  child: { readonly table: string; readonly column: string },
+  parent: { readonly table: string; readonly column: string },
+  account: number,
+): Promise<boolean> {
+  const accountColumn = parent.table === 'accounts' ? 'id' : '"accountId"';
+  const names = sql`SELECT ${identifier(parent.column)} FROM ${identifier(parent.table)} WHERE ${accountColumn}=${value('integer', account)}`;
+  const [row] = await createTxRunner(
+    database,
+    transaction,
+  )(sql`SELECT 1 FROM ${identifier(child.table)} WHERE ${identifier(child.column)} IN (${names}) LIMIT 1`);
+  return row !== undefined;
+}

@@ -1,0 +1,55 @@
+import { Readable } from 'node:stream';
+import { setImmediate as afterOthers } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { streamWithCleanup } from './stream-with-cleanup.ts';
+
+async function* pieces(): AsyncGenerator<string> {
+  yield 'a';
+  yield 'b';
+}
+
+async function* failing(): AsyncGenerator<string> {
+  yield 'a';
+  throw new Error('cut off');
+}
+
+async function readAll(stream: AsyncGenerator<string>, maxLength = Infinity): Promise<string> {
+  let text = '';
+  for await (const piece of stream) {
+    text += piece;
+    if (text.length >= maxLength) break;
+  }
+  return text;
+}
+
+test('what a stream holds is let go once, at its end', async () => {
+  let times = 0;
+  const stream = streamWithCleanup(pieces(), () => (times += 1));
+  expect(times).toBe(0);
+  expect(await readAll(stream)).toBe('ab');
+  await stream.return(undefined);
+  expect(times).toBe(1);
+});
+
+test('also when it fails', async () => {
+  let times = 0;
+  const stream = streamWithCleanup(failing(), () => (times += 1));
+  await expect(readAll(stream)).rejects.toThrow('cut off');
+  expect(times).toBe(1);
+});
+
+test('also when its reader stops in the middle', async () => {
+  let times = 0;
+  const stream = streamWithCleanup(pieces(), () => (times += 1));
+  expect(await readAll(stream, 1)).toBe('a');
+  expect(times).toBe(1);
+});
+
+test('also when nobody ever takes a piece: a reply whose client has gone', async () => {
+  let times = 0;
+  const readable = Readable.from(streamWithCleanup(pieces(), () => (times += 1)));
+  readable.destroy();
+  await afterOthers();
+  await afterOthers();
+  expect(times).toBe(1);
+});

@@ -1,0 +1,363 @@
+/**
+ * Lists of e-mails and conversations: their own parameters and the words of `search` become the one request value that every
+ * list is planned from, so that grants hold for each field that a word stands for.
+ */
+import type { FullTextColumn, FullTextTerm } from '../../database/dialect.ts';
+import { keysPerSecond } from '../../database/mail/mail-writer.ts';
+import { ApiError, booleanExpected } from '../../protocol/api-error.ts';
+import { parseJson } from '../../protocol/json-text.ts';
+import type { RecordRequest } from '../../protocol/record-request.ts';
+import { normaliseRequest } from '../../protocol/request-normaliser.ts';
+import { requireGrant } from '../../records/read-records.ts';
+import type { RecordContext } from '../../records/record-context.ts';
+import { isMailboxRole } from '../../schema/mailbox-roles.ts';
+import { absentToken, extractEmojiTokens, toStemToken } from './indexed-text.ts';
+import { parseSearch, type SearchedText, type SearchTerm } from './search-query.ts';
+import { endsInWord, readWords, searchTokens, type TextWord } from './text-words.ts';
+import { findSearchStems, isStopWord } from './word-stems.ts';
+
+type Parameters = Readonly<Record<string, unknown>>;
+type Filter = Readonly<Record<string, unknown>>;
+
+/** Parameters of these lists beside those of every list. */
+export const mailParameters = [
+  'unread',
+  'starred',
+  'folder',
+  'accountId',
+  'conversationId',
+  'hasAttachment',
+  'from',
+  'to',
+  'before',
+] as const;
+
+const searchableCollections = new Set(['emails', 'conversations']);
+/** Folders that a list leaves out unless the request names a folder. */
+const hiddenFolders = ['trash', 'junk'];
+/** Messages that have not been sent: a list leaves them out too, a search finds them. */
+const unsent = ['drafts', 'outbox'];
+/** Fields that a role must be allowed to read to search a column. */
+const searchedFields: Readonly<Record<FullTextColumn, readonly string[]>> = {
+  subject: ['subject'],
+  sender: ['from'],
+  recipients: ['to', 'cc'],
+  body: ['content'],
+  files: ['attachments'],
+};
+const everywhere: readonly FullTextColumn[] = ['subject', 'sender', 'recipients', 'body', 'files'];
+/** Where the words of an operator are looked for. */
+const columnByOperator = {
+  from: 'sender',
+  to: 'recipients',
+  cc: 'recipients',
+  bcc: 'recipients',
+  subject: 'subject',
+  filename: 'files',
+} as const satisfies Readonly<Record<string, FullTextColumn>>;
+/** An unfinished word of fewer characters is taken as it stands: it is the beginning of too many. */
+const minPrefixLength = 3;
+
+export function isSearchable(collection: string): boolean {
+  return searchableCollections.has(collection);
+}
+
+/**
+ * @throws ApiError 400 naming the parameter or the word that is none, 403 for what the role may not read.
+ */
+export function parseMailListRequest(
+  collection: string,
+  parameters: Parameters,
+  fromText: boolean,
+  context: RecordContext,
+): RecordRequest {
+  const parser = new MailListRequestParser(collection, context);
+  const rest = parser.parse(parameters);
+  const isText = fromText && typeof rest['filter'] === 'object';
+  const isEmails = collection === 'emails';
+  const given = {
+    ...rest,
+    sort: rest['sort'] ?? (isEmails ? '-id' : '-lastEmailId'),
+    count: rest['count'] ?? 'none',
+    filter: parser.combineFilter(rest['filter']),
+  };
+  const request = addFolderConditions(normaliseRequest('list', given, isText), parser.folders);
+  const { expression } = parser;
+  if (expression === null) return request;
+  const values = [...request.values, expression];
+  const fullText = { slot: values.length - 1, plain: parser.hasOnlyWholeWords };
+  return { ...request, values, fullText, shape: `${request.shape} words ${values.length} ${fullText.plain}` };
+}
+
+/** A folder by its role, or the path of a mailbox without one; `not`: what does not lie there. */
+export interface FolderCondition {
+  readonly folder: string;
+  readonly not: boolean;
+}
+
+/** A request for what lies in folders: any placement of an e-mail counts. */
+export function addFolderConditions(request: RecordRequest, folders: readonly FolderCondition[]): RecordRequest {
+  if (folders.length === 0) return request;
+  const first = request.values.length;
+  const placed = folders.map(({ not }, index) => ({ slot: first + index, not }));
+  const values = [...request.values, ...folders.map(({ folder }) => folder)];
+  return {
+    ...request,
+    values,
+    folders: placed,
+    shape: `${request.shape} placed ${first} ${folders.map(({ not }) => not)}`,
+  };
+}
+
+class MailListRequestParser {
+  readonly #isEmails: boolean;
+  readonly #context: RecordContext;
+  readonly #conditions: Filter[] = [];
+  readonly #terms: FullTextTerm[] = [];
+  readonly folders: FolderCondition[] = [];
+  /** Somebody said which folder is meant. */
+  #isFolderNamed = false;
+  #isSearch = false;
+  /** The search asks for a text that has no words. */
+  #hasNoWords = false;
+
+  constructor(collection: string, context: RecordContext) {
+    this.#isEmails = collection === 'emails';
+    this.#context = context;
+  }
+
+  /** Takes what is mail's own out of the parameters; returns the others. */
+  parse(parameters: Parameters): Record<string, unknown> {
+    const { search, unread, starred, folder, accountId, conversationId, hasAttachment, from, to, before, ...others } =
+      parameters;
+    const rest: Record<string, unknown> = others;
+    this.#isSearch = search !== undefined && search !== null && search !== '';
+    if (search !== undefined && search !== null)
+      for (const term of parseSearch(parseText('search', search))) this.#add(term);
+    // A search for nothing but signs finds nothing, and not everything.
+    if (this.#hasNoWords && this.#terms.length === 0) this.#addTokens([absentToken], everywhere, false);
+    const given = { phrase: true, unfinished: false };
+    if (from !== undefined) this.#add({ negated: false, kind: 'from', text: parseText('from', from), ...given });
+    if (to !== undefined) this.#add({ negated: false, kind: 'to', text: parseText('to', to), ...given });
+    if (before !== undefined) this.#add({ negated: false, kind: 'before', time: parseDay('before', before) });
+    if (isDay(rest['after'])) {
+      this.#add({ negated: false, kind: 'after', time: parseDay('after', rest['after']) });
+      delete rest['after'];
+    }
+    if (folder !== undefined) this.#filterByFolder(parseText('folder', folder), false);
+    if (unread !== undefined) this.#filterByState('unread', parseBoolean('unread', unread));
+    if (starred !== undefined) this.#filterByState('starred', parseBoolean('starred', starred));
+    if (hasAttachment !== undefined) this.#filterByAttachment(parseBoolean('hasAttachment', hasAttachment));
+    if (accountId !== undefined) this.#conditions.push({ accountId: parseKey('accountId', accountId) });
+    if (conversationId !== undefined) this.#filterByConversation(parseKey('conversationId', conversationId));
+    return rest;
+  }
+
+  /** The filter of the request with all conditions. What is put aside is left out where nobody says what is meant. */
+  combineFilter(given: unknown): unknown {
+    const filter = typeof given === 'string' && given.trim() !== '' ? parseFilterJson(given) : given;
+    const whole = !this.#isFolderNamed && (filter === undefined || filter === null || filter === '');
+    const folderConditions = whole ? this.#hideFolders() : [];
+    const conditions = [...(filter ? [filter] : []), ...this.#conditions, ...folderConditions];
+    return conditions.length === 0 ? undefined : { $and: conditions };
+  }
+
+  /** What the index is asked for; null where no words are. */
+  get expression(): string | null {
+    return this.#terms.length === 0 ? null : this.#context.database.dialect.fullText.expression(this.#terms);
+  }
+
+  /** Whether the index is asked for whole words alone. */
+  get hasOnlyWholeWords(): boolean {
+    return this.#terms.every(({ words, prefix }) => words.length === 1 && !prefix);
+  }
+
+  #add(term: SearchTerm): void {
+    switch (term.kind) {
+      case 'text':
+        this.#addText(term, everywhere, term.negated, false);
+        break;
+      case 'from':
+      case 'to':
+      case 'cc':
+      case 'bcc':
+      case 'subject':
+      case 'filename':
+        this.#addText(term, [columnByOperator[term.kind]], term.negated, true);
+        break;
+      case 'in':
+        this.#filterByFolder(term.mailbox, term.negated);
+        break;
+      case 'has':
+        this.#filterByAttachment(!term.negated);
+        break;
+      case 'is':
+        this.#filterByState(term.state === 'read' ? 'unread' : term.state, (term.state === 'read') === term.negated);
+        break;
+      case 'larger':
+        this.#filterBySize('$gt', term.bytes, term.negated);
+        break;
+      case 'smaller':
+        this.#filterBySize('$lt', term.bytes, term.negated);
+        break;
+      case 'before':
+        this.#filterByReceivedAt('$lt', term.time, term.negated);
+        break;
+      case 'after':
+        this.#filterByReceivedAt('$gte', term.time, term.negated);
+        break;
+    }
+  }
+
+  /** @param areColumnsNamed the request names the columns: they must be readable; else those that are count. */
+  #addText(
+    searchedText: SearchedText,
+    columns: readonly FullTextColumn[],
+    not: boolean,
+    areColumnsNamed: boolean,
+  ): void {
+    const { text } = searchedText;
+    const words = [...readWords(text)].slice(0, 50);
+    const emojis = extractEmojiTokens(text);
+    if (words.length + emojis.length === 0) {
+      this.#hasNoWords ||= !not;
+      return;
+    }
+    const readable = columns.filter((each) => this.#canRead(each));
+    if (readable.length === 0 || (areColumnsNamed && readable.length < columns.length))
+      throw new ApiError('FIELD_DENIED', `The role may not search ${columns.join(', ')} of emails.`);
+    // An e-mail that lacks the words is left out already.
+    for (const emoji of not && words.length > 0 ? [] : emojis) this.#addTokens([emoji], readable, not);
+    if (words.length === 0) return;
+    const { tokens, isPart } = searchTokens(words);
+    const prefix = isPart || isExplicitPrefix(text, words) || (!not && isPrefixSearch(searchedText, words));
+    this.#terms.push({ columns: readable, words: tokens, prefix, stems: findStemTokens(searchedText, words), not });
+  }
+
+  #addTokens(tokens: readonly string[], columns: readonly FullTextColumn[], not: boolean): void {
+    this.#terms.push({ columns, words: tokens, prefix: false, stems: [], not });
+  }
+
+  #canRead(column: FullTextColumn): boolean {
+    const { registry } = this.#context;
+    const emails = registry.get('emails');
+    const grant = requireGrant(this.#context, emails, 'list');
+    return searchedFields[column].every((name) => grant.may(emails.byName.get(name)!));
+  }
+
+  #filterBySize(operator: '$gt' | '$lt', bytes: number, not: boolean): void {
+    const size = { size: { [operator]: bytes } };
+    const condition = this.#isEmails ? size : { emails: size };
+    this.#conditions.push(not ? { $not: condition } : condition);
+  }
+
+  #filterByState(state: 'unread' | 'starred', wanted: boolean): void {
+    if (this.#isEmails) this.#conditions.push(state === 'unread' ? { read: !wanted } : { starred: wanted });
+    else this.#conditions.push({ [state]: wanted ? { $gt: 0 } : 0 });
+  }
+
+  #filterByAttachment(wanted: boolean): void {
+    if (this.#isEmails) this.#conditions.push({ hasAttachments: wanted });
+    else this.#conditions.push({ attachments: wanted ? { $gt: 0 } : 0 });
+  }
+
+  #filterByFolder(name: string, not: boolean): void {
+    this.#isFolderNamed = true;
+    const role = name.toLowerCase();
+    const folder = isMailboxRole(role) ? role : name;
+    this.folders.push({ folder, not });
+  }
+
+  #filterByReceivedAt(operator: '$lt' | '$gte', time: number, not: boolean): void {
+    const field = this.#isEmails ? 'receivedAt' : 'lastAt';
+    const condition = { [field]: { [operator]: new Date(time).toISOString() } };
+    this.#conditions.push(not ? { $not: condition } : condition);
+    // The key of an e-mail begins with its second: a list need not walk to that moment.
+    const key = this.#isEmails ? 'id' : 'lastEmailId';
+    if (not || !this.#canFilter(this.#isEmails ? 'emails' : 'conversations', key)) return;
+    const second = operator === '$gte' ? Math.floor(time / 1000) : Math.ceil(time / 1000);
+    this.#conditions.push({ [key]: { [operator]: computeLowestKey(second) } });
+  }
+
+  #filterByConversation(id: number): void {
+    this.#isFolderNamed = true;
+    this.#conditions.push(this.#isEmails ? { conversationId: id } : { id });
+  }
+
+  #hideFolders(): Filter[] {
+    if (!this.#isEmails) return this.#canFilter('conversations', 'messages') ? [{ messages: { $gt: 0 } }] : [];
+    const excludedFolders = this.#isSearch ? hiddenFolders : [...hiddenFolders, ...unsent];
+    return this.#canFilter('emails', 'folder') ? [{ folder: { $notIn: excludedFolders } }] : [];
+  }
+
+  #canFilter(collection: string, name: string): boolean {
+    const field = this.#context.registry.get(collection).byName.get(name)!;
+    return this.#context.findGrant(collection, 'list')?.may(field) ?? false;
+  }
+}
+
+/**
+ * `word*`.
+ *
+ * @throws ApiError 400 for a beginning of one character: nearly all e-mails have it.
+ */
+function isExplicitPrefix(text: string, words: readonly TextWord[]): boolean {
+  const last = words.at(-1);
+  if (!text.endsWith('*') || last === undefined || last.isCjk) return false;
+  if (last.word.length > 1) return true;
+  const why = `${text.slice(-40).toWellFormed()} is too short; a beginning has at least two characters.`;
+  throw new ApiError('PARAMETER_INVALID', `The search cannot be read. ${why}`, { details: { search: why } });
+}
+
+/** Whether the last word is taken as the beginning of one: somebody may still be typing. */
+function isPrefixSearch({ text, unfinished }: SearchedText, words: readonly TextWord[]): boolean {
+  const last = words.at(-1);
+  if (!unfinished || last === undefined || last.isCjk || !endsInWord(text)) return false;
+  return last.word.length >= minPrefixLength && !isStopWord(last.word);
+}
+
+/** Tokens that other forms of a word have. A phrase is looked for as it stands, and so are words joined by signs (`apt-get`). */
+function findStemTokens({ text, phrase }: SearchedText, words: readonly TextWord[]): string[] {
+  const [word, ...others] = words;
+  if (word === undefined || others.length > 0 || phrase || text.endsWith('*')) return [];
+  const found = findSearchStems(word);
+  return [...found.stems.map(toStemToken), ...found.words];
+}
+
+/** The lowest key of an e-mail that was received in a second since the epoch, or later. */
+function computeLowestKey(second: number): number {
+  return Math.min(Math.max(0, second) * keysPerSecond, Number.MAX_SAFE_INTEGER);
+}
+
+function parseText(name: string, input: unknown): string {
+  if (typeof input === 'string') return input;
+  if (typeof input === 'number') return String(input);
+  throw new ApiError('PARAMETER_INVALID', `${name} must be text.`);
+}
+
+function parseBoolean(name: string, input: unknown): boolean {
+  if (input === true || input === 'true' || input === '1' || input === null || input === '') return true;
+  if (input === false || input === 'false' || input === '0') return false;
+  throw booleanExpected(name);
+}
+
+function parseKey(name: string, input: unknown): number {
+  const key = typeof input === 'string' && /^\d{1,15}$/.test(input) ? Number(input) : input;
+  if (typeof key === 'number' && Number.isSafeInteger(key)) return key;
+  throw new ApiError('PARAMETER_INVALID', `${name} must be the id of a record.`);
+}
+
+/** A cursor never looks like one. */
+function isDay(input: unknown): boolean {
+  return typeof input === 'string' && /^\d{4}-\d\d-\d\d/.test(input);
+}
+
+function parseDay(name: string, input: unknown): number {
+  const moment = isDay(input) ? Date.parse(input as string) : Number.NaN;
+  if (Number.isFinite(moment)) return moment;
+  throw new ApiError('PARAMETER_INVALID', `${name} takes a day such as 2026-03-01, or a moment in ISO 8601.`);
+}
+
+function parseFilterJson(text: string): unknown {
+  return parseJson(text, () => new ApiError('PARAMETER_INVALID', 'filter is not valid JSON.'));
+}

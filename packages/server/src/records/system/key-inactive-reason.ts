@@ -1,0 +1,42 @@
+import { isoTime } from '../../base/clock.ts';
+import type { Transaction } from '../../database/database.ts';
+import { readUserRoles } from '../../database/identity-store.ts';
+import { readKeysByCreator, setInactiveReason } from '../../database/key-rows.ts';
+import { formatActor } from '../../identity/caller.ts';
+import { findInactiveReason } from '../../identity/key-status.ts';
+import type { RecordContext } from '../record-context.ts';
+
+/**
+ * Notes with the keys of a user whether they work, after the user's roles or status have changed: lists of keys show it.
+ * What decides at each request are the roles themselves.
+ */
+export async function updateInactiveReasons(
+  {
+    database,
+    changes,
+    caller,
+    clock,
+    requestId,
+  }: Pick<RecordContext, 'database' | 'changes' | 'caller' | 'clock' | 'requestId'>,
+  transaction: Transaction,
+  userId: number,
+): Promise<void> {
+  const created = await readKeysByCreator(database, transaction, userId);
+  if (!created || created.keys.length === 0) return;
+  const maker = { status: created.status, roles: await readUserRoles(database, transaction, [userId]) };
+  const changed = created.keys
+    .map((key) => ({ id: key.id, former: key.inactiveReason, reason: findInactiveReason(key, maker) }))
+    .filter(({ former: previous, reason }) => previous !== reason);
+  if (changed.length === 0) return;
+  for (const { id, reason } of changed) await setInactiveReason(database, transaction, id, reason);
+  const event = {
+    name: 'apiKeys.updated',
+    resource: 'apiKeys',
+    keys: changed.map(({ id }) => String(id)),
+    actor: formatActor(caller),
+    requestId,
+    changed: ['inactiveReason'],
+    by: caller,
+  };
+  await changes.append(transaction, event, isoTime(clock.now()));
+}

@@ -1,0 +1,43 @@
+/** The pages of an application for who is signed in there; for everybody else its sign-in, at the same address. */
+import { Outlet } from '@tanstack/react-router';
+import { lazy, type ReactNode, Suspense, useEffect } from 'react';
+import { ApplicationProvider } from '../data/application.tsx';
+import { resumeSession } from '../data/browser-session.ts';
+import { useServerUnreachable } from '../data/reachability.ts';
+import { useLoginGeneration, useLoginState } from '../data/session.ts';
+import { useTexts } from '../ui/i18n/texts.tsx';
+import { Empty } from '../ui/states.tsx';
+import { rememberApplication } from './last-application.ts';
+import { SignIn } from './sign-in.tsx';
+import { SignInAgain } from './sign-in-again.tsx';
+
+/** Asked for at once, and not waited for by the sign-in. */
+const shellModule = import('./shell.tsx');
+const Shell = lazy(async () => ({ default: (await shellModule).Shell }));
+
+export function AuthGuard({ application }: { application: string }): ReactNode {
+  const state = useLoginState(application);
+  const generation = useLoginGeneration(application);
+  const isUnreachable = useServerUnreachable();
+  const t = useTexts().common.problem;
+  rememberApplication(application);
+  useEffect(() => {
+    if (state === 'unknown') void resumeSession(application);
+  }, [state, application]);
+  if (state === 'unknown')
+    return isUnreachable ? <Empty icon="offline" title={t.offlineTitle} text={t.offline} /> : null;
+  return (
+    <ApplicationProvider key={application} name={application}>
+      {state === 'none' ? (
+        <SignIn />
+      ) : (
+        <Suspense key={generation}>
+          <Shell>
+            <Outlet />
+          </Shell>
+          {state === 'expired' && <SignInAgain />}
+        </Suspense>
+      )}
+    </ApplicationProvider>
+  );
+}

@@ -1,0 +1,85 @@
+/** Events of a collection while a page shows it: one connection for each application and role. */
+import type { Event } from '@tablinum/client';
+import { Realtime, type RealtimeState } from '@tablinum/client/realtime';
+import { useEffect, useEffectEvent } from 'react';
+import { getClient } from './application.tsx';
+import { type Scope, useScope } from './queries.ts';
+import { onReconnect, probe } from './reachability.ts';
+import { session } from './session.ts';
+
+const connections = new Map<string, Realtime>();
+
+function getConnection([application, role]: Scope): Realtime {
+  const key = JSON.stringify([application, role, session.generation(application)]);
+  let connection = connections.get(key);
+  if (!connection) {
+    connection = new Realtime({ application, token: () => session.token(application), role: () => role });
+    connection.watch((state) => handleStateChange(application, state));
+    connections.set(key, connection);
+  }
+  return connection;
+}
+
+/** A connection that was refused or lost: one request finds out whether the login is over or the server is away. */
+function handleStateChange(application: string, state: RealtimeState): void {
+  if (state === 'unauthorised' && session.state(application) === 'valid')
+    void getClient(application)
+      .auth.check()
+      .catch(() => {});
+  if (state === 'waiting') void probe();
+}
+
+/** A new token, or a server that is back: connections that were refused or lost begin again. */
+session.watchToken(() => forEachConnection((connection) => connection.connect()));
+onReconnect(() => forEachConnection((connection) => connection.connect()));
+
+function forEachConnection(action: (connection: Realtime) => void): void {
+  for (const connection of connections.values()) action(connection);
+}
+
+/** Somebody looks again: nobody waits for the next attempt. */
+addEventListener('focus', () => forEachConnection((connection) => connection.connect()));
+/** The network is another one, or the page was asleep: a connection may be dead without knowing. */
+const reconnectAll = (): void => forEachConnection((connection) => connection.reconnect());
+addEventListener('online', reconnectAll);
+addEventListener('pageshow', ({ persisted }) => persisted && reconnectAll());
+document.addEventListener('resume', reconnectAll);
+
+/** Browsers let timers of hidden pages run once a minute; a gap that is longer was a sleep. In milliseconds. */
+const heartbeatInterval = 5000;
+const maxHeartbeatGap = 90_000;
+let lastHeartbeat = Date.now();
+setInterval(() => {
+  const hasSlept = Date.now() - lastHeartbeat > maxHeartbeatGap;
+  lastHeartbeat = Date.now();
+  if (hasSlept) reconnectAll();
+}, heartbeatInterval);
+
+/**
+ * Calls `heard` for each event of a collection, and `lost` where events went by unheard: then read again. So may `begun` be:
+ * what was read before somebody listened may lack what happened in between.
+ */
+export function useRealtimeEvents(
+  resource: string,
+  handleEvent: (event: Event) => void,
+  handleGap: () => void,
+  handleSubscribed: () => void = () => {},
+): void {
+  const [application, role] = useScope();
+  const onEvent = useEffectEvent(handleEvent);
+  const onResync = useEffectEvent(handleGap);
+  const onSubscribed = useEffectEvent(handleSubscribed);
+  useEffect(() => {
+    let isListening = false;
+    const handleFirstSubscription = (): void => {
+      if (!isListening) onSubscribed();
+      isListening = true;
+    };
+    const listener = {
+      event: (event: Event) => onEvent(event),
+      resync: () => onResync(),
+      subscribed: handleFirstSubscription,
+    };
+    return getConnection([application, role]).subscribe({ resource }, listener);
+  }, [application, role, resource]);
+}

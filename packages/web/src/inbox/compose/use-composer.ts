@@ -1,0 +1,62 @@
+import { useEffect } from 'react';
+import { getClient } from '../../data/application.tsx';
+import { getErrorMessage } from '../../data/problem.tsx';
+import { useCheck, useScope } from '../../data/queries.ts';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
+import { toast } from '../../ui/toasts.tsx';
+import type { Account } from '../mail-types.ts';
+import { type DraftOrigin, DraftSession } from './draft-session.ts';
+import { getOpenMessage, type OpenMessage, setOpenMessage, useOpenMessage } from './open-message.ts';
+
+export interface ComposerState {
+  /** The message that is being written, or null. */
+  readonly message: OpenMessage | null;
+  /** The conversation that it belongs to, or null. */
+  readonly conversation: number | null;
+  /** Begins another one; the one before is put aside, and stays where it cannot be saved. */
+  begin(beginning: DraftOrigin): Promise<void>;
+  /** It was sent, discarded or put aside. Another one that was begun meanwhile stays. */
+  end(message: OpenMessage): void;
+}
+
+let lastMessageId = 0;
+
+/** What somebody writes in the inbox. */
+export function useComposer(accounts: readonly Account[]): ComposerState {
+  const [application] = useScope();
+  const { data: check } = useCheck();
+  const t = useInboxTexts();
+  const open = useOpenMessage(application);
+  const belongsToOtherUser = open !== null && check !== undefined && open.writer !== check.id;
+  useEffect(() => {
+    if (belongsToOtherUser) setOpenMessage(application, null);
+  }, [belongsToOtherUser, application]);
+  const message = check === undefined || belongsToOtherUser ? null : open;
+  const begin = async (beginning: DraftOrigin): Promise<void> => {
+    const before = belongsToOtherUser ? null : getOpenMessage(application);
+    // A key that is pressed twice begins one answer.
+    if (before && beginning.kind !== 'new' && isSameOrigin(before.beginning, beginning)) return;
+    if (before && !(await before.session.close())) {
+      const { error } = before.session.snapshot();
+      toast(error ? getErrorMessage(error) : t.compose.unsaved, { failed: true });
+      return;
+    }
+    const signatures = new Map(accounts.flatMap(({ id, signature }) => (signature ? [[id, signature] as const] : [])));
+    const session = new DraftSession(getClient(application), beginning, signatures);
+    lastMessageId += 1;
+    setOpenMessage(application, { id: lastMessageId, beginning, session, writer: check?.id ?? null });
+  };
+  const origin = message?.beginning;
+  return {
+    message,
+    conversation: origin && 'conversation' in origin ? origin.conversation : null,
+    begin,
+    end: (ended) => {
+      if (getOpenMessage(application) === ended) setOpenMessage(application, null);
+    },
+  };
+}
+
+function isSameOrigin(one: DraftOrigin, other: DraftOrigin): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

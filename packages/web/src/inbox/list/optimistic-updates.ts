@@ -1,0 +1,57 @@
+import type { Conversation } from '../mail-types.ts';
+
+export type RowChange = (row: Conversation) => Conversation;
+
+/** What was done to rows and is on its way to the server: it lies over whatever is read of them until it has arrived. */
+export class OptimisticUpdates {
+  readonly #changes = new Map<number, RowChange[]>();
+  readonly #hidden = new Set<number>();
+  readonly #retained = new Map<number, number>();
+
+  /** @returns what ends it. */
+  change(ids: readonly number[], change: RowChange): () => void {
+    for (const id of ids) this.#changes.set(id, [...(this.#changes.get(id) ?? []), change]);
+    return () => {
+      for (const id of ids) {
+        const remaining = (this.#changes.get(id) ?? []).filter((each) => each !== change);
+        if (remaining.length > 0) this.#changes.set(id, remaining);
+        else this.#changes.delete(id);
+      }
+    };
+  }
+
+  hide(ids: readonly number[]): void {
+    for (const id of ids) this.#hidden.add(id);
+  }
+
+  unhide(ids: readonly number[]): void {
+    for (const id of ids) this.#hidden.delete(id);
+  }
+
+  isHidden(id: number): boolean {
+    return this.#hidden.has(id);
+  }
+
+  /** They are on their way back into the list. @returns what ends it. */
+  retain(ids: readonly number[]): () => void {
+    for (const id of ids) this.#retained.set(id, (this.#retained.get(id) ?? 0) + 1);
+    return () => {
+      for (const id of ids) {
+        const left = this.#retained.get(id)! - 1;
+        if (left > 0) this.#retained.set(id, left);
+        else this.#retained.delete(id);
+      }
+    };
+  }
+
+  isRetained(id: number): boolean {
+    return this.#retained.has(id);
+  }
+
+  /** Rows as they are to be shown. */
+  apply(rows: readonly Conversation[]): Conversation[] {
+    return rows
+      .filter(({ id }) => !this.#hidden.has(id))
+      .map((row) => (this.#changes.get(row.id) ?? []).reduce((changed, change) => change(changed), row));
+  }
+}

@@ -1,0 +1,55 @@
+/** What the inbox asks of the server, by the key under which it is kept. */
+import type { Client } from '@tablinum/client';
+import type { UseQueryResult } from '@tanstack/react-query';
+import { getClient } from '../data/application.tsx';
+import { invalidate, queryClient, type Scope, useApiQuery, useCheck } from '../data/queries.ts';
+import type { Email, Thread } from './mail-types.ts';
+import { type Accounts, readAccounts } from './read-accounts.ts';
+
+/** Accounts with their mailboxes. */
+export function useAccounts(): UseQueryResult<Accounts, Error> {
+  const { data: check, error } = useCheck();
+  const query = useApiQuery(
+    ['mail-accounts', check?.id, check?.currentRole],
+    (client) => readAccounts(client, check!),
+    {
+      enabled: check !== undefined,
+    },
+  );
+  return check === undefined && error ? ({ ...query, error } as typeof query) : query;
+}
+
+export function useThread(id: number): UseQueryResult<Thread, Error> {
+  return useApiQuery(['thread', id], (client) => readThread(client, id), { staleTime: 30_000 });
+}
+
+/** The open conversation, as far as it is read. */
+export function useOpenThread(id: number | null): Thread | undefined {
+  return useApiQuery(['thread', id], (client) => readThread(client, id!), { enabled: id !== null, staleTime: 30_000 })
+    .data;
+}
+
+async function readThread(client: Client, id: number): Promise<Thread> {
+  return (await client.call<Thread>('conversations:get', { query: { filterByTk: id } })).data;
+}
+
+/** Reads a conversation that is likely to be opened next. */
+export function prefetchThread(scope: Scope, id: number): void {
+  void queryClient.prefetchQuery({
+    queryKey: [...scope, 'thread', id],
+    queryFn: () => readThread(getClient(scope[0]), id),
+    staleTime: 30_000,
+  });
+}
+
+/** Changes an open conversation as it is kept, in every role. */
+export function patchThread(application: string, id: number, change: (email: Email) => Email): void {
+  queryClient.setQueriesData<Thread>(
+    { predicate: ({ queryKey: [name, , kind, key] }) => name === application && kind === 'thread' && key === id },
+    (thread) => thread && { ...thread, emails: thread.emails.map(change) },
+  );
+}
+
+export function invalidateThread(application: string, id: number): void {
+  void invalidate(application, 'thread', id);
+}

@@ -1,0 +1,27 @@
+import type { ReactNode } from 'react';
+
+const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const defaultFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
+/** A moment in the reader's own zone and form, as text. */
+export function formatDateTime(iso: string, exact = false): string {
+  const date = new Date(iso);
+  return Number.isNaN(date.getTime()) ? iso : (exact ? exactFormat : defaultFormat).format(date);
+}
+
+interface DateTimeProps {
+  readonly value: string | null;
+  /** What stands in its place where there is none. */
+  readonly none?: string;
+  /** To the second. */
+  readonly exact?: boolean;
+}
+
+export function DateTime({ value, none = '', exact = false }: DateTimeProps): ReactNode {
+  if (value === null) return <span className="quiet">{none}</span>;
+  return (
+    <time dateTime={value} className="tabular nowrap">
+      {formatDateTime(value, exact)}
+    </time>
+  );
+}
