@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { Client, type NewCollection } from '../packages/client/src/client.ts';
 import { readConfig } from '../packages/server/src/base/config.ts';
-import { demoMail } from '../packages/server/src/mail/demo/demo-mail.ts';
+import { generateDemoMail } from '../packages/server/src/mail/demo/demo-mail.ts';
 import { writeMbox } from '../packages/server/src/mail/files/mbox-writer.ts';
 import { startServer } from '../packages/server/src/server.ts';
 import { storeDefinitions, storeRecords } from './demo-store.ts';
@@ -135,7 +135,7 @@ async function fillStore(): Promise<void> {
 
 async function importMail(client: Client): Promise<void> {
   const { id } = await client.records<{ id: number }>('accounts').create(inbox);
-  const messages = demoMail({ seed: 22, count: 200, until: now, inbox });
+  const messages = generateDemoMail({ seed: 22, count: 200, until: now, inbox });
   for (const [mailbox = 'INBOX', list] of Map.groupBy(messages, (message) => message.mailbox)) {
     const pieces: Uint8Array<ArrayBuffer>[] = [];
     for await (const piece of writeMbox(list)) pieces.push(Uint8Array.from(piece));
