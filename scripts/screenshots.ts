@@ -1,6 +1,10 @@
 /**
- * `npm run screenshots -- <folder>`: every page of the web interface over a small music store, light, dark and 390 pixels wide,
- * and one list in each of its states. Looked at by people; what a machine can say of them is in packages/web/test.
+ * Screenshots of the web interface, with the data of the demo store.
+ *
+ * - `npm run screenshots` writes the two pictures of the README to docs/images.
+ * - `npm run screenshots -- <folder> [<part of a name>]` writes every page to the folder: light, dark and 390 pixels wide; two lists
+ *   in each of their error states; and the pages as a role with few permissions sees them. People review these pictures;
+ *   automated checks of the same pages are in packages/web/test.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -10,13 +14,19 @@ import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { Client, type NewCollection } from '../packages/client/src/client.ts';
 import { readConfig } from '../packages/server/src/base/config.ts';
+import { generateDemoMail } from '../packages/server/src/mail/demo/demo-mail.ts';
+import { writeMbox } from '../packages/server/src/mail/files/mbox-writer.ts';
 import { startServer } from '../packages/server/src/server.ts';
 import { storeDefinitions, storeRecords } from './demo-store.ts';
 
 const account = { account: 'root@example.com', password: 'correct horse battery' };
-const target = process.argv[2] ?? join(tmpdir(), 'tablinum-screenshots');
-/** Of these alone, by a part of their name. */
+const inbox = { name: 'Larkwell Records', address: 'hello@larkwell.example' };
+const readmeImages = fileURLToPath(new URL('../docs/images', import.meta.url));
+const target = process.argv[2] ?? readmeImages;
+/** Only pictures whose name contains this text are written. */
 const only = process.argv[3] ?? '';
+/** The time that the browser shows and that the newest e-mail has: the pictures do not depend on the day they are taken. */
+const now = new Date('2026-11-20T16:20:00Z');
 const deepFilter = {
   $and: [
     { price: { $gt: '5' } },
@@ -28,7 +38,7 @@ const filtered = encodeURIComponent(
   JSON.stringify({ $or: [{ title: { $includes: 'a' } }, { title: { $includes: 'e' } }] }),
 );
 
-/** Name to address below `/a/main/`. */
+/** Name to path below `/a/main/`. */
 const pages: Readonly<Record<string, string>> = {
   collections: 'data',
   grid: 'data/albums',
@@ -65,6 +75,7 @@ const looks = {
   dark: { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' },
   phone: { viewport: { width: 390, height: 780 }, colorScheme: 'light', hasTouch: true },
 } as const;
+type Look = keyof typeof looks;
 
 const folder = mkdtempSync(join(tmpdir(), 'tablinum-screens-'));
 spawnSync(process.execPath, [fileURLToPath(new URL('../packages/web/build.ts', import.meta.url)), '--if-needed']);
@@ -86,10 +97,9 @@ const browser = await chromium.launch({
 });
 try {
   mkdirSync(target, { recursive: true });
-  await fill();
-  for (const look of Object.keys(looks) as (keyof typeof looks)[]) await everyPage(browser, look);
-  await everyState(browser);
-  await asReader(browser);
+  await fillStore();
+  if (target === readmeImages) await shootForReadme(browser);
+  else await shootEverything(browser);
 } finally {
   await browser.close();
   await server.stop();
@@ -97,7 +107,7 @@ try {
 }
 process.stdout.write(`The pictures are in ${target}\n`);
 
-async function fill(): Promise<void> {
+async function fillStore(): Promise<void> {
   const { token } = await new Client({ url: server.url }).auth.signIn(account);
   const client = new Client({ url: server.url, token });
   await client.collections.apply(storeDefinitions as unknown as NewCollection[]);
@@ -120,13 +130,44 @@ async function fill(): Promise<void> {
   for (let n = 0; n < 5; n += 1) await client.with({ token: key.token }).records('albums').list();
   await client.webhooks.create({ url: 'https://example.com/hook', events: ['albums.*'], role: 'viewer' });
   await client.applications().create({ name: 'shop', displayName: 'Second shop', description: 'Another one.' });
+  await importMail(client);
 }
 
-async function opened(browser: Browser, look: keyof typeof looks, as = account): Promise<Page> {
+async function importMail(client: Client): Promise<void> {
+  const { id } = await client.records<{ id: number }>('accounts').create(inbox);
+  const messages = generateDemoMail({ seed: 22, count: 200, until: now, inbox });
+  for (const [mailbox = 'INBOX', list] of Map.groupBy(messages, (message) => message.mailbox)) {
+    const pieces: Uint8Array<ArrayBuffer>[] = [];
+    for await (const piece of writeMbox(list)) pieces.push(Uint8Array.from(piece));
+    await client.emails.import({ account: id, mailbox }, new Blob(pieces, { type: 'application/mbox' }));
+  }
+}
+
+async function shootForReadme(browser: Browser): Promise<void> {
+  const page = await signIn(browser, 'light');
+  await page.setViewportSize({ width: 1280, height: 700 }); // small files: about 150 kB
+  await page.goto(`${server.url}/a/main/data/albums?sort=-released`);
+  await page.waitForLoadState('networkidle');
+  await shoot(page, 'record-grid');
+  await page.goto(`${server.url}/a/main/inbox`);
+  await page.getByText('Slow Meridian').first().click();
+  await page.waitForLoadState('networkidle');
+  await shoot(page, 'inbox');
+  await page.context().close();
+}
+
+async function shootEverything(browser: Browser): Promise<void> {
+  for (const look of Object.keys(looks) as Look[]) await shootPages(browser, look);
+  await shootStates(browser);
+  await shootAsReader(browser);
+}
+
+async function signIn(browser: Browser, look: Look, as = account): Promise<Page> {
   const page = await (await browser.newContext({ ...looks[look], timezoneId: 'UTC', locale: 'en' })).newPage();
+  await page.clock.setFixedTime(now);
   await page.goto(`${server.url}/a/main/data`);
   await page.getByRole('button', { name: 'Sign in' }).waitFor();
-  await shoot(page, 'sign-in', look);
+  if (target !== readmeImages) await shoot(page, 'sign-in', look);
   await page.getByLabel('E-mail or user name').fill(as.account);
   await page.getByRole('textbox', { name: 'Password' }).fill(as.password);
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -134,14 +175,16 @@ async function opened(browser: Browser, look: keyof typeof looks, as = account):
   return page;
 }
 
-async function shoot(page: Page, name: string, look: string): Promise<void> {
-  if (!`${name}-${look}`.includes(only)) return;
-  await page.waitForTimeout(700); // what fades in has come to rest
-  await page.screenshot({ path: join(target, `${name}-${look}.png`) });
+/** @param look added to the name of the file; the pictures of the README have none. */
+async function shoot(page: Page, name: string, look = ''): Promise<void> {
+  const file = look === '' ? name : `${name}-${look}`;
+  if (!file.includes(only)) return;
+  await page.waitForTimeout(700); // animations have ended
+  await page.screenshot({ path: join(target, `${file}.png`) });
 }
 
-async function everyPage(browser: Browser, look: keyof typeof looks): Promise<void> {
-  const page = await opened(browser, look);
+async function shootPages(browser: Browser, look: Look): Promise<void> {
+  const page = await signIn(browser, look);
   for (const [name, path] of Object.entries(pages)) {
     if (!`${name}-${look}`.includes(only)) continue;
     await page.goto(`${server.url}/a/main/${path}`);
@@ -162,9 +205,9 @@ async function everyPage(browser: Browser, look: keyof typeof looks): Promise<vo
   await page.context().close();
 }
 
-/** A list that is slow, refused, asked too often, or out of reach. */
-async function everyState(browser: Browser): Promise<void> {
-  const page = await opened(browser, 'light');
+/** Two lists while the server is slow, refuses, fails, limits the rate, or cannot be reached. */
+async function shootStates(browser: Browser): Promise<void> {
+  const page = await signIn(browser, 'light');
   const refusals = {
     403: { error: 'No permissions', code: 'NO_PERMISSION', message: 'The role does not allow list on albums.' },
     429: {
@@ -173,7 +216,7 @@ async function everyState(browser: Browser): Promise<void> {
       message: 'Too many requests; wait 30 seconds.',
       retryAfter: 30,
     },
-    500: { error: 'Internal Server Error', code: 'INTERNAL', message: 'Something went wrong inside.' },
+    500: { error: 'Internal Server Error', code: 'INTERNAL', message: 'Something went wrong on the server.' },
   };
   const lists = {
     'state-grid': ['data/albums', 'albums:list'],
@@ -203,9 +246,9 @@ async function everyState(browser: Browser): Promise<void> {
   await page.context().close();
 }
 
-/** What a role sees that may look at little. */
-async function asReader(browser: Browser): Promise<void> {
-  const page = await opened(browser, 'light', { ...account, account: 'ann@example.com' });
+/** Pages as a role with few permissions sees them. */
+async function shootAsReader(browser: Browser): Promise<void> {
+  const page = await signIn(browser, 'light', { ...account, account: 'ann@example.com' });
   for (const [name, path] of Object.entries({
     collections: 'data',
     grid: 'data/albums',
