@@ -8,7 +8,7 @@ import type { ServerHealth } from '../base/server-health.ts';
 import { probeWrite } from '../database/write-probe.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { Callers } from './callers.ts';
-import { apiVersion, jsonType, type Replies } from './replies.ts';
+import { apiVersion, jsonContentType, type Replies } from './replies.ts';
 import { readRequestId } from './request-head.ts';
 
 export interface HealthParts {
@@ -48,7 +48,7 @@ export function registerHealth(fastify: FastifyInstance, parts: HealthParts): vo
 
 function sendHealth(request: FastifyRequest, reply: FastifyReply, data: object): FastifyReply {
   return reply
-    .header('content-type', jsonType)
+    .header('content-type', jsonContentType)
     .headers({ 'cache-control': 'no-store', ...apiVersion, 'x-request-id': readRequestId(request) })
     .send(JSON.stringify({ data }));
 }

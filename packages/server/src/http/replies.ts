@@ -25,7 +25,7 @@ import { readRequestId } from './request-head.ts';
 import { sendPieces } from './send-pieces.ts';
 import { notModified } from './status.ts';
 
-export const jsonType = 'application/json; charset=utf-8';
+export const jsonContentType = 'application/json; charset=utf-8';
 /** On every reply: its version, and that browsers must not guess its type. */
 export const apiVersion = { 'x-api-version': '1', 'x-content-type-options': 'nosniff' };
 
@@ -70,7 +70,7 @@ export class Replies {
       headers['set-cookie'] = send.cookie;
       headers['cache-control'] = 'no-store';
     }
-    headers['content-type'] = jsonType;
+    headers['content-type'] = jsonContentType;
     if (coding === null) sendWhole(reply.raw, headers, body, Buffer.byteLength(body), request);
     else sendCompressed(reply.raw, headers, body, coding, request);
     return reply;
@@ -110,7 +110,7 @@ export class Replies {
     if (isNotModified(request, tag)) reply.raw.writeHead(notModified, headers).end();
     else
       reply.raw
-        .writeHead(200, { ...headers, 'content-type': jsonType, 'content-length': document.length })
+        .writeHead(200, { ...headers, 'content-type': jsonContentType, 'content-length': document.length })
         .end(request.method === 'HEAD' ? undefined : document);
     return reply;
   }
@@ -124,7 +124,7 @@ export class Replies {
       .headers({
         ...headers,
         ...apiVersion,
-        'content-type': jsonType,
+        'content-type': jsonContentType,
         'cache-control': 'no-store',
         'x-request-id': requestId,
       })
@@ -137,7 +137,7 @@ export class Replies {
     const requestId = randomUUID();
     const refusal = new ApiError('EXPECTATION_FAILED', 'The header "Expect" must be 100-continue. Leave it out.');
     const { status, body } = toErrorReply(refusal, requestId, this.#logger);
-    const headers = { ...apiVersion, 'content-type': jsonType, 'cache-control': 'no-store', 'x-request-id': requestId };
+    const headers = { ...apiVersion, 'content-type': jsonContentType, 'cache-control': 'no-store', 'x-request-id': requestId };
     response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
   }
 
@@ -151,7 +151,7 @@ export class Replies {
     );
     const head = `HTTP/1.1 ${status} ${status === 431 ? 'Request Header Fields Too Large' : 'Bad Request'}`;
     socket.end(
-      `${head}\r\nContent-Type: ${jsonType}\r\nX-Content-Type-Options: nosniff\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+      `${head}\r\nContent-Type: ${jsonContentType}\r\nX-Content-Type-Options: nosniff\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
   }
 }
