@@ -137,7 +137,12 @@ export class Replies {
     const requestId = randomUUID();
     const refusal = new ApiError('EXPECTATION_FAILED', 'The header "Expect" must be 100-continue. Leave it out.');
     const { status, body } = toErrorReply(refusal, requestId, this.#logger);
-    const headers = { ...apiVersion, 'content-type': jsonContentType, 'cache-control': 'no-store', 'x-request-id': requestId };
+    const headers = {
+      ...apiVersion,
+      'content-type': jsonContentType,
+      'cache-control': 'no-store',
+      'x-request-id': requestId,
+    };
     response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
   }
 
