@@ -107,7 +107,8 @@ const bounded: Readonly<Record<string, string>> = {
   'realtime/event-visibility.ts #entries': 'lives as long as a page of events',
   'realtime/feed.ts #readers': 'connections that are open',
   'realtime/feed.ts feeds': 'applications that are open',
-  'realtime/subscription.ts #knownRecords': '10,000 records, 50,000 for each connection; keys of at most 100 characters',
+  'realtime/subscription.ts #knownRecords':
+    '10,000 records, 50,000 for each connection; keys of at most 100 characters',
   'records/batch-references.ts #results': 'lives as long as a request',
   'records/cascade.ts parts': 'lives as long as a request',
   'records/mail-changes.ts changes': 'lives as long as a request',
