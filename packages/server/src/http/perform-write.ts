@@ -1,5 +1,5 @@
-import { performDryRun } from '../records/dry-run.ts';
 import { inTransaction, type RecordContext } from '../records/record-context.ts';
+import { performDryRun } from '../records/write/dry-run.ts';
 import { type ActionWriteOptions, runIdempotentInTransaction } from './idempotency.ts';
 import type { ActionResult, RequestContext } from './request-context.ts';
 

@@ -4,6 +4,8 @@ import { isObject } from '../protocol/json-text.ts';
 import { parameterUnknown } from '../protocol/known-names.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
 import { normaliseRequest, requestByKeys } from '../protocol/request-normaliser.ts';
+import { getRecord, listRecords, requireGrant } from '../records/read/read-records.ts';
+import type { RecordContext } from '../records/record-context.ts';
 import {
   changeLinks,
   type Link,
@@ -11,14 +13,17 @@ import {
   parseLinks,
   readLinkedKeys,
   requireLinkRights,
-} from '../records/links.ts';
-import { applyFieldLists, createWithNested, updateWithNested } from '../records/nested-values.ts';
-import { getRecord, listRecords, requireGrant } from '../records/read-records.ts';
-import type { RecordContext } from '../records/record-context.ts';
-import { type RecordRelation, readSourceValue, requireLinkable, resolveRelation } from '../records/related-parent.ts';
-import { hashBodySecrets } from '../records/secrets.ts';
+} from '../records/relations/links.ts';
+import { applyFieldLists, createWithNested, updateWithNested } from '../records/relations/nested-values.ts';
+import {
+  type RecordRelation,
+  readSourceValue,
+  requireLinkable,
+  resolveRelation,
+} from '../records/relations/related-parent.ts';
 import { getRules } from '../records/system/system-rules.ts';
-import { destroyRecords, type WriteResult } from '../records/write-records.ts';
+import { hashBodySecrets } from '../records/write/secrets.ts';
+import { destroyRecords, type WriteResult } from '../records/write/write-records.ts';
 import type { Collection } from '../schema/registry.ts';
 import { parseIfMatch, refuseIfMatch } from './if-match.ts';
 import { isDryRun } from './known-parameters.ts';

@@ -8,9 +8,9 @@ import type { Grant, GrantLookup } from '../query/grant.ts';
 import type { PlanContext } from '../query/read-plan.ts';
 import type { Registry } from '../schema/registry.ts';
 import { estimatePlanBytes, type PlanCache } from './plan-cache.ts';
-import type { Stamp } from './record-input.ts';
-import type { HashedSecrets } from './secrets.ts';
 import type { GrantsKey } from './with-grants.ts';
+import type { Stamp } from './write/record-input.ts';
+import type { HashedSecrets } from './write/secrets.ts';
 
 /** What a record operation works with: one caller, one snapshot, one application. */
 export interface RecordContext {

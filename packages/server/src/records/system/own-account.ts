@@ -25,9 +25,9 @@ import { isObject } from '../../protocol/json-text.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import type { Grant } from '../../query/grant.ts';
 import { getWriteSnapshot, inTransaction, type RecordContext } from '../record-context.ts';
-import { HashedSecrets } from '../secrets.ts';
 import { withOnlyGrant } from '../with-grants.ts';
-import { createRecords } from '../write-records.ts';
+import { HashedSecrets } from '../write/secrets.ts';
+import { createRecords } from '../write/write-records.ts';
 import { userRules } from './user-rules.ts';
 
 /** How long a mailed link works. */
