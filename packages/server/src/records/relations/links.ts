@@ -12,7 +12,7 @@ import type { Grant } from '../../query/grant.ts';
 import { invalidOperand } from '../../schema/field-type.ts';
 import { type Collection, getField, type JoinFields } from '../../schema/registry.ts';
 import { listRecords, requireGrant } from '../read/read-records.ts';
-import type { RecordContext } from '../record-context.ts';
+import type { RecordContext, TransactionContext } from '../record-context.ts';
 import { getRules } from '../system/system-rules.ts';
 import { withGrants } from '../with-grants.ts';
 import { createRecords, destroyRecords, updateRecords } from '../write/write-records.ts';
@@ -80,7 +80,7 @@ export function requireLinkRights(context: RecordContext, related: RecordRelatio
 
 /** Changes links in the transaction under way; returns the keys that the relation names afterwards. */
 export async function changeLinks(
-  tx: RecordContext,
+  tx: TransactionContext,
   related: RecordRelation,
   action: LinkAction,
   links: readonly Link[],
@@ -126,7 +126,7 @@ function withListGrant(context: RecordContext, target: Collection): RecordContex
 
 /** What is linked must be there and in sight; the two failures answer alike. */
 async function requireLinkTargets(
-  tx: RecordContext,
+  tx: TransactionContext,
   { target }: RecordRelation,
   links: readonly Link[],
   action: LinkAction,
@@ -146,7 +146,7 @@ async function requireLinkTargets(
 
 /** belongsTo: the foreign key is the record's own. */
 async function linkBelongsTo(
-  tx: RecordContext,
+  tx: TransactionContext,
   related: RecordRelation,
   action: LinkAction,
   links: readonly Link[],
@@ -169,7 +169,7 @@ async function linkBelongsTo(
 
 /** The value by which a belongsTo names a record of its target; null for none. */
 async function readReferencedValue(
-  tx: RecordContext,
+  tx: TransactionContext,
   { target, relation, field }: RecordRelation,
   key: unknown,
 ): Promise<unknown> {
@@ -180,7 +180,7 @@ async function readReferencedValue(
 
 /** hasMany and hasOne: the foreign key is the targets'. */
 async function linkHasMany(
-  tx: RecordContext,
+  tx: TransactionContext,
   related: RecordRelation,
   action: LinkAction,
   links: readonly Link[],
@@ -199,7 +199,7 @@ async function linkHasMany(
 
 /** Writes records under the grants and rules that any update of them has. */
 async function updateByRules(
-  tx: RecordContext,
+  tx: TransactionContext,
   collection: Collection,
   keys: unknown,
   values: Readonly<Record<string, unknown>>,
@@ -209,7 +209,7 @@ async function updateByRules(
 
 /** belongsToMany: a record of the join for each link. */
 async function linkManyToMany(
-  tx: RecordContext,
+  tx: TransactionContext,
   related: RecordRelation,
   action: LinkAction,
   links: readonly Link[],
@@ -267,7 +267,7 @@ function refuseJoinKeys(links: readonly Link[], join: Collection, { sourceField,
 
 /** Roles of users and members of accounts are set under the rules of those, as in an update of the record. */
 async function linkSystemJoin(
-  tx: RecordContext,
+  tx: TransactionContext,
   { source, field, key }: RecordRelation,
   removed: readonly unknown[],
   added: readonly Link[],
@@ -276,15 +276,15 @@ async function linkSystemJoin(
   const { database, tx: transaction } = tx;
   const currentKeys: readonly unknown[] =
     source.name === 'accounts'
-      ? await readMembers(database, transaction!, key as number)
-      : await readUserRoles(database, transaction!, [key]);
+      ? await readMembers(database, transaction, key as number)
+      : await readUserRoles(database, transaction, [key]);
   const nextKeys = [...currentKeys.filter((each) => !removed.includes(each)), ...added.map((link) => link.key)];
   await updateByRules(tx, source, key, { [field.name]: nextKeys });
 }
 
 /** The grant to change a relation that lies with the record itself. */
-function requireWritableRelation(tx: RecordContext, { source, field }: RecordRelation): Grant {
-  const grant = requireGrant(tx, source, 'update');
+function requireWritableRelation(context: RecordContext, { source, field }: RecordRelation): Grant {
+  const grant = requireGrant(context, source, 'update');
   if (!grant.may(field))
     throw new ApiError('FIELD_DENIED', `The role may not write "${field.name}" of ${source.name}.`);
   return grant;

@@ -11,7 +11,7 @@ import { normaliseRequest, requestByKeys } from '../../protocol/request-normalis
 import { invalidOperand } from '../../schema/field-type.ts';
 import { type Collection, type Field, getField, type Relation } from '../../schema/registry.ts';
 import { getRecord, requireGrant } from '../read/read-records.ts';
-import { inTransaction, type RecordContext } from '../record-context.ts';
+import { inTransaction, type RecordContext, type TransactionContext } from '../record-context.ts';
 import { parseKey } from '../record-key.ts';
 import { getRules } from '../system/system-rules.ts';
 import { refuseDeniedLists, refuseDeniedRelations } from '../write/denied-fields.ts';
@@ -185,7 +185,7 @@ function splitBody(body: Body, collection: Collection): SplitBody {
 }
 
 async function createOne(
-  tx: RecordContext,
+  tx: TransactionContext,
   collection: Collection,
   request: RecordRequest,
   body: unknown,
@@ -208,7 +208,7 @@ async function createOne(
 }
 
 async function updateOne(
-  tx: RecordContext,
+  tx: TransactionContext,
   collection: Collection,
   request: RecordRequest,
   key: unknown,
@@ -232,7 +232,7 @@ async function updateOne(
 
 /** What the caller's get shows after all is written, with what was linked since. */
 async function rereadRecord(
-  tx: RecordContext,
+  tx: TransactionContext,
   collection: Collection,
   { fields, except, appends }: RecordRequest,
   key: unknown,
@@ -250,7 +250,7 @@ async function rereadRecord(
 }
 
 async function linkParents(
-  tx: RecordContext,
+  tx: TransactionContext,
   ownValues: Record<string, unknown>,
   before: SplitBody['before'],
   level: Level,
@@ -271,7 +271,7 @@ async function linkParents(
 }
 
 async function linkChildren(
-  tx: RecordContext,
+  tx: TransactionContext,
   collection: Collection,
   key: unknown,
   after: SplitBody['after'],
@@ -286,7 +286,7 @@ async function linkChildren(
 
 /** A hasOne has room for one: a record that an object brings takes the place of the one before it. */
 async function unlinkReplaced(
-  tx: RecordContext,
+  tx: TransactionContext,
   collection: Collection,
   key: unknown,
   after: SplitBody['after'],
@@ -301,7 +301,12 @@ async function unlinkReplaced(
 }
 
 /** A to-many value replaces the set, null clears it. */
-async function resolveLinks(tx: RecordContext, related: RecordRelation, value: unknown, level: Level): Promise<Link[]> {
+async function resolveLinks(
+  tx: TransactionContext,
+  related: RecordRelation,
+  value: unknown,
+  level: Level,
+): Promise<Link[]> {
   const { relation, field, target, source } = related;
   if (value === null) return [];
   if (relation.many !== Array.isArray(value))
@@ -333,7 +338,7 @@ async function resolveLinks(tx: RecordContext, related: RecordRelation, value: u
  * @param linked values that a record must have from its first moment on.
  */
 async function targetKey(
-  tx: RecordContext,
+  tx: TransactionContext,
   target: Collection,
   value: unknown,
   level: Level,
@@ -371,7 +376,7 @@ async function targetKey(
 
 const emptyRequest = normaliseRequest('create', {}, false);
 
-async function hasRecord(tx: RecordContext, target: Collection, key: unknown): Promise<boolean> {
+async function hasRecord(tx: TransactionContext, target: Collection, key: unknown): Promise<boolean> {
   const grant = tx.findGrant(target.name, 'get');
   return grant !== null && (await readFieldValues(tx, target, [key], target.primaryKey.name, grant)).length > 0;
 }

@@ -10,7 +10,7 @@ import { requestByKeys } from '../../protocol/request-normaliser.ts';
 import { invalidOperand } from '../../schema/field-type.ts';
 import { type Collection, type Field, getField } from '../../schema/registry.ts';
 import { requireGrant } from '../read/read-records.ts';
-import { inTransaction, type RecordContext } from '../record-context.ts';
+import { inTransaction, type RecordContext, type TransactionContext } from '../record-context.ts';
 import { parseKey } from '../record-key.ts';
 import { readFieldValue, readFieldValues } from '../relations/related-parent.ts';
 import { getRules } from '../system/system-rules.ts';
@@ -73,7 +73,7 @@ function requireScopeAccess(
     );
 }
 
-async function moveInTransaction(tx: RecordContext, collection: Collection, move: Move): Promise<WriteResult> {
+async function moveInTransaction(tx: TransactionContext, collection: Collection, move: Move): Promise<WriteResult> {
   const { database, tx: transaction } = tx;
   const sortColumn = getSortColumn(collection, move.field);
   const grant = requireGrant(tx, collection, 'update');
@@ -86,9 +86,9 @@ async function moveInTransaction(tx: RecordContext, collection: Collection, move
     move.targetScope !== undefined ? move.targetScope : adjacentScope === undefined ? sourceScope : adjacentScope;
   if (adjacentScope !== undefined && adjacentScope !== scope)
     throw new ApiError('PARAMETER_INVALID', 'targetId lies in another scope than targetScope names.');
-  transaction!.touch(collection.table);
-  if (await hasInvalidSortPositions(database, transaction!, sortColumn, scope))
-    await renumberSortPositions(database, transaction!, sortColumn);
+  transaction.touch(collection.table);
+  if (await hasInvalidSortPositions(database, transaction, sortColumn, scope))
+    await renumberSortPositions(database, transaction, sortColumn);
   const from =
     scope === sourceScope ? Number(await readFieldValue(tx, collection, move.source, move.field.name, grant)) : null;
   const to = await allocatePosition(tx, collection, move, scope, from);
@@ -98,7 +98,7 @@ async function moveInTransaction(tx: RecordContext, collection: Collection, move
 
 /** Makes room and returns the number of the place. */
 async function allocatePosition(
-  tx: RecordContext,
+  tx: TransactionContext,
   collection: Collection,
   { field, target, method, sticky }: Move,
   scope: unknown,
@@ -106,7 +106,7 @@ async function allocatePosition(
 ): Promise<number> {
   const { database, tx: transaction } = tx;
   const sortColumn = getSortColumn(collection, field);
-  const [first, last] = await readSortPositionBounds(database, transaction!, sortColumn, scope);
+  const [first, last] = await readSortPositionBounds(database, transaction, sortColumn, scope);
   if (sticky) return (first ?? 1) - 1;
   if (target === undefined) return (last ?? 0) + 1;
   const targetPosition = Number(
@@ -115,7 +115,7 @@ async function allocatePosition(
   const isMovingDown = from !== null && from < targetPosition;
   const isAfter = method === undefined ? isMovingDown : method === 'insertAfter';
   const shiftRange = (low: number, high: number, offset: 1 | -1): Promise<void> =>
-    low > high ? Promise.resolve() : shiftSortPositions(database, transaction!, sortColumn, scope, low, high, offset);
+    low > high ? Promise.resolve() : shiftSortPositions(database, transaction, sortColumn, scope, low, high, offset);
   if (isMovingDown) {
     await shiftRange(from + 1, isAfter ? targetPosition : targetPosition - 1, -1);
     return isAfter ? targetPosition : targetPosition - 1;
@@ -129,7 +129,7 @@ async function allocatePosition(
 }
 
 async function readAdjacentScope(
-  tx: RecordContext,
+  tx: TransactionContext,
   collection: Collection,
   { target, field }: Move,
   scopeKey: string | null,

@@ -7,7 +7,7 @@ import { listReadableFields } from '../../query/history-plan.ts';
 import type { Collection } from '../../schema/registry.ts';
 import { historyGrants, readEntries, requireLogging, requireOneKey } from '../read/read-history.ts';
 import { requireGrant } from '../read/read-records.ts';
-import { inTransaction, type RecordContext } from '../record-context.ts';
+import { inTransaction, type RecordContext, type TransactionContext } from '../record-context.ts';
 import { getRules } from '../system/system-rules.ts';
 import { readStates } from './history.ts';
 import { updateRecords, type WriteResult } from './write-records.ts';
@@ -38,9 +38,9 @@ export async function revertRecord(
   const request = normaliseRequest('update', rest, true, true);
   const key = requireOneKey(request.filterByTk, collection, 'revert');
   const entryId = parseEntryId(entry);
-  const revert = async (tx: RecordContext): Promise<WriteResult> => {
+  const revert = async (tx: TransactionContext): Promise<WriteResult> => {
     const then = await readValuesAfter(tx, collection, grants, key, entryId);
-    const states = await readStates(tx, collection, tx.tx!, [key]);
+    const states = await readStates(tx, collection, tx.tx, [key]);
     const now = states.get(String(key)) ?? {};
     const body: Record<string, unknown> = {};
     for (const field of listReadableFields(collection, [...grants, update])) {
@@ -66,7 +66,7 @@ function parseEntryId(input: unknown): number {
  * first change after it found.
  */
 async function readValuesAfter(
-  tx: RecordContext,
+  tx: TransactionContext,
   collection: Collection,
   grants: readonly Grant[],
   key: unknown,
