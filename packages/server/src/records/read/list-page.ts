@@ -14,19 +14,17 @@ export interface ListPage {
 }
 
 export function buildPage(rows: readonly Row[], plan: ListPlan, size: number): ListPage {
-  return plan.keyNames
-    ? buildTextPage(rows[0]!, plan.columnOffset, plan.keyNames, size)
-    : buildRowPage(rows, plan, size);
+  return plan.keyNames ? buildTextPage(rows[0]!, plan.keyNames, size) : buildRowPage(rows, plan, size);
 }
 
 /** The sort values that a row carries beside its object. */
 export function readSortKeys(row: Row, plan: ListPlan): unknown[] {
-  return plan.keys.map((_, index) => row[plan.columnOffset + 1 + index]);
+  return plan.keys.map((_, index) => row[1 + index]);
 }
 
-function buildTextPage(row: Row, columnOffset: number, keys: readonly string[], size: number): ListPage {
-  const whole = (row[columnOffset] as string | null) ?? '';
-  const hasNext = (row[columnOffset + 1] as number) > size;
+function buildTextPage(row: Row, keys: readonly string[], size: number): ListPage {
+  const whole = (row[0] as string | null) ?? '';
+  const hasNext = (row[1] as number) > size;
   const text = hasNext ? whole.slice(0, whole.lastIndexOf(pageSeparator)) : whole;
   const lastKeys = (): unknown[] => {
     const start = text.lastIndexOf(pageSeparator);
@@ -40,7 +38,7 @@ function buildRowPage(rows: readonly Row[], plan: ListPlan, size: number): ListP
   const hasNext = rows.length > size;
   const pageRows = hasNext ? rows.slice(0, size) : rows;
   return {
-    text: pageRows.map((row) => row[plan.columnOffset]).join(pageSeparator),
+    text: pageRows.map((row) => row[0]).join(pageSeparator),
     hasNext,
     lastKeys: () => readSortKeys(pageRows.at(-1)!, plan),
     versions: () => readVersions(pageRows, plan),
@@ -49,7 +47,7 @@ function buildRowPage(rows: readonly Row[], plan: ListPlan, size: number): ListP
 
 function readVersions(rows: readonly Row[], plan: ListPlan): Record<string, number> {
   const versions: Record<string, number> = {};
-  const key = plan.columnOffset + plan.keys.length; // the primary key is the last key of every sort
+  const key = plan.keys.length; // the primary key is the last key of every sort
   for (const row of rows) versions[String(row[key])] = row[key + 1] as number;
   return versions;
 }

@@ -1,4 +1,4 @@
-import { bind, createBindEnvironment, StaleVersion } from '../../database/database.ts';
+import { bind, createBindEnvironment } from '../../database/database.ts';
 import type { ParsedQuery } from '../../protocol/query-request.ts';
 import { planQuery } from '../../query/aggregate-plan.ts';
 import type { Collection } from '../../schema/registry.ts';
@@ -25,7 +25,6 @@ export async function queryRecords(
     version: context.snapshotVersion.version,
   });
   const [rows] = await runReads(context, [bind(context.database.dialect, plan.statement, environment)]);
-  const [row] = rows!;
-  if (!row) throw new StaleVersion();
-  return `[${(row[plan.columnOffset] as string | null) ?? ''}]`;
+  const [row] = plan.read(rows!).rows;
+  return `[${(row?.[0] as string | null) ?? ''}]`;
 }

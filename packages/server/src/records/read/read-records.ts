@@ -2,7 +2,8 @@
  * Reads: a normalised request becomes a kept plan, the plan one statement, its rows finished text.
  * Refuses what the planner refuses; a missing record is 404, or 403 for a role with a row filter.
  */
-import { bind, createBindEnvironment, type Row, StaleVersion } from '../../database/database.ts';
+import { bind, createBindEnvironment, type Row } from '../../database/database.ts';
+import type { PageTotal } from '../../database/page-query.ts';
 import type { BindEnvironment, BindParts } from '../../database/sql.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -60,10 +61,11 @@ export async function listRecords(
   const { rows, countRow } = plan.count
     ? await readCounted(context, statement, bind(dialect, plan.count, environment), plan.tables)
     : { rows: (await runReads(context, [statement]))[0]!, countRow: null };
-  const page = buildPage(presentRows(rows, plan), plan, pageSize);
-  let total = readTotal(plan, countRow, rows);
+  const result = plan.read(rows, countRow);
+  const page = buildPage(result.rows, plan, pageSize);
+  let { total } = result;
   if (plan.estimate && total && total.count > plan.cap)
-    total = await estimateTotal(context, plan, environment, total.count);
+    total = await estimateTotal(context, plan.estimate, environment, total.count);
   const meta: ListMeta = {
     count: total?.count,
     countIsEstimate: total?.isEstimate ? true : undefined,
@@ -92,7 +94,7 @@ export async function getRecord(
   );
   const row = await readFirstRow(context, plan, buildRequestEnvironment(context, request, { key }));
   if (!row) throw recordNotFound(collection, grant, request.filter !== null);
-  return { data: row[plan.columnOffset] as string, counter: row[plan.columnOffset + 1] as number };
+  return { data: row[0] as string, counter: row[1] as number };
 }
 
 /** @throws ApiError 400 when destroyed records are asked for where none are kept. */
@@ -204,37 +206,16 @@ function getListPlan(
 
 async function readFirstRow(context: RecordContext, plan: GetPlan, environment: BindEnvironment): Promise<Row | null> {
   const [rows] = await runReads(context, [bind(context.database.dialect, plan.statement, environment)]);
-  return presentRows(rows!, plan)[0] ?? null;
+  return plan.read(rows!).rows[0] ?? null;
 }
 
-/** On a shared engine no row at all says that the plan is stale, and a row without presence that there is none. */
-export function presentRows(rows: readonly Row[], plan: { readonly columnOffset: number }): readonly Row[] {
-  if (plan.columnOffset === 0) return rows;
-  if (rows.length === 0) throw new StaleVersion();
-  return rows[0]![1] === null ? [] : rows;
-}
-
-interface Total {
-  readonly count: number;
-  readonly isEstimate: boolean;
-}
-
-function readTotal(plan: ListPlan, countRow: Row | null, rows: readonly Row[]): Total | null {
-  if (plan.columnOffset > 0) return rows[0]?.[0] == null ? null : { count: rows[0][0] as number, isEstimate: false };
-  if (!countRow) return null;
-  const [count, reached, highest] = countRow as readonly number[];
-  if (count! <= plan.cap) return { count: count!, isEstimate: false };
-  return { count: Math.max(count!, Math.round((count! * highest!) / Math.max(1, reached!))), isEstimate: true };
-}
-
-/** PostgreSQL's planner guesses what is too much to count. */
+/** Estimates a total that is too large to be counted. */
 async function estimateTotal(
   context: RecordContext,
-  plan: ListPlan,
+  estimate: NonNullable<ListPlan['estimate']>,
   environment: BindEnvironment,
   counted: number,
-): Promise<Total> {
-  const [rows] = await runReads(context, [bind(context.database.dialect, plan.estimate!, environment)]);
-  const [explained] = JSON.parse(rows![0]![0] as string) as [{ Plan: { 'Plan Rows': number } }];
-  return { count: Math.max(counted, explained.Plan['Plan Rows']), isEstimate: true };
+): Promise<PageTotal> {
+  const [rows] = await runReads(context, [bind(context.database.dialect, estimate.statement, environment)]);
+  return { count: Math.max(counted, estimate.read(rows![0]!)), isEstimate: true };
 }

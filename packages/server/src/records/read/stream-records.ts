@@ -11,7 +11,7 @@ import { encodeSortCursor } from '../../query/cursor.ts';
 import type { Collection } from '../../schema/registry.ts';
 import type { RecordContext } from '../record-context.ts';
 import { buildPage, type ListPage } from './list-page.ts';
-import { type PreparedList, prepareList, presentRows, requireGrant, requireTrashSupport } from './read-records.ts';
+import { type PreparedList, prepareList, requireGrant, requireTrashSupport } from './read-records.ts';
 import { runReads } from './read-statements.ts';
 
 /** What the caller may do now. @throws ApiError 401 when the credential has come to its end. */
@@ -91,7 +91,7 @@ class RecordStream {
       const { plan, environment, fingerprint } = prepareList(context, this.#collection, grant, request, shape, keys);
       try {
         const [rows] = await runReads(context, [bind(context.database.dialect, plan.page, environment)]);
-        return { page: buildPage(presentRows(rows!, plan), plan, shape.size), plan, fingerprint };
+        return { page: buildPage(plan.read(rows!).rows, plan, shape.size), plan, fingerprint };
       } catch (error) {
         if (!(error instanceof StaleVersion) || attempt === maxAttempts) throw error;
         await context.refresh();

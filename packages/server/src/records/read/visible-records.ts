@@ -6,7 +6,7 @@ import type { Grant } from '../../query/grant.ts';
 import { planList } from '../../query/read-plan.ts';
 import type { Collection } from '../../schema/registry.ts';
 import { getCachedPlan, type RecordContext, toPlanContext } from '../record-context.ts';
-import { buildRequestEnvironment, presentRows } from './read-records.ts';
+import { buildRequestEnvironment } from './read-records.ts';
 import { runReads } from './read-statements.ts';
 
 /** Keys that one look takes. */
@@ -51,11 +51,7 @@ export async function readVisibleRecords(
   const plan = getVisibilityPlan(context, collection, grant, request);
   const environment = buildRequestEnvironment(context, request, { key: keys });
   const [rows] = await runReads(context, [bind(context.database.dialect, plan.page, environment)]);
-  return new Map(
-    presentRows(rows!, plan).map(
-      (row) => [String(row[plan.columnOffset + 1]), row[plan.columnOffset] as string | null] as const,
-    ),
-  );
+  return new Map(plan.read(rows!).rows.map(([object, key]) => [String(key), object as string | null] as const));
 }
 
 /** Refuses what the look would refuse, before there is anything to look at. */

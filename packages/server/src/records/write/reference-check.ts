@@ -63,7 +63,7 @@ export async function explainReferenceFault(
 ): Promise<void> {
   const { database, tx, registry } = context;
   const written = new Set(records.flatMap(({ named }) => named));
-  if (tx && database.dialect.shared) {
+  if (tx && database.dialect.faultEndsTransaction) {
     const field = listColumnFields(collection).find(({ column }) => columns.includes(column!));
     if (field?.references && written.has(field.name)) throw referenceMissing(field);
   } else {

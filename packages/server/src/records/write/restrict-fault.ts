@@ -24,7 +24,7 @@ export async function explainRestrictFault(
 ): Promise<void> {
   const { context, collection, request, grant } = operation;
   const { database, tx, registry } = context;
-  if (tx && database.dialect.shared) {
+  if (tx && database.dialect.faultEndsTransaction) {
     const child = registry.all().find((each) => each.table === table);
     const field = child?.fields.find(({ references }) => references?.onDelete === 'restrict');
     if (child && field) throw restrictedDeleteError(context, { child, field, isJoinKey: false }, true);

@@ -1,6 +1,5 @@
-import { fusedEventInsert } from '../../changes/change-log.ts';
 import { compile, type Statement } from '../../database/database.ts';
-import type { Dialect } from '../../database/dialect.ts';
+import type { Dialect, ReturningWrite } from '../../database/dialect.ts';
 import { nextSortPosition } from '../../database/sort-positions.ts';
 import { identifier, join, type Param, type Sql, sql } from '../../database/sql.ts';
 import type { RecordRequest } from '../../protocol/record-request.ts';
@@ -116,10 +115,7 @@ export function planDestroy(
   const { dialect } = context;
   const where = compileWriteCondition(request, collection, grant, hasIfMatch, context);
   const statement = sql`DELETE FROM ${identifier(collection.table)}${where} RETURNING ${keyColumn(collection, context.dialect)}`;
-  const event = fusedEventInsert(`${collection.name}.destroyed`, collection.name, sql`(SELECT k::text AS v FROM w) u`);
-  const autocommit = dialect.shared
-    ? compile(dialect, sql`WITH w(k) AS (${statement}), e AS (${event}) SELECT k FROM w`)
-    : null;
+  const autocommit = compileWithEvent({ statement, columns: ['k'] }, 'destroyed', collection, dialect);
   return { statement: compile(dialect, statement), readBack: null, autocommit };
 }
 
@@ -260,7 +256,9 @@ function compileWrite(
   if (result.isLocal) {
     const returning = sql`${statement} RETURNING ${compileResultColumns(result, collection, context, key)}`;
     const autocommit =
-      dialect.shared && result.passes === null ? compile(dialect, withEventInsert(returning, verb, collection)) : null;
+      result.passes === null
+        ? compileWithEvent({ statement: returning, columns: ['k', 'c', 'p', 's', 'o'] }, verb, collection, dialect)
+        : null;
     return { statement: compile(dialect, returning), readBack: null, autocommit };
   }
   const readBack = sql`SELECT ${compileResultColumns(result, collection, context, keyColumn(collection, dialect))} FROM ${identifier(collection.table)} WHERE ${dialect.isIn(bareKey(collection), keysParam(collection))}`;
@@ -272,9 +270,14 @@ function compileWrite(
 }
 
 /** One round trip instead of four, where a network lies between. */
-function withEventInsert(returning: Sql, verb: string, collection: Collection): Sql {
-  const event = fusedEventInsert(`${collection.name}.${verb}`, collection.name, sql`(SELECT k::text AS v FROM w) u`);
-  return sql`WITH w(k,c,p,s,o) AS (${returning}), e AS (${event}) SELECT k,c,p,s,o FROM w`;
+function compileWithEvent(
+  write: ReturningWrite,
+  verb: string,
+  { name }: Collection,
+  dialect: Dialect,
+): Statement | null {
+  const statement = dialect.writeWithEvent(write, { name: `${name}.${verb}`, resource: name });
+  return statement && compile(dialect, statement);
 }
 
 function compileResultColumns(result: ResultShape, collection: Collection, { dialect }: PlanContext, key: Sql): Sql {
