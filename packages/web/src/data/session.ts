@@ -134,8 +134,7 @@ export const session = {
   /** The user as the server tells it, where only a token was known. */
   setUser: (application: string, user: number | null): void => {
     const login = findLogin(application);
-    if (login && login.user === null && user !== null)
-      setLogin(application, { ...login, user });
+    if (login && login.user === null && user !== null) setLogin(application, { ...login, user });
   },
   /** The server no longer takes the token. */
   expire: (application: string): void => {
