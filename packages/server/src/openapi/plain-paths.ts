@@ -1,7 +1,7 @@
 /** Plain style, which mail alone has: the same operations under `/api/emails` and `/api/emails/{key}`, by method. */
 
+import { isMailResource, mailResources } from '../mail/collections/mail-resources.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
-import { isMailResource, mailResources } from '../schema/mail-collections.ts';
 import { type Operation, toOperationObject } from './operation.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
 import type { Subject } from './subject.ts';
