@@ -110,7 +110,7 @@ const bounded: Readonly<Record<string, string>> = {
   'realtime/subscription.ts #known': '10,000 records, 50,000 for each connection; keys of at most 100 characters',
   'records/batch-references.ts #results': 'lives as long as a request',
   'records/cascade.ts parts': 'lives as long as a request',
-  'records/mail-changes.ts changes': 'lives as long as a request',
+  'mail/store/mail-changes.ts changes': 'lives as long as a request',
   'records/read-records.ts marks': 'requests in memory: see http/request-reader.ts',
   'records/references.ts kept': 'registries in memory',
   'records/secrets.ts #given': 'lives as long as a request',
