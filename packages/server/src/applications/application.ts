@@ -34,6 +34,7 @@ import { type GrantsKey, roleGrantsKey } from '../records/with-grants.ts';
 import { buildNextRegistry } from '../schema/load-registry.ts';
 import { Registry } from '../schema/registry.ts';
 import { type Outbound, Webhooks } from '../webhooks/webhooks.ts';
+import { systemTraits } from './system-definitions.ts';
 
 /** The application that every server has; it keeps the list of the others. */
 export const mainApplicationName = 'main';
@@ -127,7 +128,9 @@ export class Application {
       changes: this.changes,
       asServer: (work) => this.withCurrentSnapshot(() => work(this.recordContext(anonymous, null))),
     });
-    this.#snapshot = createSnapshot({ version: 0, schema: -1 }, new Registry(0, new Map()), { roles: new Map() });
+    this.#snapshot = createSnapshot({ version: 0, schema: -1 }, new Registry(0, new Map(), systemTraits), {
+      roles: new Map(),
+    });
   }
 
   get extensions(): readonly Extension[] {

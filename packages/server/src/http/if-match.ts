@@ -1,3 +1,4 @@
+import { conditionalMailActions } from '../mail/actions/action-facts.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { IfMatch } from '../records/write/write-steps.ts';
 import type { RequestContext } from './request-context.ts';
@@ -28,9 +29,7 @@ const conditionalActions = new Set([
   'fields:update',
   'fields:destroy',
   'applications:update',
-  'emails:saveDraft',
-  'emails:attach',
-  'emails:send',
+  ...conditionalMailActions,
 ]);
 
 /** For actions written by hand. @throws ApiError 400 where the action takes no If-Match. */

@@ -6,6 +6,7 @@ import type { ParsedDimension, ParsedMeasure, ParsedQuery } from '../protocol/qu
 import { type FieldType, readDecimalScale, type Storage } from '../schema/field-type.ts';
 import { fieldTypes } from '../schema/field-types.ts';
 import { type Collection, type Field, makeCollection } from '../schema/registry.ts';
+import { noTraits } from '../schema/system-traits.ts';
 import { planFilter } from './filter-plan.ts';
 import type { Grant } from './grant.ts';
 import { Aliases, compilePredicate } from './predicate-compiler.ts';
@@ -139,6 +140,7 @@ function compileHaving(
     table: 'g',
     system: false,
     internal: true,
+    traits: noTraits,
     fields: [{ ...fields[0]!, primaryKey: true }, ...fields.slice(1)],
   });
   const predicate = planFilter(having, shape, havingGrant, context.registry, context.findGrant);

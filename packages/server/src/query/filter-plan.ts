@@ -9,11 +9,11 @@ import { invalidOperand } from '../schema/field-type.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
 import { expectedValue } from '../schema/value-schema.ts';
 import type { Grant, GrantLookup, RowFilter } from './grant.ts';
-import { visibleThroughRule } from './mail-viewer.ts';
 import { toRange, toRangeBetween } from './period.ts';
 import { both, countRelations, type Operand, type Predicate, presentCondition, type TrashView } from './predicate.ts';
 import { permissionDenied, requireReadableField } from './read-access.ts';
 import { datePeriod, isKnownVariable, parseVariable } from './variables.ts';
+import { buildVisibilityFilter } from './visibility.ts';
 
 type OperandFactory = (operand: ParsedOperand, field: Field, operator: string) => Operand;
 
@@ -50,7 +50,7 @@ export function planFilter(
 
 /**
  * The rows of a grant that are there: not in the trash, unless that is asked for, and not on their way out. What the
- * grant's filter names is not checked against grants, but for mail; one that no longer fits denies.
+ * grant's filter names is not checked against grants, but see {@link planVisibility}; one that no longer fits denies.
  */
 export function planRows(
   rows: RowFilter | null,
@@ -82,6 +82,14 @@ function planRowFilter(rows: RowFilter | null, collection: Collection, registry:
     if (error instanceof ApiError) return { kind: 'never' };
     throw error;
   }
+}
+
+/**
+ * A row filter that leads into records of limited visibility finds only those that its caller can see. Otherwise whoever
+ * writes row filters could find out, test by test, what the records of others contain.
+ */
+function planVisibility(target: Collection, registry: Registry): Predicate | null {
+  return planRowFilter(buildVisibilityFilter(target.traits, true), target, registry);
 }
 
 function resolveFilter(
@@ -151,7 +159,7 @@ function resolveRelated(
   limitRelations(context, 1 + countRelations(access?.parent ?? null) + countRelations(access?.target ?? null));
   const visible = access
     ? access.target
-    : both(presentCondition(target, 'without'), visibleThroughRule(target, context.registry));
+    : both(presentCondition(target, 'without'), planVisibility(target, context.registry));
   const related = (inner: Predicate | null): Predicate => {
     const predicate: Predicate = { kind: 'related', source, relation, target, of: both(visible, inner) };
     return access?.parent ? { kind: 'all', of: [access.parent, predicate] } : predicate;

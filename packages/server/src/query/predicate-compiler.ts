@@ -1,4 +1,5 @@
 import type { Dialect } from '../database/dialect.ts';
+import { isInMailboxes, selectIndexedAccounts, selectMailboxes } from '../database/mail/mail-conditions.ts';
 import { identifier, joinBalanced, type Param, type Sql, sql } from '../database/sql.ts';
 import { type Collection, getField, type Join, type Relation } from '../schema/registry.ts';
 import { compileOperator } from './operator-sql.ts';
@@ -75,18 +76,15 @@ type Placed = Extract<Predicate, { kind: 'placed' }>;
 
 function compileInFolder(predicate: Placed, alias: string, aliases: Aliases): Sql {
   const inner = identifier(aliases.next());
-  const ownColumn = sql`${identifier(alias)}.id`;
-  const isInMailbox = sql`${inner}."mailboxId" IN (${compileMailboxes(predicate)})`;
-  if (predicate.by === 'list')
-    return sql`${ownColumn} IN (SELECT ${inner}."emailId" FROM "mailPlacements" ${inner} WHERE ${isInMailbox})`;
-  return sql`EXISTS (SELECT 1 FROM "mailPlacements" ${inner} WHERE ${inner}."emailId"=${ownColumn} AND ${isInMailbox})`;
+  const email = sql`${identifier(alias)}.id`;
+  return isInMailboxes({ email, alias: inner, mailboxes: compileMailboxes(predicate), by: predicate.by });
 }
 
 /** A query for the ids of the mailboxes that are meant, one column. */
 export function compileMailboxes({ folder, viewer }: Placed): Sql {
   const name: Param = { storage: 'text', read: folder.read };
   const user: Param = { storage: 'integer', read: viewer.read };
-  return sql`SELECT id AS k FROM mailboxes WHERE coalesce(role,path)=${name} AND "accountId" IN (SELECT "accountId" FROM "accountMembers" WHERE "userId"=${user})`;
+  return selectMailboxes(name, user);
 }
 
 /** What the index of words is asked. */
@@ -97,7 +95,7 @@ export function compileFullText({ expression, viewer }: Matched): {
   const user: Param = { storage: 'integer', read: viewer.read };
   return {
     expression: { storage: 'text', read: expression.read },
-    accounts: sql`SELECT "accountId" AS a FROM "accountMembers" WHERE "userId"=${user}`,
+    accounts: selectIndexedAccounts(user),
   };
 }
 

@@ -1,5 +1,6 @@
 import { compile, type Row, type Statement } from '../database/database.ts';
 import type { Dialect } from '../database/dialect.ts';
+import { placementTables } from '../database/mail/mail-conditions.ts';
 import type { CountedRows, ReadPage } from '../database/page-query.ts';
 import { identifier, join, joinBalanced, type Param, type Sql, sql } from '../database/sql.ts';
 import { limits } from '../protocol/limits.ts';
@@ -415,8 +416,7 @@ function collectTables(predicate: Predicate | null, into: Set<string>): Set<stri
     if (predicate.relation.through) into.add(predicate.relation.through.table);
     collectTables(predicate.parent, into);
   }
-  if (predicate.kind === 'matched') into.add('emails');
-  if (predicate.kind === 'placed') for (const table of ['mailPlacements', 'mailboxes']) into.add(table);
+  if (predicate.kind === 'placed') for (const table of placementTables) into.add(table);
   if (predicate.kind === 'related') {
     into.add(predicate.target.table);
     if (predicate.relation.through) into.add(predicate.relation.through.table);

@@ -10,7 +10,7 @@ import type { RecordRequest } from '../../protocol/record-request.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import { requireGrant } from '../../records/read/read-records.ts';
 import type { RecordContext } from '../../records/record-context.ts';
-import { isMailboxRole } from '../../schema/mailbox-roles.ts';
+import { isMailboxRole } from '../collections/mailbox-roles.ts';
 import { absentToken, extractEmojiTokens, toStemToken } from './indexed-text.ts';
 import { parseSearch, type SearchedText, type SearchTerm } from './search-query.ts';
 import { endsInWord, readWords, searchTokens, type TextWord } from './text-words.ts';

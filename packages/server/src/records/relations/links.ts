@@ -1,9 +1,3 @@
-/**
- * The links of a relation: which records it names, and their change. Whoever changes links needs the grants of what is
- * written: of the record with the foreign key, or for a join of the record whose relation it is.
- */
-import { readUserRoles } from '../../database/identity-store.ts';
-import { readMembers } from '../../database/mail/account-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -265,7 +259,7 @@ function refuseJoinKeys(links: readonly Link[], join: Collection, { sourceField,
   }
 }
 
-/** Roles of users and members of accounts are set under the rules of those, as in an update of the record. */
+/** Links of a system join, such as roles of users, are set under the rules of the source, as in an update of the record. */
 async function linkSystemJoin(
   tx: TransactionContext,
   { source, field, key }: RecordRelation,
@@ -273,11 +267,7 @@ async function linkSystemJoin(
   added: readonly Link[],
 ): Promise<void> {
   if (removed.length + added.length === 0) return;
-  const { database, tx: transaction } = tx;
-  const currentKeys: readonly unknown[] =
-    source.name === 'accounts'
-      ? await readMembers(database, transaction, key as number)
-      : await readUserRoles(database, transaction, [key]);
+  const currentKeys = (await getRules(source)?.readLinks?.(tx.tx, key, tx)) ?? [];
   const nextKeys = [...currentKeys.filter((each) => !removed.includes(each)), ...added.map((link) => link.key)];
   await updateByRules(tx, source, key, { [field.name]: nextKeys });
 }

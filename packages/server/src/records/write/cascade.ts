@@ -11,7 +11,6 @@ import { formatActor } from '../../identity/caller.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Grant } from '../../query/grant.ts';
-import { isMailResource } from '../../schema/mail-collections.ts';
 import type { Collection, Field, Registry } from '../../schema/registry.ts';
 import { type RecordContext, readStamp, toPlanContext } from '../record-context.ts';
 import { readStates, type States, writeHistory } from './history.ts';
@@ -245,7 +244,7 @@ async function emitGroupEvent(context: RecordContext, transaction: Transaction, 
     actor: formatActor(context.caller),
     requestId: context.requestId,
     changed: fields.map(({ name }) => name),
-    by: child.system && !isMailResource(child.name) ? context.caller : null,
+    by: child.system && !child.traits.hasUnauditedCascades ? context.caller : null,
   };
   await context.changes.append(transaction, event, isoTime(context.clock.now()));
   await writeHistory({ context, collection: child }, transaction, verb, keys, before);

@@ -1,33 +1,29 @@
 /**
- * Who sees mail: the owner and the members of its account, whatever a role may do besides. The predicate is a part of every
- * grant on these collections, so that no path to them goes without it.
+ * Limited visibility: a filter that the definition of a system collection states (`traits.visibility`), and that every grant
+ * on the collection carries, so that no path to its records goes without it.
  */
 import { normaliseFilter } from '../protocol/filter-normaliser.ts';
 import type { ParsedFilter, ParsedOperand } from '../protocol/record-request.ts';
-import type { RowFilter } from '../query/grant.ts';
-import { isMailResource } from '../schema/mail-collections.ts';
+import type { SystemTraits } from '../schema/system-traits.ts';
+import type { RowFilter } from './grant.ts';
+import type { Operand } from './predicate.ts';
 import { buildRowFilter } from './row-filter.ts';
 
-const userIdVariable = '{{$user.id}}';
-const visibleToUser = buildRowFilter(normaliseFilter({ seenBy: { userId: userIdVariable } }))!;
-/** Its owner may make an account before anybody is noted as its member. */
-const visibleOrOwned = buildRowFilter(
-  normaliseFilter({ $or: [{ ownerId: userIdVariable }, { seenBy: { userId: userIdVariable } }] }),
-)!;
+/** The user who reads; null for a caller that is no user. */
+export const viewer: Operand = { form: 'scalar', read: ({ variables }) => variables()['$user.id'] ?? null };
 
 /**
- * The rows of a collection that may be seen at all; null: any.
+ * The rows of a collection that the caller can see at all.
  *
- * @param isAdministrator the role's own power decides, no permission: then accounts are seen, so that somebody can look after
- *   them, and nothing of what is in them.
+ * @param isAdministrator the role needs no permission: the filter may spare such roles, see {@link Visibility}.
+ * @returns null where visibility is not limited.
  */
-export function mailVisibilityFilter(resource: string, isAdministrator: boolean): RowFilter | null {
-  if (!isMailResource(resource)) return null;
-  if (resource === 'accounts') return isAdministrator ? null : visibleOrOwned;
-  return visibleToUser;
+export function buildVisibilityFilter({ visibility }: SystemTraits, isAdministrator: boolean): RowFilter | null {
+  if (!visibility || (isAdministrator && !visibility.bindsAdministrators)) return null;
+  return buildRowFilter(normaliseFilter(visibility.filter));
 }
 
-/** Rows that pass both. */
+/** The rows that pass both filters; null stands for all rows. */
 export function combineRowFilters(first: RowFilter | null, second: RowFilter | null): RowFilter | null {
   if (first === null || second === null) return first ?? second;
   const shift = first.values.length;
@@ -40,7 +36,7 @@ export function combineRowFilters(first: RowFilter | null, second: RowFilter | n
   };
 }
 
-/** A filter whose values begin at a later slot. */
+/** The same filter with its values in later slots. */
 function shiftSlots(filter: ParsedFilter, offset: number): ParsedFilter {
   switch (filter.kind) {
     case 'all':

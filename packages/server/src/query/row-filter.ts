@@ -1,6 +1,6 @@
 import type { ParsedFilter } from '../protocol/record-request.ts';
-import type { RowFilter } from '../query/grant.ts';
-import { parseVariable } from '../query/variables.ts';
+import type { RowFilter } from './grant.ts';
+import { parseVariable } from './variables.ts';
 
 /** A permission's filter with its variables found; null where it has no condition. */
 export function buildRowFilter(

@@ -1,18 +1,25 @@
 import type { Transaction } from '../../database/database.ts';
-import { deleteAccountSecrets, readServers, setAccountSecrets, setMembers } from '../../database/mail/account-rows.ts';
+import {
+  deleteAccountSecrets,
+  readMembers,
+  readServers,
+  setAccountSecrets,
+  setMembers,
+} from '../../database/mail/account-rows.ts';
+import { deletingStatus, threadsVersion } from '../../database/mail/account-status.ts';
 import { closeAccount, isReferencedByRecord } from '../../database/mail/deferred-delete-rows.ts';
 import { isEmail, normaliseEmail } from '../../identity/sign-in.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
-import { deletingStatus, mailResources, threadsVersion } from '../../schema/mail-collections.ts';
+import { listRecords } from '../../records/read/read-records.ts';
+import type { RecordContext } from '../../records/record-context.ts';
+import type { Body, PreparedBody, RecordRules } from '../../records/record-rules.ts';
+import { findReferencesTo, mayReadReference } from '../../records/write/references.ts';
 import { getField } from '../../schema/registry.ts';
-import { accountSecrets } from '../../schema/reserved-names.ts';
-import { listRecords } from '../read/read-records.ts';
-import type { RecordContext } from '../record-context.ts';
-import type { Body, PreparedBody, RecordRules } from '../record-rules.ts';
-import { findReferencesTo, mayReadReference } from '../write/references.ts';
+import { accountSecrets } from '../collections/account-secrets.ts';
+import { mailResources } from '../collections/mail-resources.ts';
 
 /** Told by the server; passed over, so that a record that was read can be sent back whole. */
 const serverManaged = new Set(['status', 'statusReason', 'backfillDone', 'backfillTotal', 'lastSyncAt', 'mailboxes']);
@@ -64,6 +71,8 @@ export const accountRules: RecordRules = {
     if (body && ('imap' in body || 'smtp' in body)) await dropMisdirectedSecrets(context, transaction, accounts, body);
     return doNothing;
   },
+
+  readLinks: (transaction, key, { database }) => readMembers(database, transaction, key as number),
 
   deferredDelete: { status: deletingStatus },
 };

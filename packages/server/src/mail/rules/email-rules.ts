@@ -1,10 +1,10 @@
 import { EmailRows } from '../../database/mail/email-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
+import type { RecordContext } from '../../records/record-context.ts';
+import type { Body, PreparedBody, RecordRules } from '../../records/record-rules.ts';
 import type { Collection } from '../../schema/registry.ts';
-import { MailboxCounts, refuseQueued, removeEmptyConversations, updateConversations } from '../mail-changes.ts';
-import type { RecordContext } from '../record-context.ts';
-import type { Body, PreparedBody, RecordRules } from '../record-rules.ts';
+import { MailboxCounts, refuseQueued, removeEmptyConversations, updateConversations } from '../store/mail-changes.ts';
 
 /** E-mails: what came is what came. Flags may be set, and fields that were added; moving and destroying are actions of their own. */
 export const emailRules: RecordRules = {

@@ -1,25 +1,23 @@
-/** An account's mail, or a mailbox of it, as an mbox that is sent while it is made. */
-
-import { combineRowFilters } from '../access/mail-visibility.ts';
-import { readMailboxes } from '../database/mail/account-rows.ts';
-import { readRawBlob } from '../database/mail/email-rows.ts';
-import type { FileMessage, MailFlag } from '../mail/files/mail-file.ts';
-import { writeMbox } from '../mail/files/mbox-writer.ts';
-import { addFolderConditions, type FolderCondition } from '../mail/search/mail-list-request.ts';
-import { ApiError } from '../protocol/api-error.ts';
-import { normaliseRequest } from '../protocol/request-normaliser.ts';
-import { listRecords, requireGrant } from '../records/read/read-records.ts';
-import type { RecordContext } from '../records/record-context.ts';
-import { findVisibleAccount } from '../records/visible-account.ts';
-import { withGrants } from '../records/with-grants.ts';
-import type { Field } from '../schema/registry.ts';
-import { readKnownParameters } from './known-parameters.ts';
-import { requireFullReadAccess } from './mail-reads.ts';
-import { type ActionResult, getRecordContext, type RequestContext } from './request-context.ts';
+/** `emails:export`: the mail of an account, or of one of its mailboxes, as an mbox that is made while it is sent. */
+import { readMailboxes } from '../../database/mail/account-rows.ts';
+import { readRawBlob } from '../../database/mail/email-rows.ts';
+import { ApiError } from '../../protocol/api-error.ts';
+import { normaliseRequest } from '../../protocol/request-normaliser.ts';
+import { combineRowFilters } from '../../query/visibility.ts';
+import { listRecords } from '../../records/read/read-records.ts';
+import type { RecordContext } from '../../records/record-context.ts';
+import { withGrants } from '../../records/with-grants.ts';
+import type { Field } from '../../schema/registry.ts';
+import type { FileMessage, MailFlag } from '../files/mail-file.ts';
+import { writeMbox } from '../files/mbox-writer.ts';
+import { addFolderConditions, type FolderCondition } from '../search/mail-list-request.ts';
+import { findVisibleAccount } from '../visible-account.ts';
+import { requireEmailGrant, requireFullReadAccess } from './mail-access.ts';
+import type { MailRequest, MailStream } from './mail-request.ts';
 
 const messagesPerPage = 200;
 
-/** What a page tells of a message. */
+/** The fields of an e-mail that an mbox needs. */
 interface ListedEmail {
   readonly id: number;
   readonly receivedAt: string;
@@ -29,14 +27,15 @@ interface ListedEmail {
   readonly draft: boolean;
 }
 
-export async function runExport(request: RequestContext): Promise<ActionResult> {
-  const context = getRecordContext(request);
+/** `emails:export`, for roles that may read every field of e-mails and attachments. */
+export async function runExport(request: MailRequest): Promise<MailStream> {
+  const { context } = request;
   requireExport(context);
-  const { account: named, mailbox } = readKnownParameters(request, ['account', 'mailbox'], false);
+  const { account: named, mailbox } = request.knownParameters(['account', 'mailbox'], false);
   if (typeof named !== 'string' || named === '')
-    throw new ApiError('PARAMETER_INVALID', 'account: name the account by its id or its address.');
+    throw new ApiError('PARAMETER_INVALID', '"account" must be the id or the address of an account.');
   if (mailbox !== undefined && (typeof mailbox !== 'string' || mailbox === ''))
-    throw new ApiError('PARAMETER_INVALID', 'mailbox: name the mailbox by its path or its role.');
+    throw new ApiError('PARAMETER_INVALID', '"mailbox" must be the path or the role of a mailbox.');
   const account = await findVisibleAccount(context, named);
   const folders = mailbox === undefined ? [] : [{ folder: await findFolder(context, account.id, mailbox), not: false }];
   return {
@@ -50,20 +49,19 @@ async function findFolder({ database }: RecordContext, account: number, named: s
   const all = await readMailboxes(database, account);
   const found = all.find(({ path }) => path === named) ?? all.find(({ role }) => role === named.toLowerCase());
   if (found) return found.role ?? found.path;
-  throw new ApiError('REFERENCE_MISSING', 'mailbox: the account has no such mailbox.');
+  throw new ApiError('REFERENCE_MISSING', '"mailbox" names no mailbox of the account.');
 }
 
-/** Page by page, the oldest first, each under what the caller may do then. */
+/** Page by page, the oldest first. Each page is read with the grants that the caller has then. */
 async function* exportMessages(
-  request: RequestContext,
+  { mail, contextNow }: MailRequest,
   accountId: number,
   folders: readonly FolderCondition[],
 ): AsyncGenerator<FileMessage> {
-  const { blobs } = request.application.mail;
   const fields = ['id', 'receivedAt', 'read', 'starred', 'answered', 'draft'];
   let after: string | null = null;
   do {
-    const context = withExportGrants(await request.contextNow());
+    const context = withExportGrants(await contextNow());
     const parameters = {
       filter: { accountId },
       fields,
@@ -72,16 +70,15 @@ async function* exportMessages(
       count: 'none',
       ...(after !== null && { after }),
     };
-    const emails = context.registry.get('emails');
     const { data, meta } = await listRecords(
       context,
-      emails,
+      context.registry.get('emails'),
       addFolderConditions(normaliseRequest('list', parameters, false), folders),
     );
     for (const each of JSON.parse(data) as ListedEmail[]) {
       const stored = await readRawBlob(context.database, each.id);
-      const raw = stored && (await blobs.get(stored.account, stored.sha256));
-      // What is destroyed meanwhile is not there any more.
+      const raw = stored && (await mail.blobs.get(stored.account, stored.sha256));
+      // An e-mail that was deleted since the page was read is left out.
       if (raw) yield { raw, receivedAt: each.receivedAt, flags: toMailFlags(each) };
     }
     after = meta.nextCursor;
@@ -99,16 +96,15 @@ function toMailFlags({ read, starred, answered, draft }: ListedEmail): MailFlag[
 }
 
 function requireExport(context: RecordContext): void {
-  requireGrant(context, context.registry.get('emails'), 'export');
+  requireEmailGrant(context, 'export');
   requireFullReadAccess(context, 'list');
 }
 
-/** Lists what the grants on list and on export both reach. */
+/** The context with a grant to list what the grants on list and on export both reach. */
 function withExportGrants(context: RecordContext): RecordContext {
   requireExport(context);
-  const emails = context.registry.get('emails');
-  const list = requireGrant(context, emails, 'list');
-  const whole = requireGrant(context, emails, 'export');
+  const { grant: list } = requireEmailGrant(context, 'list');
+  const { grant: whole } = requireEmailGrant(context, 'export');
   const grant = {
     identity: `${list.identity} and ${whole.identity}`,
     rows: combineRowFilters(list.rows, whole.rows),

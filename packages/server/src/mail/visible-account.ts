@@ -1,10 +1,10 @@
-import { combineRowFilters, mailVisibilityFilter } from '../access/mail-visibility.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import type { Grant } from '../query/grant.ts';
-import { listRecords } from './read/read-records.ts';
-import type { RecordContext } from './record-context.ts';
-import { withGrants } from './with-grants.ts';
+import { buildVisibilityFilter, combineRowFilters } from '../query/visibility.ts';
+import { listRecords } from '../records/read/read-records.ts';
+import type { RecordContext } from '../records/record-context.ts';
+import { withGrants } from '../records/with-grants.ts';
 
 /** An account whose mail the caller sees. */
 export interface VisibleAccount {
@@ -19,17 +19,17 @@ export interface VisibleAccount {
  * @throws ApiError 403, the same for an account that is not there; 400 for an address of several.
  */
 export async function findVisibleAccount(context: RecordContext, idOrAddress: string): Promise<VisibleAccount> {
+  const accounts = context.registry.get('accounts');
   const get = context.findGrant('accounts', 'get');
   const grant: Grant = {
     identity: `${get?.identity ?? ''}, mail account`,
-    rows: combineRowFilters(get?.rows ?? null, mailVisibilityFilter('accounts', false)),
+    rows: combineRowFilters(get?.rows ?? null, buildVisibilityFilter(accounts.traits, false)),
     may: (field) => !field.hidden,
   };
   const text = idOrAddress.trim();
   const filter = /^\d{1,9}$/.test(text) ? { id: Number(text) } : { address: text.toLowerCase() };
   const parameters = { filter, fields: ['id', 'address'], pageSize: 2, count: 'none' };
   const accountContext = withGrants(context, { resource: 'accounts', grant });
-  const accounts = context.registry.get('accounts');
   const { data } = await listRecords(accountContext, accounts, normaliseRequest('list', parameters, false));
   const [account, another] = JSON.parse(data) as VisibleAccount[];
   if (another)

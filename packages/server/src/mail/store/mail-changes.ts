@@ -1,15 +1,15 @@
 /** What a change of e-mails brings along: counts of mailboxes and conversations, and the events that tell of them. */
-import { isoTime } from '../base/clock.ts';
-import type { Transaction } from '../database/database.ts';
-import { type EmailPlacement, EmailRows } from '../database/mail/email-rows.ts';
-import { isAnyQueued } from '../database/mail/outbox-rows.ts';
-import { formatActor } from '../identity/caller.ts';
-import { ApiError } from '../protocol/api-error.ts';
-import { requestByKeys } from '../protocol/request-normaliser.ts';
-import type { Grant } from '../query/grant.ts';
-import type { RecordContext } from './record-context.ts';
-import { withGrants } from './with-grants.ts';
-import { destroyRecords } from './write/write-records.ts';
+import { isoTime } from '../../base/clock.ts';
+import type { Transaction } from '../../database/database.ts';
+import { type EmailPlacement, EmailRows } from '../../database/mail/email-rows.ts';
+import { isAnyQueued } from '../../database/mail/outbox-rows.ts';
+import { formatActor } from '../../identity/caller.ts';
+import { ApiError } from '../../protocol/api-error.ts';
+import { requestByKeys } from '../../protocol/request-normaliser.ts';
+import type { Grant } from '../../query/grant.ts';
+import type { RecordContext } from '../../records/record-context.ts';
+import { withGrants } from '../../records/with-grants.ts';
+import { destroyRecords } from '../../records/write/write-records.ts';
 
 /** How the counts of mailboxes change, by mailbox. */
 export class MailboxCounts {

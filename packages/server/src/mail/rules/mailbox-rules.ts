@@ -3,11 +3,11 @@ import { readMailboxAccount, readMailboxes } from '../../database/mail/account-r
 import { EmailRows } from '../../database/mail/email-rows.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
-import { isMailboxPath, mailboxPathDescription } from '../../schema/mailbox-path.ts';
-import { isMailboxRole } from '../../schema/mailbox-roles.ts';
-import { emitMailEvent, updateConversations } from '../mail-changes.ts';
-import type { RecordContext } from '../record-context.ts';
-import type { Body, PreparedBody, RecordRules } from '../record-rules.ts';
+import type { RecordContext } from '../../records/record-context.ts';
+import type { Body, PreparedBody, RecordRules } from '../../records/record-rules.ts';
+import { isMailboxPath, mailboxPathDescription } from '../collections/mailbox-path.ts';
+import { isMailboxRole } from '../collections/mailbox-roles.ts';
+import { emitMailEvent, updateConversations } from '../store/mail-changes.ts';
 
 /** Counted by the server, or told by the account's own server. */
 const serverManaged = new Set(['messages', 'unread', 'uidvalidity', 'uidnext', 'highestmodseq']);
