@@ -19,7 +19,7 @@ import { readPermissions, readRoles } from '../database/identity-store.ts';
 import { EventManager } from '../extensions/event-manager.ts';
 import type { Extension } from '../extensions/extension.ts';
 import { Authenticator, anonymous } from '../identity/authenticator.ts';
-import { type Caller, formatActor } from '../identity/caller.ts';
+import type { Caller } from '../identity/caller.ts';
 import type { SignInContext } from '../identity/sign-in.ts';
 import { auditRegistry } from '../journal/audit-collection.ts';
 import { AuditJournal } from '../journal/audit-journal.ts';
@@ -33,7 +33,8 @@ import type { RecordContext } from '../records/record-context.ts';
 import { type GrantsKey, roleGrantsKey } from '../records/with-grants.ts';
 import { buildNextRegistry } from '../schema/load-registry.ts';
 import { Registry } from '../schema/registry.ts';
-import { type Outbound, Webhooks } from '../webhooks/webhooks.ts';
+import type { Outbound } from '../webhooks/send-message.ts';
+import { Webhooks } from '../webhooks/webhooks.ts';
 
 /** The application that every server has; it keeps the list of the others. */
 export const mainApplicationName = 'main';
@@ -299,8 +300,7 @@ export class Application {
       version: versions.version,
       changes: this.changes,
       clock: this.clock,
-      actor: caller && formatActor(caller),
-      caller: caller,
+      caller,
       requestId,
       hooks: this.#hooks,
       mayList: (name) => {
