@@ -15,6 +15,7 @@ const bounded: Readonly<Record<string, string>> = {
   'applications/open-applications.ts #transitions': 'applications that exist',
   'applications/open-applications.ts #slots': 'applications that exist',
   'applications/open-applications.ts #lastSweep': 'applications that exist',
+  'applications/snapshot.ts #grants': 'roles that exist, until the next change of permissions',
   'base/bounded-queue.ts #waiting': 'the bound of its constructor',
   'base/concurrency-limiter.ts #taken': 'names in use now',
   'base/lru-map.ts #old': 'half the bounds of its constructor',
