@@ -15,6 +15,7 @@ const bounded: Readonly<Record<string, string>> = {
   'applications/open-applications.ts #transitions': 'applications that exist',
   'applications/open-applications.ts #slots': 'applications that exist',
   'applications/open-applications.ts #lastSweep': 'applications that exist',
+  'applications/snapshot.ts #grants': 'roles that exist, until the next change of permissions',
   'base/bounded-queue.ts #waiting': 'the bound of its constructor',
   'base/concurrency-limiter.ts #taken': 'names in use now',
   'base/lru-map.ts #old': 'half the bounds of its constructor',
@@ -130,6 +131,8 @@ const bounded: Readonly<Record<string, string>> = {
   'webhooks/delivery-outcomes.ts #outcomes': 'deliveries under way',
   'webhooks/webhooks.ts #retryAfterUntil': 'webhooks that exist',
   'webhooks/webhooks.ts #sending': 'deliveries under way',
+  'webhooks/delivery-sender.ts #retryAfterUntil': 'webhooks that exist',
+  'webhooks/delivery-sender.ts #sending': 'deliveries under way',
 };
 /** The same for those that are members of an object which a function makes. */
 const boundedMembers: readonly string[] = [

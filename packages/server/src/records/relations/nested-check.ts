@@ -4,6 +4,7 @@
  * its key exists is found out later. Names, grants and links are left to the write itself.
  */
 import { ApiError, type ErrorDetails, invalidValues } from '../../protocol/api-error.ts';
+import { joinErrorPath } from '../../protocol/error-path.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Collection, Field } from '../../schema/registry.ts';
@@ -83,7 +84,7 @@ function collectProblems(context: RecordContext, node: BodyNode, problems: Recor
   const found = getRules(collection) ? {} : findProblems(() => check(ownValues, collection, grant, readStamp(context)));
   const toOne = fields.filter(({ relation }) => relation!.kind === 'belongsTo');
   const given = new Set([node.linked, ...toOne.map(({ relation }) => relation!.sourceField)]);
-  for (const [name, text] of Object.entries(found)) if (!given.has(name)) problems[joinPath(path, name)] = text;
+  for (const [name, text] of Object.entries(found)) if (!given.has(name)) problems[joinErrorPath(path, name)] = text;
   for (const [field, value] of nested) collectNestedProblems(context, node, field, value, problems);
 }
 
@@ -99,7 +100,7 @@ function collectNestedProblems(
   const { kind, through, targetField, target } = field.relation!;
   const collection = context.registry.get(target);
   const linked = kind === 'belongsTo' || through ? null : targetField;
-  const fieldPath = joinPath(path, field.name);
+  const fieldPath = joinErrorPath(path, field.name);
   for (const [index, body] of (Array.isArray(value) ? value : [value]).entries()) {
     if (!isObject(body) || (body[collection.primaryKey.name] ?? null) !== null) continue;
     const errorPath = Array.isArray(value) ? `${fieldPath}[${index}]` : fieldPath;
@@ -119,8 +120,4 @@ function findProblems(check: () => unknown): ErrorDetails {
     if (error instanceof ApiError && error.code === 'VALUE_INVALID' && error.details) return error.details;
     throw error;
   }
-}
-
-function joinPath(path: string, name: string): string {
-  return path === '' ? name : `${path}.${name}`;
 }

@@ -3,6 +3,7 @@
  * collection, all in one transaction.
  */
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
+import { prefixDetails } from '../../protocol/error-path.ts';
 import { isSameKey } from '../../protocol/exact-json.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -396,13 +397,9 @@ function descend({ depth, mayUpdate }: Level, field: Field): Level {
 function prefixErrorPath(errorPath: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof ApiError) || !error.details) throw error;
-    const details = Object.entries(error.details).map(([path, text]) => [
-      path.startsWith('[') ? `${errorPath}${path}` : `${errorPath}.${path}`,
-      text,
-    ]);
-    const prefixed = Object.fromEntries(details) as Record<string, string>;
-    if (error.code === 'VALUE_INVALID') throw invalidValues(prefixed);
-    throw new ApiError(error.code, error.message, { details: prefixed });
+    const details = prefixDetails(errorPath, error.details);
+    if (error.code === 'VALUE_INVALID') throw invalidValues(details);
+    throw new ApiError(error.code, error.message, { details });
   };
 }
 

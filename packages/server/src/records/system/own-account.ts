@@ -2,8 +2,10 @@
  * What people do with their own accounts, outside of any grant: change a password, set a new one by a mailed link, sign
  * up. Enters the body of a request; leaves when all of it is durable, with its event.
  */
+
 import { isoTime } from '../../base/clock.ts';
 import { makeToken, tokenKind } from '../../base/token.ts';
+import { recordEvent } from '../../changes/record-event.ts';
 import { bumpVersion } from '../../database/catalogue.ts';
 import type { Transaction } from '../../database/database.ts';
 import { findAccount } from '../../database/identity-store.ts';
@@ -16,7 +18,6 @@ import {
   insertOneTimeToken,
 } from '../../database/one-time-tokens.ts';
 import { hasUnchangedCredential, readPassword, replacePassword } from '../../database/password-rows.ts';
-import { formatActor } from '../../identity/caller.ts';
 import { hashPassword, verifyPassword } from '../../identity/password.ts';
 import { type AccountNames, findPasswordProblem } from '../../identity/password-rules.ts';
 import { normaliseEmail } from '../../identity/sign-in.ts';
@@ -171,14 +172,8 @@ async function emitUserUpdated(
   time: string,
 ): Promise<void> {
   const { caller, requestId, changes } = tx;
-  const event = {
-    name: 'users.updated',
-    resource: 'users',
-    keys: [String(userId)],
-    actor: formatActor(caller),
-    requestId,
-  };
-  await changes.append(transaction, { ...event, changed: [], by: caller }, time);
+  const event = recordEvent('users', 'updated', [userId], { caller, requestId, isAudited: true });
+  await changes.append(transaction, event, time);
 }
 
 const signUpMembers = ['email', 'username', 'nickname', 'password'];

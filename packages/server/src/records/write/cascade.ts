@@ -4,10 +4,10 @@
  * statement for each foreign key, so that every record is asked about, told of and kept in history like any other change.
  */
 import { isoTime } from '../../base/clock.ts';
+import { recordEvent } from '../../changes/record-event.ts';
 import { bind, type Row, type Transaction } from '../../database/database.ts';
 import type { BindEnvironment } from '../../database/sql.ts';
 import type { HookedAction } from '../../extensions/extension.ts';
-import { formatActor } from '../../identity/caller.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Grant } from '../../query/grant.ts';
@@ -237,15 +237,10 @@ export async function runBeforeHooks(
 async function emitGroupEvent(context: RecordContext, transaction: Transaction, part: CascadeGroup): Promise<void> {
   const { child, fields, keys, reported, before } = part;
   const verb = fields.length === 0 ? 'destroyed' : 'updated';
-  const event = {
-    name: `${child.name}.${verb}`,
-    resource: child.name,
-    keys: reported.map(String),
-    actor: formatActor(context.caller),
-    requestId: context.requestId,
-    changed: fields.map(({ name }) => name),
-    by: child.system && !child.traits.hasUnauditedCascades ? context.caller : null,
-  };
+  const changed = fields.map(({ name }) => name);
+  const isAudited = child.system && !child.traits.hasUnauditedCascades;
+  const { caller, requestId } = context;
+  const event = recordEvent(child.name, verb, reported, { changed, caller, requestId, isAudited });
   await context.changes.append(transaction, event, isoTime(context.clock.now()));
   await writeHistory({ context, collection: child }, transaction, verb, keys, before);
 }

@@ -1,6 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import { isoTime } from '../../base/clock.ts';
 import { ApiError, type ErrorDetails, invalidValues } from '../../protocol/api-error.ts';
+import { prefixDetails } from '../../protocol/error-path.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import type { Grant } from '../../query/grant.ts';
 import { fieldUnknown } from '../../query/read-access.ts';
@@ -69,9 +70,7 @@ export function checkUpdate(input: unknown, collection: Collection, grant: Grant
 /** Puts a problem of one record of several under its index. */
 function atIndex(index: number, error: unknown): unknown {
   if (!(error instanceof ApiError) || !error.details) return error;
-  return invalidValues(
-    Object.fromEntries(Object.entries(error.details).map(([name, text]) => [`[${index}].${name}`, text])),
-  );
+  return invalidValues(prefixDetails(`[${index}]`, error.details));
 }
 
 /** Merges the problems of many records, so that all come at once. */

@@ -3,8 +3,8 @@
  * them. To everybody who does not ask for the trash they are not there.
  */
 import { isoTime } from '../../base/clock.ts';
+import { recordEvent } from '../../changes/record-event.ts';
 import { bind, type Row, type Transaction } from '../../database/database.ts';
-import { formatActor } from '../../identity/caller.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import type { Collection, Field } from '../../schema/registry.ts';
 import { getCachedPlan, type RecordContext, toPlanContext } from '../record-context.ts';
@@ -158,15 +158,7 @@ async function cascadeToChildren(
   const keys = rows.map((row) => row[0]).sort(compareKeys);
   await runBeforeHooks(context, child, deletedAt === null ? 'restore' : 'destroy', keys, {});
   const verb = deletedAt === null ? 'restored' : 'destroyed';
-  const event = {
-    name: `${child.name}.${verb}`,
-    resource: child.name,
-    keys: keys.map(String),
-    actor: formatActor(caller),
-    requestId,
-    changed: [],
-    by: null,
-  };
+  const event = recordEvent(child.name, verb, keys, { caller, requestId });
   await changes.append(transaction, event, isoTime(clock.now()));
   await writeHistory({ context, collection: child }, transaction, verb, keys, null);
   return { collection: child, keys };

@@ -1,5 +1,6 @@
 /** What every write goes through: its turn, the guards before it, and the look at what it did. */
 import { isoTime } from '../../base/clock.ts';
+import { recordEvent } from '../../changes/record-event.ts';
 import { bumpVersion } from '../../database/catalogue.ts';
 import { bind, type Row, StaleVersion, type Statement, type Transaction } from '../../database/database.ts';
 import type { BindEnvironment, BindParts } from '../../database/sql.ts';
@@ -179,15 +180,10 @@ export async function finishWrite(
 ): Promise<void> {
   const { context, collection, rules } = operation;
   const changed = named.filter((name) => !collection.byName.get(name)?.type.secret);
-  const events = {
-    name: `${collection.name}.${verb}`,
-    resource: collection.name,
-    keys: rows.map((row) => String(row[COLUMN.key])),
-    actor: formatActor(context.caller),
-    requestId: context.requestId,
-    changed,
-    by: collection.system && !rules?.isUnaudited ? context.caller : null,
-  };
+  const keys = rows.map((row) => row[COLUMN.key]);
+  const isAudited = collection.system && !rules?.isUnaudited;
+  const { caller, requestId } = context;
+  const events = recordEvent(collection.name, verb, keys, { changed, caller, requestId, isAudited });
   await context.changes.append(transaction, events, isoTime(context.clock.now()));
   if (!rules?.changesAccess) return;
   const version = await bumpVersion(transaction);
