@@ -54,7 +54,7 @@ export class Records<T extends RecordValues = RecordValues> {
   /**
    * Every record in one streamed reply.
    *
-   * @throws Failure also half-way, where the server ends the stream.
+   * @throws Failure `STREAM_BROKEN` if the server ends the stream early, which may be after many records.
    */
   async *stream(
     parameters: Omit<ReadParameters, 'page' | 'pageSize' | 'after'> = {},
@@ -66,10 +66,15 @@ export class Records<T extends RecordValues = RecordValues> {
       query,
       headers: { accept: 'application/x-ndjson' },
     });
+    const requestId = response.headers.get('x-request-id');
     for await (const line of readLines(response, options.signal)) {
       const value = JSON.parse(line) as T;
-      if (isStreamError(value))
-        throw new Failure(response.status, { code: 'STREAM_BROKEN', message: String(value['message']) });
+      if (isStreamEnd(value, requestId))
+        throw new Failure(response.status, {
+          code: 'STREAM_BROKEN',
+          message: String(value['message']),
+          requestId: String(value['requestId']),
+        });
       yield value;
     }
   }
@@ -196,12 +201,14 @@ export class RelatedRecords<T extends RecordValues = RecordValues> extends Recor
   }
 }
 
-/** The last line of a stream that failed: `{"error", "message"}` and nothing else. */
-function isStreamError(value: object): boolean {
-  return Object.keys(value).join() === 'error,message';
+/** Whether a line ends a broken stream: `{"error", "message", "requestId"}` with the reply's own X-Request-Id. */
+function isStreamEnd(value: RecordValues, requestId: string | null): boolean {
+  return (
+    requestId !== null && value['requestId'] === requestId && Object.keys(value).join() === 'error,message,requestId'
+  );
 }
 
-/** The lines of a reply; who stops reading ends it on the server too. */
+/** The lines of a reply. A consumer that stops reading ends the stream on the server too. */
 async function* readLines(response: Response, signal: AbortSignal | undefined): AsyncGenerator<string> {
   const reader = response.body!.getReader();
   const decoder = new TextDecoder();
@@ -210,7 +217,7 @@ async function* readLines(response: Response, signal: AbortSignal | undefined): 
       return (await reader.read()).value;
     } catch (error) {
       if (signal?.aborted) throw error;
-      throw new Failure(response.status, { code: 'STREAM_BROKEN', message: 'The reply ended before it was whole.' });
+      throw new Failure(response.status, { code: 'STREAM_BROKEN', message: 'The reply ended before it was complete.' });
     }
   };
   let rest = '';

@@ -272,6 +272,36 @@ describe('what is tried again', () => {
     expect(ids).toEqual([1]);
   });
 
+  describe('the last line of a stream', () => {
+    const readStream = async (lines: readonly object[]): Promise<unknown[]> => {
+      stub = createServer((_, response) => {
+        response.writeHead(200, { 'x-request-id': 'request-1' });
+        response.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+      });
+      await new Promise<void>((resolve) => stub!.listen(0, '127.0.0.1', resolve));
+      const client = new Client({ url: `http://127.0.0.1:${(stub.address() as AddressInfo).port}` });
+      return Array.fromAsync(client.records('posts').stream());
+    };
+    const endLine = { error: 'Service Unavailable', message: 'posts was changed.', requestId: 'request-1' };
+
+    test('is a failure if it carries the id of the request', async () => {
+      await expect(readStream([{ id: 1 }, endLine])).rejects.toMatchObject({
+        code: 'STREAM_BROKEN',
+        message: 'posts was changed.',
+        requestId: 'request-1',
+      });
+    });
+
+    test('is a record if its only fields are error and message', async () => {
+      const records = [
+        { error: 'E42', message: 'Paper jam' },
+        { error: 'E43', message: 'No toner', requestId: 'request-2' },
+        { error: 'E44', message: null },
+      ];
+      expect(await readStream(records)).toEqual(records);
+    });
+  });
+
   test('other refusals never', async () => {
     const client = await startStubServer([404, {}, { error: 'Not Found', message: 'no', code: 'RECORD_UNKNOWN' }]);
     await expect(client.call('posts:get')).rejects.toMatchObject({ code: 'RECORD_UNKNOWN' });

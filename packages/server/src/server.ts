@@ -1,7 +1,6 @@
-/** The composition root: from a configuration to a running server. Alone with cli.ts it knows both engines. */
+/** The composition root: from a configuration to a running server. Only this file and open-stores.ts know both engines. */
 import { join } from 'node:path';
-import { Application, mainApplicationName } from './applications/application.ts';
-import type { ApplicationStores } from './applications/application-stores.ts';
+import { Application, type CommonParts, mainApplicationName } from './applications/application.ts';
 import { Applications } from './applications/applications.ts';
 import {
   addFirstAdmin,
@@ -22,6 +21,7 @@ import { ServerHealth } from './base/server-health.ts';
 import { listenFailure } from './base/start-failure.ts';
 import { EventHorizonWatch } from './database/event-horizon.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
+import type { Extension } from './extensions/extension.ts';
 import { loadExtensions } from './extensions/load-extensions.ts';
 import type { MailSettings } from './http/account-settings.ts';
 import { HttpServer } from './http/http-server.ts';
@@ -31,7 +31,7 @@ import { ParsePool } from './mail/parse/parse-pool.ts';
 import { mainStoreName, type OpenedStores, openStores } from './open-stores.ts';
 import { ApiError } from './protocol/api-error.ts';
 
-/** Messages to webhooks that are under way at once. */
+/** Maximum concurrent messages to webhooks. */
 const maxMessagesPerHost = 4;
 const maxMessages = 256;
 
@@ -46,7 +46,7 @@ export interface ServerOptions {
 export interface RunningServer {
   readonly url: string;
   readonly engine: string;
-  /** Makes the first admin, once, where nobody is there yet; to be shown to whoever started the server, and nobody else. */
+  /** Creates the first admin, once; null if the server has users. A secret: show it only to the operator. */
   readonly setupToken: string | null;
   readonly applications: Applications;
   readonly health: ServerHealth;
@@ -54,13 +54,13 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** @throws StartFailure naming the setting and the cause; other errors where something unforeseen happens. */
+/** @throws StartFailure naming the setting and the cause; other errors for unforeseen faults. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { config, clock = systemClock, logger = makeLogger(config.logLevel), syncFile } = options;
   const health = new ServerHealth(logger, clock);
   const opened = await openStores({ config, clock, logger, health, syncFile });
   try {
-    return await startWithStores({ config, clock, log: logger, health, opened });
+    return await startWithStores({ config, clock, logger, health, opened });
   } catch (error) {
     opened.release();
     throw error;
@@ -70,101 +70,46 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 interface StartParts {
   readonly config: Config;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly logger: Logger;
   readonly health: ServerHealth;
   readonly opened: OpenedStores;
 }
 
-async function startWithStores({ config, clock, log, health, opened }: StartParts): Promise<RunningServer> {
-  const { stores } = opened;
-  /** Errors of the engine are translated into settings for the operator; the server's own errors are clear already. */
-  const throwOperatorError = (error: unknown): never => {
-    throw error instanceof ApiError ? error : opened.toOperatorError(error);
-  };
+async function startWithStores(parts: StartParts): Promise<RunningServer> {
+  const { config, logger, health, opened } = parts;
   const extensions = await loadExtensions(config.extensionsDir);
-  const database = await stores.open(mainStoreName, true).catch(throwOperatorError);
-  const { appKey, appKeyPrevious, maxFields, maxCollections } = config;
-  const audit = { days: config.auditDays, entries: config.auditEntries };
-  const outbound = {
-    client: new OutboundClient({ allow: config.outboundAllow }),
-    concurrencyLimiter: new ConcurrencyLimiter(maxMessagesPerHost, maxMessages),
-    isDeliveryEnabled: config.webhooks,
-  };
   const parser = new ParsePool();
-  const mailServices = {
-    parser,
-    secrets: new MailSecrets({
-      key: config.mailSecretKey,
-      previousKey: config.mailSecretKeyPrevious,
-      file: join(config.dataDir, 'mail-secret.key'),
-      logger: log,
-    }),
-    allowed: new OutboundAllow(config.mailAllowedPrivateHosts),
-    outbound: outbound.client,
-  };
-  const common = {
-    clock,
-    logger: log,
-    mailServices,
-    appKey,
-    appKeyPrevious,
-    maxFields,
-    maxCollections,
-    audit,
-    outbound,
-    extensions,
-    events: { days: config.eventsDays, entries: config.eventsEntries },
-  };
-  const openJournal = (): ReturnType<ApplicationStores['openJournal']> => stores.openJournal(mainStoreName);
-  const blobs = stores.blobs(mainStoreName, database);
-  const main = new Application({
-    ...common,
-    name: mainApplicationName,
-    database,
-    blobs,
-    openJournal,
-    requireServed: null,
-  });
-  const prepare = async (): Promise<void> => {
-    await prepareStore(database, mainApplicationName, true);
-    await main.open();
-    await migrateSystemCollections(main);
-    const { rootEmail, rootPassword } = config;
-    if (rootEmail && rootPassword) await addRootUser(main, rootEmail, rootPassword);
-  };
-  await database.withStartupLock(prepare).catch(throwOperatorError);
+  const common = createCommonParts(parts, extensions, parser);
+  const main = await openMain(opened, common, config);
   main.webhooks.begin();
   main.mail.begin();
   const applications = new Applications({
     main,
     common,
-    stores,
+    stores: opened.stores,
     idleMilliseconds: config.applicationIdleSeconds * 1000,
     maxOpen: config.applicationsOpen,
   });
-  const mail = await openMailer(config, log);
+  const mail = await openMailer(config, logger);
   const accounts = { signUpApplications: config.signUpApplications, mail };
-  const http = new HttpServer({ applications, config, logger: log, accounts, extensions, health });
+  const http = new HttpServer({ applications, config, logger, accounts, extensions, health });
   const url = await http.listen().catch(async (error: unknown) => {
     await applications.close();
     throw listenFailure(config.host, config.port, error);
   });
   opened.announce(url);
   health.begin();
-  const horizonWatch = database.dialect.shared
-    ? new EventHorizonWatch({ database, report: health.reporter('events') })
+  const { dialect } = main.database;
+  const horizonWatch = dialect.shared
+    ? new EventHorizonWatch({ database: main.database, report: health.reporter('events') })
     : null;
   const starting = applications
     .begin()
-    .catch((error: unknown) => log.error({ err: error }, 'applications did not start'));
+    .catch((error: unknown) => logger.error({ err: error }, 'The applications could not be started.'));
   const stop = async (): Promise<void> => {
-    const startedAt = performance.now();
     horizonWatch?.close();
     try {
-      await http.close();
-      const remaining = stopTimeoutMilliseconds - (performance.now() - startedAt);
-      await mail?.queue.close(Math.max(remaining, minMailMilliseconds));
-      mail?.mailer.close();
+      await stopServing(http, mail);
       await applications.close();
       await parser.close();
       await starting;
@@ -173,22 +118,94 @@ async function startWithStores({ config, clock, log, health, opened }: StartPart
     }
   };
   const setupToken = (await applicationHasUsers(main)) ? null : await makeSetupToken(main);
-  return { url, engine: database.dialect.name, setupToken, applications, health, stop };
+  return { url, engine: dialect.name, setupToken, applications, health, stop };
+}
+
+/** The parts that all applications of the server share. */
+function createCommonParts(
+  { config, clock, logger }: StartParts,
+  extensions: readonly Extension[],
+  parser: ParsePool,
+): CommonParts {
+  const { appKey, appKeyPrevious, maxFields, maxCollections } = config;
+  const outbound = {
+    client: new OutboundClient({ allow: config.outboundAllow }),
+    concurrencyLimiter: new ConcurrencyLimiter(maxMessagesPerHost, maxMessages),
+    isDeliveryEnabled: config.webhooks,
+  };
+  const secrets = new MailSecrets({
+    key: config.mailSecretKey,
+    previousKey: config.mailSecretKeyPrevious,
+    file: join(config.dataDir, 'mail-secret.key'),
+    logger,
+  });
+  const allowed = new OutboundAllow(config.mailAllowedPrivateHosts);
+  return {
+    clock,
+    logger,
+    mailServices: { parser, secrets, allowed, outbound: outbound.client },
+    appKey,
+    appKeyPrevious,
+    maxFields,
+    maxCollections,
+    audit: { days: config.auditDays, entries: config.auditEntries },
+    outbound,
+    extensions,
+    events: { days: config.eventsDays, entries: config.eventsEntries },
+  };
+}
+
+/** Opens `main`, with its system collections and, if configured, its first user. */
+async function openMain(
+  { stores, toOperatorError }: OpenedStores,
+  common: CommonParts,
+  { rootEmail, rootPassword }: Config,
+): Promise<Application> {
+  /** Errors of the engine are translated for the operator; the server's own errors are clear already. */
+  const throwOperatorError = (error: unknown): never => {
+    throw error instanceof ApiError ? error : toOperatorError(error);
+  };
+  const database = await stores.open(mainStoreName, true).catch(throwOperatorError);
+  const main = new Application({
+    ...common,
+    name: mainApplicationName,
+    database,
+    blobs: stores.blobs(mainStoreName, database),
+    openJournal: () => stores.openJournal(mainStoreName),
+    requireServed: null,
+  });
+  const prepare = async (): Promise<void> => {
+    await prepareStore(database, mainApplicationName, true);
+    await main.open();
+    await migrateSystemCollections(main);
+    if (rootEmail && rootPassword) await addRootUser(main, rootEmail, rootPassword);
+  };
+  await database.withStartupLock(prepare).catch(throwOperatorError);
+  return main;
+}
+
+/** Lets requests under way finish, then sends e-mails that are still queued as far as time allows. */
+async function stopServing(http: HttpServer, mail: MailSettings | null): Promise<void> {
+  const startedAt = performance.now();
+  await http.close();
+  const remaining = stopTimeoutMilliseconds - (performance.now() - startedAt);
+  await mail?.queue.close(Math.max(remaining, minMailMilliseconds));
+  mail?.mailer.close();
 }
 
 const maxQueuedMails = 200;
-/** What a stop may take before the stores are closed; mails that are still to be sent get what is left of it. */
+/** Maximum time of a stop before the stores are closed. Queued e-mails get what the requests leave of it. */
 const stopTimeoutMilliseconds = 4000;
 const minMailMilliseconds = 500;
 
-/** Loaded only where it is used, as engines are. */
+/** The library is loaded only if it is used: it costs start-up time and memory. */
 async function openMailer({ smtp, publicUrl }: Config, logger: Logger): Promise<MailSettings | null> {
   if (!smtp || !publicUrl) return null;
   const { smtpMailer } = await import('./base/mailer.ts');
   const mailer = smtpMailer(smtp.url, smtp.from);
-  // What a mail server says may hold addresses: its code is enough.
+  // The reply of a mail server may contain addresses, so only its code is logged.
   const logFailure = (error: unknown): void =>
-    logger.warn({ code: (error as { code?: unknown }).code }, 'a mail could not be sent');
+    logger.warn({ code: (error as { code?: unknown }).code }, 'An e-mail could not be sent.');
   return { mailer, queue: new BoundedQueue(maxQueuedMails, logFailure), publicUrl };
 }
 

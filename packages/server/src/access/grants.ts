@@ -1,11 +1,10 @@
 import { LruMap } from '../base/lru-map.ts';
 import { isReadAction } from '../protocol/actions.ts';
 import type { Grant, GrantLookup } from '../query/grant.ts';
-import { contentCollection } from '../schema/mail-collections.ts';
+import { buildRowFilter } from '../query/row-filter.ts';
+import { buildVisibilityFilter, combineRowFilters } from '../query/visibility.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
 import { type AccessTable, adminRole, type Permission, publicRole, type Role } from './access-table.ts';
-import { combineRowFilters, mailVisibilityFilter } from './mail-visibility.ts';
-import { buildRowFilter } from './row-filter.ts';
 
 /**
  * Cached decisions of one role. Resource and action may be a caller's invention, of any length: names of collections have
@@ -84,27 +83,35 @@ function makeGrant(
   table: AccessTable,
   registry: Registry,
 ): Grant | null {
-  if (resource === contentCollection) return makeContentGrant(roleName, action, table, registry);
+  const traits = registry.getTraits(resource);
+  if (traits.readableWith !== undefined)
+    return makeDependentGrant(decide(roleName, traits.readableWith, 'get', table, registry), action);
   const { by, row } = decide(roleName, resource, action, table, registry);
   if (by === 'nothing') return null;
-  if (row === null) return { identity: by, rows: mailVisibilityFilter(resource, true), may: (field) => !field.hidden };
+  if (row === null) return { identity: by, rows: buildVisibilityFilter(traits, true), may: (field) => !field.hidden };
   const collection = registry.find(resource);
   return collection
     ? makeRowGrant(row, collection, action)
     : { identity: `row ${row.id}`, rows: null, may: () => true };
 }
 
-/** The content of an e-mail is reached through the e-mail alone: whoever may follow it from there may read it. */
-function makeContentGrant(roleName: string, action: string, table: AccessTable, registry: Registry): Grant | null {
-  const readable = action === 'get' && decide(roleName, 'emails', 'get', table, registry).by !== 'nothing';
-  return readable ? { identity: 'content', rows: null, may: (field) => !field.hidden } : null;
+/**
+ * The grant on an internal collection whose records are only reached through those of another one: whoever may get the other
+ * record and follow its relation may read them.
+ *
+ * @param decision about a get of the other collection.
+ */
+function makeDependentGrant({ by }: Decision, action: string): Grant | null {
+  return action === 'get' && by !== 'nothing'
+    ? { identity: 'content', rows: null, may: (field) => !field.hidden }
+    : null;
 }
 
 function makeRowGrant(row: Permission, collection: Collection, action: string): Grant {
   const allowedIds = findAllowedFieldIds(row, collection, action);
   return {
     identity: `row ${row.id}`,
-    rows: combineRowFilters(buildRowFilter(row.filter), mailVisibilityFilter(collection.name, false)),
+    rows: combineRowFilters(buildRowFilter(row.filter), buildVisibilityFilter(collection.traits, false)),
     may: (field) => !field.hidden && (allowedIds === null || allowedIds.has(field.id)),
   };
 }

@@ -1,4 +1,5 @@
 import { isoTime } from '../base/clock.ts';
+import { recordEvent } from '../changes/record-event.ts';
 import {
   type ApplicationRow,
   type ApplicationStatus,
@@ -7,7 +8,7 @@ import {
   findApplication,
   setApplicationStatus,
 } from '../database/application-rows.ts';
-import { type Caller, formatActor } from '../identity/caller.ts';
+import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { type Application, mainApplicationName } from './application.ts';
 
@@ -51,16 +52,9 @@ export class ApplicationList {
     await database.write(async (transaction) => {
       if (!(await setApplicationStatus(database, transaction, name, status, time))) return;
       const verb = status === 'destroying' ? 'destroyed' : 'updated';
-      const events = {
-        name: `applications.${verb}`,
-        resource: 'applications',
-        keys: [name],
-        actor: requester && formatActor(requester.caller),
-        requestId: requester?.requestId ?? null,
-        changed: verb === 'updated' ? ['status'] : [],
-        by: requester?.caller ?? null,
-      };
-      await changes.append(transaction, events, time);
+      const changed = verb === 'updated' ? ['status'] : [];
+      const event = recordEvent('applications', verb, [name], { ...requester, changed, isAudited: true });
+      await changes.append(transaction, event, time);
     });
   }
 

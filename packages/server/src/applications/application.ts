@@ -1,10 +1,7 @@
 /**
- * One application: database, registry, access table, credentials, event log, and the plans made from them. Enters a
- * verified caller; leaves a {@link RecordContext} for the operations.
+ * One application: database, registry, access table, credentials and event log. Input: a verified caller. Output: a
+ * {@link RecordContext} for the operations.
  */
-import type { AccessTable } from '../access/access-table.ts';
-import { buildGrants } from '../access/grants.ts';
-import { makeAccessTable } from '../access/load-access.ts';
 import type { BlobStore } from '../base/blob-store.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
@@ -13,29 +10,26 @@ import { TokenHasher } from '../base/token.ts';
 import { ChangeLog } from '../changes/change-log.ts';
 import { type EventLimits, EventRetention } from '../changes/retention.ts';
 import type { DefinitionContext, DefinitionDryRun } from '../collections/definition-context.ts';
-import { readDefinitions, readVersions, type Versions } from '../database/catalogue.ts';
+import { readVersions } from '../database/catalogue.ts';
 import { type Database, DatabaseFault, StaleVersion } from '../database/database.ts';
-import { readPermissions, readRoles } from '../database/identity-store.ts';
 import { EventManager } from '../extensions/event-manager.ts';
 import type { Extension } from '../extensions/extension.ts';
 import { Authenticator, anonymous } from '../identity/authenticator.ts';
-import { type Caller, formatActor } from '../identity/caller.ts';
+import type { Caller } from '../identity/caller.ts';
 import type { SignInContext } from '../identity/sign-in.ts';
 import { auditRegistry } from '../journal/audit-collection.ts';
 import { AuditJournal } from '../journal/audit-journal.ts';
 import { ChainSigner } from '../journal/hash-chain.ts';
 import { type MailServices, MailStore } from '../mail/mail-store.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import type { GrantLookup } from '../query/grant.ts';
 import { variableValues } from '../query/variables.ts';
-import { createPlanCache, type PlanCache } from '../records/plan-cache.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import { type GrantsKey, roleGrantsKey } from '../records/with-grants.ts';
-import { buildNextRegistry } from '../schema/load-registry.ts';
-import { Registry } from '../schema/registry.ts';
-import { type Outbound, Webhooks } from '../webhooks/webhooks.ts';
+import type { Registry } from '../schema/registry.ts';
+import type { Outbound } from '../webhooks/send-message.ts';
+import { Webhooks } from '../webhooks/webhooks.ts';
+import { loadSnapshot, Snapshot } from './snapshot.ts';
 
-/** The application that every server has; it keeps the list of the others. */
+/** The application that every server has; its store holds the list of the others. */
 export const mainApplicationName = 'main';
 
 export interface ApplicationParts {
@@ -47,41 +41,42 @@ export interface ApplicationParts {
   readonly appKeyPrevious: string | null;
   readonly maxFields: number;
   readonly maxCollections: number;
-  /** How long entries of the audit journal are kept, and how many. */
+  /** Retention of the audit journal: days and number of entries. */
   readonly audit: { readonly days: number; readonly entries: number };
   readonly extensions: readonly Extension[];
   readonly mailServices: MailServices;
-  /** Where the bytes of mail lie. */
+  /** Stores the bytes of mail. */
   readonly blobs: BlobStore;
-  /** What webhooks are sent through. */
   readonly outbound: Outbound;
-  /** How long events are kept, and how many. */
+  /** Retention of events: days and number of entries. */
   readonly events: EventLimits;
-  /** Opens the store of the audit journal; null where its tables lie beside the application's. */
+  /** Opens the separate store of the audit journal; null if its tables are in the application's store. */
   readonly openJournal: () => Promise<Database | null>;
-  /** Asked where other servers may have stopped or destroyed it meanwhile. @throws ApiError when it is not served now. */
+  /** Checks that no other server has stopped or destroyed it. @throws ApiError if it is not served now. */
   readonly requireServed: (() => Promise<void>) | null;
 }
 
-/** The grants of a role, and their part of the keys of cached plans. */
-interface RoleGrants {
-  readonly findGrant: GrantLookup;
-  readonly key: GrantsKey;
-}
-
-interface Snapshot {
-  readonly versions: Versions;
-  readonly registry: Registry;
-  readonly access: AccessTable;
-  readonly grants: Map<string, RoleGrants>;
-  readonly cache: PlanCache;
-}
+/** The parts that all applications of a server share. */
+export type CommonParts = Omit<ApplicationParts, 'name' | 'database' | 'blobs' | 'openJournal' | 'requireServed'>;
 
 const maxAttempts = 10;
-/** The longest wait before another attempt: writers that change who may do what step aside for each other. */
+/** Maximum random wait before another attempt, so that writers that change permissions do not collide again. */
 const maxBackoffMilliseconds = 100;
 const keyUsageFlushMilliseconds = 30_000;
 
+/**
+ * One application and everything that works on its store.
+ *
+ *     const application = new Application(parts);
+ *     await application.open(); // the tables must exist, see bootstrap.ts
+ *     application.webhooks.begin();
+ *     const caller = await application.authenticator.authenticate(token);
+ *     await application.withCurrentSnapshot(() => {
+ *       const context = application.recordContext(caller, requestId);
+ *       return listRecords(context, context.registry.get('posts'), request);
+ *     });
+ *     await application.close();
+ */
 export class Application {
   readonly name: string;
   readonly database: Database;
@@ -96,7 +91,7 @@ export class Application {
   readonly #hooks: EventManager | null;
   readonly #retention: EventRetention;
   readonly #closing = new AbortController();
-  #snapshot: Snapshot;
+  #snapshot = Snapshot.empty();
   #loading: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
 
@@ -127,7 +122,6 @@ export class Application {
       changes: this.changes,
       asServer: (work) => this.withCurrentSnapshot(() => work(this.recordContext(anonymous, null))),
     });
-    this.#snapshot = createSnapshot({ version: 0, schema: -1 }, new Registry(0, new Map()), { roles: new Map() });
   }
 
   get extensions(): readonly Extension[] {
@@ -142,27 +136,27 @@ export class Application {
     return this.#parts.logger;
   }
 
-  /** Moves on with definitions, and with who may do what. */
+  /** Increases with every change of definitions or permissions. */
   get version(): number {
     return this.#snapshot.versions.version;
   }
 
-  /** Aborted when it is about to be closed: who holds it open for long lets go. */
+  /** Aborted before the application is closed: long-lived users of it must end. */
   get closingSignal(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /** Asks those who hold it open for long to let go. */
+  /** Asks long-lived users of the application, such as sockets, to end. */
   signalClosing(): void {
     this.#closing.abort();
   }
 
-  /** Forgets events that are over their time, as the clock would have it done. */
+  /** Deletes events that exceed the retention now. */
   pruneEvents(): Promise<void> {
     return this.#retention.prune();
   }
 
-  /** Reads definitions and access; the stores must be there. */
+  /** Reads definitions and permissions and starts background work. The tables must exist. */
   async open(): Promise<void> {
     await this.refresh();
     await this.changes.open();
@@ -172,7 +166,7 @@ export class Application {
     this.#timer.unref();
   }
 
-  /** Writes what is only in memory and closes the database; everything acknowledged is on the disk before. */
+  /** Ends background work, writes what is only in memory, and closes the database. Acknowledged writes are on disk already. */
   async close(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer);
     await this.#hooks?.close();
@@ -185,7 +179,7 @@ export class Application {
     await this.database.close();
   }
 
-  /** Takes up the current versions. Changes that come while it reads are taken up by the next statement that notices. */
+  /** Loads the current snapshot. A change during the load is detected by the next guarded statement. */
   refresh(): Promise<void> {
     const reloading = (this.#loading ?? Promise.resolve()).then(() => this.#load());
     const settled = reloading.catch(() => {});
@@ -196,12 +190,12 @@ export class Application {
     return reloading;
   }
 
-  /** Before work that carries no version in its statements: other nodes may have changed who may do what. */
+  /** For work whose statements do not check the version: another server may have changed permissions. */
   async ensureCurrent(): Promise<void> {
     if (await this.#isOutdated(this.#snapshot.versions.version)) await this.refresh();
   }
 
-  /** Whether a credential holds here now. */
+  /** Whether a credential is valid in this application now. */
   async acceptsToken(token: string): Promise<boolean> {
     try {
       await this.authenticator.authenticate(token);
@@ -212,15 +206,17 @@ export class Application {
     }
   }
 
-  /** A token as it may be stored: under the current APP_KEY first. */
+  /** The hashes under which a token may be stored: first by the current APP_KEY, then by the previous one. */
   hashTokenWithAllKeys(token: string): string[] {
     return this.#hashers.map((hasher) => hasher.hash(token));
   }
 
   /**
-   * Runs work under the current snapshot, again when it moves on meanwhile. Where other nodes change it, a refusal may
-   * come from what this one has not heard of yet: it holds only if the snapshot is still the current one, or if the work
-   * has written something already ({@link ApiError.isFinal}).
+   * Runs work under the current snapshot, and repeats it if the snapshot is outdated. If other servers share the store,
+   * a refusal may come from an outdated snapshot. It is final only if the snapshot is still current, or if the work has
+   * already written something ({@link ApiError.isFinal}).
+   *
+   * @throws ApiError `BUSY` if definitions or permissions changed during every attempt.
    */
   async withCurrentSnapshot<T>(work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
@@ -231,9 +227,13 @@ export class Application {
         const refused = error instanceof ApiError && error.code !== 'RATE_LIMITED' && !error.isFinal;
         if (!(isStale(error) || (refused && (await this.#isOutdated(version))))) throw error;
         if (attempt === maxAttempts)
-          throw new ApiError('BUSY', 'The definitions change faster than the request can follow; try again.', {
-            retryAfter: 1,
-          });
+          throw new ApiError(
+            'BUSY',
+            'Definitions or permissions changed during every attempt of the request. Try again.',
+            {
+              retryAfter: 1,
+            },
+          );
         if (attempt > 1) await backOff(attempt);
         await this.refresh();
       }
@@ -244,9 +244,10 @@ export class Application {
     return this.database.dialect.shared && (await readVersions(this.database)).version !== version;
   }
 
+  /** What operations on records need: a view of the current snapshot for one caller. */
   recordContext(caller: Caller, requestId: string | null, zone = 'UTC'): RecordContext {
     const { registry, access, versions, cache } = this.#snapshot;
-    const { findGrant, key } = this.#roleGrants(caller.role);
+    const { findGrant, key } = this.#snapshot.findRoleGrants(caller.role);
     let values: Readonly<Record<string, unknown>> | undefined;
     return {
       database: this.database,
@@ -275,18 +276,19 @@ export class Application {
     };
   }
 
-  /** A context in which the audit journal is read like a collection. */
+  /** A context that reads the audit journal like a collection. */
   async auditContext(caller: Caller, requestId: string | null, zone: string): Promise<RecordContext> {
     const database = await this.journal.openFlushedStore();
     return { ...this.recordContext(caller, requestId, zone), database, registry: auditRegistry };
   }
 
-  /** What logins are made with. */
+  /** What creating a login needs. */
   get signInContext(): SignInContext {
     const { database, clock } = this;
     return { database, clock, users: this.registry.get('users'), hashToken: (token) => this.#hashers[0]!.hash(token) };
   }
 
+  /** What changes of definitions need. @param caller null: the server itself. */
   definitionContext(
     caller: Caller | null,
     requestId: string | null,
@@ -299,12 +301,11 @@ export class Application {
       version: versions.version,
       changes: this.changes,
       clock: this.clock,
-      actor: caller && formatActor(caller),
-      caller: caller,
+      caller,
       requestId,
       hooks: this.#hooks,
       mayList: (name) => {
-        const grant = caller && this.#roleGrants(caller.role).findGrant(name, 'list');
+        const grant = caller && this.#snapshot.findRoleGrants(caller.role).findGrant(name, 'list');
         return caller === null || (grant !== null && grant.rows === null);
       },
       maxFields: this.#parts.maxFields,
@@ -317,55 +318,28 @@ export class Application {
         registry,
         snapshotVersion: { version: versions.version + 1 },
         tx: transaction,
-        refresh: async () => {}, // the change itself is taken up when it is committed
+        refresh: async () => {}, // the snapshot is loaded again after the commit
       }),
       refresh: () => this.refresh(),
     };
   }
 
-  #roleGrants(role: string): RoleGrants {
-    const { grants, access, registry } = this.#snapshot;
-    let roleGrants = grants.get(role);
-    if (!roleGrants) {
-      roleGrants = { findGrant: buildGrants(role, access, registry), key: roleGrantsKey(role) };
-      grants.set(role, roleGrants);
-    }
-    return roleGrants;
-  }
-
-  /** The versions are read first: what changes after that makes the next guarded statement notice. */
   async #load(): Promise<void> {
     if (this.database.dialect.shared) await this.#parts.requireServed?.();
-    const versions = await readVersions(this.database);
-    const previous = this.#snapshot;
-    let { registry } = previous;
-    if (versions.schema !== previous.versions.schema) {
-      registry = buildNextRegistry(
-        registry,
-        versions.schema,
-        await readDefinitions(this.database, previous.versions.schema),
-      );
-    }
-    // While an application is born its roles and permissions are not there yet.
-    const hasSystemCollections = registry.find('permissions') !== null;
-    const access = makeAccessTable(
-      hasSystemCollections ? await readRoles(this.database) : [],
-      hasSystemCollections ? await readPermissions(this.database) : [],
-    );
-    this.#snapshot = createSnapshot(versions, registry, access);
+    this.#snapshot = await loadSnapshot(this.database, this.#snapshot);
     this.authenticator.invalidate();
     this.webhooks.reload();
   }
 
   #createWebhooks({ name, database, clock, logger, outbound, appKey, appKeyPrevious }: ApplicationParts): Webhooks {
-    const sealer = new SecretCipher(appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious]);
+    const secretCipher = new SecretCipher(appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious]);
     return new Webhooks({
       application: name,
       database,
       changes: this.changes,
       clock,
       logger,
-      secretCipher: sealer,
+      secretCipher,
       outbound,
       runAs: (role, work) =>
         this.withCurrentSnapshot(() => work(this.recordContext({ ...anonymous, role, roles: [role] }, null))),
@@ -376,15 +350,15 @@ export class Application {
     try {
       await this.authenticator.flushLastUsed();
     } catch (error) {
-      this.#parts.logger.warn({ err: error }, 'the last use of API keys could not be noted');
+      this.#parts.logger.warn({ err: error }, 'The last use of API keys could not be stored.');
     }
   }
 }
 
 function createJournal(parts: ApplicationParts): AuditJournal {
   const { name, database, openJournal, clock, logger, appKey, appKeyPrevious, audit } = parts;
-  const seals = new ChainSigner(name, appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious]);
-  return new AuditJournal({ database, openStore: openJournal, signer: seals, clock, logger, ...audit });
+  const signer = new ChainSigner(name, appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious]);
+  return new AuditJournal({ database, openStore: openJournal, signer, clock, logger, ...audit });
 }
 
 function backOff(attempt: number): Promise<void> {
@@ -394,14 +368,4 @@ function backOff(attempt: number): Promise<void> {
 
 function isStale(error: unknown): boolean {
   return error instanceof StaleVersion || (error instanceof DatabaseFault && error.kind === 'stale');
-}
-
-function createSnapshot(versions: Versions, registry: Registry, access: AccessTable): Snapshot {
-  return {
-    versions,
-    registry,
-    access,
-    grants: new Map(),
-    cache: createPlanCache(),
-  };
 }

@@ -23,22 +23,18 @@ import {
 } from '../database/identity-store.ts';
 import type { CollectionDefinition, FieldDefinition } from '../protocol/definition.ts';
 import type { StoredRelation } from '../schema/load-registry.ts';
-import { isMailResource, mailResources } from '../schema/mail-collections.ts';
-import {
-  type SystemCollection,
-  type SystemField,
-  systemCollections,
-  systemRelations,
-} from '../schema/system-collections.ts';
+import type { SystemCollection, SystemField } from '../schema/system-collections.ts';
 import { type Application, mainApplicationName } from './application.ts';
+import { systemCollections, systemRelations } from './system-definitions.ts';
 
 const recordActions = ['list', 'get', 'create', 'update', 'destroy', 'export', 'import', 'history'];
 
-const mailActions = ['list', 'get', 'create', 'update', 'destroy', 'export', 'history'];
-
-/** On all of mail: whose it is, is decided by the accounts. */
-function mailPermissions(actions: readonly string[]): { resource: string; actions: readonly string[] }[] {
-  return mailResources.map((resource) => ({ resource, actions }));
+/** What a role may do with system collections from the start. */
+function listSystemPermissions(role: string): { resource: string; actions: readonly string[] }[] {
+  return systemCollections.flatMap(({ name, builtInPermissions }) => {
+    const actions = builtInPermissions?.[role];
+    return actions ? [{ resource: name, actions }] : [];
+  });
 }
 
 const builtInRoles: readonly {
@@ -56,20 +52,20 @@ const builtInRoles: readonly {
       { resource: '*', actions: recordActions },
       { resource: 'collections', actions: ['list', 'get', 'create', 'update', 'destroy'] },
       { resource: 'fields', actions: ['list', 'get', 'create', 'update', 'destroy'] },
-      ...mailPermissions(mailActions),
+      ...listSystemPermissions('developer'),
     ],
   },
   {
     name: 'editor',
     title: 'Editor',
     allowConfigure: false,
-    permissions: [{ resource: '*', actions: recordActions }, ...mailPermissions(mailActions)],
+    permissions: [{ resource: '*', actions: recordActions }, ...listSystemPermissions('editor')],
   },
   {
     name: 'viewer',
     title: 'Viewer',
     allowConfigure: false,
-    permissions: [{ resource: '*', actions: ['list', 'get'] }, ...mailPermissions(['list', 'get'])],
+    permissions: [{ resource: '*', actions: ['list', 'get'] }, ...listSystemPermissions('viewer')],
   },
   { name: publicRole, title: 'Without a credential', allowConfigure: false, permissions: [] },
 ];
@@ -119,7 +115,7 @@ export async function migrateSystemCollections(application: Application): Promis
       for (const each of indexed) await step((tx) => setSystemIndexes(tx, each));
     });
   }
-  if (collections.some((each) => each.name === 'emails')) await addMailPermissions(application);
+  await addSystemPermissions(application, collections);
   await addRoles(application);
   if (name === mainApplicationName) await addMainRow(application);
 }
@@ -180,14 +176,19 @@ export function applicationHasUsers({ database }: Application): Promise<boolean>
   return hasAnyUser(database);
 }
 
-/** Built-in roles of a store that had no mail yet may do with it what those of a new one may. */
-async function addMailPermissions({ database, clock }: Application): Promise<void> {
+/** Gives the built-in roles of an older store the permissions on new system collections that a new store has. */
+async function addSystemPermissions(
+  { database, clock }: Application,
+  collections: readonly SystemCollection[],
+): Promise<void> {
+  const granted = new Set(collections.filter((each) => each.builtInPermissions).map(({ name }) => name));
+  if (granted.size === 0) return;
   const existing = new Set((await readRoles(database)).map((role) => role.name));
   const covered = new Set((await readPermissions(database)).map(({ role, resource }) => `${role} ${resource}`));
   const missing = builtInRoles
     .filter((role) => existing.has(role.name))
     .flatMap((role) => role.permissions.map((permission) => ({ role: role.name, ...permission })))
-    .filter(({ role, resource }) => isMailResource(resource) && !covered.has(`${role} ${resource}`));
+    .filter(({ role, resource }) => granted.has(resource) && !covered.has(`${role} ${resource}`));
   if (missing.length === 0) return;
   const time = isoTime(clock.now());
   await database.write(async (transaction) => {

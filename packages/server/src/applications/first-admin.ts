@@ -1,7 +1,9 @@
 /** How a server without users gets its first one: by a link that is printed at the start and works once. */
+
 import { adminRole } from '../access/access-table.ts';
 import { isoTime } from '../base/clock.ts';
 import { makeToken, tokenKind } from '../base/token.ts';
+import { recordEvent } from '../changes/record-event.ts';
 import { bumpVersion } from '../database/catalogue.ts';
 import { countUsers, insertUser, setUserRoles } from '../database/identity-store.ts';
 import {
@@ -59,12 +61,8 @@ export async function makeFirstAdmin(application: Application, body: unknown): P
     const userId = await insertUser(database, transaction, { ...admin, at: now });
     await setUserRoles(database, transaction, userId, [adminRole]);
     await deleteSetupTokens(database, transaction);
-    const event = { name: 'users.created', resource: 'users', keys: [String(userId)], actor: null, requestId: null };
-    await application.changes.append(
-      transaction,
-      { ...event, changed: ['email', 'nickname', 'roles'], by: anonymous },
-      now,
-    );
+    const details = { caller: anonymous, changed: ['email', 'nickname', 'roles'], isAudited: true };
+    await application.changes.append(transaction, recordEvent('users', 'created', [userId], details), now);
     return userId;
   });
   await application.refresh();

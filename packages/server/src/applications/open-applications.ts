@@ -8,7 +8,7 @@ import { type ApplicationRow, setWakeTime } from '../database/application-rows.t
 import { DatabaseFault } from '../database/database.ts';
 import { readUser } from '../database/identity-store.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import { Application, type ApplicationParts } from './application.ts';
+import { Application, type CommonParts } from './application.ts';
 import type { ApplicationList } from './application-list.ts';
 import type { ApplicationStores } from './application-stores.ts';
 import { addFirstAdmin, migrateSystemCollections, prepareStore } from './bootstrap.ts';
@@ -18,8 +18,7 @@ import { sweepKeyHomes } from './key-homes.ts';
 export interface OpenApplicationsParts {
   readonly main: Application;
   readonly list: ApplicationList;
-  /** What every application of this server is made with. */
-  readonly common: Omit<ApplicationParts, 'name' | 'database' | 'blobs' | 'openJournal' | 'requireServed'>;
+  readonly common: CommonParts;
   readonly stores: ApplicationStores;
   /** How long an application stays open without use. */
   readonly idleMilliseconds: number;

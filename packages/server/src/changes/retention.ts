@@ -1,5 +1,6 @@
 /** How long events are kept: deleted in small slices between writes, so that no write waits for long. */
 import { setTimeout as pause } from 'node:timers/promises';
+import { BackgroundWorker } from '../base/background-worker.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { ChangeLog } from './change-log.ts';
@@ -15,48 +16,41 @@ const eventsPerBatch = 200;
 const batchPauseMilliseconds = 10;
 const dayMilliseconds = 86_400_000;
 
+/** Deletes old events at a fixed interval. */
 export class EventRetention {
   readonly #log: ChangeLog;
   readonly #limits: EventLimits;
   readonly #clock: Clock;
-  readonly #logger: Logger;
-  #timer: NodeJS.Timeout | null = null;
-  #running: Promise<void> | null = null;
-  #ended = false;
+  readonly #worker: BackgroundWorker;
 
   constructor(log: ChangeLog, limits: EventLimits, clock: Clock, logger: Logger) {
     this.#log = log;
     this.#limits = limits;
     this.#clock = clock;
-    this.#logger = logger;
+    this.#worker = new BackgroundWorker({
+      run: () => this.#pruneInBatches(),
+      onError: (error) => logger.warn({ err: error }, 'Old events could not be deleted.'),
+      intervalMilliseconds: pruneIntervalMilliseconds,
+    });
   }
 
   begin(): void {
-    this.#timer = setInterval(() => void this.prune(), pruneIntervalMilliseconds).unref();
+    this.#worker.start();
   }
 
-  /** Forgets all that is to be forgotten now. */
+  /** Resolves when all events that are over their time or number are deleted. */
   prune(): Promise<void> {
-    this.#running ??= this.#slices().finally(() => {
-      this.#running = null;
-    });
-    return this.#running;
+    return this.#worker.runNow();
   }
 
-  /** Resolves when no slice is under way. */
-  async end(): Promise<void> {
-    this.#ended = true;
-    if (this.#timer) clearInterval(this.#timer);
-    await this.#running;
+  /** Resolves when no batch is under way. */
+  end(): Promise<void> {
+    return this.#worker.stop();
   }
 
-  async #slices(): Promise<void> {
-    try {
-      const before = isoTime(this.#clock.now() - this.#limits.days * dayMilliseconds);
-      while (!this.#ended && (await this.#log.prune(before, this.#limits.entries, eventsPerBatch)))
-        await pause(batchPauseMilliseconds);
-    } catch (error) {
-      this.#logger.warn({ err: error }, 'old events could not be forgotten');
-    }
+  async #pruneInBatches(): Promise<void> {
+    const before = isoTime(this.#clock.now() - this.#limits.days * dayMilliseconds);
+    while (!this.#worker.isStopped && (await this.#log.prune(before, this.#limits.entries, eventsPerBatch)))
+      await pause(batchPauseMilliseconds);
   }
 }

@@ -2,6 +2,7 @@
  * Brings collections to what a whole set of definitions says, in one transaction. What is missing is made, what differs is
  * changed; what the set does not name stays as it is, so that applying a set twice changes nothing.
  */
+
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import type {
   CollectionDefinition,
@@ -9,6 +10,7 @@ import type {
   FieldDefinition,
   IndexDefinition,
 } from '../protocol/definition.ts';
+import { prefixDetails } from '../protocol/error-path.ts';
 import { listServerManagedFields, type Switches, switchNames } from '../schema/collection-options-check.ts';
 import { type CollectionChange, isDefaultKey, type RequestedCollection } from '../schema/definition-check.ts';
 import { fieldTypes } from '../schema/field-types.ts';
@@ -162,7 +164,7 @@ function makeCreation(
 }
 
 function isRelation({ type }: FieldDefinition): boolean {
-  return fieldTypes.get(type)?.relation ?? false;
+  return fieldTypes.find(type)?.relation ?? false;
 }
 
 /** Properties that a definition gives and the field does not have so. */
@@ -237,11 +239,11 @@ class ErrorPaths {
         const field = created?.fields.filter((each) => !isDefaultKey(each))[Number(index)];
         return field ? this.#field(name, field.name) : path;
       });
-    return this.#rethrow((path) => `${this.#collection(name)}.${renumber(path)}`);
+    return this.#rethrow(() => this.#collection(name), renumber);
   }
 
   inField(collection: string, name: string): (error: unknown) => never {
-    return this.#rethrow((path) => `${this.#collection(collection)}.${this.#field(collection, name)}.${path}`);
+    return this.#rethrow(() => `${this.#collection(collection)}.${this.#field(collection, name)}`);
   }
 
   #collection(name: string): string {
@@ -254,11 +256,11 @@ class ErrorPaths {
     return `fields[${given.findIndex((each) => each.name === name)}]`;
   }
 
-  #rethrow(toErrorPath: (path: string) => string): (error: unknown) => never {
+  #rethrow(findErrorPath: () => string, renumber = (path: string): string => path): (error: unknown) => never {
     return (error) => {
       if (!(error instanceof ApiError) || error.code !== 'DEFINITION_INVALID') throw error;
-      const details = Object.entries(error.details ?? {}).map(([path, text]) => [toErrorPath(path), text]);
-      throw invalidDefinition(Object.fromEntries(details) as Record<string, string>);
+      const renumbered = Object.entries(error.details ?? {}).map(([path, text]) => [renumber(path), text] as const);
+      throw invalidDefinition(prefixDetails(findErrorPath(), Object.fromEntries(renumbered)));
     };
   }
 }

@@ -1,4 +1,5 @@
 import { isoTime } from '../base/clock.ts';
+import { recordEvent } from '../changes/record-event.ts';
 import { bumpVersion, readDefinitionsInTx, replaceTableName } from '../database/catalogue.ts';
 import { countRows } from '../database/column-data.ts';
 import { bindFixed, DatabaseFault, StaleVersion, type Transaction } from '../database/database.ts';
@@ -152,10 +153,11 @@ export async function appendDefinitionEvent(
 ): Promise<void> {
   context.dryRun?.changes.push({ name, tk: key });
   context.collectedEvents?.push({ name, tk: key });
-  const { actor, requestId, caller } = context;
+  const { requestId, caller } = context;
   if (caller) await context.hooks?.beforeDefinition(name, key, caller, requestId); // the server asks nobody about its own
-  const events = { name, resource: name.split('.')[0]!, keys: [key], actor, requestId, changed: [], by: caller };
-  await context.changes.append(transaction, events, isoTime(context.clock.now()));
+  const [resource = '', verb = ''] = name.split('.');
+  const event = recordEvent(resource, verb, [key], { caller, requestId, isAudited: true });
+  await context.changes.append(transaction, event, isoTime(context.clock.now()));
 }
 
 export async function runStatements(

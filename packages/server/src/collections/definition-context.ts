@@ -44,7 +44,6 @@ export interface DefinitionContext {
   readonly version: number;
   readonly changes: ChangeLog;
   readonly clock: Clock;
-  readonly actor: string | null;
   /** Who changes the definitions; null: the server. */
   readonly caller: Caller | null;
   readonly requestId: string | null;

@@ -2,15 +2,17 @@
  * `POST /api/batch`: several operations in one transaction, all or nothing. Each is run by the action that a request of its
  * own would run, under the same grants, rules and checks; only the transaction is shared.
  */
+
 import { tokenMissingError } from '../identity/authenticator.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { prefixDetails } from '../protocol/error-path.ts';
 import { JsonNumber, parseExactJson } from '../protocol/exact-json.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import { type NormalisedAction, normaliseRequest } from '../protocol/request-normaliser.ts';
-import { BatchResults, parseLiteral } from '../records/batch-references.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import { collectSecrets, hashAllSecrets, type SecretBody } from '../records/secrets.ts';
+import { BatchResults, parseLiteral } from '../records/write/batch-references.ts';
+import { collectSecrets, hashAllSecrets, type SecretBody } from '../records/write/secrets.ts';
 import { isDryRun, readKnownParameters } from './known-parameters.ts';
 import { performWrite } from './perform-write.ts';
 import { runRecordAction } from './record-actions.ts';
@@ -218,13 +220,9 @@ function atIndex(index: number): (error: unknown) => never {
   const errorPath = `operations[${index}]`;
   return (error) => {
     if (!(error instanceof ApiError)) throw error;
-    const { code, message, details = {}, retryAfter, allow, about, rate } = error;
-    const nestedDetails = Object.entries(details).map(([name, text]) => [
-      name.startsWith('[') ? `${errorPath}.values${name}` : `${errorPath}.values.${name}`,
-      text,
-    ]);
+    const { code, message, details, retryAfter, allow, about, rate } = error;
     throw new ApiError(code, message, {
-      details: { [errorPath]: message, ...(Object.fromEntries(nestedDetails) as Record<string, string>) },
+      details: { [errorPath]: message, ...prefixDetails(`${errorPath}.values`, details) },
       ...(retryAfter !== undefined && { retryAfter }),
       ...(allow !== undefined && { allow }),
       ...(about !== undefined && { about }),

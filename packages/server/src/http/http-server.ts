@@ -2,7 +2,6 @@
  * HTTP: one catch-all below /api/, our own routing behind it. Enters a request of any kind; leaves a reply in the common
  * shapes, also for what the HTTP library itself refuses.
  */
-import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Application } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
@@ -127,10 +126,9 @@ export class HttpServer {
       trustProxy: parts.config.trustedProxies ?? false,
       http: { maxHeaderSize: limits.headerBytes, shouldUpgradeCallback: shouldUpgrade },
       routerOptions: { querystringParser: () => ({}) },
-      frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
-        this.#replies.refuse(error, request, reply),
-      clientErrorHandler: (error: unknown, socket: Socket) => this.#replies.refuseRaw(error, socket),
-    } as object);
+      frameworkErrors: (error, request, reply) => this.#replies.refuse(error, request, reply),
+      clientErrorHandler: (error, socket) => this.#replies.refuseRaw(error, socket),
+    });
     this.#connections = new Connections(this.#fastify.server);
     this.#register();
   }

@@ -1,5 +1,6 @@
+import { conditionalMailActions } from '../mail/actions/action-facts.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import type { IfMatch } from '../records/write-steps.ts';
+import type { IfMatch } from '../records/write/write-steps.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** An entity tag (RFC 9110, 8.8.3), weak or strong. */
@@ -28,9 +29,7 @@ const conditionalActions = new Set([
   'fields:update',
   'fields:destroy',
   'applications:update',
-  'emails:saveDraft',
-  'emails:attach',
-  'emails:send',
+  ...conditionalMailActions,
 ]);
 
 /** For actions written by hand. @throws ApiError 400 where the action takes no If-Match. */

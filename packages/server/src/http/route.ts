@@ -1,5 +1,6 @@
+import { plainCreateActions } from '../mail/actions/action-facts.ts';
+import { isMailResource } from '../mail/collections/mail-resources.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import { isMailResource } from '../schema/mail-collections.ts';
 
 /** An action-style path taken apart. */
 export interface Route {
@@ -52,7 +53,7 @@ const plainActions: Readonly<Record<string, readonly [one: string | null, all: s
 };
 
 /**
- * Reads `/api/emails` and `/api/emails/<id>`: plain style, which mail alone has; null for any other path.
+ * Reads `/api/<resource>` and `/api/<resource>/<id>`: plain style, which only mail has; null for any other path.
  *
  * @throws ApiError `METHOD_NOT_ALLOWED`.
  */
@@ -61,7 +62,7 @@ export function parsePlainRoute(path: string, method: string): Route | null {
   const [resource = '', key = '', ...more] = path.slice(prefix.length).split('/');
   if (more.length > 0 || !isMailResource(resource)) return null;
   const [one, all] = plainActions[method] ?? [null, null];
-  const action = key === '' ? (resource === 'emails' && all === 'create' ? 'saveDraft' : all) : one;
+  const action = key === '' ? (all === 'create' ? (plainCreateActions[resource] ?? all) : all) : one;
   if (action !== null) return { resource, action, key: key === '' ? null : decodeSegment(key), of: null, plain: true };
   const allow = key === '' ? 'GET, HEAD, POST' : 'GET, HEAD, PATCH, PUT, DELETE';
   throw new ApiError('METHOD_NOT_ALLOWED', `This path answers ${allow}; nothing was changed.`, { allow });

@@ -1,18 +1,18 @@
 import { pageSeparator } from '../database/dialect.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
-import { type JsonChunks, streamRecords } from '../records/stream-records.ts';
+import { type JsonChunks, streamRecords } from '../records/read/stream-records.ts';
 import type { Collection } from '../schema/registry.ts';
 import type { ActionResult, RequestContext } from './request-context.ts';
 
 export const ndjsonType = 'application/x-ndjson; charset=utf-8';
 
-/** Whether the client takes a list without pages as one JSON text a line. */
+/** Whether the client accepts a list without pages as one JSON text per line. */
 export function acceptsNdjson({ accept }: RequestContext): boolean {
   return accept?.includes('application/x-ndjson') ?? false;
 }
 
-/** A list without pages. The first piece is read before the reply begins, so that a refusal keeps its status. */
+/** A list without pages. Its first piece is read before the reply begins, so that a refusal keeps its status. */
 export async function streamList(
   request: RequestContext,
   collection: Collection,
@@ -21,17 +21,17 @@ export async function streamList(
   const pieces = logFailures(request, streamRecords(request.contextNow, collection, recordRequest));
   const first = await pieces.next();
   const isNdjson = acceptsNdjson(request);
-  const stream = isNdjson ? streamJsonLines(first, pieces) : streamJsonList(first, pieces);
+  const stream = isNdjson ? streamJsonLines(first, pieces, request.requestId) : streamJsonList(first, pieces);
   return { stream, contentType: isNdjson ? ndjsonType : 'application/json; charset=utf-8' };
 }
 
-/** Pieces whose failure the operator is told of: the status of the reply has left by then. */
+/** Logs a failure while the pieces are read: the status of the reply has been sent by then. */
 async function* logFailures({ application, requestId }: RequestContext, pieces: JsonChunks): JsonChunks {
   try {
     yield* pieces;
   } catch (error) {
     if (!(error instanceof ApiError))
-      application.logger.error({ err: error, requestId }, 'a list could not be read to its end');
+      application.logger.error({ err: error, requestId }, 'A streamed list could not be read to its end.');
     throw error;
   }
 }
@@ -45,7 +45,11 @@ async function* streamJsonList(first: FirstPiece, pieces: JsonChunks): AsyncGene
   yield ']}';
 }
 
-async function* streamJsonLines(first: FirstPiece, pieces: JsonChunks): AsyncGenerator<string> {
+/**
+ * If the list cannot be read to its end, the last line is `{"error", "message", "requestId"}`. Its `requestId` equals the
+ * X-Request-Id header of the reply, which distinguishes the line from a record with the same fields.
+ */
+async function* streamJsonLines(first: FirstPiece, pieces: JsonChunks, requestId: string): AsyncGenerator<string> {
   try {
     if (!first.done) yield toLines(first.value);
     for await (const piece of pieces) yield toLines(piece);
@@ -54,7 +58,7 @@ async function* streamJsonLines(first: FirstPiece, pieces: JsonChunks): AsyncGen
       error instanceof ApiError
         ? error
         : { label: 'Internal Server Error', message: 'The list could not be read to its end.' };
-    yield `${JSON.stringify({ error: label, message })}\n`;
+    yield `${JSON.stringify({ error: label, message, requestId })}\n`;
   }
 }
 

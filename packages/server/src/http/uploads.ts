@@ -1,6 +1,7 @@
 /** Bodies that are not JSON: bytes as they come, for the actions that take them. */
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
+import { uploadTypes } from '../mail/actions/action-facts.ts';
 import { ApiError } from '../protocol/api-error.ts';
 
 export interface RequestUpload {
@@ -12,10 +13,12 @@ export interface RequestUpload {
 }
 
 /** Which types an action takes. */
-const uploadActions: readonly (readonly [path: RegExp, types: readonly string[]])[] = [
-  [/^\/api\/emails(?::|%3a)import(?:[?/]|$)/i, ['message/rfc822', 'application/mbox']],
-  [/^\/api\/emails(?::|%3a)attach(?:[?/]|$)/i, ['application/octet-stream']],
-];
+const uploadActions = Object.entries(uploadTypes).map(
+  ([name, types]): readonly [path: RegExp, types: readonly string[]] => [
+    new RegExp(`^/api/${name.replace(':', '(?::|%3a)')}(?:[?/]|$)`, 'i'),
+    types,
+  ],
+);
 
 /** The type of an upload; null for a request whose action takes none, or not this type. */
 export function readUploadType({ raw, headers }: FastifyRequest): string | null {

@@ -5,6 +5,7 @@
  * Acts lose nothing: they wait in the application's store, committed with what was done, until they are chained here.
  * Refusals and counts are gathered in memory and written twice a minute and at the end; a crash loses the last of them.
  */
+import { BackgroundWorker } from '../base/background-worker.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { FifoLock } from '../base/fifo-lock.ts';
 import type { Logger } from '../base/logger.ts';
@@ -80,39 +81,45 @@ export class AuditJournal {
   readonly #keyUsage = new KeyUsageCounter();
   /** Work on the store, one piece at a time. */
   readonly #lock = new FifoLock();
+  readonly #chaining: BackgroundWorker;
+  readonly #flushing: BackgroundWorker;
   #store: Promise<Database> | null = null;
   #verifying: Promise<ChainReport> | null = null;
-  #chainTimer: NodeJS.Timeout | null = null;
-  #timer: NodeJS.Timeout | null = null;
   #refusalsSince = 0;
   #prunedAt = 0;
   #entriesSincePrune = 0;
-  #closed = false;
 
   constructor(parts: AuditJournalParts) {
     this.#parts = parts;
+    const onError = (error: unknown): void => this.#logError(error);
+    this.#chaining = new BackgroundWorker({
+      run: () => this.#lock.run(() => this.#chainPending()),
+      onError,
+      debounceMilliseconds: chainDelayMilliseconds,
+    });
+    this.#flushing = new BackgroundWorker({
+      run: () => this.#flush(false),
+      onError,
+      intervalMilliseconds: flushMilliseconds,
+    });
   }
 
   /** Begins to write down what is gathered, and takes over what an earlier run left. */
   begin(): void {
-    this.#timer = setInterval(() => void this.#logErrors(() => this.#flush(false)), flushMilliseconds).unref();
+    this.#chaining.start();
+    this.#flushing.start();
     this.wake();
   }
 
   /** There are acts to be chained. */
   wake(): void {
-    if (this.#closed) return;
-    this.#chainTimer ??= setTimeout(() => {
-      this.#chainTimer = null;
-      void this.#logErrors(() => this.#lock.run(() => this.#chainPending()));
-    }, chainDelayMilliseconds).unref();
+    this.#chaining.wake();
   }
 
   /** Writes down what was gathered and closes the store. */
   async close(): Promise<void> {
-    this.#closed = true;
-    if (this.#timer) clearInterval(this.#timer);
-    await this.#logErrors(() => this.#flush(true));
+    await Promise.all([this.#chaining.stop(), this.#flushing.stop()]);
+    await this.#flush(true).catch((error: unknown) => this.#logError(error));
     const { database } = this.#parts;
     const store = await this.#store?.catch(() => null);
     if (store && store !== database) await store.close();
@@ -172,7 +179,6 @@ export class AuditJournal {
   }
 
   #flush(all: boolean): Promise<void> {
-    this.#clearChainTimer();
     return this.#lock.run(async () => {
       await this.#chainPending();
       const now = this.#parts.clock.now();
@@ -181,12 +187,6 @@ export class AuditJournal {
       if (this.#keyUsage.size > 0) await this.#writeKeyUse();
       await this.#considerPruning(now);
     });
-  }
-
-  /** What was to be taken over soon is taken over now. */
-  #clearChainTimer(): void {
-    if (this.#chainTimer) clearTimeout(this.#chainTimer);
-    this.#chainTimer = null;
   }
 
   /** Chains the acts that wait beside the data. */
@@ -364,13 +364,9 @@ export class AuditJournal {
     return opening;
   }
 
-  /** Nobody waits for this work: acts stay where they are, and the next flush tries again. */
-  async #logErrors(work: () => Promise<unknown>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      this.#parts.logger.warn({ err: error }, 'the audit journal could not be written');
-    }
+  /** For work without a caller. Pending actions stay stored, and the next flush tries again. */
+  #logError(error: unknown): void {
+    this.#parts.logger.warn({ err: error }, 'The audit journal could not be written. The next flush tries again.');
   }
 }
 

@@ -242,7 +242,10 @@ const problemSchema = objectSchema({ message: integerSchema, outcome: stringSche
   'reason',
 ]);
 
-/** Schemas for those who work with mail. */
+/** The resource and the actions of which a role needs one to be shown {@link mailSchemas}. */
+export const mailSchemaGrants = ['emails', ['list', 'get', 'create', 'update', 'destroy']] as const;
+
+/** Schemas of the operations of mail. */
 export const mailSchemas: Readonly<Record<string, JsonSchema>> = {
   MailImport: objectSchema(
     {

@@ -28,3 +28,14 @@ export const mailListParameters: readonly Parameter[] = [
     'Received before a day, or a moment. `after` takes one too, in place of a cursor.',
   ),
 ];
+
+/** Parameters that only the plain path of an operation takes, by the id of the operation. */
+export const plainParameters: Readonly<Record<string, Parameter>> = {
+  'attachments.get': {
+    name: 'meta',
+    in: 'query',
+    description: 'What is known of it, not its bytes.',
+    schema: { enum: ['1'] },
+  },
+  'emails.get': { name: 'raw', in: 'query', description: 'The message as it came.', schema: { enum: ['1'] } },
+};

@@ -4,8 +4,8 @@
  */
 import { mainApplicationName } from '../applications/application.ts';
 import { auditCollection } from '../journal/audit-collection.ts';
+import { isMailResource } from '../mail/collections/mail-resources.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
-import { isMailResource } from '../schema/mail-collections.ts';
 import type { Collection } from '../schema/registry.ts';
 import { collectionPathParameter } from './definition-operations.ts';
 import { errorHeaders, errorResponses } from './error-responses.ts';

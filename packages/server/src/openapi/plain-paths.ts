@@ -1,7 +1,8 @@
-/** Plain style, which mail alone has: the same operations under `/api/emails` and `/api/emails/{key}`, by method. */
+/** Plain style, which only mail has: the same operations under `/api/<resource>` and `/api/<resource>/{key}`, by method. */
 
+import { isMailResource, mailResources } from '../mail/collections/mail-resources.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
-import { isMailResource, mailResources } from '../schema/mail-collections.ts';
+import { plainParameters } from './mail-parameters.ts';
 import { type Operation, toOperationObject } from './operation.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
 import type { Subject } from './subject.ts';
@@ -17,17 +18,6 @@ const keyPathParameter: Parameter = {
   description: 'The id of the record.',
   schema: { type: 'integer' },
 };
-/** What plain style adds to an action. */
-const extraParameters: Readonly<Record<string, Parameter>> = {
-  'attachments.get': {
-    name: 'meta',
-    in: 'query',
-    description: 'What is known of it, not its bytes.',
-    schema: { enum: ['1'] },
-  },
-  'emails.get': { name: 'raw', in: 'query', description: 'The message as it came.', schema: { enum: ['1'] } },
-};
-
 /** The path items of plain style, for the operations that a role may do. */
 export function buildPlainPaths(operations: readonly Operation[], subject: Subject): Record<string, JsonSchema> {
   const paths: Record<string, JsonSchema> = {};
@@ -70,7 +60,7 @@ export function hasPlainPath({ tag }: Operation): boolean {
 
 function toPlainOperation(operation: Operation, method: string, isOne: boolean): Operation {
   const parameters = operation.parameters.filter((each) => !isOne || each.name !== 'filterByTk');
-  const extraParameter = extraParameters[operation.id];
+  const extraParameter = plainParameters[operation.id];
   return {
     ...operation,
     // An Idempotency-Key counts for POST alone.

@@ -1,5 +1,6 @@
 import type { Extension } from '../extensions/extension.ts';
 import type { Caller } from '../identity/caller.ts';
+import { ungeneratedMailActions } from '../mail/actions/action-facts.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { ErrorLabel } from '../protocol/error-catalogue.ts';
 import { requireRelationAccess } from '../query/filter-plan.ts';
@@ -98,10 +99,7 @@ const serverManagedActions: Readonly<Record<string, ReadonlySet<string>>> = {
   applicationErrors: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
   webhooks: new Set(['create', 'update', 'firstOrCreate', 'updateOrCreate']),
   webhookDeliveries: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
-  mailboxes: new Set(['firstOrCreate', 'updateOrCreate']),
-  emails: new Set(['get', 'create', 'destroy', 'firstOrCreate', 'updateOrCreate']),
-  conversations: new Set(['get', 'create', 'destroy', 'firstOrCreate', 'updateOrCreate']),
-  attachments: new Set(['get', 'create', 'destroy', 'firstOrCreate', 'updateOrCreate']),
+  ...ungeneratedMailActions,
   audit: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
 };
 

@@ -6,7 +6,7 @@ import { eventSchemas } from './change-operations.ts';
 import { definitionSchemas } from './definition-schemas.ts';
 import { errorSchema } from './error-responses.ts';
 import { keySchemas, keyUseSchemas } from './key-operations.ts';
-import { mailSchemas } from './mail-operations.ts';
+import { mailSchemaGrants, mailSchemas } from './mail-operations.ts';
 import { querySchema } from './parameters.ts';
 import { explanationSchemas } from './permission-operations.ts';
 import {
@@ -99,6 +99,6 @@ export function systemSchemas({ caller, application, findGrant, mayConfigure }: 
       applicationSchemas),
     ...(isAnyGranted('audit', ['list']) && journalSchemas),
     ...(isAnyGranted('webhooks', ['create', 'update']) && webhookSchemas),
-    ...(isAnyGranted('emails', ['list', 'get', 'create', 'update', 'destroy']) && mailSchemas),
+    ...(isAnyGranted(...mailSchemaGrants) && mailSchemas),
   };
 }

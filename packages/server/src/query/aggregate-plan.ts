@@ -1,20 +1,22 @@
 import { compile, type Statement } from '../database/database.ts';
+import type { ReadPage } from '../database/page-query.ts';
 import { identifier, join, type Param, type Sql, sql } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { ParsedDimension, ParsedMeasure, ParsedQuery } from '../protocol/query-request.ts';
 import { type FieldType, readDecimalScale, type Storage } from '../schema/field-type.ts';
 import { fieldTypes } from '../schema/field-types.ts';
 import { type Collection, type Field, makeCollection } from '../schema/registry.ts';
+import { noTraits } from '../schema/system-traits.ts';
 import { planFilter } from './filter-plan.ts';
 import type { Grant } from './grant.ts';
 import { Aliases, compilePredicate } from './predicate-compiler.ts';
 import { compileWhere, type PlanContext, planCondition } from './read-plan.ts';
 import { compileSortKey, planSort, type SortKey } from './sort-plan.ts';
 
-/** A query, compiled. One row: the groups' objects as one text, and their number; before them what a shared engine adds. */
+/** A query, compiled. `read` gives one row: the groups' objects as one text, and their number. */
 export interface QueryPlan {
   readonly statement: Statement;
-  readonly columnOffset: number;
+  readonly read: ReadPage;
 }
 
 /** A column of the result before it is JSON. */
@@ -73,10 +75,8 @@ export function planQuery(query: ParsedQuery, collection: Collection, grant: Gra
   );
   const range = query.offset > 0 ? sql`LIMIT ${query.limit} OFFSET ${offset}` : sql`LIMIT ${query.limit}`;
   const page = sql`SELECT ${object} AS j FROM (${grouped}) g${compileHaving(query, results, context, aliases)}${compileOrder(query, results, dimensions.length, context)} ${range}`;
-  return {
-    statement: compile(dialect, dialect.guardedPage(dialect.pageText(page), 2, null)),
-    columnOffset: dialect.shared ? 2 : 0,
-  };
+  const { page: text, read } = dialect.pageQuery({ rows: dialect.pageText(page), columns: 2, count: null, cap: 0 });
+  return { statement: compile(dialect, text), read };
 }
 
 function compileDimension(
@@ -140,6 +140,7 @@ function compileHaving(
     table: 'g',
     system: false,
     internal: true,
+    traits: noTraits,
     fields: [{ ...fields[0]!, primaryKey: true }, ...fields.slice(1)],
   });
   const predicate = planFilter(having, shape, havingGrant, context.registry, context.findGrant);

@@ -3,6 +3,7 @@
  * of their keys, and account by account, where a small one lies beside a big one.
  */
 import type { Dialect } from '../database/dialect.ts';
+import { placementTable } from '../database/mail/mail-conditions.ts';
 import { identifier, type Sql, sql } from '../database/sql.ts';
 import { type Collection, getField } from '../schema/registry.ts';
 import type { Predicate } from './predicate.ts';
@@ -157,7 +158,7 @@ export function compileMailboxPage(
   const table = identifier(collection.table);
   const extraCondition = condition === null ? sql`` : sql` AND ${condition}`;
   // One e-mail may lie twice in a mailbox.
-  const first = sql`SELECT DISTINCT p."emailId" FROM "mailPlacements" p CROSS JOIN ${table} r WHERE p."mailboxId"=g.k AND r.id=p."emailId"${extraCondition} ORDER BY ${order} LIMIT ${maxRecords}`;
+  const first = sql`SELECT DISTINCT p."emailId" FROM ${placementTable} p CROSS JOIN ${table} r WHERE p."mailboxId"=g.k AND r.id=p."emailId"${extraCondition} ORDER BY ${order} LIMIT ${maxRecords}`;
   if (dialect.lateral) return sql`SELECT b."emailId" FROM (${mailboxes}) g CROSS JOIN LATERAL (${first}) b`;
   return sql`SELECT b.id FROM (${mailboxes}) g CROSS JOIN ${table} b WHERE b.id IN (${first})`;
 }

@@ -1,7 +1,8 @@
 import type { Dialect } from '../database/dialect.ts';
+import { isInMailboxes, selectIndexedAccounts, selectMailboxes } from '../database/mail/mail-conditions.ts';
 import { identifier, joinBalanced, type Param, type Sql, sql } from '../database/sql.ts';
-import type { Storage } from '../schema/field-type.ts';
 import { type Collection, getField, type Join, type Relation } from '../schema/registry.ts';
+import { compileOperator } from './operator-sql.ts';
 import { countTests, type Operand, type Predicate } from './predicate.ts';
 
 /** Makes aliases that differ within one statement. The root of a statement is known by its table's own name. */
@@ -61,7 +62,7 @@ export function compileFieldTest(
   column: Sql,
   dialect: Dialect,
 ): Sql {
-  return compileTest(operator, operand, field.type.storage!, column, dialect);
+  return compileOperator(operator, operand, field.type.storage!, column, dialect);
 }
 
 type Matched = Extract<Predicate, { kind: 'matched' }>;
@@ -75,18 +76,15 @@ type Placed = Extract<Predicate, { kind: 'placed' }>;
 
 function compileInFolder(predicate: Placed, alias: string, aliases: Aliases): Sql {
   const inner = identifier(aliases.next());
-  const ownColumn = sql`${identifier(alias)}.id`;
-  const isInMailbox = sql`${inner}."mailboxId" IN (${compileMailboxes(predicate)})`;
-  if (predicate.by === 'list')
-    return sql`${ownColumn} IN (SELECT ${inner}."emailId" FROM "mailPlacements" ${inner} WHERE ${isInMailbox})`;
-  return sql`EXISTS (SELECT 1 FROM "mailPlacements" ${inner} WHERE ${inner}."emailId"=${ownColumn} AND ${isInMailbox})`;
+  const email = sql`${identifier(alias)}.id`;
+  return isInMailboxes({ email, alias: inner, mailboxes: compileMailboxes(predicate), by: predicate.by });
 }
 
 /** A query for the ids of the mailboxes that are meant, one column. */
 export function compileMailboxes({ folder, viewer }: Placed): Sql {
   const name: Param = { storage: 'text', read: folder.read };
   const user: Param = { storage: 'integer', read: viewer.read };
-  return sql`SELECT id AS k FROM mailboxes WHERE coalesce(role,path)=${name} AND "accountId" IN (SELECT "accountId" FROM "accountMembers" WHERE "userId"=${user})`;
+  return selectMailboxes(name, user);
 }
 
 /** What the index of words is asked. */
@@ -97,88 +95,12 @@ export function compileFullText({ expression, viewer }: Matched): {
   const user: Param = { storage: 'integer', read: viewer.read };
   return {
     expression: { storage: 'text', read: expression.read },
-    accounts: sql`SELECT "accountId" AS a FROM "accountMembers" WHERE "userId"=${user}`,
+    accounts: selectIndexedAccounts(user),
   };
 }
 
 function variablesPresent(variables: readonly Operand[]): Param {
   return { storage: 'boolean', read: (environment) => variables.every(({ read }) => read(environment) !== null) };
-}
-
-function compileTest(operator: string, operand: Operand, storage: Storage, column: Sql, dialect: Dialect): Sql {
-  const param: Param = { storage, read: operand.read };
-  if (operand.form === 'null') return sql`${column} IS NULL`;
-  switch (operator) {
-    case '$eq':
-      return sql`${column}=${param}`;
-    case '$gt':
-      return sql`${column}>${param}`;
-    case '$gte':
-      return sql`${column}>=${param}`;
-    case '$lt':
-      return sql`${column}<${param}`;
-    case '$lte':
-      return sql`${column}<=${param}`;
-    case '$between':
-      return sql`${column} BETWEEN ${memberParam(param, 0)} AND ${memberParam(param, 1)}`;
-    case '$in':
-      return dialect.isIn(column, listParam(storage, operand));
-    case '$like':
-      return dialect.like(column, param, false);
-    case '$ilike':
-      return dialect.like(column, param, true);
-    case '$includes':
-      return dialect.contains(column, param);
-    case '$startsWith':
-      return dialect.startsWith(column, param);
-    case '$endsWith':
-      return dialect.endsWith(column, param);
-    case '$null':
-      return sql`${column} IS NULL`;
-    case '$empty':
-      return dialect.isEmpty(storage, column);
-    case '$isTruly':
-      return dialect.isTrue(column);
-    case '$dateOn':
-    case '$dateBetween':
-      return sql`(${column}>=${rangeEnd(param, 0)} AND ${column}<${rangeEnd(param, 1)})`;
-    case '$dateBefore':
-      return sql`${column}<${rangeEnd(param, 0)}`;
-    case '$dateAfter':
-      return sql`${column}>=${rangeEnd(param, 1)}`;
-    case '$match':
-      return dialect.sameElements(column, elementsParam(operand));
-    case '$anyOf':
-      return dialect.anyElement(column, elementsParam(operand));
-    case '$arrayEmpty':
-      return dialect.isEmpty(storage, column);
-    case '$isFalsy':
-      return sql`((${dialect.isTrue(column)}) IS NOT TRUE)`;
-    default:
-      throw new Error(`no SQL for the operator ${operator}`);
-  }
-}
-
-/** An end of a range of time; null, which holds for nothing, where a variable gives none. */
-function rangeEnd(range: Param, index: number): Param {
-  return {
-    storage: range.storage,
-    read: (environment) => (range.read(environment) as unknown[] | null)?.[index] ?? null,
-  };
-}
-
-/** The elements of a list as JSON texts. */
-function elementsParam(operand: Operand): Param {
-  return listParam('text', operand);
-}
-
-/** A list; empty, which holds for nothing, where a variable gives none. */
-function listParam(storage: Storage, { read }: Operand): Param {
-  return { storage, list: true, read: (environment) => read(environment) ?? [] };
-}
-
-function memberParam(list: Param, index: number): Param {
-  return { storage: list.storage, read: (environment) => (list.read(environment) as unknown[])[index] };
 }
 
 /** IN with an uncorrelated list: an engine finds the list once and then seeks, whichever side is the smaller. */

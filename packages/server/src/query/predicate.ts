@@ -1,7 +1,6 @@
 import type { BindEnvironment } from '../database/sql.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
-import { deletingStatus } from '../schema/mail-collections.ts';
-import type { Collection, Field, Relation } from '../schema/registry.ts';
+import { type Collection, type Field, getField, type Relation } from '../schema/registry.ts';
 
 /** A filter with its names resolved, its operators fitted to field types and the grants on its paths built in. */
 export type Predicate =
@@ -94,11 +93,12 @@ export function countRelations(predicate: Predicate | null): number {
 
 /** Whether a record is none of those that are only there until all that hangs on them is gone; null where there are none such. */
 export function notBeingDeleted(collection: Collection, view: TrashView): Predicate | null {
-  if (!collection.system || collection.name !== 'accounts' || view === 'with') return null;
-  const operand: Operand = { form: 'scalar', read: () => deletingStatus };
+  const { hiddenWhile } = collection.traits;
+  if (!hiddenWhile || view === 'with') return null;
+  const operand: Operand = { form: 'scalar', read: () => hiddenWhile.value };
   return {
     kind: 'not',
-    of: { kind: 'test', field: collection.byName.get('status')!, operator: '$eq', operand },
+    of: { kind: 'test', field: getField(collection, hiddenWhile.field), operator: '$eq', operand },
   };
 }
 

@@ -3,9 +3,9 @@ import type { RecordRequest } from '../protocol/record-request.ts';
 import { type Collection, type Field, getField, type Registry } from '../schema/registry.ts';
 import { requireRelationAccess } from './filter-plan.ts';
 import type { Grant, GrantLookup } from './grant.ts';
-import { viewer } from './mail-viewer.ts';
 import { both, type Operand, type Predicate } from './predicate.ts';
 import { requireReadableField } from './read-access.ts';
+import { viewer } from './visibility.ts';
 
 /**
  * `search`: a text stands in one of the text fields that the role may read, or in one of `searchFields`.
@@ -32,8 +32,9 @@ export function planFullText(
   if (fullText === null) return null;
   const expression: Operand = { form: 'scalar', read: ({ values }) => values[fullText.slot] };
   const matched: Predicate = { kind: 'matched', expression, viewer, plain: fullText.plain };
-  if (collection.name === 'emails') return matched;
-  const field = getField(collection, 'emails');
+  const through = getIndexedRelation(collection);
+  if (through === null) return matched;
+  const field = getField(collection, through);
   const target = registry.get(field.relation!.target);
   const access = requireRelationAccess(field, collection, target, findGrant, registry);
   return { kind: 'related', source: collection, relation: field.relation!, target, of: both(access.target, matched) };
@@ -59,6 +60,12 @@ export function planFolders(
   return wanted.length === 0 ? null : { kind: 'all', of: wanted };
 }
 
+/** The relation that leads to the records in the full-text index; null where they are the collection's own. */
+function getIndexedRelation({ name, traits }: Collection): string | null {
+  if (!traits.fullText) throw new Error(`${name} has no full-text index`);
+  return traits.fullText.through;
+}
+
 function planFolder(
   folder: Operand,
   collection: Collection,
@@ -66,11 +73,12 @@ function planFolder(
   registry: Registry,
   findGrant: GrantLookup,
 ): Predicate {
-  if (collection.name === 'emails') {
+  const through = getIndexedRelation(collection);
+  if (through === null) {
     requireReadableField(collection, 'folder', grant);
     return { kind: 'placed', folder, viewer, by: 'probe' };
   }
-  const field = requireReadableField(collection, 'emails', grant);
+  const field = requireReadableField(collection, through, grant);
   const target = registry.get(field.relation!.target);
   const access = requireRelationAccess(field, collection, target, findGrant, registry);
   requireReadableField(target, 'folder', access.grant);

@@ -1,63 +1,73 @@
 /**
- * The one reader of an application's event log: reads each event once and hands it to all who listen. Works only while
- * somebody does; an application without listeners costs nothing.
+ * The only reader of an application's event log: reads each event once and delivers it to all listeners. An application
+ * without listeners costs nothing.
  *
- * Other servers on the same store write events too, and change who may do what. PostgreSQL's NOTIFY would take a lock
- * that all commits of the database pass one by one, and needs a connection of its own; so the log and the version are
- * looked at instead, four times a second, by their indexes.
+ * Other servers on the same store also write events and change permissions. PostgreSQL's NOTIFY would take a lock that
+ * serialises all commits of the database, and needs its own connection. Instead, the log and the version are read four
+ * times a second, by their indexes.
  */
 import type { Application } from '../applications/application.ts';
+import { BackgroundWorker } from '../base/background-worker.ts';
 import type { LoggedEvent } from '../changes/change-log.ts';
 import { startPosition } from '../changes/cursor.ts';
 import { VisibilityCache } from './event-visibility.ts';
 
-/** Events that are handed on together. */
+/** Events that are delivered together. */
 export interface FeedPage {
   readonly events: readonly LoggedEvent[];
   readonly visibilityCache: VisibilityCache;
 }
 
-/** Who listens. Neither call may reject; a listener that fails ends itself. */
+/** A listener. Neither call may reject; a listener that fails ends itself. */
 export interface FeedReader {
   receive(page: FeedPage): Promise<void>;
-  /** Called four times a second. @param changed who may do what, or definitions, may have changed since. */
+  /** Called four times a second. @param changed whether permissions or definitions may have changed since. */
   refresh(changed: boolean): Promise<void>;
 }
 
 const pageEvents = 500;
-const tickMilliseconds = 250;
-/** Between two pages: what is written meanwhile comes together, and writes have the loop to themselves. */
-const gatherMilliseconds = 3;
+const refreshMilliseconds = 250;
+/** Pause between two pages: events that come meanwhile are read together, and writes have the event loop. */
+const debounceMilliseconds = 3;
 
+/** Reads the event log of one application for all of its listeners. */
 export class Feed {
   readonly #application: Application;
   readonly #readers = new Set<FeedReader>();
+  readonly #reading: BackgroundWorker;
+  readonly #refreshing: BackgroundWorker;
   #position = startPosition;
-  /** False until it is known where the log ends. */
+  /** False until the end of the log is known. */
   #begun = false;
   #version = 0;
   #unsubscribe: (() => void) | null = null;
-  #tick: NodeJS.Timeout | null = null;
-  #gathering: NodeJS.Timeout | null = null;
-  #pumping = false;
-  #isRefreshing = false;
-  #more = false;
 
   constructor(application: Application) {
     this.#application = application;
+    this.#reading = new BackgroundWorker({
+      run: () => this.#deliverPage(),
+      onError: (error) => application.logger.warn({ err: error }, 'The event log could not be read.'),
+      debounceMilliseconds,
+      pauseMilliseconds: debounceMilliseconds,
+    });
+    this.#refreshing = new BackgroundWorker({
+      run: () => this.#refresh(),
+      onError: (error) => application.logger.warn({ err: error }, 'Realtime listeners could not be refreshed.'),
+      intervalMilliseconds: refreshMilliseconds,
+    });
   }
 
-  /** The last event that was handed on; null while the feed is at its beginning. */
+  /** The last event that was delivered; null before the end of the log is known. */
   get position(): string | null {
     return this.#begun ? this.#position : null;
   }
 
-  /** How many listen. */
+  /** The number of listeners. */
   get size(): number {
     return this.#readers.size;
   }
 
-  /** From here on the reader is handed what comes; what came before it reads by itself. */
+  /** The reader receives later events; it reads earlier ones itself. */
   add(reader: FeedReader): void {
     this.#readers.add(reader);
     if (this.#readers.size === 1) this.#begin();
@@ -71,84 +81,51 @@ export class Feed {
   #begin(): void {
     this.#version = this.#application.version;
     this.#begun = false;
-    this.#unsubscribe = this.#application.changes.subscribe(this.#wake);
-    this.#tick = setInterval(() => void this.#refresh(), tickMilliseconds);
-    this.#wake();
+    this.#reading.start();
+    this.#refreshing.start();
+    this.#unsubscribe = this.#application.changes.subscribe(() => this.#reading.wake());
+    this.#reading.wake();
   }
 
   #end(): void {
     this.#unsubscribe?.();
-    if (this.#tick) clearInterval(this.#tick);
-    if (this.#gathering) clearTimeout(this.#gathering);
     this.#unsubscribe = null;
-    this.#tick = null;
-    this.#gathering = null;
+    void this.#reading.stop();
+    void this.#refreshing.stop();
   }
 
-  readonly #wake = (): void => {
-    this.#more = true;
-    this.#gathering ??= setTimeout(() => {
-      this.#gathering = null;
-      void this.#pump();
-    }, gatherMilliseconds);
-  };
-
-  async #pump(): Promise<void> {
-    if (this.#pumping || this.#readers.size === 0) return;
-    this.#pumping = true;
-    this.#more = false;
-    try {
-      const isFull = await this.#deliverPage();
-      if (isFull) this.#more = true;
-    } catch (error) {
-      this.#application.logger.warn({ err: error }, 'events could not be read');
-    } finally {
-      this.#pumping = false;
-    }
-    if (this.#more && this.#readers.size > 0) this.#wake();
-  }
-
-  /** @returns whether there may be more. */
-  async #deliverPage(): Promise<boolean> {
+  async #deliverPage(): Promise<void> {
     const { changes } = this.#application;
     if (!this.#begun) {
       this.#position = await changes.head();
       this.#begun = true;
-      return true;
+      this.#reading.wake();
+      return;
     }
     const events = await changes.read(this.#position, pageEvents);
     const last = events.at(-1);
-    if (!last) return false;
+    if (!last) return;
     this.#position = last.position;
     const page = { events, visibilityCache: new VisibilityCache() };
     await Promise.all([...this.#readers].map((reader) => reader.receive(page)));
-    return events.length === pageEvents;
+    if (events.length === pageEvents) this.#reading.wake();
   }
 
   async #refresh(): Promise<void> {
-    if (this.#isRefreshing) return;
-    this.#isRefreshing = true;
-    try {
-      const { dialect } = this.#application.database;
-      if (dialect.shared) {
-        await this.#application.ensureCurrent();
-        this.#wake();
-      }
-      const { version } = this.#application;
-      const changed = version !== this.#version;
-      this.#version = version;
-      await Promise.all([...this.#readers].map((reader) => reader.refresh(changed)));
-    } catch (error) {
-      this.#application.logger.warn({ err: error }, 'listeners could not be looked after');
-    } finally {
-      this.#isRefreshing = false;
+    if (this.#application.database.dialect.shared) {
+      await this.#application.ensureCurrent();
+      this.#reading.wake();
     }
+    const { version } = this.#application;
+    const changed = version !== this.#version;
+    this.#version = version;
+    await Promise.all([...this.#readers].map((reader) => reader.refresh(changed)));
   }
 }
 
 const feeds = new WeakMap<Application, Feed>();
 
-/** The feed of an application, made when it is first asked for. */
+/** The feed of an application, created on first use. */
 export function getFeed(application: Application): Feed {
   let feed = feeds.get(application);
   if (!feed) {

@@ -1,6 +1,13 @@
 import type { Transaction } from '../database/database.ts';
 import type { RecordContext } from './record-context.ts';
 
+declare module '../schema/system-traits.ts' {
+  interface SystemTraits {
+    /** What the collection does beyond the generated actions. */
+    readonly rules?: RecordRules;
+  }
+}
+
 export type Body = Readonly<Record<string, unknown>>;
 
 export type AfterWrite = () => Promise<void>;
@@ -30,6 +37,12 @@ export interface RecordRules {
     body: Body | null,
     context: RecordContext,
   ): Promise<AfterWrite> | Promise<void>;
+  /**
+   * The keys that a relation links a record to now, of a relation whose join only these rules write.
+   *
+   * @param key of the record.
+   */
+  readLinks?(transaction: Transaction, key: unknown, context: RecordContext): Promise<readonly unknown[]>;
   /**
    * What a record is written when it is destroyed: it is out of everybody's sight at once, and the server takes it away with
    * all that hangs on it, piece by piece. Absent: it is gone with the statement.

@@ -5,6 +5,7 @@ import type {
   FieldDefinition,
   IndexDefinition,
 } from '../protocol/definition.ts';
+import { prefixDetails } from '../protocol/error-path.ts';
 import { isObject } from '../protocol/json-text.ts';
 import {
   checkOptionChange,
@@ -88,7 +89,7 @@ export function checkCollections(
       if (error instanceof ApiError && error.code === 'BODY_INVALID')
         throw new ApiError('BODY_INVALID', `[${index}]: ${error.message}`);
       if (!(error instanceof ApiError) || error.code !== 'DEFINITION_INVALID') throw error;
-      for (const [path, text] of Object.entries(error.details ?? {})) details[`[${index}].${path}`] = text;
+      Object.assign(details, prefixDetails(`[${index}]`, error.details));
       return [];
     }
   });

@@ -10,6 +10,7 @@ import {
   type Registry,
   type Relation,
 } from './registry.ts';
+import { noTraits, type SystemTraits } from './system-traits.ts';
 
 /** What a stored field says beside its definition: resolved once, when it was made. */
 export interface FieldFacts {
@@ -62,7 +63,12 @@ export function buildNextRegistry(
   }: { ids: ReadonlySet<number>; collections: readonly CollectionRow[]; fields: readonly FieldRow[] },
 ): Registry {
   const byCollection = Map.groupBy(fields, (field) => field.collectionId);
-  const changed = new Map(collections.map((row) => [row.name, toCollection(row, byCollection.get(row.id) ?? [])]));
+  const changed = new Map(
+    collections.map((row) => {
+      const traits = row.system ? previous.systemTraits.get(row.name) : undefined;
+      return [row.name, toCollection(row, byCollection.get(row.id) ?? [], traits)];
+    }),
+  );
   const removed = previous.all().filter((each) => !ids.has(each.id));
   const next = previous.with(
     [...changed.values()],
@@ -107,9 +113,14 @@ function resolveJoin(field: Field, registry: Registry): Field {
 }
 
 /** A collection from its rows; where its joins lie is not found yet. */
-export function toCollection(row: CollectionRow, fields: readonly FieldRow[]): Collection {
+export function toCollection(
+  row: CollectionRow,
+  fields: readonly FieldRow[],
+  traits: SystemTraits = noTraits,
+): Collection {
   return makeCollection({
     ...row,
+    traits,
     options: row.options as CollectionOptions,
     fields: fields.map((field) => toField(field, row.system)),
   });

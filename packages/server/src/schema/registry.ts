@@ -1,5 +1,6 @@
 import type { CollectionOptions, FieldDefinition } from '../protocol/definition.ts';
 import type { FieldType } from './field-type.ts';
+import { noTraits, type SystemTraits } from './system-traits.ts';
 
 /** A field of the current snapshot. */
 export interface Field {
@@ -69,6 +70,8 @@ export interface Collection {
   readonly system: boolean;
   /** Joins and other storage that has no endpoints. */
   readonly internal: boolean;
+  /** What its definition says is special about it; nothing for a user-defined collection. */
+  readonly traits: SystemTraits;
   readonly fields: readonly Field[];
   readonly byName: ReadonlyMap<string, Field>;
   readonly primaryKey: Field;
@@ -86,10 +89,17 @@ export interface Trash {
 /** An immutable snapshot of every definition. A change makes a new one that shares what did not change. */
 export class Registry {
   readonly version: number;
+  /** The traits of the system collections that an application has or will have, by their names. */
+  readonly systemTraits: ReadonlyMap<string, SystemTraits>;
   readonly #collections: ReadonlyMap<string, Collection>;
 
-  constructor(version: number, collections: ReadonlyMap<string, Collection>) {
+  constructor(
+    version: number,
+    collections: ReadonlyMap<string, Collection>,
+    systemTraits: ReadonlyMap<string, SystemTraits> = new Map(),
+  ) {
     this.version = version;
+    this.systemTraits = systemTraits;
     this.#collections = collections;
   }
 
@@ -106,6 +116,11 @@ export class Registry {
     return found;
   }
 
+  /** The traits of a collection, internal ones included; none for an unknown name. */
+  getTraits(name: string): SystemTraits {
+    return this.#collections.get(name)?.traits ?? noTraits;
+  }
+
   all(): Collection[] {
     return [...this.#collections.values()];
   }
@@ -114,7 +129,7 @@ export class Registry {
     const collections = new Map(this.#collections);
     for (const name of removed) collections.delete(name);
     for (const collection of changed) collections.set(collection.name, collection);
-    return new Registry(version, collections);
+    return new Registry(version, collections, this.systemTraits);
   }
 }
 

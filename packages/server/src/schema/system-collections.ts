@@ -1,9 +1,9 @@
 import type { FieldDefinition, IndexDefinition } from '../protocol/definition.ts';
 import { limits } from '../protocol/limits.ts';
-import { mailCollections, mailRelations } from './mail-collections.ts';
+import type { SystemTraits } from './system-traits.ts';
 
-/** A collection that every application is born with. Its names are its tables' names. */
-export interface SystemCollection {
+/** A collection that every application is created with. Its names are the names of its tables. */
+export interface SystemCollection extends SystemTraits {
   readonly name: string;
   readonly title: string;
   readonly internal?: boolean;
@@ -32,10 +32,10 @@ const defineRoleReference = (onDelete: 'cascade' | 'restrict'): SystemField => (
 const defineKey = (name: string): SystemField => ({ name, type: 'string', primaryKey: true, maxLength: 60 });
 
 /**
- * The system collections in the order in which they are made. `users`, `roles`, `permissions`, `apiKeys`,
+ * The system collections but those of mail (mail/collections), in the order in which they are created. `users`, `roles`, `permissions`, `apiKeys`,
  * `webhooks` and `applications` have the generated actions, under rules of their own (records/system); joins and logins have none.
  */
-export const systemCollections: readonly SystemCollection[] = [
+export const coreCollections: readonly SystemCollection[] = [
   {
     name: 'roles',
     title: 'Roles',
@@ -228,7 +228,6 @@ export const systemCollections: readonly SystemCollection[] = [
       { name: 'application', type: 'string', maxLength: 60, index: true },
     ],
   },
-  ...mailCollections,
 ];
 
 /** A relation that needs both sides to exist first. */
@@ -237,7 +236,7 @@ export interface SystemRelation {
   readonly field: SystemField;
 }
 
-export const systemRelations: readonly SystemRelation[] = [
+export const coreRelations: readonly SystemRelation[] = [
   {
     collection: 'roles',
     field: { name: 'permissions', type: 'hasMany', target: 'permissions', foreignKey: 'role', sourceKey: 'name' },
@@ -274,5 +273,4 @@ export const systemRelations: readonly SystemRelation[] = [
       targetKey: 'name',
     },
   },
-  ...mailRelations,
 ];

@@ -19,6 +19,13 @@ const maxUnstoredEvents = 5000;
 /** Or this long after the last time, in milliseconds. */
 const maxUnstoredMilliseconds = 600_000;
 
+export interface OutboxParts {
+  readonly database: Database;
+  readonly changes: ChangeLog;
+  readonly clock: Clock;
+}
+
+/** Copies events into the delivery rows of the webhooks that want them. */
 export class Outbox {
   readonly #database: Database;
   readonly #changes: ChangeLog;
@@ -32,8 +39,8 @@ export class Outbox {
   #unstoredEvents = 0;
   #storedAt = 0;
 
-  /** @param onOverflow is called where more than {@link maxWaitingDeliveries} deliveries of a webhook wait. */
-  constructor(database: Database, changes: ChangeLog, clock: Clock, onOverflow: (webhookId: number) => Promise<void>) {
+  /** @param onOverflow is called for a webhook with more than {@link maxWaitingDeliveries} waiting deliveries. */
+  constructor({ database, changes, clock }: OutboxParts, onOverflow: (webhookId: number) => Promise<void>) {
     this.#onOverflow = onOverflow;
     this.#database = database;
     this.#changes = changes;

@@ -77,7 +77,7 @@ describeEngines('messages that wait', (engine) => {
       .toMatchObject({
         enabled: false,
         pausedAt: expect.any(String),
-        pausedFor: expect.stringContaining('100000 messages waited'),
+        pausedFor: expect.stringContaining('100000 messages are waiting'),
       });
     await shop.server.data('POST /api/others:create', { body: { total: 2 } });
     const [rows] = await database.read([

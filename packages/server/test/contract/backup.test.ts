@@ -78,7 +78,11 @@ test('a backup of a working server starts, holds together, and sends no webhook 
   const heard = receiver.received.length;
   await copy.data('POST /api/things:create', { body: { n: 0 } });
   const tried = await copy.data('POST /api/webhooks:test?filterByTk=1');
-  expect(tried).toEqual({ delivered: false, status: null, error: 'This server sends no webhooks: WEBHOOKS is off.' });
+  expect(tried).toEqual({
+    delivered: false,
+    status: null,
+    error: 'This server sends no webhooks, because WEBHOOKS is off.',
+  });
   expect(receiver.received.slice(heard).filter(({ body }) => body.data?.record?.n === 0)).toEqual([]);
   await copy.stop();
 });

@@ -32,11 +32,15 @@ describeEngines('streams that last', (engine) => {
   }, 60_000);
   afterAll(() => server.stop());
 
+  /** The X-Request-Id of the last stream. */
+  let requestId: string | null;
+
   /** Reads a stream slowly enough that `meanwhile` comes long before its end; its lines. */
   async function lines(query: string, token: string, meanwhile: () => Promise<unknown>): Promise<object[]> {
     const reply = await fetch(`${server.running.url}/api/items:list?paginate=false&${query}`, {
       headers: { authorization: `Bearer ${token}`, accept: 'application/x-ndjson' },
     });
+    requestId = reply.headers.get('x-request-id');
     const reader = reply.body!.getReader();
     const first = await reader.read();
     await meanwhile();
@@ -91,7 +95,8 @@ describeEngines('streams that last', (engine) => {
         const token = name.includes('key') ? key.token : await server.signIn(account.email, account.password);
         const all = await lines(query, token, () => end(key, user.id));
         expect(all.length).toBeLessThan(records);
-        expect(all.at(-1)).toMatchObject({ error: name.includes('role') ? 'No permissions' : 'Unauthorized' });
+        const error = name.includes('role') ? 'No permissions' : 'Unauthorized';
+        expect(all.at(-1)).toMatchObject({ error, requestId });
       });
 
   for (const query of ['', 'sort=n']) {
@@ -116,6 +121,8 @@ describeEngines('streams that last', (engine) => {
     expect(all.at(-1)).toEqual({
       error: 'Service Unavailable',
       message: 'items was changed while it was read; start again.',
+      requestId,
     });
+    expect(requestId).toMatch(/^[0-9a-f-]{36}$/);
   });
 });

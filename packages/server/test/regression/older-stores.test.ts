@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { createReader, createTxRunner } from '../../src/database/identity-store.ts';
 import { sql } from '../../src/database/sql.ts';
-import { mailCollections, mailResources } from '../../src/schema/mail-collections.ts';
+import { mailCollections } from '../../src/mail/collections/mail-collections.ts';
+import { mailResources } from '../../src/mail/collections/mail-resources.ts';
 import { describeEngines } from '../support/engines.ts';
 import { openMailWorld, upload } from '../support/mail-world.ts';
 import { rawMail } from '../support/raw-mail.ts';

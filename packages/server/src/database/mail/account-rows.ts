@@ -1,9 +1,10 @@
 /** Statements about mail accounts and their mailboxes. */
-import { deletingStatus, threadsVersion } from '../../schema/mail-collections.ts';
+
 import type { Database, Transaction } from '../database.ts';
 import { createReader, createTxRunner } from '../identity-store.ts';
 import { parseJsonColumn } from '../json-column.ts';
 import { sql, value } from '../sql.ts';
+import { deletingStatus, threadsVersion } from './account-status.ts';
 
 export interface StoredMailbox {
   readonly id: number;

@@ -3,6 +3,7 @@
  * still to go stands in the store, so whoever is killed at it leaves it to the next start, or to another server.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { BackgroundWorker } from '../../base/background-worker.ts';
 import type { BlobStore } from '../../base/blob-store.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -19,11 +20,11 @@ import { EmailRows } from '../../database/mail/email-rows.ts';
 import { limits } from '../../protocol/limits.ts';
 import { requestByKeys } from '../../protocol/request-normaliser.ts';
 import type { Grant } from '../../query/grant.ts';
-import { prepareCascade } from '../../records/cascade.ts';
 import { getWriteSnapshot, type RecordContext } from '../../records/record-context.ts';
 import type { RecordRules } from '../../records/record-rules.ts';
 import { withServerGrant } from '../../records/with-grants.ts';
-import { destroyRecords } from '../../records/write-records.ts';
+import { prepareCascade } from '../../records/write/cascade.ts';
+import { destroyRecords } from '../../records/write/write-records.ts';
 import type { Collection } from '../../schema/registry.ts';
 
 export interface AccountDeletionParts {
@@ -47,75 +48,65 @@ const serverGrant: Grant = { identity: 'account removal', rows: null, may: () =>
 /** What falls with an account is everyday work, whoever destroyed it. */
 const serverRules: RecordRules = { changesAccess: false, isUnaudited: true };
 
+/** Deletes the content of destroyed accounts. */
 export class AccountDeletion {
   readonly #parts: AccountDeletionParts;
-  #timer: NodeJS.Timeout | null = null;
-  #running: Promise<void> | null = null;
-  #again = false;
-  #ended = false;
+  readonly #worker: BackgroundWorker;
 
   constructor(parts: AccountDeletionParts) {
     this.#parts = parts;
+    this.#worker = new BackgroundWorker({
+      run: () => this.#work(),
+      onError: (error) => this.#warn(error),
+      intervalMilliseconds: scanIntervalMilliseconds,
+    });
   }
 
   /** Whether something may be left to do. */
   get isRunning(): boolean {
-    return this.#running !== null;
+    return this.#worker.isRunning;
   }
 
-  /** Goes on with what an earlier run left, and looks for more from now on. */
+  /** Continues what an earlier run left, and looks for more at a fixed interval. */
   begin(): void {
-    this.#timer = setInterval(() => void this.wake(), scanIntervalMilliseconds).unref();
+    this.#worker.start();
     void this.wake();
   }
 
-  /** Resolves when nothing is left, or when it is put off. */
+  /** Resolves when nothing is left, or when the rest is postponed. */
   wake(): Promise<void> {
-    if (this.#ended) return Promise.resolve();
-    this.#again = this.#running !== null;
-    this.#running ??= this.#work().finally(() => {
-      this.#running = null;
-    });
-    return this.#running;
+    return this.#worker.runNow();
   }
 
-  /** Resolves when no piece is under way. */
-  async end(): Promise<void> {
-    this.#ended = true;
-    if (this.#timer) clearInterval(this.#timer);
-    await this.#running;
+  /** Resolves when no batch is under way. */
+  end(): Promise<void> {
+    return this.#worker.stop();
   }
 
   async #work(): Promise<void> {
-    try {
-      do {
-        this.#again = false;
-        if ((await readDeletingAccounts(this.#parts.database)).length === 0) continue;
-        await this.#parts.database.tryWithLock('account removal', () => this.#removeAll());
-      } while (this.#again && !this.#ended);
-    } catch (error) {
-      this.#warn(error);
-    }
+    if ((await readDeletingAccounts(this.#parts.database)).length === 0) return;
+    await this.#parts.database.tryWithLock('account removal', () => this.#removeAll());
   }
 
   async #removeAll(): Promise<void> {
     for (const account of await readDeletingAccounts(this.#parts.database)) {
       await this.#remove(account);
-      if (this.#ended) return;
+      if (this.#worker.isStopped) return;
     }
   }
 
   /** One that cannot be taken away keeps no other. */
   async #remove(account: number): Promise<void> {
     try {
-      while (!this.#ended && !(await this.#deleteBatch(account))) await pause(batchPauseMilliseconds);
+      while (!this.#worker.isStopped && !(await this.#deleteBatch(account))) await pause(batchPauseMilliseconds);
     } catch (error) {
       this.#warn(error);
     }
   }
 
   #warn(error: unknown): void {
-    if (!this.#ended) this.#parts.logger.warn({ err: error }, 'a destroyed mail account could not be taken away yet');
+    if (!this.#worker.isStopped)
+      this.#parts.logger.warn({ err: error }, 'a destroyed mail account could not be taken away yet');
   }
 
   /** Takes away a piece of an account, the account itself at last. @returns whether it is gone. */
@@ -129,9 +120,9 @@ export class AccountDeletion {
     }
     const cutoff = clock.now() + scanIntervalMilliseconds;
     const blobNames = await blobs.findStoredBefore(account, cutoff);
-    for (let from = 0; from < blobNames.length && !this.#ended; from += blobsPerBatch)
+    for (let from = 0; from < blobNames.length && !this.#worker.isStopped; from += blobsPerBatch)
       await blobs.remove(account, blobNames.slice(from, from + blobsPerBatch), cutoff);
-    return !this.#ended && asServer((context) => destroyAccount(withFullAccess(context), account));
+    return !this.#worker.isStopped && asServer((context) => destroyAccount(withFullAccess(context), account));
   }
 }
 

@@ -1,9 +1,9 @@
 import { addMailbox, readMailboxes, type StoredMailbox } from '../../database/mail/account-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
-import { emitMailEvent } from '../../records/mail-changes.ts';
 import { inTransaction, type RecordContext } from '../../records/record-context.ts';
-import { type MailboxRole, mailboxRoles } from '../../schema/mailbox-roles.ts';
+import { type MailboxRole, mailboxRoles } from '../collections/mailbox-roles.ts';
 import type { MailboxRef } from './incoming-mail.ts';
+import { emitMailEvent } from './mail-changes.ts';
 
 /** Names by which mail programs call the mailboxes that everybody has. */
 const roleNames: Readonly<Record<MailboxRole, readonly string[]>> = {

@@ -3,16 +3,16 @@ import { isoTime } from '../../base/clock.ts';
 import { maxExpiryTime, parseExpiry } from '../../base/expires-in.ts';
 import { makeToken } from '../../base/token.ts';
 import { isWellFormedText } from '../../base/well-formed.ts';
+import { recordEvent } from '../../changes/record-event.ts';
 import { bumpVersion } from '../../database/catalogue.ts';
 import type { Transaction } from '../../database/database.ts';
 import { findKeyById, insertKey, type StoredKey, setKeyExpiry } from '../../database/key-rows.ts';
-import { formatActor } from '../../identity/caller.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { permissionDenied } from '../../query/read-access.ts';
 import { getWriteSnapshot, type RecordContext } from '../record-context.ts';
 import type { Body, PreparedBody, RecordRules } from '../record-rules.ts';
-import { toWriteError } from '../write-fault.ts';
+import { toWriteError } from '../write/write-fault.ts';
 import { parseRoleName } from './role-names.ts';
 
 /**
@@ -107,7 +107,7 @@ export async function rotateKey(context: RecordContext, id: number, body: unknow
     const end = isoTime(ends === null ? overlap : Math.min(ends, overlap));
     if (!(await setKeyExpiry(context.database, transaction, { id, end, successorId: successor.id })))
       throw keyEndedError();
-    await logKey(context, transaction, 'apiKeys.updated', id, ['expiresAt']);
+    await logKey(context, transaction, 'updated', id, ['expiresAt']);
     await bumpVersion(transaction);
     return successor;
   });
@@ -151,7 +151,7 @@ async function addKey(context: RecordContext, transaction: Transaction, key: New
   const token = makeToken('tbk');
   transaction.touch('apiKeys');
   const id = await insertKey(context.database, transaction, { ...key, tokenHash: context.hashToken(token) });
-  await logKey(context, transaction, 'apiKeys.created', id, []);
+  await logKey(context, transaction, 'created', id, []);
   const { creatorId: _, bound: __, ...visible } = key;
   return { id, token, ...visible };
 }
@@ -159,19 +159,11 @@ async function addKey(context: RecordContext, transaction: Transaction, key: New
 async function logKey(
   { changes, caller, requestId, clock }: RecordContext,
   transaction: Transaction,
-  name: string,
+  verb: string,
   id: number,
   changed: readonly string[],
 ): Promise<void> {
-  const event = {
-    name,
-    resource: 'apiKeys',
-    keys: [String(id)],
-    actor: formatActor(caller),
-    requestId,
-    changed,
-    by: caller,
-  };
+  const event = recordEvent('apiKeys', verb, [id], { caller, requestId, changed, isAudited: true });
   await changes.append(transaction, event, isoTime(clock.now()));
 }
 

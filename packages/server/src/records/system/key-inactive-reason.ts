@@ -1,8 +1,8 @@
 import { isoTime } from '../../base/clock.ts';
+import { recordEvent } from '../../changes/record-event.ts';
 import type { Transaction } from '../../database/database.ts';
 import { readUserRoles } from '../../database/identity-store.ts';
 import { readKeysByCreator, setInactiveReason } from '../../database/key-rows.ts';
-import { formatActor } from '../../identity/caller.ts';
 import { findInactiveReason } from '../../identity/key-status.ts';
 import type { RecordContext } from '../record-context.ts';
 
@@ -29,14 +29,8 @@ export async function updateInactiveReasons(
     .filter(({ former: previous, reason }) => previous !== reason);
   if (changed.length === 0) return;
   for (const { id, reason } of changed) await setInactiveReason(database, transaction, id, reason);
-  const event = {
-    name: 'apiKeys.updated',
-    resource: 'apiKeys',
-    keys: changed.map(({ id }) => String(id)),
-    actor: formatActor(caller),
-    requestId,
-    changed: ['inactiveReason'],
-    by: caller,
-  };
+  const keys = changed.map(({ id }) => id);
+  const details = { caller, requestId, changed: ['inactiveReason'], isAudited: true };
+  const event = recordEvent('apiKeys', 'updated', keys, details);
   await changes.append(transaction, event, isoTime(clock.now()));
 }

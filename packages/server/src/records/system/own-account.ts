@@ -2,8 +2,10 @@
  * What people do with their own accounts, outside of any grant: change a password, set a new one by a mailed link, sign
  * up. Enters the body of a request; leaves when all of it is durable, with its event.
  */
+
 import { isoTime } from '../../base/clock.ts';
 import { makeToken, tokenKind } from '../../base/token.ts';
+import { recordEvent } from '../../changes/record-event.ts';
 import { bumpVersion } from '../../database/catalogue.ts';
 import type { Transaction } from '../../database/database.ts';
 import { findAccount } from '../../database/identity-store.ts';
@@ -16,7 +18,6 @@ import {
   insertOneTimeToken,
 } from '../../database/one-time-tokens.ts';
 import { hasUnchangedCredential, readPassword, replacePassword } from '../../database/password-rows.ts';
-import { formatActor } from '../../identity/caller.ts';
 import { hashPassword, verifyPassword } from '../../identity/password.ts';
 import { type AccountNames, findPasswordProblem } from '../../identity/password-rules.ts';
 import { normaliseEmail } from '../../identity/sign-in.ts';
@@ -24,10 +25,10 @@ import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import type { Grant } from '../../query/grant.ts';
-import { getWriteSnapshot, inTransaction, type RecordContext } from '../record-context.ts';
-import { HashedSecrets } from '../secrets.ts';
+import { getWriteSnapshot, inTransaction, type RecordContext, type TransactionContext } from '../record-context.ts';
 import { withOnlyGrant } from '../with-grants.ts';
-import { createRecords } from '../write-records.ts';
+import { HashedSecrets } from '../write/secrets.ts';
+import { createRecords } from '../write/write-records.ts';
 import { userRules } from './user-rules.ts';
 
 /** How long a mailed link works. */
@@ -136,7 +137,7 @@ export async function resetPassword(
   checkNewPassword(password, (await readPassword(database, userId)) ?? {}, 'password');
   const hash = await hashPassword(password);
   await inTransaction(context, async (tx) => {
-    if (!(await consumeOneTimeToken(database, tx.tx!, 'reset', hashes, now()))) throw linkInvalidError();
+    if (!(await consumeOneTimeToken(database, tx.tx, 'reset', hashes, now()))) throw linkInvalidError();
     if (!(await setPassword(tx, { userId, hash, former: null }))) throw linkInvalidError();
   });
 }
@@ -147,11 +148,11 @@ export function linkInvalidError(): ApiError {
 
 /** Writes a password and ends what was begun under the former one; false where it is not the one named any more. */
 async function setPassword(
-  tx: RecordContext,
+  tx: TransactionContext,
   change: { readonly userId: number; readonly hash: string; readonly former: string | null },
 ): Promise<boolean> {
   const { database, caller, clock } = tx;
-  const transaction = tx.tx!;
+  const transaction = tx.tx;
   const time = isoTime(clock.now());
   transaction.touch('users');
   if (!(await replacePassword(database, transaction, { ...change, at: time }))) return false;
@@ -165,20 +166,14 @@ async function setPassword(
 
 /** That a user changed; never what of a password. */
 async function emitUserUpdated(
-  tx: RecordContext,
+  tx: TransactionContext,
   transaction: Transaction,
   userId: number,
   time: string,
 ): Promise<void> {
   const { caller, requestId, changes } = tx;
-  const event = {
-    name: 'users.updated',
-    resource: 'users',
-    keys: [String(userId)],
-    actor: formatActor(caller),
-    requestId,
-  };
-  await changes.append(transaction, { ...event, changed: [], by: caller }, time);
+  const event = recordEvent('users', 'updated', [userId], { caller, requestId, isAudited: true });
+  await changes.append(transaction, event, time);
 }
 
 const signUpMembers = ['email', 'username', 'nickname', 'password'];

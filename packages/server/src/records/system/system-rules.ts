@@ -1,11 +1,8 @@
 import { ApiError } from '../../protocol/api-error.ts';
 import type { Collection } from '../../schema/registry.ts';
 import type { RecordRules } from '../record-rules.ts';
-import { accountRules } from './account-rules.ts';
 import { apiKeyRules } from './api-key-rules.ts';
 import { applicationRules } from './application-rules.ts';
-import { attachmentRules, conversationRules, emailRules } from './email-rules.ts';
-import { mailboxRules } from './mailbox-rules.ts';
 import { permissionRules } from './permission-rules.ts';
 import { roleRules } from './role-rules.ts';
 import { userRules } from './user-rules.ts';
@@ -22,7 +19,8 @@ function serverManagedError(): ApiError {
   return new ApiError('SYSTEM_PROTECTED', 'These records are written by the server alone.');
 }
 
-const rulesByCollection: Readonly<Record<string, RecordRules>> = {
+/** The rules of the system collections that schema/system-collections.ts defines, by their names. */
+export const systemRules: Readonly<Record<string, RecordRules>> = {
   users: userRules,
   roles: roleRules,
   permissions: permissionRules,
@@ -31,14 +29,9 @@ const rulesByCollection: Readonly<Record<string, RecordRules>> = {
   applicationErrors: serverManagedRules,
   webhooks: webhookRules,
   webhookDeliveries: serverManagedRules,
-  accounts: accountRules,
-  mailboxes: mailboxRules,
-  emails: emailRules,
-  conversations: conversationRules,
-  attachments: attachmentRules,
 };
 
-/** What a system collection does beyond the generated actions. */
-export function getRules({ name, system }: Collection): RecordRules | null {
-  return system ? (rulesByCollection[name] ?? null) : null;
+/** What a system collection does beyond the generated actions; null for a collection without rules. */
+export function getRules({ traits }: Collection): RecordRules | null {
+  return traits.rules ?? null;
 }

@@ -40,6 +40,8 @@ export const userRules: RecordRules = {
     return { body: rest, afterWrite };
   },
 
+  readLinks: (transaction, key, { database }) => readUserRoles(database, transaction, [key]),
+
   async guard(transaction, action, keys, body, context): Promise<void> {
     const heldRoles = await readUserRoles(context.database, transaction, keys);
     const isAdmin = context.caller.role === adminRole;

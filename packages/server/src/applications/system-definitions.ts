@@ -1,0 +1,23 @@
+/** The system collections of an application: those of every application, and those of mail, each with its rules. */
+import type { IndexedSystemCollection } from '../collections/system-indexes.ts';
+import { mailCollections, mailRelations } from '../mail/collections/mail-collections.ts';
+import { systemRules } from '../records/system/system-rules.ts';
+import { coreCollections, coreRelations, type SystemRelation } from '../schema/system-collections.ts';
+import type { SystemTraits } from '../schema/system-traits.ts';
+
+/** In the order in which they are created: a collection comes after those that it refers to. */
+export const systemCollections: readonly IndexedSystemCollection[] = [
+  ...coreCollections.map((collection) => {
+    const rules = systemRules[collection.name];
+    return rules ? { ...collection, rules } : collection;
+  }),
+  ...mailCollections,
+];
+
+/** Relations that need both collections to exist first. */
+export const systemRelations: readonly SystemRelation[] = [...coreRelations, ...mailRelations];
+
+/** What is special about each of them, by its name. A registry gives it to the collections that it holds. */
+export const systemTraits: ReadonlyMap<string, SystemTraits> = new Map(
+  systemCollections.map((collection) => [collection.name, collection]),
+);

@@ -1,0 +1,62 @@
+/** Changes of many e-mails at once: move, destroy, and set flags. */
+import { ApiError, booleanExpected } from '../../protocol/api-error.ts';
+import { requestByKeys } from '../../protocol/request-normaliser.ts';
+import { getRules } from '../../records/system/system-rules.ts';
+import { updateRecords } from '../../records/write/write-records.ts';
+import { getField } from '../../schema/registry.ts';
+import { destroyEmails, moveEmails } from '../store/move-mail.ts';
+import { parseEmailKeys } from './email-keys.ts';
+import { requireEmailGrant } from './mail-access.ts';
+import { type MailData, type MailRequest, type MailWriteOptions, readBodyObject } from './mail-request.ts';
+
+/** At most this many are changed on the event loop, which takes some milliseconds. */
+const maxKeysOnEventLoop = 20;
+
+/** `emails:move`: moves e-mails into a mailbox of their account. */
+export async function runMove(request: MailRequest): Promise<MailData> {
+  const { emails, grant } = requireEmailGrant(request.context, 'update');
+  if (!grant.may(getField(emails, 'mailbox')))
+    throw new ApiError('FIELD_DENIED', 'The role may not write "mailbox" of emails, so it cannot move them.');
+  const { filterByTk } = request.knownParameters(['filterByTk']);
+  const { mailbox, from = null, ids } = readBodyObject(request, ['ids', 'mailbox', 'from']);
+  if (typeof mailbox !== 'number' && (typeof mailbox !== 'string' || mailbox === ''))
+    throw new ApiError('BODY_INVALID', '"mailbox" must be the path, the role or the id of a mailbox.');
+  if (from !== null && typeof from !== 'number' && (typeof from !== 'string' || from === ''))
+    throw new ApiError('BODY_INVALID', '"from" must be the path, the role or the id of the mailbox that is left.');
+  const keys = parseEmailKeys(filterByTk, ids);
+  return request.write(buildWriteOptions(keys), async (tx) => ({
+    data: String(await moveEmails(tx, keys, mailbox, from)),
+  }));
+}
+
+/** `emails:destroy`: moves e-mails to the trash, and deletes those that are in it. With `force`, deletes all of them. */
+export async function runDestroy(request: MailRequest): Promise<MailData> {
+  requireEmailGrant(request.context, 'destroy');
+  const { filterByTk, force } = request.knownParameters(['filterByTk', 'force']);
+  const keys = parseEmailKeys(filterByTk, readBodyObject(request, ['ids'])['ids']);
+  return request.write(buildWriteOptions(keys), async (tx) => ({
+    data: String(await destroyEmails(tx, keys, parseForce(force))),
+  }));
+}
+
+function parseForce(force: unknown): boolean {
+  if (force === undefined || force === 'false') return false;
+  if (force === 'true') return true;
+  throw booleanExpected('force');
+}
+
+/** `emails:batchUpdate`: flags of many e-mails, under the rules of an update of each. */
+export async function runBatchUpdate(request: MailRequest): Promise<MailData> {
+  const { emails } = requireEmailGrant(request.context, 'update');
+  const { filterByTk } = request.knownParameters(['filterByTk']);
+  const { ids, ...values } = readBodyObject(request, null);
+  const keys = parseEmailKeys(filterByTk, ids);
+  return request.write(buildWriteOptions(keys), async (tx) => {
+    const { data } = await updateRecords(tx, emails, requestByKeys('update', keys), values, null, getRules(emails));
+    return { data };
+  });
+}
+
+function buildWriteOptions(keys: readonly number[]): MailWriteOptions {
+  return { heavy: keys.length > maxKeysOnEventLoop };
+}

@@ -1,0 +1,170 @@
+/** Reads of mail as an inbox needs them: an e-mail with its content, a conversation with its e-mails, the bytes of an attachment. */
+import { readRawBlob } from '../../database/mail/email-rows.ts';
+import { ApiError } from '../../protocol/api-error.ts';
+import { parseExactJson } from '../../protocol/exact-json.ts';
+import { normaliseRequest } from '../../protocol/request-normaliser.ts';
+import { requireRelationAccess } from '../../query/filter-plan.ts';
+import { getRecord, requireGrant } from '../../records/read/read-records.ts';
+import type { RecordContext } from '../../records/record-context.ts';
+import { type Collection, getField } from '../../schema/registry.ts';
+import type { MailStore } from '../mail-store.ts';
+import { cleanFilename } from '../parse/attachment-name.ts';
+import { rasterTypes } from '../remote-images.ts';
+import { requireEmailGrant, requireFullReadAccess } from './mail-access.ts';
+import type { MailData, MailFile, MailRequest, Values } from './mail-request.ts';
+
+type JsonRecord = Record<string, unknown>;
+
+const emailPaths = ['content', 'attachments'];
+const conversationPaths = ['emails', 'emails.content', 'emails.attachments'];
+
+/**
+ * `emails:get`: an e-mail with text, safe HTML, headers and attachments, as far as the role may read them. By a plain path
+ * with `raw`: the message as it was received.
+ */
+export async function runGetEmail(request: MailRequest): Promise<MailData | MailFile> {
+  requireEmailGrant(request.context, 'get'); // before the parameters: 403 comes before 400
+  if (request.isPlain && isSet(request.parameters()['raw'])) return runGetRaw(request);
+  return transformResult(await getWithRelations(request, 'emails', emailPaths), mergeContent);
+}
+
+/** An e-mail as `emails:get` shows it, by its key. */
+export async function readWholeEmail(context: RecordContext, key: number): Promise<MailData> {
+  const { emails } = requireEmailGrant(context, 'get');
+  const appends = listReadablePaths(context, 'emails', emailPaths);
+  const { data, counter } = await getRecord(
+    context,
+    emails,
+    normaliseRequest('get', { filterByTk: key, appends }, false),
+  );
+  return transformResult({ data, counter }, mergeContent);
+}
+
+/** `conversations:get`: a conversation with its e-mails, the oldest first. */
+export async function runGetConversation(request: MailRequest): Promise<MailData> {
+  const result = await getWithRelations(request, 'conversations', conversationPaths);
+  return transformResult(result, (conversation) => {
+    const emails = conversation['emails'];
+    return Array.isArray(emails)
+      ? { ...conversation, emails: emails.map((each: JsonRecord) => mergeContent(each)) }
+      : conversation;
+  });
+}
+
+/** `attachments:get`: what is known of an attachment; by a plain path without `meta` its bytes. */
+export async function runGetAttachment(request: MailRequest): Promise<MailData | MailFile> {
+  const { context } = request;
+  const attachments = context.registry.get('attachments');
+  requireGrant(context, attachments, 'get');
+  const { meta, ...rest } = request.parameters();
+  if (request.isPlain && !isSet(meta)) return getAttachmentBytes(request, attachments, rest);
+  const { data, counter } = await getRecord(context, attachments, request.recordRequest(rest));
+  return { data, counter };
+}
+
+/** Whether a parameter switches something on: `raw=1`. */
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== 'false' && value !== '0';
+}
+
+async function getAttachmentBytes(
+  { context, mail }: MailRequest,
+  attachments: Collection,
+  parameters: Values,
+): Promise<MailFile> {
+  // A role that may not read the fields of an attachment may not have its bytes either.
+  const { data } = await getRecord(
+    context,
+    attachments,
+    normaliseRequest('get', { ...parameters, fields: undefined }, true),
+  );
+  const { sha256, accountId, filename, sniffedType } = JSON.parse(data) as JsonRecord;
+  if (typeof sha256 !== 'string' || typeof accountId !== 'number')
+    throw new ApiError('FIELD_DENIED', 'The role may not read "sha256" of attachments, so it cannot read their bytes.');
+  return openBlob(mail, accountId, sha256, {
+    filename: (filename as string | null) ?? null,
+    inlineType: toInlineType(sniffedType),
+  });
+}
+
+/** `emails:raw`: the message as it was received, for a role that may read all of it. */
+export async function runGetRaw({ context, mail, parameters }: MailRequest): Promise<MailFile> {
+  const emails = context.registry.get('emails');
+  requireFullReadAccess(context, 'get');
+  const { raw: _, ...rest } = parameters();
+  const { data } = await getRecord(context, emails, normaliseRequest('get', rest, true));
+  const { id, subject } = JSON.parse(data) as { id: number; subject: string | null };
+  const stored = await readRawBlob(context.database, Number(id));
+  if (!stored) throw new ApiError('RECORD_UNKNOWN', 'The e-mail was deleted.');
+  const filename = `${cleanFilename((subject ?? '').slice(0, 100).toWellFormed()) ?? 'message'}.eml`;
+  return openBlob(mail, stored.account, stored.sha256, { filename, inlineType: null, downloadType: 'message/rfc822' });
+}
+
+async function openBlob(
+  mail: MailStore,
+  account: number,
+  hash: string,
+  presentation: Pick<MailFile, 'filename' | 'inlineType' | 'downloadType'>,
+): Promise<MailFile> {
+  const file = await mail.blobs.open(account, hash);
+  if (!file) throw new ApiError('RECORD_UNKNOWN', 'The bytes were deleted.');
+  return { file, hash, ...presentation };
+}
+
+/** Types that a browser shows without running anything, where the bytes are what they claim to be. */
+function toInlineType(sniffed: unknown): string | null {
+  if (sniffed === 'text/plain') return 'text/plain; charset=utf-8';
+  const inlineTypes = [...rasterTypes, 'application/pdf'];
+  return inlineTypes.find((type) => type === sniffed) ?? null;
+}
+
+/** A get that includes relations by itself, where the caller names no fields, as far as the role may follow them. */
+async function getWithRelations(
+  { context, parameters, recordRequest }: MailRequest,
+  resource: string,
+  paths: readonly string[],
+): Promise<MailData> {
+  const collection = context.registry.get(resource);
+  requireGrant(context, collection, 'get'); // before the parameters: 403 comes before 400
+  const given = parameters();
+  const isSelective = ['fields', 'except', 'appends'].some((name) => given[name] !== undefined);
+  const request = isSelective
+    ? recordRequest()
+    : recordRequest({ ...given, appends: listReadablePaths(context, resource, paths) });
+  const { data, counter } = await getRecord(context, collection, request);
+  return { data, counter };
+}
+
+function listReadablePaths(context: RecordContext, resource: string, paths: readonly string[]): string[] {
+  return paths.filter((path) => mayFollow(context, resource, path));
+}
+
+function mayFollow({ registry, findGrant }: RecordContext, resource: string, path: string): boolean {
+  let source = registry.get(resource);
+  for (const name of path.split('.')) {
+    const field = getField(source, name);
+    if (!field.relation) return false;
+    const target = registry.get(field.relation.target);
+    try {
+      if (!findGrant(source.name, 'get')?.may(field)) return false;
+      requireRelationAccess(field, source, target, findGrant, registry);
+    } catch (error) {
+      if (error instanceof ApiError) return false;
+      throw error;
+    }
+    source = target;
+  }
+  return true;
+}
+
+/** Shows the content, which is stored next to an e-mail, as part of it. */
+function mergeContent({ content, ...email }: JsonRecord): JsonRecord {
+  if (content === null || typeof content !== 'object') return email;
+  const { id: _, accountId: __, rawSha256: ___, ...rest } = content as JsonRecord;
+  const { attachments, ...emailValues } = email;
+  return { ...emailValues, ...rest, ...(attachments !== undefined && { attachments }) };
+}
+
+function transformResult(result: MailData, change: (record: JsonRecord) => JsonRecord): MailData {
+  return { ...result, data: JSON.stringify(change(parseExactJson(result.data) as JsonRecord)) };
+}

@@ -1,0 +1,64 @@
+/**
+ * Mail in every application: accounts, their mailboxes, e-mails, conversations, and attachments. Only the owner and the
+ * members of an account see its mail; the definitions say so (`visibility`), and every grant carries it.
+ */
+import type { IndexedSystemCollection } from '../../collections/system-indexes.ts';
+import type { SystemField, SystemRelation } from '../../schema/system-collections.ts';
+import { accountMembers, accounts, mailboxes } from './account-collections.ts';
+import { attachments, conversations, emails, mailContents } from './email-collections.ts';
+import { mailOutbox, mailPlacements, mailSubjectParties, mailThreadKeys } from './storage-collections.ts';
+
+/** In the order in which they are created: a collection comes after those that it refers to. */
+export const mailCollections: readonly IndexedSystemCollection[] = [
+  accounts,
+  accountMembers,
+  mailboxes,
+  conversations,
+  mailContents,
+  emails,
+  attachments,
+  mailPlacements,
+  mailOutbox,
+  mailThreadKeys,
+  mailSubjectParties,
+];
+
+/** The members of the account that a record belongs to. Only row filters use it. */
+const defineMembersRelation = (sourceKey: string): SystemField => ({
+  name: 'seenBy',
+  type: 'hasMany',
+  target: 'accountMembers',
+  foreignKey: 'accountId',
+  sourceKey,
+  hidden: true,
+});
+const defineHasMany = (name: string, foreignKey: string): SystemField => ({
+  name,
+  type: 'hasMany',
+  target: name,
+  foreignKey,
+  sourceKey: 'id',
+});
+
+/** Relations between the collections of mail, added when both sides exist. */
+export const mailRelations: readonly SystemRelation[] = [
+  { collection: 'accounts', field: defineMembersRelation('id') },
+  ...['mailboxes', 'conversations', 'emails', 'attachments'].map((collection) => ({
+    collection,
+    field: defineMembersRelation('accountId'),
+  })),
+  {
+    collection: 'accounts',
+    field: {
+      name: 'members',
+      type: 'belongsToMany',
+      target: 'users',
+      through: 'accountMembers',
+      foreignKey: 'accountId',
+      otherKey: 'userId',
+    },
+  },
+  { collection: 'accounts', field: defineHasMany('mailboxes', 'accountId') },
+  { collection: 'conversations', field: defineHasMany('emails', 'conversationId') },
+  { collection: 'emails', field: defineHasMany('attachments', 'emailId') },
+];

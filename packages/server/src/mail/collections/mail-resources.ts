@@ -1,0 +1,9 @@
+/** The collections of mail that requests can name. */
+export const mailResources = ['accounts', 'mailboxes', 'emails', 'conversations', 'attachments'] as const;
+
+const names: ReadonlySet<string> = new Set(mailResources);
+
+/** Whether a resource is one of mail; only these have plain paths (`GET /api/<resource>/<id>`). */
+export function isMailResource(name: string): boolean {
+  return names.has(name);
+}

@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { mailCollections } from '../src/mail/collections/mail-collections.ts';
+import { mailResources } from '../src/mail/collections/mail-resources.ts';
+
+const source = fileURLToPath(new URL('../src', import.meta.url));
+
+/** Where collections of mail are named. Other files ask the definition of a collection, see schema/system-traits.ts. */
+const mailFolders = /^(mail\/|database\/mail\/|http\/mail-actions\.ts$)/;
+
+/** Files that name a collection of mail all the same. The list may only shrink. */
+const exceptions: Readonly<Record<string, string>> = {
+  'cli-mail.ts': 'the command line is a client: it calls actions by their paths',
+  'openapi/mail-compose-operations.ts': 'texts of the OpenAPI document',
+  'openapi/mail-operations.ts': 'texts of the OpenAPI document',
+  'openapi/mail-parameters.ts': 'texts of the OpenAPI document',
+  'protocol/error-catalogue.ts': 'texts of errors name the action that helps',
+};
+
+const names = mailCollections.map(({ name }) => name);
+const requestable: readonly string[] = mailResources;
+const anyName = names.join('|');
+const internalNames = names.filter((name) => !requestable.includes(name)).join('|');
+
+/** How a source file can name one: quoted, as a word that is nothing else, as a table, as an action, as the key of a table. */
+const namings: readonly RegExp[] = [
+  new RegExp(`(['"\`])(${anyName})\\1`),
+  new RegExp(`\\b(${internalNames})\\b`),
+  new RegExp(`\\b(FROM|JOIN|INTO|UPDATE|TABLE|ON)\\s+"?(${anyName})\\b`),
+  new RegExp(`['"\`/](${anyName})[:.][a-zA-Z]`),
+  /^\s*(emails|attachments|conversations|accounts|mailboxes): (new Set|\[|\{|[a-zA-Z]+Rules)/m,
+];
+
+/** A file without its comments: these may speak of mail. */
+function readCode(file: string): string {
+  return readFileSync(join(source, file), 'utf8')
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/^\s*\/\/.*$/gm, '');
+}
+
+function namesMail(file: string): boolean {
+  const code = readCode(file);
+  return namings.some((naming) => naming.test(code));
+}
+
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
+  (name) => name.endsWith('.ts') && !name.endsWith('.test.ts'),
+);
+
+test('only the folders of mail name a collection of mail', () => {
+  const found = files.filter((file) => !mailFolders.test(file) && namesMail(file));
+  expect(found.sort()).toEqual(Object.keys(exceptions).sort());
+});
+
+test('the namings are found where they are', () => {
+  expect(names).toContain('mailPlacements');
+  for (const file of ['mail/collections/email-collections.ts', 'database/mail/email-rows.ts', 'http/mail-actions.ts'])
+    expect(namesMail(file), file).toBe(true);
+});
+
+test('the operations of mail know no HTTP', () => {
+  const http = /\bstatus(Code)?: \d|\bheaders\b|'(content-type|if-match|idempotency-key|etag)'|fastify/i;
+  expect(files.filter((file) => file.startsWith('mail/actions/') && http.test(readCode(file)))).toEqual([]);
+});
