@@ -126,7 +126,6 @@ const bounded: Readonly<Record<string, string>> = {
 };
 /** The same for those that are members of an object which a function makes. */
 const boundedMembers: readonly string[] = [
-  'applications/application.ts grants', // roles that exist
   'records/plan-cache.ts counts', // LruMap
   'records/plan-cache.ts plans', // LruMap
 ];
