@@ -112,31 +112,20 @@ const bounded: Readonly<Record<string, string>> = {
     '10,000 records, 50,000 for each connection; keys of at most 100 characters',
   'records/write/batch-references.ts #results': 'lives as long as a request',
   'records/write/cascade.ts parts': 'lives as long as a request',
-  'records/mail-changes.ts changes': 'lives as long as a request',
   'records/read/read-records.ts fingerprints': 'requests in memory: see http/request-reader.ts',
   'records/write/references.ts referenceCache': 'registries in memory',
   'records/write/secrets.ts #given': 'lives as long as a request',
   'schema/field-types.ts #addedForms': 'types that extensions add',
   'schema/field-types.ts #byName': 'built-in types, and types that extensions add',
-  'realtime/subscription.ts #known': '10,000 records, 50,000 for each connection; keys of at most 100 characters',
-  'records/batch-references.ts #results': 'lives as long as a request',
-  'records/cascade.ts parts': 'lives as long as a request',
   'mail/store/mail-changes.ts changes': 'lives as long as a request',
-  'records/read-records.ts marks': 'requests in memory: see http/request-reader.ts',
-  'records/references.ts kept': 'registries in memory',
-  'records/secrets.ts #given': 'lives as long as a request',
-  'schema/field-types.ts added': 'types that extensions add',
   'schema/value-schema.ts checks': 'collections of the registries in memory',
   'webhooks/outbox.ts #queuedSinceCount': 'webhooks that exist',
   'webhooks/delivery-outcomes.ts #outcomes': 'deliveries under way',
-  'webhooks/webhooks.ts #retryAfterUntil': 'webhooks that exist',
-  'webhooks/webhooks.ts #sending': 'deliveries under way',
   'webhooks/delivery-sender.ts #retryAfterUntil': 'webhooks that exist',
   'webhooks/delivery-sender.ts #sending': 'deliveries under way',
 };
 /** The same for those that are members of an object which a function makes. */
 const boundedMembers: readonly string[] = [
-  'applications/application.ts grants', // roles that exist
   'records/plan-cache.ts counts', // LruMap
   'records/plan-cache.ts plans', // LruMap
 ];

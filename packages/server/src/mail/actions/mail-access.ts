@@ -5,7 +5,7 @@ import type { Grant } from '../../query/grant.ts';
 import { requireGrant } from '../../records/read/read-records.ts';
 import type { RecordContext } from '../../records/record-context.ts';
 import type { Collection } from '../../schema/registry.ts';
-import type { Values } from './mail-request.ts';
+import type { BodyValues } from './mail-request.ts';
 
 /** The collection of e-mails, and the caller's grant on it. @throws ApiError `NO_PERMISSION` */
 export function requireEmailGrant(
@@ -40,7 +40,7 @@ const fieldByMember: Readonly<Record<string, string>> = {
 };
 
 /** @throws ApiError `FIELD_DENIED` for a member of a message that the role may not write. */
-export function requireWritable(context: RecordContext, action: 'create' | 'update', body: Values): void {
+export function requireWritable(context: RecordContext, action: 'create' | 'update', body: BodyValues): void {
   const { emails, grant } = requireEmailGrant(context, action);
   for (const name of Object.keys(body)) {
     const field = emails.byName.get(fieldByMember[name] ?? name);

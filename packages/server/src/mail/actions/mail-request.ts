@@ -13,7 +13,7 @@ import type { MailStore } from '../mail-store.ts';
 import type { MailUpload } from '../store/import-mail.ts';
 
 /** Parameters or members of a body, unchecked. */
-export type Values = Readonly<Record<string, unknown>>;
+export type BodyValues = Readonly<Record<string, unknown>>;
 
 /** One call of an operation. */
 export interface MailRequest {
@@ -28,16 +28,16 @@ export interface MailRequest {
   readonly body: unknown;
   readonly upload: MailUpload | null;
   /** The parameters, whatever they are called. */
-  readonly parameters: () => Values;
+  readonly parameters: () => BodyValues;
   /**
    * The parameters, for an operation that takes no others than these.
    *
    * @param allowsDryRun whether a write also takes `dryRun`, which {@link MailRequest.write} reads.
    * @throws ApiError `PARAMETER_UNKNOWN`
    */
-  readonly knownParameters: (names: readonly string[], allowsDryRun?: boolean) => Values;
+  readonly knownParameters: (names: readonly string[], allowsDryRun?: boolean) => BodyValues;
   /** A get of records by the parameters of the call, or by others. */
-  readonly recordRequest: (parameters?: Values) => RecordRequest;
+  readonly recordRequest: (parameters?: BodyValues) => RecordRequest;
   /** The versions of the record that the caller wants to change; null for any version. */
   readonly ifMatch: () => IfMatch;
   /** Runs work in one transaction, in the way the call asks for: as part of a batch, as a dry run, or once for its key. */
@@ -91,7 +91,7 @@ export type MailResult = MailData | MailFile | MailStream;
  * @param known members that it may have; null: any.
  * @throws ApiError `BODY_INVALID`
  */
-export function readBodyObject({ body, name }: MailRequest, known: readonly string[] | null): Values {
+export function readBodyObject({ body, name }: MailRequest, known: readonly string[] | null): BodyValues {
   if (body === undefined || body === null) return {};
   if (!isObject(body)) throw new ApiError('BODY_INVALID', `${name} takes an object.`);
   const unknown = known && Object.keys(body).find((each) => !known.includes(each));

@@ -11,7 +11,7 @@ import type { MailStore } from '../mail-store.ts';
 import { cleanFilename } from '../parse/attachment-name.ts';
 import { rasterTypes } from '../remote-images.ts';
 import { requireEmailGrant, requireFullReadAccess } from './mail-access.ts';
-import type { MailData, MailFile, MailRequest, Values } from './mail-request.ts';
+import type { BodyValues, MailData, MailFile, MailRequest } from './mail-request.ts';
 
 type JsonRecord = Record<string, unknown>;
 
@@ -70,7 +70,7 @@ function isSet(value: unknown): boolean {
 async function getAttachmentBytes(
   { context, mail }: MailRequest,
   attachments: Collection,
-  parameters: Values,
+  parameters: BodyValues,
 ): Promise<MailFile> {
   // A role that may not read the fields of an attachment may not have its bytes either.
   const { data } = await getRecord(

@@ -15,7 +15,7 @@ import type { MailStore } from '../mail-store.ts';
 import { findVisibleAccount } from '../visible-account.ts';
 import { parseEmailKey, requireEmailKey } from './email-keys.ts';
 import { requireEmailGrant, requireWritable, requireWriter } from './mail-access.ts';
-import { type MailData, type MailRequest, readBodyObject, type Values } from './mail-request.ts';
+import { type BodyValues, type MailData, type MailRequest, readBodyObject } from './mail-request.ts';
 import { isDraftNamed, loadDraftBase, lockAccount, prepareOwnMail, showEmail } from './own-mail.ts';
 
 /** `emails:send`: puts a new message, or a draft, into the outbox. */
@@ -72,7 +72,7 @@ export async function runCancelSend(request: MailRequest): Promise<MailData> {
   });
 }
 
-function requireBooleans(values: Values): void {
+function requireBooleans(values: BodyValues): void {
   for (const [name, value] of Object.entries(values))
     if (typeof value !== 'boolean') throw invalidValues({ [name]: 'Give true or false.' });
 }
