@@ -4,13 +4,13 @@
  */
 import { bindFixed, type Database, type Transaction } from '../database/database.ts';
 import type { PublishedPayload } from '../database/delivery-rows.ts';
+import { type EventParams, insertEvents } from '../database/event-insert.ts';
 import { buildPositionUpdates, isPassedByOutbox } from '../database/outbox-position.ts';
-import { type BindEnvironment, listValue, literal, type Param, type Sql, sql, value } from '../database/sql.ts';
+import { listValue, type Sql, sql, value } from '../database/sql.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { EventHead } from '../protocol/event.ts';
 import { parseExactJson } from '../protocol/exact-json.ts';
 import { limits } from '../protocol/limits.ts';
-import type { Storage } from '../schema/field-type.ts';
 import { recordAdminAction, toAdminAction } from './admin-actions.ts';
 import { decodeEventCursor, encodeEventCursor, hashEvent, startPosition } from './cursor.ts';
 
@@ -74,7 +74,10 @@ export class ChangeLog {
     if (events.keys.length === 0) return;
     const { dialect } = this.#database;
     const rows = await transaction.run(
-      bindFixed(dialect, insertEvents(events, time, dialect.listAsRows(listValue('text', events.keys)))),
+      bindFixed(
+        dialect,
+        insertEvents(events, dialect.listAsRows(listValue('text', events.keys)), toParams(events, time)),
+      ),
     );
     const position = rows.at(-1)![0] as number;
     transaction.afterDurable(() => this.advance(position));
@@ -221,38 +224,13 @@ FROM _events WHERE ${condition} ORDER BY _events.xid ${order}, id ${order} LIMIT
 /** PostgreSQL gives it to no transaction of its own: lower than all of them. */
 const lowestXid = 3;
 
-/** The INSERT of events whose keys come from `source`, rows with a column `v`. */
-function insertEvents(events: NewEvents, time: string, source: Sql): Sql {
-  return eventInsert(events.name, events.resource, source, {
+function toParams({ actor, requestId, changed }: NewEvents, time: string): EventParams {
+  return {
     at: value('datetime', time),
-    actor: value('text', events.actor),
-    requestId: value('text', events.requestId),
-    changed: value('json', events.changed),
-  });
-}
-
-/** The same INSERT with values of the environment, for a statement that writes a record and its event in one. */
-export function fusedEventInsert(name: string, resource: string, source: Sql): Sql {
-  const eventParam = (member: keyof BindEnvironment['event'], storage: Storage): Param => ({
-    storage,
-    read: ({ event }) => event[member],
-  });
-  return eventInsert(name, resource, source, {
-    at: eventParam('at', 'datetime'),
-    actor: eventParam('actor', 'text'),
-    requestId: eventParam('requestId', 'text'),
-    changed: eventParam('changed', 'json'),
-  });
-}
-
-function eventInsert(
-  name: string,
-  resource: string,
-  source: Sql,
-  { at, actor, requestId, changed }: Record<keyof BindEnvironment['event'], Param>,
-): Sql {
-  return sql`INSERT INTO _events (at,name,resource,tk,actor,request_id,changed)
-SELECT ${at},${literal(name)},${literal(resource)},v,${actor},${requestId},${changed} FROM ${source} RETURNING id`;
+    actor: value('text', actor),
+    requestId: value('text', requestId),
+    changed: value('json', changed),
+  };
 }
 
 function toLoggedEvent(row: readonly unknown[]): LoggedEvent {

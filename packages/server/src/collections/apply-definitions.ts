@@ -162,7 +162,7 @@ function makeCreation(
 }
 
 function isRelation({ type }: FieldDefinition): boolean {
-  return fieldTypes.get(type)?.relation ?? false;
+  return fieldTypes.find(type)?.relation ?? false;
 }
 
 /** Properties that a definition gives and the field does not have so. */

@@ -9,7 +9,7 @@ import type { Transaction } from '../database/database.ts';
 import type { Sql } from '../database/sql.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
-import { findReferencesTo } from '../records/references.ts';
+import { findReferencesTo } from '../records/write/references.ts';
 import { resolveFieldType } from '../schema/field-types.ts';
 import { buildColumnName, buildNextRegistry, type FieldFacts } from '../schema/load-registry.ts';
 import { fieldNameProblem } from '../schema/names.ts';

@@ -7,7 +7,7 @@ import type { Transaction } from '../database/database.ts';
 import { renumberSortPositions } from '../database/sort-positions.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import type { CollectionDefinition, FieldDefinition } from '../protocol/definition.ts';
-import { getSortColumn } from '../records/sort-columns.ts';
+import { getSortColumn } from '../records/write/sort-columns.ts';
 import { isDefaultKey } from '../schema/definition-check.ts';
 import { type FieldRow, toCollection } from '../schema/load-registry.ts';
 import { tableName } from '../schema/names.ts';

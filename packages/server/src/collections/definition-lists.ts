@@ -10,7 +10,7 @@ import type { FieldDefinition } from '../protocol/definition.ts';
 import { limits } from '../protocol/limits.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
 import { planSelection } from '../query/selection.ts';
-import { type ListMeta, listRecords, requireGrant, requireTrashSupport } from '../records/read-records.ts';
+import { type ListMeta, listRecords, requireGrant, requireTrashSupport } from '../records/read/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { createFixedCollection } from '../schema/fixed-collection.ts';
 import { type Collection, type Field, Registry } from '../schema/registry.ts';

@@ -22,8 +22,8 @@ export function mergeFieldDefinition(
   registry: Registry,
 ): FieldDefinition {
   const changes = flattenOptions(input);
-  const type = changes['type'];
-  if (typeof type === 'string' && fieldTypes.has(type) && fieldTypes.get(type)!.relation !== field.type.relation)
+  const type = typeof changes['type'] === 'string' ? fieldTypes.find(changes['type']) : undefined;
+  if (type && type.relation !== field.type.relation)
     throw invalidDefinition({
       type: 'A field cannot change from a value to a relation, or to another kind of relation. Create a new field instead.',
     });
@@ -71,7 +71,7 @@ function omitNulls(properties: Raw): Record<string, unknown> {
 
 /** What the former definition says and the changes do not, as far as the new type knows it. */
 function carryOverProperties(before: FieldDefinition, changes: Raw): Raw {
-  const type = fieldTypes.get(String(changes['type'] ?? before.type));
+  const type = fieldTypes.find(String(changes['type'] ?? before.type));
   if (!type || type.name === before.type) return { ...before };
   const checks = propertyChecks(type);
   const merged = { ...before, ...changes } as FieldDefinition;

@@ -62,5 +62,5 @@ function cascadesToSystemCollection({ input }: ResolutionDraft, { type, target, 
 }
 
 function isRelation(definition: FieldDefinition): boolean {
-  return fieldTypes.get(definition.type)?.relation ?? false;
+  return fieldTypes.find(definition.type)?.relation ?? false;
 }

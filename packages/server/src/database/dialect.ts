@@ -1,6 +1,8 @@
 import type { DateFormat } from '../protocol/query-request.ts';
 import type { Storage } from '../schema/field-type.ts';
 import type { BoundStatement } from './database.ts';
+import type { EventName } from './event-insert.ts';
+import type { PageQuery, PageQueryParts } from './page-query.ts';
 import type { Param, Sql } from './sql.ts';
 
 /** A member of a JSON object in the making. */
@@ -105,6 +107,13 @@ export interface RowSource {
   readonly json: string;
 }
 
+/** An INSERT, UPDATE or DELETE with RETURNING. */
+export interface ReturningWrite {
+  readonly statement: Sql;
+  /** Names for the columns that it returns; the first one is the record's key. */
+  readonly columns: readonly [key: string, ...rest: string[]];
+}
+
 /** How one engine spells what the compilers mean. Pure: no connection, no state. */
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
@@ -114,6 +123,8 @@ export interface Dialect {
   readonly lateral: boolean;
   /** Whether other processes may change the data: then versions stand in the statements. */
   readonly shared: boolean;
+  /** Whether a statement that fails ends its transaction, so that nothing more can be read in it. */
+  readonly faultEndsTransaction: boolean;
 
   placeholder(index: number, param: Param): string;
   /** A canonical value (or list) as the driver takes it. */
@@ -139,8 +150,13 @@ export interface Dialect {
   versionGuard(): Sql | null;
   /** One row of the page's objects (its column `j`) as one text, {@link pageSeparator} between them, and their number. */
   pageText(page: Sql): Sql;
-  /** Wraps a page so that no row at all means a stale version, and the count is there without rows. */
-  guardedPage(page: Sql, columns: number, count: Sql | null): Sql;
+  /** The statements that read a page of rows with its total, and the reader of their results. */
+  pageQuery(parts: PageQueryParts): PageQuery;
+  /**
+   * A write and the log entries of what it wrote as one statement that may be committed without a transaction around it;
+   * null where that saves nothing. Its result is that of the write.
+   */
+  writeWithEvent(write: ReturningWrite, event: EventName): Sql | null;
 
   /** The read statement over the rows of a source. */
   overRows(statement: BoundStatement, source: RowSource): BoundStatement;

@@ -1,7 +1,7 @@
 import { auditCollection } from '../journal/audit-collection.ts';
 import { listRequiredGrants, type ReadAction } from '../protocol/actions.ts';
 import { permissionDenied } from '../query/read-access.ts';
-import { recordNotFound, requireGrant } from '../records/read-records.ts';
+import { recordNotFound, requireGrant } from '../records/read/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { parseRecordId } from './auth-actions.ts';
 import { readKnownParameters } from './known-parameters.ts';

@@ -1,5 +1,5 @@
 import { ApiError } from '../protocol/api-error.ts';
-import type { IfMatch } from '../records/write-steps.ts';
+import type { IfMatch } from '../records/write/write-steps.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** An entity tag (RFC 9110, 8.8.3), weak or strong. */

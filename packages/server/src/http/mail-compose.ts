@@ -18,7 +18,7 @@ import { ApiError, invalidValues } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { mailLimits } from '../protocol/mail-limits.ts';
 import { requestByKeys } from '../protocol/request-normaliser.ts';
-import { getRecord, requireGrant } from '../records/read-records.ts';
+import { getRecord, requireGrant } from '../records/read/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { findVisibleAccount, type VisibleAccount } from '../records/visible-account.ts';
 import { canonicalDatetime } from '../schema/types/datetime.ts';

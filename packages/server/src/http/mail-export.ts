@@ -8,7 +8,7 @@ import { writeMbox } from '../mail/files/mbox-writer.ts';
 import { addFolderConditions, type FolderCondition } from '../mail/search/mail-list-request.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
-import { listRecords, requireGrant } from '../records/read-records.ts';
+import { listRecords, requireGrant } from '../records/read/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { findVisibleAccount } from '../records/visible-account.ts';
 import { withGrants } from '../records/with-grants.ts';

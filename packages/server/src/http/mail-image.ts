@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { ApiError } from '../protocol/api-error.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
-import { getRecord, requireGrant } from '../records/read-records.ts';
+import { getRecord, requireGrant } from '../records/read/read-records.ts';
 import { type ActionResult, getRecordContext, type RequestContext } from './request-context.ts';
 
 /**

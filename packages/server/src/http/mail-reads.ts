@@ -7,7 +7,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import { parseExactJson } from '../protocol/exact-json.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import { requireRelationAccess } from '../query/filter-plan.ts';
-import { getRecord, requireGrant } from '../records/read-records.ts';
+import { getRecord, requireGrant } from '../records/read/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { runRecordAction } from './record-actions.ts';
 import { type ActionResult, type FileResult, getRecordContext, type RequestContext } from './request-context.ts';

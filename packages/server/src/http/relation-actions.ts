@@ -1,28 +1,25 @@
 import { ApiError } from '../protocol/api-error.ts';
-import { isSameKey } from '../protocol/exact-json.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { parameterUnknown } from '../protocol/known-names.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
-import { normaliseRequest, requestByKeys } from '../protocol/request-normaliser.ts';
+import { requestByKeys } from '../protocol/request-normaliser.ts';
+import { getRecord, listRecords, requireGrant } from '../records/read/read-records.ts';
+import type { RecordContext, TransactionContext } from '../records/record-context.ts';
 import {
-  changeLinks,
-  type Link,
-  type LinkAction,
-  parseLinks,
-  readLinkedKeys,
-  requireLinkRights,
-} from '../records/links.ts';
-import { applyFieldLists, createWithNested, updateWithNested } from '../records/nested-values.ts';
-import { getRecord, listRecords, requireGrant } from '../records/read-records.ts';
-import type { RecordContext } from '../records/record-context.ts';
-import { type RecordRelation, readSourceValue, requireLinkable, resolveRelation } from '../records/related-parent.ts';
-import { hashBodySecrets } from '../records/secrets.ts';
-import { getRules } from '../records/system/system-rules.ts';
-import { destroyRecords, type WriteResult } from '../records/write-records.ts';
+  createLinked,
+  destroyLinked,
+  requireVisibleParent,
+  updateLinked,
+} from '../records/relations/linked-records.ts';
+import { changeLinks, type LinkAction, parseLinks, requireLinkRights } from '../records/relations/links.ts';
+import { applyFieldLists } from '../records/relations/nested-values.ts';
+import { type RecordRelation, resolveRelation } from '../records/relations/related-parent.ts';
+import { hashBodySecrets } from '../records/write/secrets.ts';
+import type { WriteResult } from '../records/write/write-records.ts';
 import type { Collection } from '../schema/registry.ts';
 import { parseIfMatch, refuseIfMatch } from './if-match.ts';
 import { isDryRun } from './known-parameters.ts';
-import { performWrite } from './perform-write.ts';
+import { performInTransaction } from './perform-write.ts';
 import { requireVisibleCollection } from './record-actions.ts';
 import { type ActionResult, getRecordContext, type RequestContext } from './request-context.ts';
 import { unknownRoute } from './route.ts';
@@ -76,11 +73,6 @@ function toRelationRequest({ recordRequest }: RequestContext, { source, field, k
   return { ...plain, within, shape: `${plain.shape} ${source.name}.${field.name}` };
 }
 
-/** @throws ApiError 404 or 403 when the record whose relation it is cannot be had. */
-async function requireVisibleParent(context: RecordContext, related: RecordRelation): Promise<void> {
-  await readSourceValue(context, related, requireGrant(context, related.source, 'get'));
-}
-
 async function list(request: RequestContext, context: RecordContext, related: RecordRelation): Promise<ActionResult> {
   if (!related.relation.many) throw new ApiError('ROUTE_UNKNOWN', `"${related.field.name}" names one record; use get.`);
   const recordRequest = toRelationRequest(request, related);
@@ -121,49 +113,13 @@ async function create(request: RequestContext, context: RecordContext, related: 
   return performRelationWrite(request, ready, recordRequest, (tx) => createLinked(tx, related, unrestricted, body));
 }
 
-async function createLinked(
-  tx: RecordContext,
-  related: RecordRelation,
-  recordRequest: RecordRequest,
-  body: unknown,
-): Promise<WriteResult> {
-  const { relation, target, source } = related;
-  const foreign = relation.kind === 'hasMany' || relation.kind === 'hasOne';
-  const value = await readSourceValue(tx, related, requireGrant(tx, source, foreign ? 'get' : 'update'));
-  if (foreign) {
-    const ready = withForeignKey(body, relation.targetField, requireLinkable(value, related.field));
-    return createWithNested(tx, target, recordRequest, ready);
-  }
-  const bodies = Array.isArray(body) ? body : [body];
-  const created = await createWithNested(tx, target, recordRequest, bodies);
-  const keys = created.keys.map((key): Link => ({ key, join: null }));
-  if (relation.kind === 'belongsTo' && keys.length > 1)
-    throw new ApiError('BODY_INVALID', `"${related.field.name}" names one record.`);
-  await changeLinks(tx, related, 'add', keys);
-  return Array.isArray(body) ? created : { ...created, data: created.data.slice(1, -1) };
-}
-
-/** Records of the relation name the parent; a body that names another one is a contradiction. */
-function withForeignKey(body: unknown, name: string, value: unknown): unknown {
-  if (Array.isArray(body)) return body.map((each) => withForeignKey(each, name, value));
-  if (!isObject(body)) return body;
-  if (body[name] !== undefined && !isSameKey(body[name], value))
-    throw new ApiError('BODY_INVALID', `"${name}" names another record than the path.`);
-  return { ...body, [name]: value };
-}
-
 async function update(request: RequestContext, context: RecordContext, related: RecordRelation): Promise<ActionResult> {
-  const { target, relation, field } = related;
   const recordRequest = toRelationRequest(request, related);
   const match = parseIfMatch(request.ifMatch);
-  const ready = await hashBodySecrets(context, target, request.body);
-  return performRelationWrite(request, ready, recordRequest, async (tx) => {
-    const wanted = await resolveTarget(tx, related, recordRequest);
-    if (wanted) return updateWithNested(tx, target, wanted, request.body, match);
-    if (match !== null) throw new ApiError('VERSION_STALE', `"${field.name}" names no record that could match.`);
-    if (relation.kind === 'belongsTo') throw new ApiError('RECORD_UNKNOWN', `"${field.name}" names no record.`);
-    return createLinked(tx, related, normaliseRequest('create', {}, false), request.body);
-  });
+  const ready = await hashBodySecrets(context, related.target, request.body);
+  return performRelationWrite(request, ready, recordRequest, (tx) =>
+    updateLinked(tx, related, recordRequest, { body: request.body, match }),
+  );
 }
 
 async function destroy(
@@ -171,38 +127,22 @@ async function destroy(
   context: RecordContext,
   related: RecordRelation,
 ): Promise<ActionResult> {
-  const { target, field } = related;
   const recordRequest = toRelationRequest(request, related);
   const match = parseIfMatch(request.ifMatch);
-  return performRelationWrite(request, context, recordRequest, async (tx) => {
-    const wanted = await resolveTarget(tx, related, recordRequest);
-    if (!wanted) throw new ApiError('RECORD_UNKNOWN', `"${field.name}" names no record.`);
-    return destroyRecords(tx, target, wanted, match, getRules(target));
-  });
+  return performRelationWrite(request, context, recordRequest, (tx) =>
+    destroyLinked(tx, related, recordRequest, match),
+  );
 }
 
-/** The request with its target: a to-one relation needs none named. Null where it names no record. */
-async function resolveTarget(
-  tx: RecordContext,
-  related: RecordRelation,
-  recordRequest: RecordRequest,
-): Promise<RecordRequest | null> {
-  await requireVisibleParent(tx, related);
-  if (related.relation.many || recordRequest.filterByTk !== undefined || recordRequest.filter !== null)
-    return recordRequest;
-  const [only] = await readLinkedKeys(tx, related);
-  return only === undefined ? null : { ...recordRequest, filterByTk: only, shape: `${recordRequest.shape} its own` };
-}
-
-/** One transaction for all of it, taken back where it is only tried. */
+/** Runs the write in one transaction, which a dry run rolls back. */
 function performRelationWrite(
   request: RequestContext,
   context: RecordContext,
   { dryRun, filter }: Pick<RecordRequest, 'dryRun' | 'filter'>,
-  work: (tx: RecordContext) => Promise<WriteResult>,
+  work: (tx: TransactionContext) => Promise<WriteResult>,
 ): Promise<ActionResult> {
-  const options = { dryRun, heavy: filter !== null, joined: true };
-  return performWrite(request, context, options, async (tx) => toActionResult(await work(tx)));
+  const options = { dryRun, heavy: filter !== null };
+  return performInTransaction(request, context, options, async (tx) => toActionResult(await work(tx)));
 }
 
 /** `{values: […]}`, a bare list or key, or filterByTk. */
@@ -212,8 +152,8 @@ function createLinkAction(action: LinkAction): RelationAction {
     refuseIfMatch(request);
     const links = parseLinks(readLinkTargets(request, action, related), related);
     const lockKey = buildLinksLockKey(related.source, related.key);
-    const options = { dryRun: isDryRun(request.parameters()), lockKey, heavy: true, joined: true };
-    return performWrite(request, context, options, async (tx) => ({
+    const options = { dryRun: isDryRun(request.parameters()), lockKey, heavy: true };
+    return performInTransaction(request, context, options, async (tx) => ({
       data: JSON.stringify(await changeLinks(tx, related, action, links)),
     }));
   };

@@ -1,7 +1,7 @@
 import { pageSeparator } from '../database/dialect.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
-import { type JsonChunks, streamRecords } from '../records/stream-records.ts';
+import { type JsonChunks, streamRecords } from '../records/read/stream-records.ts';
 import type { Collection } from '../schema/registry.ts';
 import type { ActionResult, RequestContext } from './request-context.ts';
 

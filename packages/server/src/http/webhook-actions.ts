@@ -5,7 +5,7 @@ import { findWebhook } from '../database/webhook-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { parseExactJson } from '../protocol/exact-json.ts';
 import { isObject } from '../protocol/json-text.ts';
-import { recordNotFound, requireGrant } from '../records/read-records.ts';
+import { recordNotFound, requireGrant } from '../records/read/read-records.ts';
 import { requireHeldRole } from '../records/system/webhook-rules.ts';
 import { dayMilliseconds } from '../webhooks/retry.ts';
 import { parseRecordId } from './auth-actions.ts';

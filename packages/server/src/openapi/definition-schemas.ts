@@ -32,7 +32,7 @@ const fieldProperties: Readonly<Record<string, JsonSchema>> = {
   type: {
     type: 'string',
     get enum(): string[] {
-      return [...fieldTypes.keys()];
+      return fieldTypes.names();
     },
   },
   title: { ...stringSchema, maxLength: limits.titleLength },

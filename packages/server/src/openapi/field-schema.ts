@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../schema/field-type.ts';
+import type { JsonSchema, ValidationSchema } from '../schema/field-type.ts';
 import type { Field } from '../schema/registry.ts';
 import { isNullable } from '../schema/value-schema.ts';
 import { escapeMarkdown } from './escape-markdown.ts';
@@ -53,7 +53,7 @@ export function valueSchema(field: Field, direction: Direction): JsonSchema {
 }
 
 function makeSchema(field: Field, direction: Direction): JsonSchema {
-  const schema = toStandardSchema(field.type.jsonSchema(field.definition), direction);
+  const schema = toStandardSchema(field.type.validationSchema(field.definition), direction);
   const allowsNull = isNullable(field) && !(direction === 'shown' && field.notNull);
   if (allowsNull) return withNull(schema);
   return schema['type'] === undefined
@@ -62,7 +62,7 @@ function makeSchema(field: Field, direction: Direction): JsonSchema {
 }
 
 /** The same schema in standard keywords alone. */
-export function toStandardSchema(schema: JsonSchema, direction: Direction): JsonSchema {
+export function toStandardSchema(schema: ValidationSchema, direction: Direction): JsonSchema {
   const standard: Record<string, unknown> = {};
   const descriptions: string[] = [];
   for (const [keyword, value] of Object.entries(schema)) {

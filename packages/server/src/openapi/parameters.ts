@@ -1,4 +1,5 @@
 import { limits } from '../protocol/limits.ts';
+import { operators } from '../protocol/operators.ts';
 import { aggregations, dateFormats } from '../protocol/query-request.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 
@@ -48,7 +49,7 @@ export const sharedParameters: Readonly<Record<string, Parameter>> = {
   filter: {
     name: 'filter',
     in: 'query',
-    description: `Which records: {"field": {"$operator": value}}, dotted relation paths, $and, $or, $not; at most ${limits.filterConditions} conditions, ${limits.filterDepth} deep, ${limits.filterTextBytes / 1024} KiB (longer ones by POST).`,
+    description: `Which records: {"field": {"$operator": value}}, dotted relation paths, $and, $or, $not; at most ${limits.filterConditions} conditions, ${limits.filterDepth} deep, ${limits.filterTextBytes / 1024} KiB (longer ones by POST).\n\n${describeOperators()}`,
     content: { 'application/json': { schema: { type: 'object' }, example: { id: { $gt: 10 } } } },
   },
   fields: listParameter('fields', 'Fields to show, also of relations (author.name); without it all that may be seen.', [
@@ -215,3 +216,9 @@ export const querySchema: JsonSchema = {
   additionalProperties: false,
   examples: [{ measures: [{ aggregation: 'count' }], limit: 10 }],
 };
+
+/** The filter operators as a Markdown list. */
+function describeOperators(): string {
+  const lines = Object.entries(operators).map(([name, { meaning }]) => `- \`${name}\`: the field ${meaning}`);
+  return `Operators:\n\n${lines.join('\n')}`;
+}

@@ -1,7 +1,7 @@
 import { ApiError } from './api-error.ts';
 import { isObject } from './json-text.ts';
 import { limits } from './limits.ts';
-import { operators } from './operators.ts';
+import { findOperator, type OperandShape, operators } from './operators.ts';
 import type { ParsedFilter, ParsedOperand } from './record-request.ts';
 
 /** A filter taken apart: its structure, its values by slot, and the text that is equal for equal structures. */
@@ -85,7 +85,7 @@ class FilterWalker {
   }
 
   #test(operator: string, value: unknown, on: string): ParsedFilter {
-    const known = Object.hasOwn(operators, operator) ? operators[operator] : undefined;
+    const known = findOperator(operator);
     if (!known)
       throw new ApiError(
         'OPERATOR_UNKNOWN',
@@ -98,7 +98,7 @@ class FilterWalker {
     return { kind: 'test', operator, operand: this.#operand(operator, known.operand, value, on) };
   }
 
-  #operand(operator: string, shape: string, value: unknown, on: string): ParsedOperand {
+  #operand(operator: string, shape: OperandShape, value: unknown, on: string): ParsedOperand {
     if (shape === 'flag') return { slot: -1, form: parseFlag(operator, value, on) ? 'true' : 'false' };
     if (shape === 'list' || shape === 'pair') return this.#list(operator, shape, value, on);
     if (shape === 'period' || shape === 'periods') return this.#period(operator, shape, value, on);
@@ -111,7 +111,7 @@ class FilterWalker {
     return value === null ? { slot: -1, form: 'null' } : { slot: this.#slotOf(value), form: 'scalar' };
   }
 
-  #period(operator: string, shape: string, value: unknown, on: string): ParsedOperand {
+  #period(operator: string, shape: OperandShape, value: unknown, on: string): ParsedOperand {
     const pair = shape === 'periods' && Array.isArray(value);
     const parts = pair ? (value as unknown[]) : [value];
     const plain = (part: unknown): boolean => typeof part === 'string' || isObject(part);
@@ -123,7 +123,7 @@ class FilterWalker {
     return { slot: this.#slotOf(value), form: 'list' };
   }
 
-  #list(operator: string, shape: string, value: unknown, on: string): ParsedOperand {
+  #list(operator: string, shape: OperandShape, value: unknown, on: string): ParsedOperand {
     // A variable may stand for a whole list; which ones there are is asked where it is read.
     if (shape === 'list' && isVariable(value)) return { slot: this.#slotOf(value), form: 'list' };
     if (!Array.isArray(value) || value.some((member) => isObject(member) || Array.isArray(member))) {

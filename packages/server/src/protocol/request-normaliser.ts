@@ -46,54 +46,31 @@ export function normaliseRequest(
   fromText: boolean,
   isOneKey = false,
 ): RecordRequest {
-  for (const name of Object.keys(parameters)) {
-    if (!actionParameters[action].has(name)) {
-      throw parameterUnknown(action, name, actionParameters[action]);
-    }
-  }
-  const filterInput = readObject('filter', parameters['filter'], fromText);
-  const { filter, shape, values: filterValues } = normaliseFilter(filterInput.value ?? {});
-  const searchText = readSearch(parameters['search']);
-  const searchFields = readNames('searchFields', parameters['searchFields']);
-  const values = searchText === null ? filterValues : [...filterValues, searchText];
-  const search = searchText === null ? null : { slot: filterValues.length, fields: searchFields };
+  rejectUnknownParameters(action, parameters);
+  const { search, ...filter } = readFilterAndSearch(parameters, fromText);
+  const page = readNumber('page', parameters['page'], 1, Number.MAX_SAFE_INTEGER);
+  const after = readText('after', parameters['after']);
+  if (after !== null && page !== null)
+    throw new ApiError('PARAMETER_INVALID', '"page" and "after" exclude each other. Send only one of them.');
   const fields = readNames('fields', parameters['fields']);
   const except = readNames('except', parameters['except']);
-  const appends = readNames('appends', parameters['appends']) ?? [];
-  if (appends.length > limits.appends)
-    throw new ApiError('LIMIT_EXCEEDED', `appends takes at most ${limits.appends} paths.`);
+  const appends = readAppends(parameters['appends']);
   const sort = parseSort(parameters['sort']);
-  const after = readText('after', parameters['after']);
-  const page = readNumber('page', parameters['page'], 1, Number.MAX_SAFE_INTEGER);
   const pageSize = readNumber('pageSize', parameters['pageSize'], 1, limits.maxPageSize);
-  if (after !== null && page !== null)
-    throw new ApiError('PARAMETER_INVALID', 'page and after exclude each other; send one.');
   const count = readCount(parameters['count']);
   const paginate = readBoolean('paginate', parameters['paginate'], true);
   const versions = readBoolean('versions', parameters['versions'], false);
   const filterByTk = readKey(parameters['filterByTk'], isOneKey);
   const trash = readTrash(action, parameters);
   const force = readBoolean('force', parameters['force'], false);
+  const keyForm = describeKeyForm(filterByTk);
+  const selection = [fields, except, appends, sort, after !== null, count, paginate, versions] as const;
   return {
-    shape: JSON.stringify([
-      shape,
-      fields,
-      except,
-      appends,
-      sort,
-      after !== null,
-      count,
-      paginate,
-      versions,
-      describeKeyForm(filterByTk),
-      trash,
-      force,
-      search,
-    ]),
+    shape: JSON.stringify([filter.shape, ...selection, keyForm, trash, force, search]),
     filterByTk,
-    filter,
-    values,
-    valuesAreText: filterInput.isText,
+    filter: filter.filter,
+    values: filter.values,
+    valuesAreText: filter.valuesAreText,
     fields,
     except,
     appends,
@@ -104,19 +81,59 @@ export function normaliseRequest(
     count,
     after,
     versions,
-    cascade: readBoolean('cascade', parameters['cascade'], false),
     trash,
     search,
+    force,
+    ...readWriteParameters(parameters),
+    within: null,
+    fullText: null,
+    folders: [],
+  };
+}
+
+function rejectUnknownParameters(action: NormalisedAction, parameters: Readonly<Record<string, unknown>>): void {
+  const known = actionParameters[action];
+  const unknown = Object.keys(parameters).find((name) => !known.has(name));
+  if (unknown !== undefined) throw parameterUnknown(action, unknown, known);
+}
+
+/** The filter and the search. The text of a search follows the values of the filter. */
+function readFilterAndSearch(
+  parameters: Readonly<Record<string, unknown>>,
+  fromText: boolean,
+): Pick<RecordRequest, 'shape' | 'filter' | 'values' | 'valuesAreText' | 'search'> {
+  const input = readObject('filter', parameters['filter'], fromText);
+  const { filter, shape, values } = normaliseFilter(input.value ?? {});
+  const text = readSearch(parameters['search']);
+  const fields = readNames('searchFields', parameters['searchFields']);
+  return {
+    shape,
+    filter,
+    values: text === null ? values : [...values, text],
+    valuesAreText: input.isText,
+    search: text === null ? null : { slot: values.length, fields },
+  };
+}
+
+/** The parameters of writes. Reads have their defaults. */
+function readWriteParameters(
+  parameters: Readonly<Record<string, unknown>>,
+): Pick<RecordRequest, 'cascade' | 'whitelist' | 'blacklist' | 'updateAssociationValues' | 'filterKeys' | 'dryRun'> {
+  return {
+    cascade: readBoolean('cascade', parameters['cascade'], false),
     whitelist: readNames('whitelist', parameters['whitelist']),
     blacklist: readNames('blacklist', parameters['blacklist']) ?? [],
     updateAssociationValues: readNames('updateAssociationValues', parameters['updateAssociationValues']) ?? [],
     filterKeys: readNames('filterKeys', parameters['filterKeys']) ?? [],
     dryRun: readBoolean('dryRun', parameters['dryRun'], false),
-    within: null,
-    fullText: null,
-    folders: [],
-    force,
   };
+}
+
+function readAppends(input: unknown): string[] {
+  const appends = readNames('appends', input) ?? [];
+  if (appends.length > limits.appends)
+    throw new ApiError('LIMIT_EXCEEDED', `"appends" has more than ${limits.appends} paths. Remove some of them.`);
+  return appends;
 }
 
 /** What an action reaches: restore the trash alone, a forced destroy all that is there. */

@@ -1,4 +1,5 @@
 import { compile, type Statement } from '../database/database.ts';
+import type { ReadPage } from '../database/page-query.ts';
 import { identifier, join, type Param, type Sql, sql } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { ParsedDimension, ParsedMeasure, ParsedQuery } from '../protocol/query-request.ts';
@@ -11,10 +12,10 @@ import { Aliases, compilePredicate } from './predicate-compiler.ts';
 import { compileWhere, type PlanContext, planCondition } from './read-plan.ts';
 import { compileSortKey, planSort, type SortKey } from './sort-plan.ts';
 
-/** A query, compiled. One row: the groups' objects as one text, and their number; before them what a shared engine adds. */
+/** A query, compiled. `read` gives one row: the groups' objects as one text, and their number. */
 export interface QueryPlan {
   readonly statement: Statement;
-  readonly columnOffset: number;
+  readonly read: ReadPage;
 }
 
 /** A column of the result before it is JSON. */
@@ -73,10 +74,8 @@ export function planQuery(query: ParsedQuery, collection: Collection, grant: Gra
   );
   const range = query.offset > 0 ? sql`LIMIT ${query.limit} OFFSET ${offset}` : sql`LIMIT ${query.limit}`;
   const page = sql`SELECT ${object} AS j FROM (${grouped}) g${compileHaving(query, results, context, aliases)}${compileOrder(query, results, dimensions.length, context)} ${range}`;
-  return {
-    statement: compile(dialect, dialect.guardedPage(dialect.pageText(page), 2, null)),
-    columnOffset: dialect.shared ? 2 : 0,
-  };
+  const { page: text, read } = dialect.pageQuery({ rows: dialect.pageText(page), columns: 2, count: null, cap: 0 });
+  return { statement: compile(dialect, text), read };
 }
 
 function compileDimension(

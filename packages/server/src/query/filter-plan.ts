@@ -3,7 +3,7 @@ import type { BindEnvironment } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { formatNames } from '../protocol/known-names.ts';
 import { limits } from '../protocol/limits.ts';
-import { type Operator, operators } from '../protocol/operators.ts';
+import { getOperator, type Operator, operators, readPresence } from '../protocol/operators.ts';
 import type { ParsedFilter, ParsedOperand } from '../protocol/record-request.ts';
 import { invalidOperand } from '../schema/field-type.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
@@ -156,7 +156,7 @@ function resolveRelated(
     const predicate: Predicate = { kind: 'related', source, relation, target, of: both(visible, inner) };
     return access?.parent ? { kind: 'all', of: [access.parent, predicate] } : predicate;
   };
-  const presence = rest.length === 0 ? readPresenceTest(of) : null;
+  const presence = rest.length === 0 && of.kind === 'test' ? readPresence(of.operator, of.operand.form) : null;
   if (presence !== null) return presence ? related(null) : { kind: 'not', of: related(null) };
   const inner = rest.length > 0 ? ({ kind: 'at', path: rest, of } as const) : of;
   // A value straight on a relation means the key of the related record.
@@ -212,16 +212,6 @@ function hasBareTest(filter: ParsedFilter): boolean {
   return filter.kind === 'not' && hasBareTest(filter.of);
 }
 
-/** True or false for `$exists`, `$notExists`, and for null as a value; else null. */
-function readPresenceTest(of: ParsedFilter): boolean | null {
-  if (of.kind !== 'test') return null;
-  const { operator, operand } = of;
-  if (operator === '$exists' || operator === '$notNull') return operand.form === 'true';
-  if (operator === '$notExists' || operator === '$null') return operand.form !== 'true';
-  if (operand.form === 'null' && (operator === '$eq' || operator === '$ne')) return operator === '$ne';
-  return null;
-}
-
 function resolveConditions(of: ParsedFilter, field: Field, context: FilterContext): Predicate {
   switch (of.kind) {
     case 'all':
@@ -240,13 +230,12 @@ function resolveConditions(of: ParsedFilter, field: Field, context: FilterContex
 }
 
 function resolveTest(name: string, operand: ParsedOperand, field: Field, context: FilterContext): Predicate {
-  const operator = operators[name]!;
+  const operator = getOperator(name);
   checkOperator(name, operator, operand, field);
-  const positive = operator.complementOf ?? (name === '$endWith' ? '$endsWith' : name);
   const predicate: Predicate = {
     kind: 'test',
     field,
-    operator: positive,
+    operator: operator.compiledAs,
     operand: context.createOperand(operand, field, name),
   };
   const isNegated = operator.complementOf !== undefined;
@@ -255,7 +244,7 @@ function resolveTest(name: string, operand: ParsedOperand, field: Field, context
 }
 
 function checkOperator(name: string, operator: Operator, operand: ParsedOperand, field: Field): void {
-  const isPlainNull = operand.form === 'null' && (name === '$eq' || name === '$ne');
+  const isPlainNull = operand.form === 'null' && operator.acceptsNull === true;
   if (field.type.operators.has(operator.family) || isPlainNull) {
     if (operand.form === 'null' && !isPlainNull)
       throw new ApiError('FILTER_INVALID', `${name} on "${field.name}" takes no null; use $null.`);
@@ -290,7 +279,7 @@ function toOperandValue(
   { now }: Pick<BindEnvironment, 'now'>,
   zone: string,
 ): unknown {
-  const { family, operand } = operators[operator]!;
+  const { family, operand } = getOperator(operator);
   if (family === 'date') return toPeriod(value, field, operator, now, zone);
   if (operand === 'list' && !Array.isArray(value))
     throw new ApiError('FILTER_INVALID', `${operator} on "${field.name}" takes a list of values, such as [1, 2].`);
@@ -325,7 +314,7 @@ function resolveVariable(
   zone: string,
 ): unknown {
   const value = variableValue(name, field, operator, environment, zone);
-  const takesList = operators[operator]!.operand === 'list';
+  const takesList = getOperator(operator).operand === 'list';
   const whole = takesList && !Array.isArray(value) ? [value] : value;
   if (value === null || (Array.isArray(whole) && whole.length === 0)) return null;
   try {
@@ -346,7 +335,7 @@ function variableValue(
   const day = datePeriod(name);
   if (day === null) return variables()[name] ?? null;
   const period = { type: day };
-  return operators[operator]!.family === 'date' ? period : toRange(period, type.storage === 'text', { now, zone })[0];
+  return getOperator(operator).family === 'date' ? period : toRange(period, type.storage === 'text', { now, zone })[0];
 }
 
 /** A permission's value: fixed and checked once, or a variable of the caller. */
@@ -358,7 +347,7 @@ function createRuleOperand(rows: RowFilter, operand: ParsedOperand, field: Field
       read: (environment) => resolveVariable(variable, field, operator, environment, 'UTC'),
     };
   const value = rows.values[operand.slot];
-  if (operators[operator]!.family === 'date')
+  if (getOperator(operator).family === 'date')
     return {
       form: operand.form,
       read: (environment) => toOperandValue(value, false, field, operator, environment, 'UTC'),
@@ -375,26 +364,8 @@ function toTypedValue(value: unknown, isText: boolean, field: Field, operator: s
       `The value of ${operator} on "${field.name}" does not fit the type ${field.type.name}. ${expectedValue(field)}`.trimEnd(),
     );
   }
-  if (operator.toLowerCase().endsWith('like')) checkPattern(canonical as string, operator, field);
+  getOperator(operator).check?.(canonical, operator, field.name);
   return canonical;
-}
-
-/** Matching takes time by the length of text and pattern together, and a single match cannot be ended. */
-function checkPattern(pattern: string, operator: string, field: Field): void {
-  if (hasTrailingEscape(pattern))
-    throw new ApiError(
-      'FILTER_INVALID',
-      `The pattern of ${operator} on "${field.name}" ends in a lone backslash; write two for one that is meant.`,
-    );
-  if (pattern.length > limits.patternLength)
-    throw new ApiError(
-      'LIMIT_EXCEEDED',
-      `A pattern of ${operator} on "${field.name}" has at most ${limits.patternLength} characters.`,
-    );
-}
-
-function hasTrailingEscape(pattern: string): boolean {
-  return /(^|[^\\])(\\\\)*\\$/.test(pattern);
 }
 
 /**

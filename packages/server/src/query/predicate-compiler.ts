@@ -1,7 +1,7 @@
 import type { Dialect } from '../database/dialect.ts';
 import { identifier, joinBalanced, type Param, type Sql, sql } from '../database/sql.ts';
-import type { Storage } from '../schema/field-type.ts';
 import { type Collection, getField, type Join, type Relation } from '../schema/registry.ts';
+import { compileOperator } from './operator-sql.ts';
 import { countTests, type Operand, type Predicate } from './predicate.ts';
 
 /** Makes aliases that differ within one statement. The root of a statement is known by its table's own name. */
@@ -61,7 +61,7 @@ export function compileFieldTest(
   column: Sql,
   dialect: Dialect,
 ): Sql {
-  return compileTest(operator, operand, field.type.storage!, column, dialect);
+  return compileOperator(operator, operand, field.type.storage!, column, dialect);
 }
 
 type Matched = Extract<Predicate, { kind: 'matched' }>;
@@ -103,82 +103,6 @@ export function compileFullText({ expression, viewer }: Matched): {
 
 function variablesPresent(variables: readonly Operand[]): Param {
   return { storage: 'boolean', read: (environment) => variables.every(({ read }) => read(environment) !== null) };
-}
-
-function compileTest(operator: string, operand: Operand, storage: Storage, column: Sql, dialect: Dialect): Sql {
-  const param: Param = { storage, read: operand.read };
-  if (operand.form === 'null') return sql`${column} IS NULL`;
-  switch (operator) {
-    case '$eq':
-      return sql`${column}=${param}`;
-    case '$gt':
-      return sql`${column}>${param}`;
-    case '$gte':
-      return sql`${column}>=${param}`;
-    case '$lt':
-      return sql`${column}<${param}`;
-    case '$lte':
-      return sql`${column}<=${param}`;
-    case '$between':
-      return sql`${column} BETWEEN ${memberParam(param, 0)} AND ${memberParam(param, 1)}`;
-    case '$in':
-      return dialect.isIn(column, listParam(storage, operand));
-    case '$like':
-      return dialect.like(column, param, false);
-    case '$ilike':
-      return dialect.like(column, param, true);
-    case '$includes':
-      return dialect.contains(column, param);
-    case '$startsWith':
-      return dialect.startsWith(column, param);
-    case '$endsWith':
-      return dialect.endsWith(column, param);
-    case '$null':
-      return sql`${column} IS NULL`;
-    case '$empty':
-      return dialect.isEmpty(storage, column);
-    case '$isTruly':
-      return dialect.isTrue(column);
-    case '$dateOn':
-    case '$dateBetween':
-      return sql`(${column}>=${rangeEnd(param, 0)} AND ${column}<${rangeEnd(param, 1)})`;
-    case '$dateBefore':
-      return sql`${column}<${rangeEnd(param, 0)}`;
-    case '$dateAfter':
-      return sql`${column}>=${rangeEnd(param, 1)}`;
-    case '$match':
-      return dialect.sameElements(column, elementsParam(operand));
-    case '$anyOf':
-      return dialect.anyElement(column, elementsParam(operand));
-    case '$arrayEmpty':
-      return dialect.isEmpty(storage, column);
-    case '$isFalsy':
-      return sql`((${dialect.isTrue(column)}) IS NOT TRUE)`;
-    default:
-      throw new Error(`no SQL for the operator ${operator}`);
-  }
-}
-
-/** An end of a range of time; null, which holds for nothing, where a variable gives none. */
-function rangeEnd(range: Param, index: number): Param {
-  return {
-    storage: range.storage,
-    read: (environment) => (range.read(environment) as unknown[] | null)?.[index] ?? null,
-  };
-}
-
-/** The elements of a list as JSON texts. */
-function elementsParam(operand: Operand): Param {
-  return listParam('text', operand);
-}
-
-/** A list; empty, which holds for nothing, where a variable gives none. */
-function listParam(storage: Storage, { read }: Operand): Param {
-  return { storage, list: true, read: (environment) => read(environment) ?? [] };
-}
-
-function memberParam(list: Param, index: number): Param {
-  return { storage: list.storage, read: (environment) => (list.read(environment) as unknown[])[index] };
 }
 
 /** IN with an uncorrelated list: an engine finds the list once and then seeks, whichever side is the smaller. */

@@ -1,5 +1,6 @@
-import { compile, type Statement } from '../database/database.ts';
+import { compile, type Row, type Statement } from '../database/database.ts';
 import type { Dialect } from '../database/dialect.ts';
+import type { CountedRows, ReadPage } from '../database/page-query.ts';
 import { identifier, join, joinBalanced, type Param, type Sql, sql } from '../database/sql.ts';
 import { limits } from '../protocol/limits.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
@@ -36,28 +37,28 @@ import { compileSortKey, planSort, type SortKey } from './sort-plan.ts';
 export interface ListPlan {
   /**
    * With `keyNames` one row: the objects as one text ({@link Dialect.pageText}) and their number. Else rows of: the
-   * object as JSON text, the value of each key, and the write counter where versions are asked for. Where the dialect is
-   * shared, total and presence come first, and no row at all means that the plan is stale. Takes one record more than
-   * the page has.
+   * object as JSON text, the value of each key, and the write counter where versions are asked for. Takes one record
+   * more than the page has. {@link ListPlan.read} makes these rows of the statement's result.
    */
   readonly page: Statement;
-  /** Rows of count, and what an estimate needs beyond `cap`. Null where the page carries the total, or none is wanted. */
+  /** Reads the total in one row. Null where the page carries the total, or none is wanted. */
   readonly count: Statement | null;
+  /** The total is exact up to this number. */
   readonly cap: number;
-  readonly estimate: Statement | null;
+  /** Estimates a total above the cap; null where the total already is an estimate. */
+  readonly estimate: { readonly statement: Statement; readonly read: (row: Row) => number } | null;
+  readonly read: ReadPage;
   readonly keys: readonly SortKey[];
   /** Names under which the objects show all keys; null where rows carry them. */
   readonly keyNames: readonly string[] | null;
   /** Tables on which the count depends. */
   readonly tables: readonly string[];
-  /** Columns before the object. */
-  readonly columnOffset: number;
 }
 
-/** One record by key, or the first match of a filter. Rows of: the object as JSON text, the write counter. */
+/** One record by key, or the first match of a filter. `read` gives rows of: the object as JSON text, the write counter. */
 export interface GetPlan {
   readonly statement: Statement;
-  readonly columnOffset: number;
+  readonly read: ReadPage;
 }
 
 /** What every compilation takes: the snapshot, the caller's grants, the engine. */
@@ -161,18 +162,17 @@ export function planList(
   const page = keyNames ? dialect.pageText(records) : records;
   const wantsCount = request.count !== 'none';
   const cap = request.count === 'estimated' ? 1000 : limits.maxExactCount;
-  const countSql = wantsCount ? compileCount(condition, keyed, collection, cap, dialect) : null;
-  const inline = dialect.shared ? countSql : null;
+  const count = wantsCount ? planCount(condition, keyed, collection, dialect) : null;
+  const query = dialect.pageQuery({ rows: page, columns: keyNames ? 2 : 1 + extra.length, count, cap });
   return {
-    page: compile(dialect, dialect.guardedPage(page, keyNames ? 2 : 1 + extra.length, inline)),
-    count: countSql && !dialect.shared ? compile(dialect, countSql) : null,
+    page: compile(dialect, query.page),
+    count: query.count && compile(dialect, query.count),
     cap,
-    estimate:
-      countSql && dialect.shared ? compile(dialect, compileEstimate(condition, keyed, collection, dialect)) : null,
+    estimate: query.estimate && { ...query.estimate, statement: compile(dialect, query.estimate.statement) },
+    read: query.read,
     keys,
     keyNames,
     tables: [...collectTables(condition, new Set([collection.table]))],
-    columnOffset: dialect.shared ? 2 : 0,
   };
 }
 
@@ -195,7 +195,8 @@ export function planGet(request: RecordRequest, collection: Collection, grant: G
     ? sql` ORDER BY ${wholeOrder(orderKeys(keys, collection, dialect, aliases), dialect).order} LIMIT 1`
     : sql``;
   const select = sql`SELECT ${object},${compileCounter(collection)} FROM ${identifier(collection.table)}${where}${order}`;
-  return { statement: compile(dialect, dialect.guardedPage(select, 2, null)), columnOffset: dialect.shared ? 2 : 0 };
+  const { page, read } = dialect.pageQuery({ rows: select, columns: 2, count: null, cap: 0 });
+  return { statement: compile(dialect, page), read };
 }
 
 /** The hidden write counter of a row. */
@@ -394,24 +395,15 @@ function compileConditions(
   return all.length === 0 ? null : joinBalanced(all, ' AND ');
 }
 
-/** Counts at most one row more than `cap`; SQLite also tells how far it came, for the estimate. */
-function compileCount(
+/** The rows that a list finds on all of its pages. */
+function planCount(
   condition: Predicate | null,
   keyed: Condition,
   collection: Collection,
-  cap: number,
   dialect: Dialect,
-): Sql {
-  const table = identifier(collection.table);
+): CountedRows {
   const where = compileWhere([keyed, condition], true, collection, dialect, new Aliases());
-  if (dialect.shared) return sql`(SELECT count(*) FROM (SELECT 1 FROM ${table}${where} LIMIT ${cap + 1}) c)`;
-  // Row ids may be larger than a number of JavaScript holds exactly; the estimate needs no more than that.
-  return sql`SELECT count(*),max(r)*1.0,(SELECT max(rowid)*1.0 FROM ${table}) FROM (SELECT rowid AS r FROM ${table}${where} LIMIT ${cap + 1})`;
-}
-
-function compileEstimate(condition: Predicate | null, keyed: Condition, collection: Collection, dialect: Dialect): Sql {
-  const where = compileWhere([keyed, condition], true, collection, dialect, new Aliases());
-  return sql`EXPLAIN (FORMAT JSON) SELECT 1 FROM ${identifier(collection.table)}${where}`;
+  return { table: identifier(collection.table), where };
 }
 
 function collectTables(predicate: Predicate | null, into: Set<string>): Set<string> {

@@ -7,9 +7,9 @@ import { FifoLock } from '../base/fifo-lock.ts';
 import type { ChangeLog, LoggedEvent } from '../changes/change-log.ts';
 import { limits } from '../protocol/limits.ts';
 import type { Grant } from '../query/grant.ts';
+import { createVisibilityQuery, readVisibleRecords, type VisibilityQuery } from '../records/read/visible-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { parseKey } from '../records/record-key.ts';
-import { createVisibilityQuery, readVisibleRecords, type VisibilityQuery } from '../records/visible-records.ts';
 import type { Collection } from '../schema/registry.ts';
 
 /** What somebody wants to be told of. */

@@ -6,8 +6,8 @@ import type { LoggedEvent } from '../changes/change-log.ts';
 import { isAfter, startPosition } from '../changes/cursor.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { permissionDenied } from '../query/read-access.ts';
+import { checkVisibilityQuery, createVisibilityQuery } from '../records/read/visible-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import { checkVisibilityQuery, createVisibilityQuery } from '../records/visible-records.ts';
 import {
   buildLeftEvent,
   type EventVisibility,

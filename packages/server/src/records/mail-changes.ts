@@ -9,7 +9,7 @@ import { requestByKeys } from '../protocol/request-normaliser.ts';
 import type { Grant } from '../query/grant.ts';
 import type { RecordContext } from './record-context.ts';
 import { withGrants } from './with-grants.ts';
-import { destroyRecords } from './write-records.ts';
+import { destroyRecords } from './write/write-records.ts';
 
 /** How the counts of mailboxes change, by mailbox. */
 export class MailboxCounts {

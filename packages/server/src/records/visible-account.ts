@@ -2,7 +2,7 @@ import { combineRowFilters, mailVisibilityFilter } from '../access/mail-visibili
 import { ApiError } from '../protocol/api-error.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import type { Grant } from '../query/grant.ts';
-import { listRecords } from './read-records.ts';
+import { listRecords } from './read/read-records.ts';
 import type { RecordContext } from './record-context.ts';
 import { withGrants } from './with-grants.ts';
 

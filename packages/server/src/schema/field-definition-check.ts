@@ -70,9 +70,9 @@ export function readField(raw: unknown, path: string, details: Details): FieldDe
   );
   const nameProblem = fieldNameProblem(input['name']);
   addDetail(details, `${path}name`, nameProblem);
-  const base = typeof input['type'] === 'string' ? fieldTypes.get(input['type']) : undefined;
+  const base = typeof input['type'] === 'string' ? fieldTypes.find(input['type']) : undefined;
   if (!base) {
-    addDetail(details, `${path}type`, `Give one of ${[...fieldTypes.keys()].join(', ')}.`);
+    addDetail(details, `${path}type`, `Give one of ${fieldTypes.names().join(', ')}.`);
     return null;
   }
   const definition = input as unknown as FieldDefinition;

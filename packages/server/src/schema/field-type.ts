@@ -8,8 +8,14 @@ export type PlainStorage = 'text' | 'integer' | 'bigint' | 'double' | 'boolean' 
 /** Exact numbers of so many digits, so many of them after the point. */
 export type DecimalStorage = `decimal(${number},${number})`;
 
-/** A JSON Schema (draft 2020-12 subset) as plain data. */
+/** A JSON Schema (draft 2020-12) as plain data. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/**
+ * What the validator of value-schema.ts checks values with: keywords of JSON Schema and keywords of our own, such as
+ * `bigInt` and `choices`. openapi/field-schema.ts translates it into a standard JSON Schema.
+ */
+export type ValidationSchema = Readonly<Record<string, unknown>>;
 
 /** The marker that {@link FieldType.readOperand} gives for a value of the wrong type. */
 export const invalidOperand: unique symbol = Symbol('misfit');
@@ -26,8 +32,8 @@ export interface FieldType {
   readonly operators: ReadonlySet<OperatorFamily>;
   /** Definition properties beyond the common ones, each with the check of its value: a message, or null when it holds. */
   readonly options: Readonly<Record<string, (value: unknown, definition: FieldDefinition) => string | null>>;
-  /** The schema of a value that is not null. */
-  jsonSchema(definition: FieldDefinition): JsonSchema;
+  /** The rules for a value that is not null. */
+  validationSchema(definition: FieldDefinition): ValidationSchema;
   /** The type as one definition shapes it, where its options alter storage or reading. Fields carry that one. */
   forDefinition?(definition: FieldDefinition): FieldType;
   /** A value that passed the schema, in its canonical form (the form the wire shows). */
@@ -64,7 +70,7 @@ export const operatorSets = {
 
 /** A type with the members that most types share; each file in types/ says what differs. */
 export function fieldType(
-  differences: Partial<FieldType> & Pick<FieldType, 'name' | 'storage' | 'jsonSchema'>,
+  differences: Partial<FieldType> & Pick<FieldType, 'name' | 'storage' | 'validationSchema'>,
 ): FieldType {
   return {
     relation: false,

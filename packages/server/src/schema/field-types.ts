@@ -28,7 +28,7 @@ import { timeType } from './types/time.ts';
 import { uidType } from './types/uid.ts';
 import { addFormat } from './value-schema.ts';
 
-const allTypes = [
+const builtInTypes: readonly FieldType[] = [
   stringType,
   textType,
   integerType,
@@ -56,29 +56,59 @@ const allTypes = [
   belongsToManyType,
 ];
 
-/** Every field type by its spelling on the wire. */
-export const fieldTypes: ReadonlyMap<string, FieldType> = new Map(allTypes.map((type) => [type.name, type]));
+/** The field types by their names on the wire: the built-in ones in the order of the list, then those of extensions. */
+class FieldTypes {
+  readonly #byName = new Map(builtInTypes.map((type) => [type.name, type]));
+  /** Forms that extensions added, by name. */
+  readonly #addedForms = new Map<string, TextForm>();
 
-const addedTextTypes = new Map<string, TextForm>();
+  /** The type of a name, or undefined. */
+  find(name: string): FieldType | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** The type of a name that is known to exist. */
+  get(name: string): FieldType {
+    const type = this.find(name);
+    if (!type) throw new Error(`the field type "${name}" does not exist; the extension that added it is missing`);
+    return type;
+  }
+
+  names(): string[] {
+    return [...this.#byName.keys()];
+  }
+
+  all(): FieldType[] {
+    return [...this.#byName.values()];
+  }
+
+  /** See {@link addTextType}. */
+  addText(type: TextForm & { readonly name: string; readonly maxLength: number }): boolean {
+    const { name, maxLength } = type;
+    const added = this.#addedForms.get(name);
+    if (added) return added === type;
+    if (this.#byName.has(name) || !addFormat(name, type)) return false;
+    this.#addedForms.set(name, type);
+    this.#byName.set(name, createFormattedType(name, name, maxLength));
+    return true;
+  }
+}
+
+/** Every field type of this process. */
+export const fieldTypes = new FieldTypes();
 
 /**
- * Adds a type of text with a form of its own, for as long as the process lives.
+ * Adds a type of text with its own form for the lifetime of the process. Adding the same one again has no effect.
  *
- * @returns false where there is another one of that name.
+ * @returns false if another type has the name.
  */
 export function addTextType(type: TextForm & { readonly name: string; readonly maxLength: number }): boolean {
-  const { name, maxLength } = type;
-  if (addedTextTypes.has(name)) return addedTextTypes.get(name) === type;
-  if (fieldTypes.has(name) || !addFormat(name, type)) return false;
-  addedTextTypes.set(name, type);
-  (fieldTypes as Map<string, FieldType>).set(name, createFormattedType(name, name, maxLength));
-  return true;
+  return fieldTypes.addText(type);
 }
 
 /** The type of a field as its definition shapes it. */
 export function resolveFieldType(definition: FieldDefinition): FieldType {
   if (definition.type === 'datetime' && definition.dateOnly) return { ...dateType, name: 'datetime' };
   const type = fieldTypes.get(definition.type);
-  if (!type) throw new Error(`the field type "${definition.type}" is not there; an extension that added it is missing`);
   return type.forDefinition?.(definition) ?? type;
 }

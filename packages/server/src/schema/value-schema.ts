@@ -4,7 +4,7 @@ import { isWellFormedJson, isWellFormedText, jsonDepth } from '../base/well-form
 import type { FieldDefinition } from '../protocol/definition.ts';
 import { JsonNumber } from '../protocol/exact-json.ts';
 import { limits } from '../protocol/limits.ts';
-import { type FieldType, type JsonSchema, toExactValue } from './field-type.ts';
+import { type FieldType, toExactValue, type ValidationSchema } from './field-type.ts';
 import { maxGivenKey } from './number-ranges.ts';
 import { compareNumbers, countDigits } from './number-text.ts';
 import type { Collection, Field } from './registry.ts';
@@ -103,7 +103,7 @@ export function recordCheck(collection: Collection, action: 'create' | 'update')
 }
 
 /** The JSON Schema of a record as clients send it. */
-export function recordSchema(collection: Collection, action: 'create' | 'update'): JsonSchema {
+export function recordSchema(collection: Collection, action: 'create' | 'update'): ValidationSchema {
   const writableFields = collection.fields.filter((field) => field.column !== null && !field.serverManaged);
   return {
     type: 'object',
@@ -120,8 +120,8 @@ export function isRequiredOnCreate(field: Field): boolean {
   return Boolean(wanted) && (definition.defaultValue === undefined || definition.defaultValue === null);
 }
 
-function fieldSchema(field: Field): JsonSchema {
-  const schema = field.type.jsonSchema(field.definition);
+function fieldSchema(field: Field): ValidationSchema {
+  const schema = field.type.validationSchema(field.definition);
   if (field.autoIncrement) return { ...schema, givenKey: String(maxGivenKey(field.type.storage)) };
   if (isNullable(field)) return { anyOf: [{ type: 'null' }, schema] };
   return field.type.storage === 'json' ? { ...schema, not: { type: 'null' } } : schema;
@@ -133,7 +133,7 @@ export function isNullable(field: Field): boolean {
 
 /** The check of one field's values that are not null: what is wrong, or null. */
 export function compileValueCheck({ type, definition }: Field): (value: unknown) => string | null {
-  const check = compileCheck({ type: 'object', properties: { value: type.jsonSchema(definition) } });
+  const check = compileCheck({ type: 'object', properties: { value: type.validationSchema(definition) } });
   return (value) => check({ value: toExactValue(type, value) })?.['value'] ?? null;
 }
 
@@ -142,7 +142,7 @@ export function findValueProblem(type: FieldType, definition: FieldDefinition, v
   return compileValueCheck({ type, definition } as Field)(value);
 }
 
-function compileCheck(schema: JsonSchema): RecordCheck {
+function compileCheck(schema: ValidationSchema): RecordCheck {
   const validate = ajv.compile(schema);
   return (values) => (validate(values) ? null : toProblems(validate));
 }
@@ -210,7 +210,7 @@ const typeNames: Readonly<Record<string, string>> = {
 
 /** What a field takes, as a sentence, where a value is read by the type and not checked by the schema. */
 export function expectedValue({ type, definition }: Pick<Field, 'type' | 'definition'>): string {
-  const schema = type.jsonSchema(definition);
+  const schema = type.validationSchema(definition);
   const keyword = ['format', 'bigInt', 'decimal', 'type'].find((keyword) => keyword in schema);
   return keyword === undefined ? '' : (messages[keyword]?.({ [keyword]: schema[keyword] }, schema[keyword]) ?? '');
 }

@@ -1,19 +1,17 @@
 /** Whether the server answers. While it does not, it is probed until it does; then what failed is sent again. */
-import { useSyncExternalStore } from 'react';
+import { useStore, ValueStore } from '../ui/store.ts';
 
 const probeInterval = 2000;
-let isUnreachable = false;
+const unreachable = new ValueStore(false);
 let timer: ReturnType<typeof setTimeout> | undefined;
-const listeners = new Set<() => void>();
 const reconnectListeners = new Set<() => void>();
 
 function setUnreachable(next: boolean): void {
-  if (isUnreachable === next) return;
-  isUnreachable = next;
+  if (unreachable.state === next) return;
   clearTimeout(timer);
-  if (isUnreachable) timer = setTimeout(() => void probe(), probeInterval);
-  for (const listener of listeners) listener();
-  if (!isUnreachable) for (const listener of reconnectListeners) listener();
+  if (next) timer = setTimeout(() => void probe(), probeInterval);
+  unreachable.set(next);
+  if (!next) for (const listener of reconnectListeners) listener();
 }
 
 /** Asks the server itself: a connection that broke says nothing of whether it still runs. */
@@ -24,7 +22,7 @@ export async function probe(): Promise<void> {
     () => false,
   );
   setUnreachable(!isReached);
-  if (isUnreachable) timer = setTimeout(() => void probe(), probeInterval);
+  if (unreachable.state) timer = setTimeout(() => void probe(), probeInterval);
 }
 
 /** Called with what each request tells. */
@@ -38,11 +36,6 @@ export function onReconnect(listener: () => void): () => void {
   return () => void reconnectListeners.delete(listener);
 }
 
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => void listeners.delete(listener);
-}
-
 export function useServerUnreachable(): boolean {
-  return useSyncExternalStore(subscribe, () => isUnreachable);
+  return useStore(unreachable);
 }

@@ -1,6 +1,7 @@
 /** What the page that is open can do, so that the palette offers it too. */
-import { useEffect, useSyncExternalStore } from 'react';
+import { useEffect } from 'react';
 import type { IconName } from './icon.tsx';
+import { useStore, ValueStore } from './store.ts';
 
 export interface Command {
   readonly id: string;
@@ -11,28 +12,18 @@ export interface Command {
   readonly run: () => void;
 }
 
-let pageCommands: readonly Command[] = [];
-const listeners = new Set<() => void>();
-
-function setPageCommands(next: readonly Command[]): void {
-  pageCommands = next;
-  for (const listener of listeners) listener();
-}
-
-const subscribe = (listener: () => void): (() => void) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
+const noCommands: readonly Command[] = [];
+const pageCommands = new ValueStore(noCommands);
 
 /** The commands of the page that is open. */
 export function usePageCommands(): readonly Command[] {
-  return useSyncExternalStore(subscribe, () => pageCommands);
+  return useStore(pageCommands);
 }
 
 /** Offers commands while the page stands. The list must keep its identity while it says the same. */
 export function useCommands(commands: readonly Command[]): void {
   useEffect(() => {
-    setPageCommands(commands);
-    return () => setPageCommands([]);
+    pageCommands.set(commands);
+    return () => pageCommands.set(noCommands);
   }, [commands]);
 }

@@ -1,7 +1,8 @@
 /** Asks before what cannot be taken back: `if (await confirm({…}))`. */
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
-import { type FormEvent, type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import { useTexts } from './i18n/texts.tsx';
+import { useStore, ValueStore } from './store.ts';
 
 interface Question {
   readonly title: string;
@@ -18,35 +19,24 @@ interface PendingQuestion extends Question {
   readonly settle: (yes: boolean) => void;
 }
 
-let pendingQuestion: PendingQuestion | null = null;
-const listeners = new Set<() => void>();
-
-function setPendingQuestion(next: PendingQuestion | null): void {
-  pendingQuestion = next;
-  for (const listener of listeners) listener();
-}
+const pendingQuestion = new ValueStore<PendingQuestion | null>(null);
 
 export function confirm(question: Question): Promise<boolean> {
-  pendingQuestion?.settle(false);
+  pendingQuestion.state?.settle(false);
   return new Promise((resolve) => {
     const settle = (yes: boolean): void => {
-      setPendingQuestion(null);
+      pendingQuestion.set(null);
       resolve(yes);
     };
-    setPendingQuestion({ ...question, settle });
+    pendingQuestion.set({ ...question, settle });
   });
 }
 
-const subscribe = (listener: () => void): (() => void) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
-
 /** Stands once, beside the pages. */
 export function ConfirmHost(): ReactNode {
-  const question = useSyncExternalStore(subscribe, () => pendingQuestion);
+  const question = useStore(pendingQuestion);
   // Whoever signs in next is not asked what the one before was.
-  useEffect(() => () => pendingQuestion?.settle(false), []);
+  useEffect(() => () => pendingQuestion.state?.settle(false), []);
   return (
     <Modal opened={question !== null} onClose={() => question?.settle(false)} title={question?.title} size="md">
       {question && <ConfirmForm question={question} />}

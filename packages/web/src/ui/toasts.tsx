@@ -1,8 +1,9 @@
 /** Short messages in the corner: what was done, what failed. Read out by screen readers, gone by themselves unless they failed. */
 import { ActionIcon, Button } from '@mantine/core';
-import { type ReactNode, useSyncExternalStore } from 'react';
+import type { ReactNode } from 'react';
 import { useTexts } from './i18n/texts.tsx';
 import { Icon } from './icon.tsx';
+import { useStore, ValueStore } from './store.ts';
 import classes from './toasts.module.css';
 
 export interface Toast {
@@ -12,15 +13,9 @@ export interface Toast {
   readonly action?: { readonly label: string; readonly run: () => void };
 }
 
-let toasts: readonly Toast[] = [];
+const toasts = new ValueStore<readonly Toast[]>([]);
 let lastId = 0;
-const listeners = new Set<() => void>();
 const visibleMilliseconds = 6000;
-
-function setToasts(next: readonly Toast[]): void {
-  toasts = next;
-  for (const listener of listeners) listener();
-}
 
 /**
  * Says something in the corner; `action` may offer to take it back.
@@ -35,18 +30,18 @@ export function toast(text: string, more: { failed?: boolean; action?: Toast['ac
     text,
     ...(more.action && { action: more.action }),
   };
-  setToasts([...toasts.slice(-3), created]);
+  toasts.set([...toasts.state.slice(-3), created]);
   if (!more.failed) setTimeout(() => dismiss(created.id), visibleMilliseconds);
   return () => dismiss(created.id);
 }
 
 /** What was said to one login, and what it could take back, is nothing to the next one. */
 export function clearToasts(): void {
-  setToasts([]);
+  toasts.set([]);
 }
 
 function dismiss(id: number): void {
-  setToasts(toasts.filter((each) => each.id !== id));
+  toasts.set(toasts.state.filter((each) => each.id !== id));
 }
 
 function runAction(id: number, run: () => void): void {
@@ -54,13 +49,8 @@ function runAction(id: number, run: () => void): void {
   dismiss(id);
 }
 
-const subscribe = (listener: () => void): (() => void) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
-
 export function Toasts(): ReactNode {
-  const visibleToasts = useSyncExternalStore(subscribe, () => toasts);
+  const visibleToasts = useStore(toasts);
   const t = useTexts().common;
   return (
     <div className={classes.corner} role="status" aria-live="polite">

@@ -1,7 +1,10 @@
 import type { DateFormat } from '../../protocol/query-request.ts';
 import { type PlainStorage, readDecimalScale, type Storage } from '../../schema/field-type.ts';
+import { type Row, StaleVersion } from '../database.ts';
 import { type ColumnDefinition, type Dialect, type IndexPlan, type JsonMember, pageSeparator } from '../dialect.ts';
+import { environmentEventParams, insertEvents } from '../event-insert.ts';
 import { createIndex } from '../index-statement.ts';
+import type { PageQuery, PageQueryParts, PageResult } from '../page-query.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
 import { foldTextOrNull } from '../text-fold.ts';
 import { postgresFullText } from './postgres-full-text.ts';
@@ -161,11 +164,54 @@ const currentVersion: Param = {
   },
 };
 
+/** Columns that {@link guardPage} puts before those of the page. */
+const guardColumns = 2;
+
+/**
+ * Wraps a page so that no row at all means a stale version, and the total is there without rows. An empty page is one row without presence.
+ */
+function guardPage(page: Sql, columns: number, total: Sql | null): Sql {
+  const names = Array.from({ length: columns }, (_, index) => `p.c${index}`).join(',');
+  const list = Array.from({ length: columns }, (_, index) => `c${index}`).join(',');
+  return sql`SELECT ${total ?? 'NULL::int8'} AS total, p.present, ${names} FROM _meta m LEFT JOIN (SELECT true AS present, o.* FROM (${page}) o(${list})) p ON true WHERE m.version=${currentVersion}`;
+}
+
+/** One statement carries version, total and page, so that they are of one state and cost one round trip. */
+function pageQuery({ rows, columns, count, cap }: PageQueryParts): PageQuery {
+  const total = count && sql`(SELECT count(*) FROM (SELECT 1 FROM ${count.table}${count.where} LIMIT ${cap + 1}) c)`;
+  return {
+    page: guardPage(rows, columns, total),
+    count: null,
+    estimate: count && {
+      statement: sql`EXPLAIN (FORMAT JSON) SELECT 1 FROM ${count.table}${count.where}`,
+      read: readPlannedRows,
+    },
+    read: readGuardedPage,
+  };
+}
+
+function readGuardedPage(rows: readonly Row[]): PageResult {
+  const [first] = rows;
+  if (!first) throw new StaleVersion();
+  const [total, isPresent] = first as readonly [number | null, true | null];
+  return {
+    rows: isPresent === null ? [] : rows.map((row) => row.slice(guardColumns)),
+    total: total === null ? null : { count: total, isEstimate: false },
+  };
+}
+
+/** How many rows the planner expects. */
+function readPlannedRows([text]: Row): number {
+  const [explained] = JSON.parse(text as string) as [{ Plan: { 'Plan Rows': number } }];
+  return explained.Plan['Plan Rows'];
+}
+
 export const postgresDialect: Dialect = {
   name: 'postgres',
   rowsPerInsert: 100,
   shared: true,
   lateral: true,
+  faultEndsTransaction: true,
   placeholder: (index, param) => `$${index}::${toColumnType(castTypes, param.storage)}${param.list ? '[]' : ''}`,
   toEngine: (param, canonical) =>
     param.list
@@ -187,10 +233,11 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
   deadlineCheck: () => null,
   versionGuard: () => sql`(SELECT version FROM _meta)=${currentVersion}`,
   pageText: (page) => sql`SELECT string_agg(j::text,${literal(pageSeparator)}),count(*) FROM (${page}) t`,
-  guardedPage: (page, columns, count) => {
-    const names = Array.from({ length: columns }, (_, index) => `p.c${index}`).join(',');
-    const list = Array.from({ length: columns }, (_, index) => `c${index}`).join(',');
-    return sql`SELECT ${count ?? 'NULL::int8'} AS total, p.present, ${names} FROM _meta m LEFT JOIN (SELECT true AS present, o.* FROM (${page}) o(${list})) p ON true WHERE m.version=${currentVersion}`;
+  pageQuery,
+  writeWithEvent: ({ statement, columns }, event) => {
+    const names = columns.join(',');
+    const logged = insertEvents(event, sql`(SELECT ${columns[0]}::text AS v FROM w) u`, environmentEventParams);
+    return sql`WITH w(${names}) AS (${statement}), e AS (${logged}) SELECT ${names} FROM w`;
   },
   overRows: ({ text, values }, { table, columns, json }) => {
     const named = columns.map(({ name, storage }, index) => {

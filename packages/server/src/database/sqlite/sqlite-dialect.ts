@@ -1,7 +1,9 @@
 import { type PlainStorage, readDecimalScale, type Storage } from '../../schema/field-type.ts';
 import { maxInteger } from '../../schema/number-ranges.ts';
+import type { Row } from '../database.ts';
 import { type ColumnDefinition, type Dialect, type IndexPlan, type JsonMember, pageSeparator } from '../dialect.ts';
 import { createIndex } from '../index-statement.ts';
+import type { PageQuery, PageQueryParts, PageTotal } from '../page-query.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
 import { foldTextOrNull } from '../text-fold.ts';
 import { sqliteFullText } from './sqlite-full-text.ts';
@@ -152,11 +154,34 @@ function buildExactSum(value: Sql): Sql {
   return sql`CASE WHEN ${top} BETWEEN -2147483648 AND 2147483647 THEN ${top}<<32|(${lower}&4294967295) ELSE abs(min(${top},-9223372036854775808)) END`;
 }
 
+/**
+ * The total is a statement of its own, so that it can be cached until one of its tables changes. Its row: the count up to one more than the
+ * cap, how far the row ids that it visited reach, and the highest row id. From these two a larger total is estimated.
+ */
+function pageQuery({ rows, count, cap }: PageQueryParts): PageQuery {
+  return {
+    page: rows,
+    // Row ids may be larger than a JavaScript number holds exactly; the estimate needs no more than a double.
+    count:
+      count &&
+      sql`SELECT count(*),max(r)*1.0,(SELECT max(rowid)*1.0 FROM ${count.table}) FROM (SELECT rowid AS r FROM ${count.table}${count.where} LIMIT ${cap + 1})`,
+    estimate: null,
+    read: (pageRows, countRow = null) => ({ rows: pageRows, total: countRow && readTotal(countRow, cap) }),
+  };
+}
+
+function readTotal(countRow: Row, cap: number): PageTotal {
+  const [count, reached, highest] = countRow as readonly [number, number, number];
+  if (count <= cap) return { count, isEstimate: false };
+  return { count: Math.max(count, Math.round((count * highest) / Math.max(1, reached))), isEstimate: true };
+}
+
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
   rowsPerInsert: 1,
   shared: false,
   lateral: false,
+  faultEndsTransaction: false,
   placeholder: () => '?',
   toEngine: (param, canonical) => {
     if (!param.list) return toEngine(param.storage, canonical);
@@ -173,7 +198,9 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`,
   deadlineCheck,
   versionGuard: () => null,
   pageText: (page) => sql`SELECT group_concat(j,${literal(pageSeparator)}),count(*) FROM (${page})`,
-  guardedPage: (page) => page,
+  pageQuery,
+  // A transaction costs no round trips, so one statement saves nothing.
+  writeWithEvent: () => null,
   overRows: ({ text, values }, { table, columns, json }) => {
     const named = columns.map(({ name, storage }, index) => {
       const value = `value->>${index}`;

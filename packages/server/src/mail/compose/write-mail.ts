@@ -13,17 +13,17 @@ import { SubjectPartyRows } from '../../database/mail/subject-party-rows.ts';
 import { formatActor } from '../../identity/caller.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
-import { readStates, writeHistory } from '../../records/history.ts';
 import {
   emitMailEvent,
   MailboxCounts,
   removeEmptyConversations,
   updateConversations,
 } from '../../records/mail-changes.ts';
-import { requireGrant } from '../../records/read-records.ts';
+import { requireGrant } from '../../records/read/read-records.ts';
+import { createVisibilityQuery, readVisibleRecords } from '../../records/read/visible-records.ts';
 import type { RecordContext } from '../../records/record-context.ts';
-import { createVisibilityQuery, readVisibleRecords } from '../../records/visible-records.ts';
-import { type IfMatch, requiredCounters } from '../../records/write-steps.ts';
+import { readStates, writeHistory } from '../../records/write/history.ts';
+import { type IfMatch, requiredCounters } from '../../records/write/write-steps.ts';
 import type { MailStore } from '../mail-store.ts';
 import type { MailAddress } from '../parse/parsed-mail.ts';
 import type { IngestActor, MailAccount } from '../store/incoming-mail.ts';

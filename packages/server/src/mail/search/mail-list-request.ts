@@ -8,7 +8,7 @@ import { ApiError, booleanExpected } from '../../protocol/api-error.ts';
 import { parseJson } from '../../protocol/json-text.ts';
 import type { RecordRequest } from '../../protocol/record-request.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
-import { requireGrant } from '../../records/read-records.ts';
+import { requireGrant } from '../../records/read/read-records.ts';
 import type { RecordContext } from '../../records/record-context.ts';
 import { isMailboxRole } from '../../schema/mailbox-roles.ts';
 import { absentToken, extractEmojiTokens, toStemToken } from './indexed-text.ts';

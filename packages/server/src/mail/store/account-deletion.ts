@@ -19,11 +19,11 @@ import { EmailRows } from '../../database/mail/email-rows.ts';
 import { limits } from '../../protocol/limits.ts';
 import { requestByKeys } from '../../protocol/request-normaliser.ts';
 import type { Grant } from '../../query/grant.ts';
-import { prepareCascade } from '../../records/cascade.ts';
 import { getWriteSnapshot, type RecordContext } from '../../records/record-context.ts';
 import type { RecordRules } from '../../records/record-rules.ts';
 import { withServerGrant } from '../../records/with-grants.ts';
-import { destroyRecords } from '../../records/write-records.ts';
+import { prepareCascade } from '../../records/write/cascade.ts';
+import { destroyRecords } from '../../records/write/write-records.ts';
 import type { Collection } from '../../schema/registry.ts';
 
 export interface AccountDeletionParts {

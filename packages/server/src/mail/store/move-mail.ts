@@ -4,14 +4,14 @@ import { type EmailPlacement, EmailRows } from '../../database/mail/email-rows.t
 import { PlacementRows } from '../../database/mail/placement-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { requestByKeys } from '../../protocol/request-normaliser.ts';
-import { readStates, writeHistory } from '../../records/history.ts';
 import { emitMailEvent, MailboxCounts, refuseQueued, updateConversations } from '../../records/mail-changes.ts';
-import { recordNotFound, requireGrant } from '../../records/read-records.ts';
+import { recordNotFound, requireGrant } from '../../records/read/read-records.ts';
+import { createVisibilityQuery, readVisibleRecords } from '../../records/read/visible-records.ts';
 import type { RecordContext } from '../../records/record-context.ts';
 import { getRules } from '../../records/system/system-rules.ts';
-import { createVisibilityQuery, readVisibleRecords } from '../../records/visible-records.ts';
 import { withAllFields } from '../../records/with-grants.ts';
-import { destroyRecords } from '../../records/write-records.ts';
+import { readStates, writeHistory } from '../../records/write/history.ts';
+import { destroyRecords } from '../../records/write/write-records.ts';
 import type { MailboxRef } from './incoming-mail.ts';
 import { resolveRoleMailbox, toMailboxRef } from './resolve-mailbox.ts';
 

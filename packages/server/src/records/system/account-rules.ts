@@ -9,10 +9,10 @@ import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import { deletingStatus, mailResources, threadsVersion } from '../../schema/mail-collections.ts';
 import { getField } from '../../schema/registry.ts';
 import { accountSecrets } from '../../schema/reserved-names.ts';
-import { listRecords } from '../read-records.ts';
+import { listRecords } from '../read/read-records.ts';
 import type { RecordContext } from '../record-context.ts';
 import type { Body, PreparedBody, RecordRules } from '../record-rules.ts';
-import { findReferencesTo, mayReadReference } from '../references.ts';
+import { findReferencesTo, mayReadReference } from '../write/references.ts';
 
 /** Told by the server; passed over, so that a record that was read can be sent back whole. */
 const serverManaged = new Set(['status', 'statusReason', 'backfillDone', 'backfillTotal', 'lastSyncAt', 'mailboxes']);

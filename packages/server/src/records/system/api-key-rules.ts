@@ -12,7 +12,7 @@ import { isObject } from '../../protocol/json-text.ts';
 import { permissionDenied } from '../../query/read-access.ts';
 import { getWriteSnapshot, type RecordContext } from '../record-context.ts';
 import type { Body, PreparedBody, RecordRules } from '../record-rules.ts';
-import { toWriteError } from '../write-fault.ts';
+import { toWriteError } from '../write/write-fault.ts';
 import { parseRoleName } from './role-names.ts';
 
 /**

@@ -8,7 +8,7 @@ import { normaliseRequest, requestByKeys } from '../../protocol/request-normalis
 import { parseVariable } from '../../query/variables.ts';
 import { systemResources } from '../../schema/names.ts';
 import type { Collection } from '../../schema/registry.ts';
-import { getRecord } from '../read-records.ts';
+import { getRecord } from '../read/read-records.ts';
 import type { RecordContext } from '../record-context.ts';
 import { withGrants } from '../with-grants.ts';
 

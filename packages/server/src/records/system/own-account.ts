@@ -24,10 +24,10 @@ import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import type { Grant } from '../../query/grant.ts';
-import { getWriteSnapshot, inTransaction, type RecordContext } from '../record-context.ts';
-import { HashedSecrets } from '../secrets.ts';
+import { getWriteSnapshot, inTransaction, type RecordContext, type TransactionContext } from '../record-context.ts';
 import { withOnlyGrant } from '../with-grants.ts';
-import { createRecords } from '../write-records.ts';
+import { HashedSecrets } from '../write/secrets.ts';
+import { createRecords } from '../write/write-records.ts';
 import { userRules } from './user-rules.ts';
 
 /** How long a mailed link works. */
@@ -136,7 +136,7 @@ export async function resetPassword(
   checkNewPassword(password, (await readPassword(database, userId)) ?? {}, 'password');
   const hash = await hashPassword(password);
   await inTransaction(context, async (tx) => {
-    if (!(await consumeOneTimeToken(database, tx.tx!, 'reset', hashes, now()))) throw linkInvalidError();
+    if (!(await consumeOneTimeToken(database, tx.tx, 'reset', hashes, now()))) throw linkInvalidError();
     if (!(await setPassword(tx, { userId, hash, former: null }))) throw linkInvalidError();
   });
 }
@@ -147,11 +147,11 @@ export function linkInvalidError(): ApiError {
 
 /** Writes a password and ends what was begun under the former one; false where it is not the one named any more. */
 async function setPassword(
-  tx: RecordContext,
+  tx: TransactionContext,
   change: { readonly userId: number; readonly hash: string; readonly former: string | null },
 ): Promise<boolean> {
   const { database, caller, clock } = tx;
-  const transaction = tx.tx!;
+  const transaction = tx.tx;
   const time = isoTime(clock.now());
   transaction.touch('users');
   if (!(await replacePassword(database, transaction, { ...change, at: time }))) return false;
@@ -165,7 +165,7 @@ async function setPassword(
 
 /** That a user changed; never what of a password. */
 async function emitUserUpdated(
-  tx: RecordContext,
+  tx: TransactionContext,
   transaction: Transaction,
   userId: number,
   time: string,

@@ -6,5 +6,5 @@ export const arrayType = fieldType({
   storage: 'json',
   sortable: false,
   operators: operatorSets.array,
-  jsonSchema: () => ({ type: 'array', jsonValue: true }),
+  validationSchema: () => ({ type: 'array', jsonValue: true }),
 });

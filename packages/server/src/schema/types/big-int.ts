@@ -14,7 +14,7 @@ export const bigIntType = fieldType({
     precision: optionChecks.wholeNumber(1, 19),
     scale: optionChecks.noScale,
   },
-  jsonSchema: ({ min, max, precision }) => ({
+  validationSchema: ({ min, max, precision }) => ({
     type: ['integer', 'string'],
     bigInt: true,
     ...(min !== undefined && { least: toExactBound(min) }),

@@ -4,7 +4,7 @@ export const booleanType = fieldType({
   name: 'boolean',
   storage: 'boolean',
   operators: operatorSets.boolean,
-  jsonSchema: () => ({ type: 'boolean' }),
+  validationSchema: () => ({ type: 'boolean' }),
   readOperand: (value, isText) => {
     if (typeof value === 'boolean') return value;
     if (isText && (value === 'true' || value === '1')) return true;

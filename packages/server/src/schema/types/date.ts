@@ -7,7 +7,7 @@ export const dateType = fieldType({
   storage: 'text',
   operators: operatorSets.date,
   options: { dateOnly: optionChecks.truth, autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
-  jsonSchema: () => ({ type: 'string', format: 'date' }),
+  validationSchema: () => ({ type: 'string', format: 'date' }),
   // The clock comes as a moment.
   read: (value) => canonicalDate((value as string).slice(0, 10)) ?? invalidOperand,
   readOperand: (value) => canonicalDate(value) ?? invalidOperand,

@@ -14,7 +14,7 @@ export const datetimeType = fieldType({
   storage: 'datetime',
   operators: operatorSets.date,
   options: { dateOnly: optionChecks.truth, autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
-  jsonSchema: () => ({ type: 'string', format: 'date-time' }),
+  validationSchema: () => ({ type: 'string', format: 'date-time' }),
   read: (value) => canonicalDatetime(value) ?? invalidOperand,
   readOperand: (value) => canonicalDatetime(value) ?? invalidOperand,
 });

@@ -14,7 +14,7 @@ export const decimalType = fieldType({
     precision: optionChecks.wholeNumber(1, 18),
     scale: scaleProblem,
   },
-  jsonSchema: (definition) => createDecimalType(definition).jsonSchema(definition),
+  validationSchema: (definition) => createDecimalType(definition).validationSchema(definition),
   forDefinition: createDecimalType,
 });
 
@@ -23,7 +23,7 @@ function createDecimalType({ precision = defaults.precision, scale = defaults.sc
   return {
     ...decimalType,
     storage: `decimal(${precision},${scale})`,
-    jsonSchema: ({ min, max }) => ({
+    validationSchema: ({ min, max }) => ({
       type: ['number', 'string'],
       decimal: { precision, scale },
       ...(min !== undefined && { least: toExactBound(min) }),

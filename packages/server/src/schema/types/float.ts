@@ -14,7 +14,7 @@ export const floatType = fieldType({
     precision: optionChecks.wholeNumber(1, 17),
     scale: optionChecks.wholeNumber(0, 17),
   },
-  jsonSchema: ({ min, max, precision, scale }) => ({
+  validationSchema: ({ min, max, precision, scale }) => ({
     type: 'number',
     ...(min !== undefined && { minimum: Number(min) }),
     ...(max !== undefined && { maximum: Number(max) }),

@@ -8,7 +8,7 @@ export function createFormattedType(name: string, format: string, maxAllowedLeng
     storage: 'text',
     operators: operatorSets.text,
     options: { maxLength: optionChecks.wholeNumber(1, maxAllowedLength) },
-    jsonSchema: ({ maxLength = maxAllowedLength }) => ({ type: 'string', wellFormed: true, maxLength, format }),
+    validationSchema: ({ maxLength = maxAllowedLength }) => ({ type: 'string', wellFormed: true, maxLength, format }),
     readOperand: readTextOperand,
   });
 }

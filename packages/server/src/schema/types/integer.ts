@@ -13,7 +13,7 @@ export const integerType = fieldType({
     precision: optionChecks.wholeNumber(1, 10),
     scale: optionChecks.noScale,
   },
-  jsonSchema: ({ min, max, precision }) => ({
+  validationSchema: ({ min, max, precision }) => ({
     type: 'integer',
     minimum: Math.max(minInteger, min ?? minInteger),
     maximum: Math.min(maxIntegerValue, max ?? maxIntegerValue),

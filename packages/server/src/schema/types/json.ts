@@ -6,5 +6,5 @@ export const jsonType = fieldType({
   storage: 'json',
   sortable: false,
   operators: operatorSets.presence,
-  jsonSchema: () => ({ jsonValue: true }),
+  validationSchema: () => ({ jsonValue: true }),
 });

@@ -7,5 +7,5 @@ export const passwordType = fieldType({
   secret: true,
   sortable: false,
   operators: operatorSets.presence,
-  jsonSchema: () => ({ type: 'string', wellFormed: true, minLength: 8, maxLength: 1024 }),
+  validationSchema: () => ({ type: 'string', wellFormed: true, minLength: 8, maxLength: 1024 }),
 });

@@ -8,7 +8,7 @@ function relationType(name: string): FieldType {
     relation: true,
     sortable: false,
     operators: operatorSets.relation,
-    jsonSchema: () => ({}),
+    validationSchema: () => ({}),
   });
 }
 

@@ -10,7 +10,7 @@ export const selectType = fieldType({
   name: 'select',
   storage: 'text',
   options: { enum: choicesProblem, multiple: optionChecks.truth },
-  jsonSchema: ({ enum: choices = [] }) => ({ type: 'string', choices }),
+  validationSchema: ({ enum: choices = [] }) => ({ type: 'string', choices }),
   readOperand: (value) => (typeof value === 'string' ? value : invalidOperand),
   forDefinition: (definition) => (definition.multiple ? multipleSelectType : selectType),
 });
@@ -20,7 +20,7 @@ const multipleSelectType: FieldType = {
   storage: 'json',
   sortable: false,
   operators: operatorSets.array,
-  jsonSchema: ({ enum: choices = [] }: FieldDefinition) => ({
+  validationSchema: ({ enum: choices = [] }: FieldDefinition) => ({
     type: 'array',
     choicesOf: choices,
   }),

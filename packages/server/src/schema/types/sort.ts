@@ -11,7 +11,7 @@ export const sortType = fieldType({
   ...bigIntType,
   name: 'sort',
   options: { scopeKey: fieldNameProblem },
-  jsonSchema: () => ({
+  validationSchema: () => ({
     type: ['integer', 'string'],
     bigInt: true,
     given: maxSortPosition,

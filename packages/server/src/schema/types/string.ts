@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 import { isWellFormedText } from '../../base/well-formed.ts';
 import { limits } from '../../protocol/limits.ts';
-import { fieldType, invalidOperand, type JsonSchema, operatorSets, optionChecks } from '../field-type.ts';
+import { fieldType, invalidOperand, operatorSets, optionChecks, type ValidationSchema } from '../field-type.ts';
 
 /** Short text. `maxLength` counts code points; `pattern` runs in a linear-time engine. */
 export const stringType = fieldType({
@@ -9,11 +9,11 @@ export const stringType = fieldType({
   storage: 'text',
   operators: operatorSets.text,
   options: { maxLength: optionChecks.wholeNumber(1, 1_000_000), pattern: checkPattern },
-  jsonSchema: textSchema,
+  validationSchema: textSchema,
   readOperand: readTextOperand,
 });
 
-export function textSchema({ maxLength, pattern }: { maxLength?: number; pattern?: string }): JsonSchema {
+export function textSchema({ maxLength, pattern }: { maxLength?: number; pattern?: string }): ValidationSchema {
   return {
     type: 'string',
     wellFormed: true,

@@ -7,6 +7,6 @@ export const textType = fieldType({
   storage: 'text',
   operators: operatorSets.text,
   options: { maxLength: optionChecks.wholeNumber(1, 10_000_000), pattern: checkPattern },
-  jsonSchema: textSchema,
+  validationSchema: textSchema,
   readOperand: readTextOperand,
 });

@@ -7,7 +7,7 @@ export const timeType = fieldType({
   name: 'time',
   storage: 'text',
   options: { dateOnly: refuseDateOnly, autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
-  jsonSchema: () => ({ type: 'string', format: 'time' }),
+  validationSchema: () => ({ type: 'string', format: 'time' }),
   // The clock comes as a moment.
   read: (value) => canonical(value) ?? invalidOperand,
   readOperand: (value) => canonicalTime(value) ?? invalidOperand,

@@ -6,7 +6,7 @@ const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 export const uidType = fieldType({
   name: 'uid',
   storage: 'uuid',
-  jsonSchema: () => ({ type: 'string', format: 'uuid' }),
+  validationSchema: () => ({ type: 'string', format: 'uuid' }),
   read: (value) => (value as string).toLowerCase(),
   readOperand: (value) => (typeof value === 'string' && uuidPattern.test(value) ? value.toLowerCase() : invalidOperand),
 });

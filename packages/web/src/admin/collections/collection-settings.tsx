@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, List, SimpleGrid, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Button, Group, List, Stack, Text, TextInput, Title } from '@mantine/core';
 import { type Collection, Failure } from '@tablinum/client';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
@@ -8,50 +8,19 @@ import { invalidate } from '../../data/queries.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import { createIndexDrafts, IndexList, toIndexes } from './index-list.tsx';
+import { type CollectionOptions, OptionCheckboxes, optionNames } from './collection-options.tsx';
+import { createIndexDrafts, type IndexDraft, IndexList, toIndexes } from './index-list.tsx';
 
-const optionNames = ['timestamps', 'authors', 'paranoid', 'logging'] as const;
-type Options = Readonly<Record<(typeof optionNames)[number], boolean>>;
-
-/** What people call a collection, what it keeps of its records, and what its indexes are. */
+/** The title, description, indexes and options of a collection. */
 export function CollectionSettings({ collection }: { collection: Collection }): ReactNode {
   const t = useTexts();
-  const application = useApplication();
   const [labels, setLabels] = useState({ title: collection.title ?? '', description: collection.description ?? '' });
   const [options, setOptions] = useState(() => readOptions(collection));
   const [indexes, setIndexes] = useState(() => createIndexDrafts(collection.options.indexes));
-  const haveIndexesChanged =
-    JSON.stringify(toIndexes(indexes)) !== JSON.stringify(toIndexes(createIndexDrafts(collection.options.indexes)));
-  const save = useMutation({
-    mutationFn: async () => {
-      const change = {
-        title: labels.title || null,
-        description: labels.description || null,
-        options: {
-          ...findChangedOptions(collection, options),
-          ...(haveIndexesChanged && { indexes: toIndexes(indexes) }),
-        },
-      };
-      const { collections } = getClient(application);
-      try {
-        return await collections.update(collection.name, change);
-      } catch (error) {
-        if (!(error instanceof Failure) || error.code !== 'DATA_WOULD_BE_LOST') throw error;
-        const { optionsLost: title, optionsLose: confirmLabel } = t.data.definition;
-        if (!(await confirm({ title, text: <DataLossList failure={error} />, confirmLabel, danger: true })))
-          return null;
-        return collections.update(collection.name, change, true);
-      }
-    },
-    onSuccess: async (saved) => {
-      if (!saved) return;
-      await invalidate(application);
-      toast(t.data.definition.saved);
-    },
-  });
+  const save = useSaveSettings(collection);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (!save.isPending) save.mutate();
+    if (!save.isPending) save.mutate({ ...labels, options, indexes });
   };
   return (
     <section>
@@ -79,16 +48,7 @@ export function CollectionSettings({ collection }: { collection: Collection }): 
           <Text fw={500} size="sm">
             {t.data.definition.options}
           </Text>
-          <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xs">
-            {optionNames.map((name) => (
-              <Checkbox
-                key={name}
-                label={t.data.definition.optionNames[name]}
-                checked={options[name]}
-                onChange={(event) => setOptions({ ...options, [name]: event.currentTarget.checked })}
-              />
-            ))}
-          </SimpleGrid>
+          <OptionCheckboxes options={options} change={setOptions} />
           <FormProblem error={save.error} />
           <Group>
             <Button type="submit" variant="default" loading={save.isPending}>
@@ -101,7 +61,52 @@ export function CollectionSettings({ collection }: { collection: Collection }): 
   );
 }
 
-/** What switching options off would delete, by option. */
+interface Settings {
+  readonly title: string;
+  readonly description: string;
+  readonly options: CollectionOptions;
+  readonly indexes: readonly IndexDraft[];
+}
+
+/** Saves the settings. If data would be lost by it, the user is asked first; the result is null if the answer is no. */
+function useSaveSettings(collection: Collection) {
+  const t = useTexts().data.definition;
+  const application = useApplication();
+  return useMutation({
+    mutationFn: async (settings: Settings) => {
+      const change = buildChange(collection, settings);
+      const { collections } = getClient(application);
+      try {
+        return await collections.update(collection.name, change);
+      } catch (error) {
+        if (!(error instanceof Failure) || error.code !== 'DATA_WOULD_BE_LOST') throw error;
+        const { optionsLost: title, optionsLose: confirmLabel } = t;
+        if (!(await confirm({ title, text: <DataLossList failure={error} />, confirmLabel, danger: true })))
+          return null;
+        return collections.update(collection.name, change, true);
+      }
+    },
+    onSuccess: async (saved) => {
+      if (!saved) return;
+      await invalidate(application);
+      toast(t.saved);
+    },
+  });
+}
+
+/** The request body of `collections.update`: the labels, and the options and indexes that have changed. */
+function buildChange(collection: Collection, { title, description, options, indexes }: Settings) {
+  const before = toIndexes(createIndexDrafts(collection.options.indexes));
+  const after = toIndexes(indexes);
+  const haveIndexesChanged = JSON.stringify(after) !== JSON.stringify(before);
+  return {
+    title: title || null,
+    description: description || null,
+    options: { ...findChangedOptions(collection, options), ...(haveIndexesChanged && { indexes: after }) },
+  };
+}
+
+/** The data that would be deleted by switching options off. */
 function DataLossList({ failure }: { failure: Failure }): ReactNode {
   const names = useTexts().data.definition.optionNames;
   return (
@@ -120,13 +125,13 @@ function DataLossList({ failure }: { failure: Failure }): ReactNode {
   );
 }
 
-function readOptions({ options }: Collection): Options {
+function readOptions({ options }: Collection): CollectionOptions {
   const { timestamps = false, authors = false, paranoid = false, logging = false } = options;
   return { timestamps, authors, paranoid, logging };
 }
 
 /** The options that were switched. */
-function findChangedOptions(collection: Collection, options: Options): Partial<Options> {
+function findChangedOptions(collection: Collection, options: CollectionOptions): Partial<CollectionOptions> {
   const before = readOptions(collection);
   const changedNames = optionNames.filter((name) => before[name] !== options[name]);
   return Object.fromEntries(changedNames.map((name) => [name, options[name]]));

@@ -1,52 +1,26 @@
-/** The fields of a collection as a table: changed, added and removed by who may. */
+/** The fields of a collection as a table, with buttons for users who may change them. */
 import { Badge, Button, Group, Modal, Text, Title } from '@mantine/core';
 import type { Collection, Field } from '@tablinum/client';
 import { type ReactNode, useState } from 'react';
-import { getClient, useApplication } from '../../data/application.tsx';
-import { getErrorMessage } from '../../data/problem.tsx';
-import { invalidate } from '../../data/queries.ts';
 import type { Schema } from '../../data/schema.ts';
-import { confirm } from '../../ui/confirm.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
-import { toast } from '../../ui/toasts.tsx';
 import { EditField } from './edit-field.tsx';
-import { ImpactReport } from './impact.tsx';
 import { resolveSides } from './relation-model.ts';
+import { useRemoveField } from './use-remove-field.tsx';
 
 export function FieldList({ collection, schema }: { collection: Collection; schema: Schema }): ReactNode {
   const t = useTexts();
   const [edited, setEdited] = useState<Field | 'new' | null>(null);
-  const application = useApplication();
-  const remove = async (field: Field): Promise<void> => {
-    const { collections } = getClient(application);
-    try {
-      const impact = await collections.previewDestroyField(collection.name, field.name);
-      const title = t.data.definition.destroyFieldTitle(field.name);
-      const keyIn = (field.type === 'hasMany' || field.type === 'hasOne') && field.foreignKey;
-      const text = (
-        <>
-          <ImpactReport impact={impact} />
-          {keyIn && <Text size="sm">{t.data.relation.keyStays(keyIn, field.target!)}</Text>}
-        </>
-      );
-      if (!(await confirm({ title, text, confirmLabel: t.common.destroy, danger: true }))) return;
-      await collections.destroyField(collection.name, field.name);
-      await invalidate(application);
-      toast(t.data.definition.fieldRemoved(field.name));
-    } catch (error) {
-      toast(getErrorMessage(error), { failed: true });
-    }
-  };
-  const may = (action: string, field: Field | null): boolean =>
-    schema.mayReadDefinitions && schema.may('fields', action) && !field?.readOnly && !field?.primaryKey;
+  const remove = useRemoveField(collection);
+  const may = (action: string): boolean => schema.mayReadDefinitions && schema.may('fields', action);
   return (
     <section>
       <Group justify="space-between" mb="xs">
         <Title order={2}>{t.data.definition.fields}</Title>
-        {may('create', null) && (
+        {may('create') && (
           <Button leftSection={<Icon name="plus" />} onClick={() => setEdited('new')}>
             {t.data.definition.addField}
           </Button>
@@ -57,34 +31,8 @@ export function FieldList({ collection, schema }: { collection: Collection; sche
         rows={collection.fields}
         keyOf={(field) => field.name}
         columns={[
-          {
-            title: t.common.name,
-            render: (field) => (
-              <>
-                <b>{field.name}</b>
-                {field.title && (
-                  <Text span c="dimmed" size="sm">
-                    {' '}
-                    {field.title}
-                  </Text>
-                )}
-              </>
-            ),
-          },
-          {
-            title: t.data.definition.type,
-            render: (field) => (
-              <>
-                {t.data.types.names[field.type] ?? field.type}
-                {field.target && (
-                  <Text span c="dimmed">
-                    {' '}
-                    → {field.target}
-                  </Text>
-                )}
-              </>
-            ),
-          },
+          { title: t.common.name, render: (field) => <FieldName field={field} /> },
+          { title: t.data.definition.type, render: (field) => <FieldType field={field} /> },
           {
             title: t.data.definition.fieldOptions,
             render: (field) => <OptionBadges field={field} collectionName={collection.name} />,
@@ -93,24 +41,11 @@ export function FieldList({ collection, schema }: { collection: Collection; sche
             title: '',
             width: 90,
             render: (field) => (
-              <Group gap={0} wrap="nowrap" justify="flex-end">
-                {may('update', field) && (
-                  <IconButton
-                    size="md"
-                    icon="edit"
-                    label={t.data.definition.editField(field.name)}
-                    onClick={() => setEdited(field)}
-                  />
-                )}
-                {may('destroy', field) && (
-                  <IconButton
-                    size="md"
-                    icon="trash"
-                    label={t.data.definition.removeField(field.name)}
-                    onClick={() => void remove(field)}
-                  />
-                )}
-              </Group>
+              <FieldButtons
+                field={field}
+                edit={may('update') ? () => setEdited(field) : null}
+                remove={may('destroy') ? () => void remove(field) : null}
+              />
             ),
           },
         ]}
@@ -131,6 +66,54 @@ export function FieldList({ collection, schema }: { collection: Collection; sche
         )}
       </Modal>
     </section>
+  );
+}
+
+function FieldName({ field }: { field: Field }): ReactNode {
+  return (
+    <>
+      <b>{field.name}</b>
+      {field.title && (
+        <Text span c="dimmed" size="sm">
+          {' '}
+          {field.title}
+        </Text>
+      )}
+    </>
+  );
+}
+
+function FieldType({ field }: { field: Field }): ReactNode {
+  const t = useTexts().data.types;
+  return (
+    <>
+      {t.names[field.type] ?? field.type}
+      {field.target && (
+        <Text span c="dimmed">
+          {' '}
+          → {field.target}
+        </Text>
+      )}
+    </>
+  );
+}
+
+interface FieldButtonsProps {
+  readonly field: Field;
+  /** Null where the role does not allow it. */
+  readonly edit: (() => void) | null;
+  readonly remove: (() => void) | null;
+}
+
+/** Primary keys and the fields that the server manages have no buttons. */
+function FieldButtons({ field, edit, remove }: FieldButtonsProps): ReactNode {
+  const t = useTexts().data.definition;
+  const isFixed = field.readOnly || field.primaryKey;
+  return (
+    <Group gap={0} wrap="nowrap" justify="flex-end">
+      {edit && !isFixed && <IconButton size="md" icon="edit" label={t.editField(field.name)} onClick={edit} />}
+      {remove && !isFixed && <IconButton size="md" icon="trash" label={t.removeField(field.name)} onClick={remove} />}
+    </Group>
   );
 }
 

@@ -16,13 +16,13 @@ import { listOpenProblems, RecordProblem } from './record-problem.tsx';
 import { useLeaveGuard } from './use-leave-guard.ts';
 import { useRecordSaving } from './use-record-saving.ts';
 
-/** The fields of a record: edited under the version that they were read with. */
+/** The form of a record. It is saved under the version that it was read with. */
 export function EditFields({ collection, schema, loaded, reload }: RecordBodyProps): ReactNode {
   const t = useTexts().data.record;
-  const [editBase, setEditBase] = useState<RecordWithEtag<RecordValues> | null>(null); // what stood there when the edit began
+  const [editBase, setEditBase] = useState<RecordWithEtag<RecordValues> | null>(null); // the record when the edit began
   const [draft, change, setDraft] = useRecordDraft();
   const isDirty = Object.keys(draft.changes).length > 0;
-  const base = (isDirty && editBase) || loaded; // what others write is shown at once where nothing is being edited here
+  const base = (isDirty && editBase) || loaded; // without edits, changes of others are shown at once
   const key = base.data[findKeyField(collection).name] as Key;
   const isTrashed = base.data['deletedAt'] != null;
   const mayUpdate = !isTrashed && schema.may(collection.name, 'update');
@@ -79,30 +79,55 @@ export function EditFields({ collection, schema, loaded, reload }: RecordBodyPro
             back={saving.back}
           />
         )}
-        {fields.length > 0 && (
-          <Group justify="flex-end">
-            {isDirty && (
-              <Button variant="subtle" onClick={discard}>
-                {t.discard}
-              </Button>
-            )}
-            <Button type="submit" disabled={!isDirty} loading={saving.saving}>
-              {t.save}
-            </Button>
-          </Group>
-        )}
-        <DescriptionList
-          items={listRemainingFields(collection, fields).map((field) => [
-            getTitle(field),
-            <CellValue key={field.name} field={field} values={base.data} whole />,
-          ])}
-        />
+        {fields.length > 0 && <FormButtons isDirty={isDirty} isSaving={saving.saving} discard={discard} />}
+        <RemainingFields collection={collection} fields={fields} values={base.data} />
       </Stack>
     </form>
   );
 }
 
-/** What stands below the form: what is not in it, the foreign keys of relations aside. */
+interface FormButtonsProps {
+  readonly isDirty: boolean;
+  readonly isSaving: boolean;
+  readonly discard: () => void;
+}
+
+function FormButtons({ isDirty, isSaving, discard }: FormButtonsProps): ReactNode {
+  const t = useTexts().data.record;
+  return (
+    <Group justify="flex-end">
+      {isDirty && (
+        <Button variant="subtle" onClick={discard}>
+          {t.discard}
+        </Button>
+      )}
+      <Button type="submit" disabled={!isDirty} loading={isSaving}>
+        {t.save}
+      </Button>
+    </Group>
+  );
+}
+
+interface RemainingFieldsProps {
+  readonly collection: Collection;
+  /** The fields of the form. */
+  readonly fields: readonly Field[];
+  readonly values: RecordValues;
+}
+
+/** The values that the form does not show, for reading. */
+function RemainingFields({ collection, fields, values }: RemainingFieldsProps): ReactNode {
+  return (
+    <DescriptionList
+      items={listRemainingFields(collection, fields).map((field) => [
+        getTitle(field),
+        <CellValue key={field.name} field={field} values={values} whole />,
+      ])}
+    />
+  );
+}
+
+/** The fields that are not in the form, without to-many relations, passwords and the foreign keys of relations. */
 function listRemainingFields(collection: Collection, fields: readonly Field[]): Field[] {
   const names = new Set(fields.map((field) => field.name));
   const toManyTypes = new Set(['hasMany', 'belongsToMany']);
@@ -115,7 +140,7 @@ function listRemainingFields(collection: Collection, fields: readonly Field[]): 
   );
 }
 
-/** The foreign key of a relation that is shown itself. */
+/** Whether the field is the foreign key of a relation, which is shown instead. */
 function isForeignKey({ fields }: Collection, field: Field): boolean {
   return fields.some((each) => each.type === 'belongsTo' && each.foreignKey === field.name);
 }

@@ -1,5 +1,5 @@
 import { Tabs } from '@mantine/core';
-import type { Collection, Key, RecordValues, RecordWithEtag } from '@tablinum/client';
+import type { Collection, Field, Key, RecordValues, RecordWithEtag } from '@tablinum/client';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { QueryBoundary } from '../../data/problem.tsx';
@@ -11,7 +11,7 @@ import { Page } from '../../ui/page.tsx';
 import { EditFields } from './edit-fields.tsx';
 import { HistoryList } from './history-list.tsx';
 import { RecordActions } from './record-actions.tsx';
-import { RelatedList } from './related-list.tsx';
+import { RelatedList, type RelationField } from './related-list.tsx';
 
 interface ExistingRecordProps {
   readonly collection: Collection;
@@ -67,10 +67,14 @@ export interface RecordBodyProps {
   readonly reload: () => Promise<RecordWithEtag<RecordValues> | undefined>;
 }
 
+function isToManyField(field: Field): field is RelationField {
+  return (field.type === 'hasMany' || field.type === 'belongsToMany') && field.target !== undefined;
+}
+
 function RecordBody({ collection, schema, loaded, reload }: RecordBodyProps): ReactNode {
   const t = useTexts().data.record;
   const key = loaded.data[findKeyField(collection).name] as Key;
-  const toManyFields = collection.fields.filter((field) => field.type === 'hasMany' || field.type === 'belongsToMany');
+  const toManyFields = collection.fields.filter(isToManyField);
   const isLogged = collection.options.logging && schema.may(collection.name, 'history');
   return (
     <Tabs defaultValue="fields" keepMounted={false}>

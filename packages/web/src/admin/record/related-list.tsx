@@ -19,101 +19,50 @@ import { RelationSelect } from '../records/relation-select.tsx';
 const pageSize = 50;
 const maxColumns = 5;
 
+/** A field that links records of its target. */
+export type RelationField = Field & { readonly target: string };
+
 interface RelatedListProps {
   readonly collection: Collection;
-  readonly field: Field;
+  readonly field: RelationField;
   readonly id: Key;
   readonly editable: boolean;
 }
 
-/** The records that a to-many relation names; linked and unlinked here. */
-export function RelatedList({ collection, field, id, editable }: RelatedListProps): ReactNode {
+/** The records that a to-many relation links, with buttons to link and unlink them. */
+export function RelatedList(props: RelatedListProps): ReactNode {
+  const { collection, field, id, editable } = props;
+  const { target: targetName } = field;
   const t = useTexts().data.record;
-  const app = useApplication();
-  const target = useCollection(field.target!);
+  const target = useCollection(targetName);
   const [pageCount, setPageCount] = useState(1);
-  const key = ['related', collection.name, String(id), field.name] as const;
-  const list = useApiQuery([...key, pageCount], (client, signal) =>
+  const list = useApiQuery(['related', collection.name, String(id), field.name, pageCount], (client, signal) =>
     client
       .records(collection.name)
       .relation(id, field.name)
       .list({ pageSize: Math.min(1000, pageSize * pageCount) }, { signal }),
   );
-  useRealtimeEvents(
-    field.target!,
-    () => void list.refetch(),
-    () => void list.refetch(),
-  );
-  const relation = getClient(app).records(collection.name).relation(id, field.name);
-  const run = async (action: () => Promise<unknown>, message: string): Promise<void> => {
-    try {
-      await action();
-      toast(message);
-      await invalidate(app, 'related', collection.name);
-    } catch (error) {
-      toast(getErrorMessage(error), { failed: true });
-    }
-  };
-  const getRecordKey = (record: RecordValues): Key => record[target ? findKeyField(target).name : 'id'] as Key;
-  const columns = target
-    ? listColumnFields(target)
-        .filter((each) => !each.target && !each.primaryKey)
-        .slice(0, maxColumns)
-    : [];
+  const refetch = (): void => void list.refetch();
+  useRealtimeEvents(targetName, refetch, refetch);
+  const { link, unlink } = useLinking(props);
+  const keyName = target ? findKeyField(target).name : 'id';
   return (
     <Stack>
       {editable && (
         <RelationSelect
-          field={{
-            target: field.target!,
-            ...(field.targetKey && { targetKey: target ? findKeyField(target).name : field.targetKey }),
-          }}
+          field={{ target: targetName, ...(field.targetKey && { targetKey: target ? keyName : field.targetKey }) }}
           label={t.link}
           value={null}
-          change={(picked) => picked !== null && void run(() => relation.add([picked]), t.linked)}
+          change={(picked) => picked !== null && link(picked)}
         />
       )}
-      <QueryBoundary query={list} permission={{ resource: field.target!, action: 'list' }}>
+      <QueryBoundary query={list} permission={{ resource: targetName, action: 'list' }}>
         {({ data, meta }) =>
           data.length === 0 ? (
             <Text c="dimmed">{t.noLinked}</Text>
           ) : (
             <>
-              <ListTable
-                label={getTitle(field)}
-                rows={data}
-                keyOf={getRecordKey}
-                columns={[
-                  {
-                    title: target ? getTitle(findKeyField(target)) : 'id',
-                    render: (record) => (
-                      <TextLink
-                        to="/a/$app/data/$collection/$key"
-                        params={{ app, collection: field.target!, key: String(getRecordKey(record)) }}
-                      >
-                        {String(getRecordKey(record))}
-                      </TextLink>
-                    ),
-                  },
-                  ...columns.map((each) => ({
-                    title: getTitle(each),
-                    render: (record: RecordValues) => <CellValue field={each} values={record} />,
-                  })),
-                  {
-                    title: '',
-                    width: 50,
-                    render: (record: RecordValues) =>
-                      editable && (
-                        <IconButton
-                          icon="x"
-                          size="md"
-                          label={t.unlink(getRecordLabel(target, record))}
-                          onClick={() => void run(() => relation.remove([getRecordKey(record)]), t.unlinked)}
-                        />
-                      ),
-                  },
-                ]}
-              />
+              <RelatedTable field={field} target={target} records={data} unlink={editable ? unlink : null} />
               {meta.hasNext && (
                 <Group>
                   <Button variant="subtle" onClick={() => setPageCount(pageCount + 1)}>
@@ -126,5 +75,87 @@ export function RelatedList({ collection, field, id, editable }: RelatedListProp
         }
       </QueryBoundary>
     </Stack>
+  );
+}
+
+interface Linking {
+  readonly link: (key: Key) => void;
+  readonly unlink: (key: Key) => void;
+}
+
+function useLinking({ collection, field, id }: RelatedListProps): Linking {
+  const t = useTexts().data.record;
+  const app = useApplication();
+  const relation = getClient(app).records(collection.name).relation(id, field.name);
+  const run = async (action: () => Promise<unknown>, message: string): Promise<void> => {
+    try {
+      await action();
+      toast(message);
+      await invalidate(app, 'related', collection.name);
+    } catch (error) {
+      toast(getErrorMessage(error), { failed: true });
+    }
+  };
+  return {
+    link: (key) => void run(() => relation.add([key]), t.linked),
+    unlink: (key) => void run(() => relation.remove([key]), t.unlinked),
+  };
+}
+
+interface RelatedTableProps {
+  readonly field: RelationField;
+  /** Null or undefined while its definition is not known to the role. */
+  readonly target: Collection | null | undefined;
+  readonly records: readonly RecordValues[];
+  /** Null where the links cannot be changed. */
+  readonly unlink: ((key: Key) => void) | null;
+}
+
+function RelatedTable({ field, target, records, unlink }: RelatedTableProps): ReactNode {
+  const t = useTexts().data.record;
+  const app = useApplication();
+  const keyField = target && findKeyField(target);
+  const getRecordKey = (record: RecordValues): Key => record[keyField?.name ?? 'id'] as Key;
+  const columns = target
+    ? listColumnFields(target)
+        .filter((each) => !each.target && !each.primaryKey)
+        .slice(0, maxColumns)
+    : [];
+  return (
+    <ListTable
+      label={getTitle(field)}
+      rows={records}
+      keyOf={getRecordKey}
+      columns={[
+        {
+          title: keyField ? getTitle(keyField) : 'id',
+          render: (record) => (
+            <TextLink
+              to="/a/$app/data/$collection/$key"
+              params={{ app, collection: field.target, key: String(getRecordKey(record)) }}
+            >
+              {String(getRecordKey(record))}
+            </TextLink>
+          ),
+        },
+        ...columns.map((each) => ({
+          title: getTitle(each),
+          render: (record: RecordValues) => <CellValue field={each} values={record} />,
+        })),
+        {
+          title: '',
+          width: 50,
+          render: (record: RecordValues) =>
+            unlink && (
+              <IconButton
+                icon="x"
+                size="md"
+                label={t.unlink(getRecordLabel(target, record))}
+                onClick={() => unlink(getRecordKey(record))}
+              />
+            ),
+        },
+      ]}
+    />
   );
 }

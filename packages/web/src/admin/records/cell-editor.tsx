@@ -5,6 +5,7 @@ import type { Row } from '../../data/records/row-window.ts';
 import { getTitle } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import classes from './cell-editor.module.css';
+import type { CellWrite } from './cell-write.ts';
 import { getInputProps } from './field-input.tsx';
 import { RelationSelect } from './relation-select.tsx';
 import { parseInputText, toInputText } from './value-text.ts';
@@ -17,7 +18,7 @@ interface CellEditorProps {
   readonly row: Row;
   /** The key that began it stands in the place of the value; null keeps the value. */
   readonly typed: string | null;
-  readonly save: (value: unknown, move: Move, record?: RecordValues | null) => void;
+  readonly save: (write: CellWrite, move: Move) => void;
   readonly cancel: () => void;
 }
 
@@ -73,7 +74,7 @@ function TextEditor({ field, row, typed, save, cancel }: CellEditorProps): React
   const end = (move: Move): void => {
     const parsed = parseInputText(field, text);
     if ('problem' in parsed) setProblem(t.unreadable[parsed.problem]);
-    else runOnce(() => (text === initialText ? cancel() : save(parsed.value, move)));
+    else runOnce(() => (text === initialText ? cancel() : save({ value: parsed.value }, move)));
   };
   const shared = {
     ref: focusEditor,
@@ -126,7 +127,7 @@ function ChoiceEditor({ field, row, save, cancel }: CellEditorProps): ReactNode 
     runOnce(() => {
       const parsed = parseInputText(field, text);
       if (text === initialText || 'problem' in parsed) cancel();
-      else save(parsed.value, move);
+      else save({ value: parsed.value }, move);
     });
   return (
     <select
@@ -159,7 +160,7 @@ function RelationEditor({ field, row, typed, save, cancel }: CellEditorProps): R
         name={getTitle(field)}
         value={key}
         record={record}
-        change={(next, picked) => runOnce(() => save(next, 'stay', picked))}
+        change={(next, picked) => runOnce(() => save({ value: next, record: picked }, 'stay'))}
         open
         typed={typed}
         close={() => setTimeout(() => runOnce(cancel), 0)}

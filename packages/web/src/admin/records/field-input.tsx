@@ -1,4 +1,4 @@
-/** The input of one field in a form. What it holds is a text until it is sent, except where a choice is made. */
+/** The input of one field in a form. */
 import { ColorInput, MultiSelect, PasswordInput, Select, Textarea, TextInput } from '@mantine/core';
 import type { Field, Key, RecordValues } from '@tablinum/client';
 import type { ReactNode } from 'react';
@@ -10,14 +10,14 @@ import { isNumber, parseInputText, toInputText } from './value-text.ts';
 interface FieldInputProps {
   readonly field: Field;
   readonly value: unknown;
-  /** Under a relation: the linked record. */
+  /** For a relation: the linked record. */
   readonly record?: RecordValues | null | undefined;
   readonly change: (value: unknown, record?: RecordValues | null) => void;
   readonly error?: string | undefined;
   readonly disabled?: boolean;
 }
 
-/** A text that stands for no value of its field: kept as it was typed, and refused when it is sent. */
+/** Text that is not a valid value of its field. It is shown as it was typed; the form cannot be saved with it. */
 export class InvalidInput {
   readonly text: string;
   constructor(text: string) {
@@ -25,19 +25,13 @@ export class InvalidInput {
   }
 }
 
-export function FieldInput({ field, value, record, change, error, disabled = false }: FieldInputProps): ReactNode {
+export function FieldInput(props: FieldInputProps): ReactNode {
+  const { field, value, record, change, error, disabled = false } = props;
   const t = useTexts().data.records;
+  const isInvalid = value instanceof InvalidInput;
+  const isJson = field.type === 'json' || field.type === 'array';
+  const problem = isInvalid ? t.unreadable[isJson ? 'json' : 'number'] : error;
   const label = getTitle(field);
-  const problem =
-    value instanceof InvalidInput
-      ? t.unreadable[field.type === 'json' || field.type === 'array' ? 'json' : 'number']
-      : error;
-  const shared = { label, description: field.description, error: problem, disabled, required: field.required ?? false };
-  const text = value instanceof InvalidInput ? value.text : toInputText(field, value);
-  const changeText = (next: string): void => {
-    const parsed = parseInputText(field, next);
-    change('value' in parsed ? parsed.value : new InvalidInput(next));
-  };
   if (field.type === 'belongsTo')
     return (
       <RelationSelect
@@ -50,6 +44,32 @@ export function FieldInput({ field, value, record, change, error, disabled = fal
         disabled={disabled}
       />
     );
+  const shared = { label, description: field.description, error: problem, disabled, required: field.required ?? false };
+  const input = { field, value, text: isInvalid ? value.text : toInputText(field, value), change, shared };
+  if (field.type === 'boolean' || field.type === 'select') return <ChoiceInput {...input} />;
+  return <TypedInput {...input} />;
+}
+
+interface InputProps {
+  readonly field: Field;
+  readonly value: unknown;
+  /** The value as text. */
+  readonly text: string;
+  readonly change: (value: unknown) => void;
+  /** Properties of every kind of input. */
+  readonly shared: {
+    readonly label: string;
+    readonly description: string | undefined;
+    readonly error: string | undefined;
+    readonly disabled: boolean;
+    readonly required: boolean;
+  };
+}
+
+/** The input of a field whose values are listed: yes or no, one choice, or several choices. */
+function ChoiceInput({ field, value, text, change, shared }: InputProps): ReactNode {
+  const t = useTexts().data.records;
+  const choices = [...(field.enum ?? [])];
   if (field.type === 'boolean')
     return (
       <Select
@@ -63,27 +83,30 @@ export function FieldInput({ field, value, record, change, error, disabled = fal
         clearable={!field.required}
       />
     );
-  if (field.type === 'select' && field.multiple)
+  if (field.multiple)
     return (
       <MultiSelect
         {...shared}
-        data={[...(field.enum ?? [])]}
+        data={choices}
         value={Array.isArray(value) ? (value as string[]) : []}
-        onChange={(next) => change(next)}
+        onChange={change}
         searchable
       />
     );
-  if (field.type === 'select')
-    return (
-      <Select
-        {...shared}
-        data={[...(field.enum ?? [])]}
-        value={text || null}
-        onChange={(next) => change(next)}
-        clearable={!field.required}
-        searchable
-      />
-    );
+  return (
+    <Select {...shared} data={choices} value={text || null} onChange={change} clearable={!field.required} searchable />
+  );
+}
+
+/** The input of a field whose value is typed. Text that is not a value of the field is kept as {@link InvalidInput}. */
+function TypedInput({ field, text, change, shared }: InputProps): ReactNode {
+  const t = useTexts().data.records;
+  const changeText = (next: string): void => {
+    const parsed = parseInputText(field, next);
+    change('value' in parsed ? parsed.value : new InvalidInput(next));
+  };
+  const handleChange = (event: { readonly currentTarget: { readonly value: string } }): void =>
+    changeText(event.currentTarget.value);
   if (field.type === 'color')
     return (
       <ColorInput
@@ -95,37 +118,23 @@ export function FieldInput({ field, value, record, change, error, disabled = fal
       />
     );
   if (field.type === 'password')
-    return (
-      <PasswordInput
-        {...shared}
-        value={text}
-        onChange={(event) => changeText(event.currentTarget.value)}
-        autoComplete="new-password"
-      />
-    );
+    return <PasswordInput {...shared} value={text} onChange={handleChange} autoComplete="new-password" />;
   if (field.type === 'text' || field.type === 'json' || field.type === 'array')
     return (
       <Textarea
         {...shared}
         value={text}
-        onChange={(event) => changeText(event.currentTarget.value)}
+        onChange={handleChange}
         autosize
         minRows={2}
         maxRows={14}
         {...(field.type !== 'text' && { ff: 'monospace', spellCheck: false })}
       />
     );
-  return (
-    <TextInput
-      {...shared}
-      {...getInputProps(field)}
-      value={text}
-      onChange={(event) => changeText(event.currentTarget.value)}
-    />
-  );
+  return <TextInput {...shared} {...getInputProps(field)} value={text} onChange={handleChange} />;
 }
 
-/** The kind of the browser's own input. */
+/** The attributes that select the browser's input for a type, such as a date picker. */
 export function getInputProps(field: Field): { type?: string; inputMode?: 'decimal' | 'numeric'; step?: number } {
   if (field.type === 'date' || field.dateOnly) return { type: 'date' };
   if (field.type === 'datetime') return { type: 'datetime-local', step: 1 };

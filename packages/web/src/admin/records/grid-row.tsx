@@ -1,5 +1,5 @@
 /** One row of a grid. It is drawn again only when something of it has changed: rows that scroll by cost nothing. */
-import type { Collection, Field, RecordValues } from '@tablinum/client';
+import type { Collection, Field } from '@tablinum/client';
 import { type MouseEvent, memo, type ReactNode } from 'react';
 import { getRecordLabel } from '../../data/records/label.ts';
 import type { Row } from '../../data/records/row-window.ts';
@@ -7,9 +7,10 @@ import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { CellEditor, type Move } from './cell-editor.tsx';
 import { CellValue } from './cell-value.tsx';
+import type { CellWrite } from './cell-write.ts';
 import type { DrawnColumn } from './column-tracks.ts';
 import classes from './grid.module.css';
-import type { Editing } from './grid.tsx';
+import type { Editing } from './grid-props.ts';
 import { isNumber } from './value-text.ts';
 
 /** The same object for as long as the grid lives. */
@@ -19,7 +20,7 @@ export interface RowActions {
   toggle(row: Row): void;
   open(row: Row): void;
   cancel(): void;
-  save(row: Row, field: Field, value: unknown, move: Move, record?: RecordValues | null): void;
+  save(row: Row, field: Field, write: CellWrite, move: Move): void;
 }
 
 interface GridRowProps {
@@ -77,7 +78,7 @@ export const GridRow = memo(function GridRow(props: GridRowProps): ReactNode {
               row={edited.row}
               typed={edited.typed}
               cancel={actions.cancel}
-              save={(value, move, record) => actions.save(edited.row, field, value, move, record)}
+              save={(write, move) => actions.save(edited.row, field, write, move)}
             />
           )}
           {row && editing !== column && <CellValue field={field} values={row.values} />}

@@ -1,28 +1,30 @@
-/** The records of one collection: a grid, what narrows it, and what is done with many at once. */
-import { Alert, Anchor, Button } from '@mantine/core';
-import type { Collection, Field, Key } from '@tablinum/client';
+/** The records of one collection: a grid, the tools that narrow it, and bulk actions. */
+import { Button } from '@mantine/core';
+import type { Collection, Field } from '@tablinum/client';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { type ReactNode, useEffect, useMemo } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { getErrorMessage, Problem, QueryBoundary } from '../../data/problem.tsx';
-import { findKeyField } from '../../data/records/label.ts';
+import { QueryBoundary } from '../../data/problem.tsx';
+import type { RowWindow } from '../../data/records/row-window.ts';
 import { getTitle, getWriteName, type Schema, useSchema } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { ButtonLink, TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Empty, Waiting } from '../../ui/states.tsx';
-import { BulkBar } from './bulk-bar.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { useStore } from '../../ui/store.ts';
 import { listColumnFields, useColumns } from './columns.ts';
 import { ConflictDialog } from './conflict.tsx';
-import { Grid, maxRows } from './grid.tsx';
-import { NothingFound } from './nothing-found.tsx';
+import { Grid } from './grid.tsx';
 import classes from './records-page.module.css';
-import type { RecordsSearch } from './records-search.ts';
+import { changeSearch, type GoToSearch, isNarrowed, type RecordsSearch } from './records-search.ts';
+import { RecordsSelectionBar } from './records-selection-bar.tsx';
+import { RecordsState } from './records-state.tsx';
 import { RecordsTools } from './records-tools.tsx';
 import { UnsavedEdits } from './unsaved-edits.tsx';
 import { useCellSaving } from './use-cell-saving.ts';
+import { useRecordSelection } from './use-record-selection.ts';
 import { useRows } from './use-rows.ts';
 import { rememberView } from './view-memory.ts';
 
@@ -52,142 +54,54 @@ function Above(): ReactNode {
   );
 }
 
-function Records({ collection, schema }: { collection: Collection; schema: Schema }): ReactNode {
-  const {
-    common: { retry },
-    data: { records: t },
-  } = useTexts();
+interface RecordsProps {
+  readonly collection: Collection;
+  readonly schema: Schema;
+}
+
+function Records({ collection, schema }: RecordsProps): ReactNode {
+  const t = useTexts().data.records;
   const application = useApplication();
   const navigate = useNavigate();
   const search = useSearch({ strict: false }) as RecordsSearch;
   const [choice, changeChoice] = useColumns(application, collection);
-  const [selected, select] = useState<ReadonlySet<Key>>(new Set());
-  const [allSelected, selectAll] = useState(false);
-  const selectKeys = (keys: ReadonlySet<Key>): void => {
-    selectAll(false);
-    select(keys);
-  };
+  const selection = useRecordSelection();
   const { rows, view, reload } = useRows(collection, choice.shown, search);
-  const state = useSyncExternalStore(rows.subscribe, rows.snapshot);
+  const { count } = useStore(rows);
   const saving = useCellSaving(collection, rows);
-  const fields = useMemo(() => {
-    const fieldsByName = new Map(listColumnFields(collection).map((field) => [field.name, field]));
-    return choice.shown.flatMap((name) => fieldsByName.get(name) ?? []);
-  }, [collection, choice.shown]);
+  const fields = useShownFields(collection, choice.shown);
   const sort = useMemo(() => search.sort?.split(',') ?? [], [search.sort]);
   useEffect(() => rememberView(application, collection.name, search), [application, collection.name, search]);
-  const go = (change: { readonly [name in keyof RecordsSearch]?: unknown }): void => {
-    const next = Object.fromEntries(
-      Object.entries({ ...search, ...change }).filter(([, value]) => value !== undefined && value !== ''),
-    );
-    void navigate({ to: '.', search: next as never, replace: true });
-    selectKeys(new Set());
+  const go: GoToSearch = (change) => {
+    void navigate({ to: '.', search: changeSearch(search, change) as never, replace: true });
+    selection.clear();
   };
-  const trash = search.trash === true;
   const params = { app: application, collection: collection.name };
-  const editable = (field: Field): boolean =>
-    !trash &&
-    !field.readOnly &&
-    !field.primaryKey &&
-    (!field.target || field.type === 'belongsTo') &&
-    schema.mayWrite(collection.name, 'update', getWriteName(field));
-  // The server's own collections have pages of their own for what is made in them.
-  const create = schema.may(collection.name, 'create') && !trash && !collection.system && (
+  const create = mayCreate(collection, schema, search) && (
     <ButtonLink to="/a/$app/data/$collection/new" params={params} leftSection={<Icon name="plus" />}>
       {t.new}
-    </ButtonLink>
-  );
-  const definition = schema.mayReadDefinitions && (
-    <ButtonLink variant="default" to="/a/$app/collections/$collection" params={params}>
-      {t.definition}
     </ButtonLink>
   );
   return (
     <Page
       filled
       title={getTitle(collection)}
-      description={
-        state.count !== null && (
-          <span className="tabular" data-testid="count">
-            {search.q || search.filter
-              ? t.countFiltered(state.count, state.countIsEstimate)
-              : t.count(state.count, state.countIsEstimate)}
-          </span>
-        )
-      }
+      description={count !== null && <RecordCount rows={rows} narrowed={isNarrowed(search)} />}
       actions={
         <>
-          {definition}
+          {schema.mayReadDefinitions && <DefinitionLink collection={collection} />}
           {create}
         </>
       }
     >
       <div className={classes.tools}>
         <RecordsTools collection={collection} search={search} go={go} choice={choice} changeChoice={changeChoice} />
-        <div className={classes.end}>
-          {state.added > 0 && (
-            <Button variant="light" onClick={reload}>
-              {t.added(state.added)}
-            </Button>
-          )}
-          <IconButton icon="refresh" label={t.refresh} onClick={reload} />
-        </div>
+        <ReloadButtons rows={rows} reload={reload} />
       </div>
-      {(selected.size > 0 || allSelected) && (
-        <BulkBar
-          collection={collection}
-          schema={schema}
-          rows={rows}
-          selection={
-            allSelected
-              ? { kind: 'matching', query: view, keyField: findKeyField(collection).name, count: state.count ?? 0 }
-              : { kind: 'keys', keys: [...selected] }
-          }
-          more={
-            !allSelected && state.count !== null && selected.size < state.count && selected.size >= rows.loaded().length
-              ? { count: state.count, estimate: state.countIsEstimate, select: () => selectAll(true) }
-              : null
-          }
-          clear={() => selectKeys(new Set())}
-          trash={trash}
-          reload={reload}
-        />
-      )}
+      <RecordsSelectionBar {...{ collection, schema, rows, view, selection, reload }} trash={search.trash === true} />
       <UnsavedEdits saving={saving} />
-      {state.error && state.count !== null && (
-        <Alert color="yellow" variant="light" role="status" icon={<Icon name="warning" />} className={classes.note}>
-          {getErrorMessage(state.error)}{' '}
-          <Anchor component="button" size="sm" onClick={() => rows.retry()}>
-            {retry}
-          </Anchor>
-        </Alert>
-      )}
-      {state.count !== null && state.count > maxRows && <p className={classes.note}>{t.tooMany(maxRows)}</p>}
-      {state.count === null && !state.error && (
-        <div className={classes.waiting}>
-          <Waiting rows={12} />
-        </div>
-      )}
-      {state.error && state.count === null && (
-        <>
-          <Problem error={state.error} retry={reload} permission={{ resource: collection.name, action: 'list' }} />
-          {(search.q || search.filter) && (
-            <Button variant="subtle" mx="auto" onClick={() => go({ q: undefined, filter: undefined })}>
-              {t.clearFilter}
-            </Button>
-          )}
-        </>
-      )}
-      {state.count === 0 && (
-        <NothingFound
-          isNarrowed={Boolean(search.q || search.filter)}
-          trash={trash}
-          clear={() => go({ q: undefined, filter: undefined })}
-          leaveTrash={() => go({ trash: undefined })}
-          create={create}
-        />
-      )}
-      {state.count !== null && state.count > 0 && (
+      <RecordsState {...{ collection, rows, search, go, reload, create }} />
+      {count !== null && count > 0 && (
         <Grid
           collection={collection}
           rows={rows}
@@ -196,18 +110,76 @@ function Records({ collection, schema }: { collection: Collection; schema: Schem
           changeChoice={changeChoice}
           sort={sort}
           changeSort={(terms) => go({ sort: terms.length > 0 ? terms.join(',') : undefined })}
-          selected={selected}
-          select={selectKeys}
+          selected={selection.selected}
+          select={selection.select}
           positionKey={JSON.stringify([application, collection.name, view])}
-          allSelected={allSelected}
-          editable={editable}
+          allSelected={selection.allSelected}
+          editable={(field) => search.trash !== true && mayEdit(collection, schema, field)}
           save={saving.save}
-          open={(row) =>
-            void navigate({ to: '/a/$app/data/$collection/$key', params: { ...params, key: String(row.key) } })
+          open={({ key }) =>
+            void navigate({ to: '/a/$app/data/$collection/$key', params: { ...params, key: String(key) } })
           }
         />
       )}
       <ConflictDialog conflict={saving.conflict} close={saving.closeConflict} />
     </Page>
+  );
+}
+
+/** The fields of the shown columns, in their order. */
+function useShownFields(collection: Collection, names: readonly string[]): readonly Field[] {
+  return useMemo(() => {
+    const fieldsByName = new Map(listColumnFields(collection).map((field) => [field.name, field]));
+    return names.flatMap((name) => fieldsByName.get(name) ?? []);
+  }, [collection, names]);
+}
+
+/** Records of system collections are created on pages of their own. */
+function mayCreate(collection: Collection, schema: Schema, search: RecordsSearch): boolean {
+  return schema.may(collection.name, 'create') && search.trash !== true && !collection.system;
+}
+
+function mayEdit(collection: Collection, schema: Schema, field: Field): boolean {
+  return (
+    !field.readOnly &&
+    !field.primaryKey &&
+    (!field.target || field.type === 'belongsTo') &&
+    schema.mayWrite(collection.name, 'update', getWriteName(field))
+  );
+}
+
+function DefinitionLink({ collection }: { collection: Collection }): ReactNode {
+  const t = useTexts().data.records;
+  const app = useApplication();
+  return (
+    <ButtonLink variant="default" to="/a/$app/collections/$collection" params={{ app, collection: collection.name }}>
+      {t.definition}
+    </ButtonLink>
+  );
+}
+
+function RecordCount({ rows, narrowed }: { rows: RowWindow; narrowed: boolean }): ReactNode {
+  const t = useTexts().data.records;
+  const { count, countIsEstimate } = useStore(rows);
+  return (
+    <span className="tabular" data-testid="count">
+      {(narrowed ? t.countFiltered : t.count)(count ?? 0, countIsEstimate)}
+    </span>
+  );
+}
+
+/** Reads the list again; says how many records were created since. */
+function ReloadButtons({ rows, reload }: { rows: RowWindow; reload: () => void }): ReactNode {
+  const t = useTexts().data.records;
+  const { added } = useStore(rows);
+  return (
+    <div className={classes.end}>
+      {added > 0 && (
+        <Button variant="light" onClick={reload}>
+          {t.added(added)}
+        </Button>
+      )}
+      <IconButton icon="refresh" label={t.refresh} onClick={reload} />
+    </div>
   );
 }

@@ -12,12 +12,12 @@ import { countConditions, toFilterModel } from '../filter/filter-model.ts';
 import { ColumnMenu } from './column-menu.tsx';
 import type { ColumnChoice } from './columns.ts';
 import classes from './records-page.module.css';
-import type { RecordsSearch } from './records-search.ts';
+import type { GoToSearch, RecordsSearch } from './records-search.ts';
 
 interface RecordsToolsProps {
   readonly collection: Collection;
   readonly search: RecordsSearch;
-  readonly go: (change: { readonly [name in keyof RecordsSearch]?: unknown }) => void;
+  readonly go: GoToSearch;
   readonly choice: ColumnChoice;
   readonly changeChoice: (choice: ColumnChoice) => void;
 }

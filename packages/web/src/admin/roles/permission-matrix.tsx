@@ -1,4 +1,4 @@
-/** Collections by actions: who looks sees what a role may do, and a cell opens the rule that decides. */
+/** What a role may do, as a table of collections by actions. A cell opens the rule that decides. */
 import { Anchor, Button, Group, Modal, ScrollArea, Stack, Text, TextInput } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
@@ -15,7 +15,7 @@ import classes from './permission-matrix.module.css';
 import type { RoleSearch } from './role-search.ts';
 import { RuleForm } from './rule-form.tsx';
 
-/** Collections shown at once; the others are found by their name. */
+/** Collections shown at once; the others are found with the search field. */
 const maxShownRows = 60;
 
 interface Row extends Resource {
@@ -24,7 +24,7 @@ interface Row extends Resource {
 
 interface PermissionMatrixProps {
   readonly role: RoleWithPermissions;
-  /** What anyone may do. */
+  /** The rules of the public role: what callers without a credential may do. */
   readonly publicRules: readonly Permission[];
 }
 
@@ -32,12 +32,12 @@ export function PermissionMatrix({ role, publicRules }: PermissionMatrixProps): 
   const schema = useSchema();
   return (
     <QueryBoundary query={schema} permission={{ resource: 'collections', action: 'list' }}>
-      {(data) => <Rows role={role} publicRules={publicRules} schema={data} />}
+      {(data) => <Matrix role={role} publicRules={publicRules} schema={data} />}
     </QueryBoundary>
   );
 }
 
-function Rows({ role, publicRules, schema }: PermissionMatrixProps & { schema: Schema }): ReactNode {
+function Matrix({ role, publicRules, schema }: PermissionMatrixProps & { schema: Schema }): ReactNode {
   const t = useAccessTexts().matrix;
   const search = useSearch({ strict: false }) as RoleSearch;
   const navigate = useNavigate();
@@ -46,15 +46,12 @@ function Rows({ role, publicRules, schema }: PermissionMatrixProps & { schema: S
   const [isSystemShown, setIsSystemShown] = useState(false);
   const roleRules: RoleRules = { role, ownRules: role.permissions, publicRules };
   const rows = buildRows(schema, role.permissions, t.everything);
-  const found = rows.filter((row) => `${row.name} ${row.title}`.toLowerCase().includes(text.toLowerCase()));
-  const defined = found.filter((row) => row.kind === 'defined');
-  const system = found.filter((row) => row.kind === 'system' && (isSystemShown || text !== ''));
-  const otherRows = found.filter((row) => row.kind === 'word');
-  // Back closes the rule that was opened.
+  const groups = groupRows(rows, text, isSystemShown);
+  const hiddenCount = groups.defined.length - maxShownRows;
+  // The browser's back button closes an open rule.
   const openRule = (next: RoleSearch): void =>
     void navigate({ to: '.', search: next as never, replace: search.resource !== undefined });
   const chosen = search.resource === undefined ? null : findRow(rows, search.resource);
-  const table = { roleRules, openRule };
   return (
     <Stack gap="sm">
       <Group justify="space-between" gap="xs">
@@ -68,33 +65,10 @@ function Rows({ role, publicRules, schema }: PermissionMatrixProps & { schema: S
         />
         <Legend />
       </Group>
-      <ScrollArea
-        type="auto"
-        offsetScrollbars="x"
-        viewportProps={{ tabIndex: 0, role: 'group', 'aria-label': t.title }}
-      >
-        <table className={classes.table} aria-label={t.title}>
-          <Head />
-          <tbody>
-            <Line row={rows[0]!} {...table} />
-            {defined.length > 0 && <GroupLine title={t.own} />}
-            {defined.slice(0, maxShownRows).map((row) => (
-              <Line key={row.name} row={row} {...table} />
-            ))}
-            {otherRows.length > 0 && <GroupLine title={t.other} />}
-            {otherRows.map((row) => (
-              <Line key={row.name} row={row} {...table} />
-            ))}
-            {system.length > 0 && <GroupLine title={t.system} />}
-            {system.map((row) => (
-              <Line key={row.name} row={row} {...table} />
-            ))}
-          </tbody>
-        </table>
-      </ScrollArea>
-      {defined.length > maxShownRows && (
+      <MatrixTable groups={groups} roleRules={roleRules} openRule={openRule} />
+      {hiddenCount > 0 && (
         <Text size="sm" c="dimmed">
-          {t.more(defined.length - maxShownRows)}
+          {t.more(hiddenCount)}
         </Text>
       )}
       <Group>
@@ -129,11 +103,61 @@ function Rows({ role, publicRules, schema }: PermissionMatrixProps & { schema: S
   );
 }
 
+/** The rows that match a search text, by the sections of the table. */
+interface RowGroups {
+  /** All collections together: shown whatever the search text is. */
+  readonly all: readonly Row[];
+  readonly defined: readonly Row[];
+  readonly system: readonly Row[];
+  readonly other: readonly Row[];
+}
+
+/** System collections are found by a search even while they are hidden. */
+function groupRows(rows: readonly Row[], text: string, isSystemShown: boolean): RowGroups {
+  const lowerText = text.toLowerCase();
+  const found = rows.filter((row) => `${row.name} ${row.title}`.toLowerCase().includes(lowerText));
+  return {
+    all: rows.filter((row) => row.kind === 'all'),
+    defined: found.filter((row) => row.kind === 'defined'),
+    system: found.filter((row) => row.kind === 'system' && (isSystemShown || text !== '')),
+    other: found.filter((row) => row.kind === 'word'),
+  };
+}
+
+interface MatrixTableProps {
+  readonly groups: RowGroups;
+  readonly roleRules: RoleRules;
+  readonly openRule: (search: RoleSearch) => void;
+}
+
+function MatrixTable({ groups, roleRules, openRule }: MatrixTableProps): ReactNode {
+  const t = useAccessTexts().matrix;
+  const { all, defined, system, other } = groups;
+  const renderRows = (rows: readonly Row[]): ReactNode =>
+    rows.map((row) => <Line key={row.name} row={row} roleRules={roleRules} openRule={openRule} />);
+  return (
+    <ScrollArea type="auto" offsetScrollbars="x" viewportProps={{ tabIndex: 0, role: 'group', 'aria-label': t.title }}>
+      <table className={classes.table} aria-label={t.title}>
+        <Head />
+        <tbody>
+          {renderRows(all)}
+          {defined.length > 0 && <GroupLine title={t.own} />}
+          {renderRows(defined.slice(0, maxShownRows))}
+          {other.length > 0 && <GroupLine title={t.other} />}
+          {renderRows(other)}
+          {system.length > 0 && <GroupLine title={t.system} />}
+          {renderRows(system)}
+        </tbody>
+      </table>
+    </ScrollArea>
+  );
+}
+
 function RuleTitle({ role, row }: { role: RoleWithPermissions; row: Row }): ReactNode {
   return useAccessTexts().rule.title(role.title || role.name, row.title);
 }
 
-/** All collections first, then each, then the words that rules name beside them. */
+/** The row of all collections, one for each collection, and one for each other name that the rules mention. */
 function buildRows(schema: Schema, rules: readonly Permission[], everything: string): Row[] {
   const collections = schema.collections.map(
     (each): Row => ({ name: each.name, title: getTitle(each), kind: each.system ? 'system' : 'defined' }),
@@ -258,7 +282,7 @@ function Legend(): ReactNode {
   );
 }
 
-/** Events of an application's own are granted by their first word. */
+/** Opens the rule for custom events, which are granted by the first part of their name. */
 function OtherResource({ open }: { open: (name: string) => void }): ReactNode {
   const t = useTexts();
   const access = useAccessTexts();

@@ -1,6 +1,6 @@
 /** One rule of a role: its actions, the records and the fields that they reach. Saved as one permission. */
 import { Alert, Button, Checkbox, Group, MultiSelect, SegmentedControl, Stack, Text, Title } from '@mantine/core';
-import type { Collection, Filter } from '@tablinum/client';
+import type { Collection } from '@tablinum/client';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
 import { getTitle } from '../../data/schema.ts';
@@ -9,11 +9,11 @@ import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import type { Permission } from '../access/dto.ts';
-import { emptyCollection, useFilterDraft } from '../filter/filter-draft.ts';
+import { emptyCollection, type FilterDraft, useFilterDraft } from '../filter/filter-draft.ts';
 import { FilterEditor } from '../filter/filter-editor.tsx';
 import { presets, recordActions } from './actions.ts';
 import { findDecision, findRule, type Resource, type RoleRules } from './decision.ts';
-import { saveRule } from './save-rule.ts';
+import { type RuleValues, saveRule } from './save-rule.ts';
 
 /** Whole values of a filter that stand for something of the caller or the moment. */
 const variables = ['{{$user.id}}', '{{$user.email}}', '{{$user.username}}', '{{$role}}', '{{$now}}'];
@@ -41,34 +41,14 @@ export function RuleForm({ roleRules, role, resource, action, collection, done }
   const [fields, setFields] = useState(() => toFieldChoice(existingRule));
   const filter = useFilterDraft(collection ?? emptyCollection, existingRule?.filter ?? undefined);
   const [problem, setProblem] = useState<string | null>(null);
-  const save = useApiMutation<void, Filter | null>({
-    write: (client, rows) =>
-      saveRule(
-        client,
-        { role, resource: resource.name, actions, filter: rows, ...toFieldLists(fields) },
-        existingRule,
-        roleRules.ownRules,
-      ),
-    changes: ['roles', 'why'],
-    done: () => {
-      toast(access.saved);
-      done();
-    },
-  });
-  const remove = useApiMutation({
-    write: (client) => client.records('permissions').destroy(existingRule!.id),
-    changes: ['roles', 'why'],
-    done: () => {
-      toast(access.rule.removed);
-      done();
-    },
-  });
+  const { save, remove } = useRuleMutations(existingRule, roleRules.ownRules, done);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const rows = collection ? filter.parseComplete() : undefined;
     const nextProblem = actions.length === 0 ? access.rule.noActions : rows === null ? access.rule.badFilter : null;
     setProblem(nextProblem);
-    if (nextProblem === null) save.mutate(rows ?? null);
+    if (nextProblem === null)
+      save.mutate({ role, resource: resource.name, actions, filter: rows ?? null, ...toFieldLists(fields) });
   };
   const inherited = findDecision(
     { ...roleRules, ownRules: roleRules.ownRules.filter((each) => each.id !== existingRule?.id) },
@@ -81,13 +61,7 @@ export function RuleForm({ roleRules, role, resource, action, collection, done }
         <Actions actions={actions} change={setActions} resource={resource} />
         {collection ? (
           <>
-            <Stack gap="xs" component="section">
-              <Title order={3}>{access.rule.rows}</Title>
-              <Text size="sm" c="dimmed">
-                {access.rule.rowsHint}
-              </Text>
-              <FilterEditor draft={filter} variables={variables} none={access.rule.rowsAll} />
-            </Stack>
+            <Rows filter={filter} />
             <Fields choice={fields} change={setFields} collection={collection} />
           </>
         ) : (
@@ -108,7 +82,7 @@ export function RuleForm({ roleRules, role, resource, action, collection, done }
         <FormProblem error={save.error ?? remove.error} />
         <Group justify="space-between">
           {existingRule ? (
-            <Button variant="light" color="red" onClick={() => remove.mutate()} loading={remove.isPending}>
+            <Button variant="light" color="red" onClick={() => remove.mutate(existingRule)} loading={remove.isPending}>
               {access.rule.remove}
             </Button>
           ) : (
@@ -128,7 +102,41 @@ export function RuleForm({ roleRules, role, resource, action, collection, done }
   );
 }
 
-/** A list without its records, or the other way round, is seldom meant. */
+/** Saves or deletes the rule, then closes the form. */
+function useRuleMutations(existingRule: Permission | null, ownRules: readonly Permission[], done: () => void) {
+  const access = useAccessTexts();
+  const finish = (message: string) => (): void => {
+    toast(message);
+    done();
+  };
+  const save = useApiMutation<void, RuleValues>({
+    write: (client, rule) => saveRule(client, rule, existingRule, ownRules),
+    changes: ['roles', 'why'],
+    done: finish(access.saved),
+  });
+  const remove = useApiMutation<unknown, Permission>({
+    write: (client, { id }) => client.records('permissions').destroy(id),
+    changes: ['roles', 'why'],
+    done: finish(access.rule.removed),
+  });
+  return { save, remove };
+}
+
+/** The records that the rule applies to. */
+function Rows({ filter }: { filter: FilterDraft }): ReactNode {
+  const t = useAccessTexts().rule;
+  return (
+    <Stack gap="xs" component="section">
+      <Title order={3}>{t.rows}</Title>
+      <Text size="sm" c="dimmed">
+        {t.rowsHint}
+      </Text>
+      <FilterEditor draft={filter} variables={variables} none={t.rowsAll} />
+    </Stack>
+  );
+}
+
+/** A role that may list records should usually be able to get them, and the other way round. */
 function pickInitialActions({ kind }: Resource, action: string): readonly string[] {
   if (kind === 'word') return ['publish'];
   return action === 'list' || action === 'get' ? presets.read : [action];

@@ -6,6 +6,7 @@
  * jumps while others write: a row that changes is replaced, one that goes is marked. Keys of events are texts.
  */
 import type { Client, Key, ReadParameters, RecordValues } from '@tablinum/client';
+import { ObservableState } from '../../ui/store.ts';
 import { isSameKey } from './label.ts';
 
 export interface Row {
@@ -42,36 +43,24 @@ export const pageSize = 100;
 /** Pages kept; those farthest from the view go first. */
 const maxPages = 60;
 
-export class RowWindow {
+export class RowWindow extends ObservableState<WindowState> {
   readonly #client: Client;
   readonly #collection: string;
   readonly #keyField: string;
   readonly #query: ListQuery;
   readonly #pages = new Map<number, Page>();
   readonly #reading = new Set<number>();
-  readonly #listeners = new Set<() => void>();
   readonly #refreshing = new Set<Key>();
-  #state: WindowState = { count: null, countIsEstimate: false, error: null, revision: 0, added: 0 };
   #wanted: [first: number, last: number] = [0, 0];
   #refreshTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(client: Client, collection: string, keyField: string, query: ListQuery) {
+    super({ count: null, countIsEstimate: false, error: null, revision: 0, added: 0 });
     this.#client = client;
     this.#collection = collection;
     this.#keyField = keyField;
     this.#query = query;
   }
-
-  get state(): WindowState {
-    return this.#state;
-  }
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
-  };
-
-  readonly snapshot = (): WindowState => this.#state;
 
   row(index: number): Row | undefined {
     return this.#pages.get(Math.floor(index / pageSize))?.rows[index % pageSize];
@@ -89,7 +78,7 @@ export class RowWindow {
 
   /** Reads what is in view once more, after a failure. */
   retry(): void {
-    this.#become({ error: null });
+    this.#update({ error: null });
     this.ensure(...this.#wanted);
   }
 
@@ -120,7 +109,7 @@ export class RowWindow {
   renew(): void {
     const [from, to] = this.#wanted.map((row) => Math.floor(Math.max(row, 0) / pageSize)) as [number, number];
     for (const page of [...this.#pages.keys()]) if (page < from || page > to) this.#pages.delete(page);
-    this.#become({ added: 0 });
+    this.#update({ added: 0 });
     for (let page = from; page <= to; page += 1) if (!this.#reading.has(page)) void this.#read(page, true);
   }
 
@@ -145,7 +134,7 @@ export class RowWindow {
   /** A record is there that was not: one that was gone comes back to its place, any other is told of. */
   noteAdded(key: Key): void {
     if (this.byKey(key)) this.refresh(key);
-    else this.#become({ added: this.#state.added + 1 });
+    else this.#update({ added: this.state.added + 1 });
   }
 
   /** The rows of the list that are there. */
@@ -174,16 +163,16 @@ export class RowWindow {
       const rows = data.map((values) => this.#rowOf(values, meta.versions ?? {}));
       this.#pages.set(page, { rows, nextCursor: meta.nextCursor });
       const minCount = page * pageSize + rows.length + (meta.hasNext ? 1 : 0);
-      const known = shouldCount ? (meta.count ?? 0) : (this.#state.count ?? 0);
+      const known = shouldCount ? (meta.count ?? 0) : (this.state.count ?? 0);
       const count = meta.hasNext ? Math.max(known, minCount) : rows.length > 0 || page === 0 ? minCount : known;
-      this.#become({
+      this.#update({
         count,
         error: null,
         ...(shouldCount && { countIsEstimate: meta.countIsEstimate ?? false }),
         ...(!meta.hasNext && { countIsEstimate: false }),
       });
     } catch (error) {
-      this.#become({ error: error as Error });
+      this.#update({ error: error as Error });
     } finally {
       this.#reading.delete(page);
     }
@@ -241,7 +230,7 @@ export class RowWindow {
       const index = page.rows.findIndex((row) => isSameKey(row.key, key));
       if (index < 0) continue;
       this.#pages.set(number, { ...page, rows: page.rows.with(index, update(page.rows[index]!)) });
-      this.#become({});
+      this.#update({});
     }
   }
 
@@ -250,8 +239,7 @@ export class RowWindow {
     for (const page of far.slice(0, this.#pages.size - maxPages)) this.#pages.delete(page);
   }
 
-  #become(change: Partial<WindowState>): void {
-    this.#state = { ...this.#state, ...change, revision: this.#state.revision + 1 };
-    for (const listener of this.#listeners) listener();
+  #update(change: Partial<WindowState>): void {
+    this.updateState({ ...change, revision: this.state.revision + 1 });
   }
 }

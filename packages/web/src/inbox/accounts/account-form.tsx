@@ -16,7 +16,7 @@ import { getErrorDetails } from '../../data/use-api-mutation.ts';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import type { AccountRecord, Member } from './account-data.ts';
-import { createAccountDraft, type SecretName, toAccountValues } from './account-draft.ts';
+import { type AccountDraft, createAccountDraft, type SecretName, toAccountValues } from './account-draft.ts';
 import { MembersSelect } from './members-select.tsx';
 import { ServerFields } from './server-fields.tsx';
 
@@ -34,7 +34,7 @@ export function AccountForm({ account, members, save, saving, error }: AccountFo
   const texts = useTexts();
   const t = useInboxTexts().accounts;
   const [draft, setDraft] = useState(() => createAccountDraft(account));
-  // What others change meanwhile is no change of whoever fills this in.
+  // Only what is changed in this form is saved, not what others change meanwhile.
   const [initialAccount] = useState(account);
   const problems = getErrorDetails(error);
   const change = (part: Partial<typeof draft>): void => setDraft({ ...draft, ...part });
@@ -49,14 +49,6 @@ export function AccountForm({ account, members, save, saving, error }: AccountFo
     onChange: (event: { currentTarget: { value: string } }) => change({ [name]: event.currentTarget.value }),
     error: problems[name],
     autoComplete: 'off',
-  });
-  const secret = (name: SecretName) => ({
-    label: t[name],
-    value: draft.secrets[name],
-    onChange: (event: { currentTarget: { value: string } }) =>
-      change({ secrets: { ...draft.secrets, [name]: event.currentTarget.value } }),
-    error: problems[name],
-    autoComplete: 'new-password',
   });
   return (
     <form onSubmit={submit}>
@@ -88,19 +80,7 @@ export function AccountForm({ account, members, save, saving, error }: AccountFo
         <Text size="sm" c="dimmed">
           {account ? t.secretKept : t.secretNew}
         </Text>
-        <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-          {draft.auth === 'oauth2' ? (
-            <>
-              <PasswordInput {...secret('refreshToken')} />
-              <PasswordInput {...secret('clientSecret')} />
-            </>
-          ) : (
-            <>
-              <PasswordInput {...secret('password')} />
-              <PasswordInput {...secret('smtpPassword')} />
-            </>
-          )}
-        </SimpleGrid>
+        <SecretFields draft={draft} change={change} problems={problems} />
         <FormProblem error={error} />
         <Group>
           <Button type="submit" loading={saving}>
@@ -109,5 +89,32 @@ export function AccountForm({ account, members, save, saving, error }: AccountFo
         </Group>
       </Stack>
     </form>
+  );
+}
+
+interface SecretFieldsProps {
+  readonly draft: AccountDraft;
+  readonly change: (part: Partial<AccountDraft>) => void;
+  readonly problems: Readonly<Record<string, string>>;
+}
+
+/** The credentials of the chosen kind of sign-in. */
+function SecretFields({ draft, change, problems }: SecretFieldsProps): ReactNode {
+  const t = useInboxTexts().accounts;
+  const names: readonly SecretName[] =
+    draft.auth === 'oauth2' ? ['refreshToken', 'clientSecret'] : ['password', 'smtpPassword'];
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
+      {names.map((name) => (
+        <PasswordInput
+          key={name}
+          label={t[name]}
+          value={draft.secrets[name]}
+          onChange={(event) => change({ secrets: { ...draft.secrets, [name]: event.currentTarget.value } })}
+          error={problems[name]}
+          autoComplete="new-password"
+        />
+      ))}
+    </SimpleGrid>
   );
 }

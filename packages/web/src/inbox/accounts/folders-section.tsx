@@ -4,7 +4,7 @@ import { DialogForm } from '../../data/dialog-form.tsx';
 import { Section } from '../../data/section.tsx';
 import { getErrorDetails, useActionMutation, useApiMutation } from '../../data/use-api-mutation.ts';
 import { confirm } from '../../ui/confirm.tsx';
-import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
+import { type InboxTexts, useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
@@ -20,12 +20,12 @@ interface FoldersSectionProps {
   readonly rights: MailRights;
 }
 
-/** The mailboxes of an account: made, renamed, and destroyed when they are empty. */
+/** The folders of an account. They can be created, renamed, and deleted while they are empty. */
 export function FoldersSection({ account, rights }: FoldersSectionProps): ReactNode {
   const texts = useTexts();
   const inboxTexts = useInboxTexts();
   const t = inboxTexts.accounts.folders;
-  /** Null: none; else the one that gets another name, or a new one. */
+  /** The folder in the dialog; null while the dialog is closed. */
   const [editedFolder, setEditedFolder] = useState<Mailbox | 'new' | null>(null);
   const destroy = useActionMutation<unknown, Mailbox>({
     write: (client, { id }) => client.records('mailboxes').destroy(id),
@@ -52,38 +52,18 @@ export function FoldersSection({ account, rights }: FoldersSectionProps): ReactN
           rows={sortFolders(account.mailboxes)}
           keyOf={({ id }) => id}
           columns={[
-            {
-              title: t.path,
-              render: (mailbox) => {
-                const name = inboxTexts.folderName(getFolderKey(mailbox));
-                return name === mailbox.path ? name : `${name} (${mailbox.path})`;
-              },
-            },
+            { title: t.path, render: (mailbox) => formatFolderName(mailbox, inboxTexts) },
             { title: t.messages, number: true, render: ({ messages }) => texts.common.count(messages) },
             { title: t.unread, number: true, render: ({ unread }) => texts.common.count(unread) },
             {
               title: '',
               width: 90,
               render: (mailbox) => (
-                <Group gap={2} wrap="nowrap" justify="flex-end">
-                  {rights.changeFolders && (
-                    <IconButton
-                      icon="edit"
-                      size="md"
-                      label={t.rename(mailbox.path)}
-                      onClick={() => setEditedFolder(mailbox)}
-                    />
-                  )}
-                  {rights.destroyFolders && (
-                    <IconButton
-                      icon="trash"
-                      size="md"
-                      label={t.destroy(mailbox.path)}
-                      disabled={mailbox.messages > 0}
-                      onClick={() => void confirmDestroy(mailbox)}
-                    />
-                  )}
-                </Group>
+                <FolderButtons
+                  mailbox={mailbox}
+                  rename={rights.changeFolders ? () => setEditedFolder(mailbox) : null}
+                  destroy={rights.destroyFolders ? () => void confirmDestroy(mailbox) : null}
+                />
               ),
             },
           ]}
@@ -104,6 +84,33 @@ export function FoldersSection({ account, rights }: FoldersSectionProps): ReactN
         )}
       </Modal>
     </Section>
+  );
+}
+
+/** Such as `Sent (INBOX.Sent)`; the path alone if the folder has no special role. */
+function formatFolderName(mailbox: Mailbox, texts: InboxTexts): string {
+  const name = texts.folderName(getFolderKey(mailbox));
+  return name === mailbox.path ? name : `${name} (${mailbox.path})`;
+}
+
+interface FolderButtonsProps {
+  readonly mailbox: Mailbox;
+  /** Null where the role does not allow it. */
+  readonly rename: (() => void) | null;
+  readonly destroy: (() => void) | null;
+}
+
+/** Only empty folders can be deleted. */
+function FolderButtons({ mailbox, rename, destroy }: FolderButtonsProps): ReactNode {
+  const t = useInboxTexts().accounts.folders;
+  const { path, messages } = mailbox;
+  return (
+    <Group gap={2} wrap="nowrap" justify="flex-end">
+      {rename && <IconButton icon="edit" size="md" label={t.rename(path)} onClick={rename} />}
+      {destroy && (
+        <IconButton icon="trash" size="md" label={t.destroy(path)} disabled={messages > 0} onClick={destroy} />
+      )}
+    </Group>
   );
 }
 

@@ -1,9 +1,9 @@
 /** What campaigns did since the page was opened, the newest first; kept while somebody goes to other pages. */
 import type { Event } from '@tablinum/client';
-import { useSyncExternalStore } from 'react';
 import { useScope } from '../../data/queries.ts';
 import { useRealtimeEvents } from '../../data/realtime-events.ts';
 import { useLoginGeneration } from '../../data/session.ts';
+import { useStoreValue, ValueStore } from '../../ui/store.ts';
 
 export interface Activity {
   readonly cursor: string;
@@ -17,19 +17,13 @@ export interface Activity {
 
 const maxActivities = 100;
 const noActivities: readonly Activity[] = [];
-const activitiesByScope = new Map<string, readonly Activity[]>();
-const listeners = new Set<() => void>();
-
-const subscribe = (listener: () => void): (() => void) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
+const activitiesByScope = new ValueStore<ReadonlyMap<string, readonly Activity[]>>(new Map());
 
 function addActivity(key: string, activity: Activity): void {
-  const before = activitiesByScope.get(key) ?? noActivities;
+  const before = activitiesByScope.state.get(key) ?? noActivities;
   if (before.some(({ cursor }) => cursor === activity.cursor)) return;
-  activitiesByScope.set(key, [activity, ...before].slice(0, maxActivities));
-  for (const listener of listeners) listener();
+  const activities = [activity, ...before].slice(0, maxActivities);
+  activitiesByScope.set(new Map(activitiesByScope.state).set(key, activities));
 }
 
 /** Listens while it is used; roles that may not hear of campaigns get an empty list. */
@@ -42,7 +36,7 @@ export function useCampaignActivity(): readonly Activity[] {
     (event) => addActivity(key, toActivity(event)),
     () => {},
   );
-  return useSyncExternalStore(subscribe, () => activitiesByScope.get(key) ?? noActivities);
+  return useStoreValue(activitiesByScope, (byScope) => byScope.get(key) ?? noActivities);
 }
 
 function toActivity({ cursor, name, at: time, payload }: Event): Activity {

@@ -1,108 +1,44 @@
 import { Button, FileButton, Skeleton } from '@mantine/core';
-import {
-  type DragEvent,
-  type KeyboardEvent,
-  type ReactNode,
-  useEffect,
-  useRef,
-  useState,
-  useSyncExternalStore,
-} from 'react';
-import { getClient, useApplication } from '../../data/application.tsx';
-import { FormProblem, getErrorMessage } from '../../data/problem.tsx';
-import { confirm } from '../../ui/confirm.tsx';
+import { type DragEvent, type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef } from 'react';
+import { FormProblem } from '../../data/problem.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { ShortcutKbd } from '../../ui/kbd.tsx';
-import { toast } from '../../ui/toasts.tsx';
+import { useStore } from '../../ui/store.ts';
 import type { Account } from '../mail-types.ts';
+import { AttachedFiles } from './attached-files.tsx';
 import classes from './composer.module.css';
 import { DraftConflict } from './draft-conflict.tsx';
-import { findInvalidAddress } from './draft-content.ts';
-import type { DraftOrigin } from './draft-session.ts';
+import type { DraftOrigin, DraftState } from './draft-session.ts';
 import { MessageFields } from './message-fields.tsx';
-import { getOpenMessage, type OpenMessage } from './open-message.ts';
+import type { OpenMessage } from './open-message.ts';
+import { useMessageActions } from './use-message-actions.ts';
 
 interface ComposerProps {
   readonly message: OpenMessage;
   readonly accounts: readonly Account[];
-  /** It was sent, discarded or put aside as a draft. */
+  /** Called when the message was sent, discarded or stored as a draft. */
   readonly done: () => void;
-  /** A message that was sent is called back: it is written on. */
+  /** Called with the draft of a message whose sending was undone. */
   readonly reopen: (beginning: DraftOrigin) => void;
 }
 
-/** A message while it is written. It is saved by itself; closing keeps the draft. */
+/** The editor of one message. Drafts are saved automatically; closing the composer keeps the draft. */
 export function Composer({ message, accounts, done, reopen }: ComposerProps): ReactNode {
   const t = useInboxTexts().compose;
-  const application = useApplication();
   const { session, beginning } = message;
   const { kind } = beginning;
-  const state = useSyncExternalStore(session.subscribe, session.snapshot);
-  const { content, attachments, saving, conflict, error } = state;
-  const sender = accounts.find(({ id }) => id === state.accountId);
-  const [isSending, setSending] = useState(false);
-  const body = useRef<HTMLTextAreaElement>(null);
-  const container = useRef<HTMLElement>(null);
-  const resetFileInput = useRef<() => void>(null);
+  const state = useStore(session);
+  const { content, attachments, conflict, error, accountId } = state;
   const isReady = content !== null;
+  const { isSending, send, discard, close, attach } = useMessageActions({ message, done, reopen });
+  const { container, body } = useInitialFocus(isReady, kind);
   useEffect(() => {
     session.resume();
-    // Whoever leaves the page has what stands here saved at once.
+    // The draft is saved at once when the user leaves the page.
     return () => void session.save();
   }, [session]);
-  useEffect(() => {
-    if (!isReady) return;
-    container.current?.scrollIntoView({ block: 'nearest' });
-    if (kind === 'new' || kind === 'forward') return;
-    body.current?.focus();
-    body.current?.setSelectionRange(0, 0);
-  }, [isReady, kind]);
-  const send = async (): Promise<void> => {
-    // An address that was typed, and not left yet, stands in its field.
-    (document.activeElement as HTMLElement | null)?.blur();
-    const now = session.snapshot().content;
-    if (isSending || now === null || findInvalidAddress(now) !== null) return;
-    setSending(true);
-    const id = await session.send();
-    setSending(false);
-    if (id === null) {
-      const { error: sendError } = session.snapshot();
-      if (sendError && getOpenMessage(application) !== message) toast(getErrorMessage(sendError), { failed: true });
-      return;
-    }
-    done();
-    const recallMessage = async (): Promise<void> => {
-      try {
-        const client = getClient(application);
-        const draft = await client.post<{ id: number; conversationId: number }>('emails:cancelSend', { id });
-        reopen({ kind: 'draft', email: draft.id, conversation: draft.conversationId });
-      } catch (sendError) {
-        toast(getErrorMessage(sendError), { failed: true });
-      }
-    };
-    toast(t.sent, { action: { label: t.undoSend, run: () => void recallMessage() } });
-  };
-  const discard = async (): Promise<void> => {
-    const question = { title: t.discardTitle, text: t.discardText, confirmLabel: t.discardAct, danger: true };
-    if (session.hasWork && !(await confirm(question))) return;
-    done();
-    session.discard().catch((sendError: unknown) => toast(getErrorMessage(sendError), { failed: true }));
-  };
-  const close = async (): Promise<void> => {
-    if (await session.close()) done();
-  };
-  const attachOne = async (file: File): Promise<void> => {
-    const attached = await session.attach(file);
-    if (attached.done) return;
-    toast(t.notAttached(file.name, attached.error ? getErrorMessage(attached.error) : t.unsaved), { failed: true });
-  };
-  const attach = (files: readonly File[]): void => {
-    // Otherwise the browser tells of no choice where the same file is chosen once more.
-    resetFileInput.current?.();
-    for (const file of files) void attachOne(file);
-  };
   const handleKeyDown = (event: KeyboardEvent): void => {
     if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) {
       event.preventDefault();
@@ -126,63 +62,105 @@ export function Composer({ message, accounts, done, reopen }: ComposerProps): Re
       onDragOver={(event) => event.preventDefault()}
       onDrop={handleDrop}
     >
-      <header className={classes.head}>
-        <h2>
-          {t.titles[kind]}
-          {kind !== 'new' && accounts.length > 1 && sender && (
-            <span className={classes.from}> {t.fromAccount(sender.address)}</span>
-          )}
-        </h2>
-        <span className={classes.state} role="status">
-          {saving === 'now' || saving === 'soon' ? t.saving : saving === 'saved' ? t.saved : ''}
-        </span>
-        <IconButton icon="x" size="md" label={t.close} onClick={() => void close()} />
-      </header>
+      <ComposerHeader kind={kind} state={state} accounts={accounts} close={() => void close()} />
       {!isReady && !error && <Skeleton height={180} />}
       {conflict && <DraftConflict conflict={conflict} session={session} />}
-      {isReady && (
-        <MessageFields
-          session={session}
-          content={content}
-          kind={kind}
-          accounts={accounts}
-          accountId={state.accountId}
-          bodyRef={body}
-        />
-      )}
-      {attachments.length > 0 && (
-        <ul className={classes.files} aria-label={t.files}>
-          {attachments.map((file) => (
-            <li key={file.id}>
-              <Icon name="paperclip" size={14} />
-              <span className={classes.file}>{file.filename}</span>
-              <IconButton
-                icon="x"
-                size="xs"
-                label={t.detach(file.filename ?? '')}
-                onClick={() => void session.detach(file)}
-              />
-            </li>
-          ))}
-        </ul>
-      )}
+      {isReady && <MessageFields {...{ session, content, kind, accounts, accountId }} bodyRef={body} />}
+      <AttachedFiles files={attachments} detach={(file) => void session.detach(file)} />
       <FormProblem error={error} />
-      <footer className={classes.foot}>
-        <Button
-          onClick={() => void send()}
-          loading={isSending}
-          disabled={!isReady || conflict !== null}
-          leftSection={<Icon name="send" />}
-          rightSection={<ShortcutKbd keys="mod+↵" />}
-        >
-          {t.send}
-        </Button>
-        <FileButton multiple onChange={attach} resetRef={resetFileInput}>
-          {(props) => <IconButton icon="paperclip" label={t.attach} {...props} disabled={!isReady} />}
-        </FileButton>
-        <span className={classes.grow} />
-        <IconButton icon="trash" label={t.discard} onClick={() => void discard()} disabled={isSending} />
-      </footer>
+      <ComposerFooter
+        isReady={isReady}
+        mayBeSent={isReady && conflict === null}
+        isSending={isSending}
+        send={() => void send()}
+        attach={attach}
+        discard={() => void discard()}
+      />
     </section>
+  );
+}
+
+interface ComposerElements {
+  readonly container: RefObject<HTMLElement | null>;
+  readonly body: RefObject<HTMLTextAreaElement | null>;
+}
+
+/** Scrolls the composer into view and puts the cursor into the text of a reply; new messages begin with their recipients. */
+function useInitialFocus(isReady: boolean, kind: DraftOrigin['kind']): ComposerElements {
+  const body = useRef<HTMLTextAreaElement>(null);
+  const container = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (!isReady) return;
+    container.current?.scrollIntoView({ block: 'nearest' });
+    if (kind === 'new' || kind === 'forward') return;
+    body.current?.focus();
+    body.current?.setSelectionRange(0, 0);
+  }, [isReady, kind]);
+  return { container, body };
+}
+
+interface ComposerHeaderProps {
+  readonly kind: DraftOrigin['kind'];
+  readonly state: DraftState;
+  readonly accounts: readonly Account[];
+  readonly close: () => void;
+}
+
+/** What kind of message it is, the account that it is sent from, and whether it is saved. */
+function ComposerHeader({ kind, state, accounts, close }: ComposerHeaderProps): ReactNode {
+  const t = useInboxTexts().compose;
+  const { saving, accountId } = state;
+  const sender = accounts.find(({ id }) => id === accountId);
+  return (
+    <header className={classes.head}>
+      <h2>
+        {t.titles[kind]}
+        {kind !== 'new' && accounts.length > 1 && sender && (
+          <span className={classes.from}> {t.fromAccount(sender.address)}</span>
+        )}
+      </h2>
+      <span className={classes.state} role="status">
+        {saving === 'now' || saving === 'soon' ? t.saving : saving === 'saved' ? t.saved : ''}
+      </span>
+      <IconButton icon="x" size="md" label={t.close} onClick={close} />
+    </header>
+  );
+}
+
+interface ComposerFooterProps {
+  /** The content of the message is known. */
+  readonly isReady: boolean;
+  readonly mayBeSent: boolean;
+  readonly isSending: boolean;
+  readonly send: () => void;
+  readonly attach: (files: readonly File[]) => void;
+  readonly discard: () => void;
+}
+
+function ComposerFooter({ isReady, mayBeSent, isSending, send, attach, discard }: ComposerFooterProps): ReactNode {
+  const t = useInboxTexts().compose;
+  const resetFileInput = useRef<() => void>(null);
+  const chooseFiles = (files: readonly File[]): void => {
+    // Without the reset the browser reports no change when the same file is chosen again.
+    resetFileInput.current?.();
+    attach(files);
+  };
+  return (
+    <footer className={classes.foot}>
+      <Button
+        onClick={send}
+        loading={isSending}
+        disabled={!mayBeSent}
+        leftSection={<Icon name="send" />}
+        rightSection={<ShortcutKbd keys="mod+↵" />}
+      >
+        {t.send}
+      </Button>
+      <FileButton multiple onChange={chooseFiles} resetRef={resetFileInput}>
+        {(props) => <IconButton icon="paperclip" label={t.attach} {...props} disabled={!isReady} />}
+      </FileButton>
+      <span className={classes.grow} />
+      <IconButton icon="trash" label={t.discard} onClick={discard} disabled={isSending} />
+    </footer>
   );
 }

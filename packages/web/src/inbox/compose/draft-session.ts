@@ -4,6 +4,7 @@
  * gone on elsewhere, both texts are kept, and the writer settles it.
  */
 import type { Client } from '@tablinum/client';
+import { ObservableState } from '../../ui/store.ts';
 import type { Attachment, Email } from '../mail-types.ts';
 import {
   appendSignature,
@@ -48,12 +49,10 @@ export interface DraftState {
 const saveDelay = 700;
 const retryDelay = 4000;
 
-export class DraftSession {
+export class DraftSession extends ObservableState<DraftState> {
   readonly #beginning: DraftOrigin;
   readonly #signatures: ReadonlyMap<number, string>;
   readonly #draft: StoredDraft;
-  readonly #listeners = new Set<() => void>();
-  #state: DraftState;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #queue: Promise<unknown> = Promise.resolve();
   #hasBegun = false;
@@ -67,23 +66,16 @@ export class DraftSession {
 
   /** @param signatures texts by account, for those that have one. */
   constructor(client: Client, beginning: DraftOrigin, signatures: ReadonlyMap<number, string>) {
+    const accountId = beginning.kind === 'new' ? beginning.accountId : null;
+    super({ content: null, accountId, attachments: [], saving: 'no', conflict: null, error: null });
     this.#draft = new StoredDraft(client);
     this.#beginning = beginning;
     this.#signatures = signatures;
-    const accountId = beginning.kind === 'new' ? beginning.accountId : null;
-    this.#state = { content: null, accountId, attachments: [], saving: 'no', conflict: null, error: null };
   }
-
-  readonly snapshot = (): DraftState => this.#state;
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
-  };
 
   /** Something stands here alone. */
   get hasUnsavedChanges(): boolean {
-    return !this.#isClosed && (this.#state.saving === 'soon' || this.#state.saving === 'now');
+    return !this.#isClosed && (this.state.saving === 'soon' || this.state.saving === 'now');
   }
 
   /** Discarding it would lose something that somebody has written or attached; files that a forward takes along are not. */
@@ -115,28 +107,28 @@ export class DraftSession {
     try {
       if (beginning.kind === 'new') {
         const text = appendSignature(this.#getSignature(beginning.accountId));
-        this.#become({ content: { ...emptyContent, text }, error: null });
+        this.updateState({ content: { ...emptyContent, text }, error: null });
       } else if (beginning.kind === 'draft') {
         const email = await this.#draft.read(beginning.email);
         this.#adoptServerState(email);
-        this.#become({ content: toDraftContent(email), error: null });
+        this.updateState({ content: toDraftContent(email), error: null });
       } else {
         // A draft on the server would lift the conversation in every list, so the first change makes it.
         const email = await this.#draft.preview(`emails:${beginning.kind}`, { id: beginning.email, draft: true });
         this.#adoptServerState(email);
         const content = toDraftContent(email);
         const text = `\n${appendSignature(this.#getSignature(email.accountId), content.text)}`;
-        this.#become({ content: { ...content, text }, error: null });
+        this.updateState({ content: { ...content, text }, error: null });
       }
     } catch (error) {
       this.#hasBegun = false;
-      this.#become({ error: error as Error });
+      this.updateState({ error: error as Error });
     }
   }
 
   write(change: Partial<DraftContent>): void {
     this.#isEdited = true;
-    this.#become({ content: { ...(this.#state.content ?? emptyContent), ...change }, saving: 'soon' });
+    this.updateState({ content: { ...(this.state.content ?? emptyContent), ...change }, saving: 'soon' });
     this.#saveIn(saveDelay);
   }
 
@@ -145,7 +137,7 @@ export class DraftSession {
     clearTimeout(this.#timer);
     if (this.#isClosed) return true;
     if (this.#isSuspended) return !this.hasUnsavedChanges;
-    if (this.#state.saving === 'soon') return this.#enqueue(() => this.#saveNow());
+    if (this.state.saving === 'soon') return this.#enqueue(() => this.#saveNow());
     await this.#queue;
     return !this.hasUnsavedChanges;
   }
@@ -161,7 +153,7 @@ export class DraftSession {
 
   async #attach(file: File): Promise<AttachResult> {
     const countMatching = (): number =>
-      this.#state.attachments.filter((each) => isSameFile(each, { filename: file.name, size: file.size })).length;
+      this.state.attachments.filter((each) => isSameFile(each, { filename: file.name, size: file.size })).length;
     const before = countMatching();
     const attached = await this.#changeDraft(
       () => this.#draft.attach(file),
@@ -173,7 +165,7 @@ export class DraftSession {
 
   async detach(file: Attachment): Promise<void> {
     await this.#changeDraft(() => {
-      const { attachments } = this.#state;
+      const { attachments } = this.state;
       // Files of a preview get other ids when the draft is made.
       const found = attachments.find(({ id }) => id === file.id) ?? attachments.find((each) => isSameFile(each, file));
       const remaining = attachments.filter((each) => each !== found);
@@ -183,25 +175,25 @@ export class DraftSession {
 
   /** From another account. A draft stays in its own, so it is made anew there, with its files. */
   async changeAccount(accountId: number): Promise<void> {
-    const { content, accountId: before } = this.#state;
+    const { content, accountId: before } = this.state;
     if (content === null || accountId === before) return;
     const text = replaceSignature(content.text, this.#getSignature(before), this.#getSignature(accountId));
-    this.#become({ content: { ...content, text }, accountId });
+    this.updateState({ content: { ...content, text }, accountId });
     await this.#enqueue(async () => {
       const old = this.#draft.id;
       // A save that was on its way has told of the account before.
-      this.#become({ accountId });
+      this.updateState({ accountId });
       if (old === null) return;
-      const now = this.#state.content!;
-      const attachments = this.#state.attachments.map(({ id }) => ({ id }));
+      const now = this.state.content!;
+      const attachments = this.state.attachments.map(({ id }) => ({ id }));
       const body = { account: accountId, ...toRequestBody(now), attachments };
       try {
         const { email } = await this.#draft.create('emails:saveDraft', body, now);
         this.#adoptServerState(email);
-        this.#become({ saving: this.#state.content === now ? 'saved' : 'soon', error: null });
+        this.updateState({ saving: this.state.content === now ? 'saved' : 'soon', error: null });
         await this.#draft.destroy(old);
       } catch (error) {
-        this.#become({ ...(this.#draft.id === old && { accountId: before }), error: error as Error });
+        this.updateState({ ...(this.#draft.id === old && { accountId: before }), error: error as Error });
       }
     });
   }
@@ -214,10 +206,10 @@ export class DraftSession {
     try {
       await Promise.all(this.#files);
       if (this.#missing > missing) return null;
-      if (this.#draft.id === null) this.#become({ saving: 'soon' });
+      if (this.#draft.id === null) this.updateState({ saving: 'soon' });
       // What is typed while it is saved goes along.
       do if (!(await this.save()) || this.#draft.id === null || this.#isClosed) return null;
-      while (this.#state.saving === 'soon');
+      while (this.state.saving === 'soon');
       return await this.#enqueue(() => this.#sendNow(true));
     } finally {
       this.#sending = false;
@@ -226,24 +218,29 @@ export class DraftSession {
 
   /** Ends a conflict. What is gone is made anew, as it stands here. */
   async resolveConflict(resolution: ConflictResolution): Promise<void> {
-    const { conflict, content } = this.#state;
+    const { conflict, content } = this.state;
     if (conflict === null || content === null) return;
     if (conflict.kind === 'gone') {
       this.#draft.reset();
-      this.#become({ conflict: null, attachments: [], saving: 'soon', error: null });
+      this.updateState({ conflict: null, attachments: [], saving: 'soon', error: null });
     } else {
       const { theirs, version } = conflict;
       this.#draft.setBase(version, theirs);
       const both = { ...content, text: `${content.text.trimEnd()}\n\n${theirs.text.trim()}\n` };
       const next = { mine: content, theirs, both }[resolution];
-      this.#become({ conflict: null, content: next, saving: resolution === 'theirs' ? 'saved' : 'soon', error: null });
+      this.updateState({
+        conflict: null,
+        content: next,
+        saving: resolution === 'theirs' ? 'saved' : 'soon',
+        error: null,
+      });
     }
     await this.save();
   }
 
   /** It is put aside; an answer of which nothing was written leaves nothing behind. @returns whether all is saved. */
   async close(): Promise<boolean> {
-    if (this.#state.content === null) return true;
+    if (this.state.content === null) return true;
     if (this.#isEdited || this.#beginning.kind === 'draft') return this.save();
     await this.discard();
     return true;
@@ -253,7 +250,7 @@ export class DraftSession {
   async discard(): Promise<void> {
     this.#isClosed = true;
     await this.#queue;
-    if (this.#state.conflict?.kind !== 'gone') await this.#draft.destroy();
+    if (this.state.conflict?.kind !== 'gone') await this.#draft.destroy();
   }
 
   /** @param mayRetryOnce a draft that only its flags made another one is sent after all. */
@@ -263,22 +260,22 @@ export class DraftSession {
       this.#isClosed = true;
       return id;
     } catch (error) {
-      this.#become({ error: error as Error });
-      const mayRetry = mayRetryOnce && isStale(error) && (await this.#recoverFromConflict(this.#state.content!, true));
+      this.updateState({ error: error as Error });
+      const mayRetry = mayRetryOnce && isStale(error) && (await this.#recoverFromConflict(this.state.content!, true));
       return mayRetry ? this.#sendNow(false) : null;
     }
   }
 
   async #saveNow(): Promise<boolean> {
-    const { content } = this.#state;
-    if (this.#isClosed || this.#isSuspended || !content || this.#state.conflict) return this.#isClosed;
-    this.#become({ saving: 'now' });
+    const { content } = this.state;
+    if (this.#isClosed || this.#isSuspended || !content || this.state.conflict) return this.#isClosed;
+    this.updateState({ saving: 'now' });
     try {
       this.#adoptServerState(await this.#storeContent(content));
-      this.#become({ saving: this.#state.content === content ? 'saved' : 'soon', error: null });
+      this.updateState({ saving: this.state.content === content ? 'saved' : 'soon', error: null });
       return true;
     } catch (error) {
-      this.#become({ saving: 'soon', error: error as Error });
+      this.updateState({ saving: 'soon', error: error as Error });
       if (isStale(error) || isNotFound(error)) return this.#recoverFromConflict(content, isStale(error));
       if (isOutcomeUnknown(error)) this.#saveIn(retryDelay);
       return false;
@@ -290,7 +287,7 @@ export class DraftSession {
     const beginning = this.#beginning;
     const isReply = beginning.kind !== 'new' && beginning.kind !== 'draft';
     const path = isReply ? beginning.kind : 'saveDraft';
-    const context = isReply ? { id: beginning.email, draft: true, quote: false } : { account: this.#state.accountId };
+    const context = isReply ? { id: beginning.email, draft: true, quote: false } : { account: this.state.accountId };
     const { email, content: savedContent } = await this.#draft.create(
       `emails:${path}`,
       { ...context, ...toRequestBody(content) },
@@ -308,17 +305,17 @@ export class DraftSession {
   async #recoverFromConflict(content: DraftContent, isStaleVersion: boolean): Promise<boolean> {
     const now = await this.#draft.fetchCurrent().catch(() => undefined);
     if (now === null) {
-      this.#become({ conflict: { kind: 'gone' }, saving: 'soon', error: null });
+      this.updateState({ conflict: { kind: 'gone' }, saving: 'soon', error: null });
       return false;
     }
     if (!now || !isStaleVersion) return false;
     const { theirs, version } = now;
     if (isSameContent(theirs, this.#draft.savedContent) || isSameContent(theirs, content)) {
       this.#draft.setBase(version, theirs);
-      this.#become({ error: null, saving: 'soon' });
+      this.updateState({ error: null, saving: 'soon' });
       return this.#saveNow();
     }
-    this.#become({ conflict: { kind: 'changed', theirs, version }, saving: 'soon', error: null });
+    this.updateState({ conflict: { kind: 'changed', theirs, version }, saving: 'soon', error: null });
     return false;
   }
 
@@ -328,20 +325,20 @@ export class DraftSession {
    * @param isDone whether an earlier attempt had arrived, as the draft shows by now.
    */
   async #changeDraft(work: () => Promise<Email>, isDone: () => boolean = () => false): Promise<AttachResult> {
-    if (this.#draft.id === null) this.#become({ saving: 'soon' });
-    if (!(await this.save()) || this.#draft.id === null) return { done: false, error: this.#state.error };
+    if (this.#draft.id === null) this.updateState({ saving: 'soon' });
+    if (!(await this.save()) || this.#draft.id === null) return { done: false, error: this.state.error };
     this.#isEdited = true;
     return this.#enqueue(async () => {
       for (let mayRetryOnce = true; ; mayRetryOnce = false) {
         try {
           this.#adoptServerState(await work());
-          this.#become({ error: null });
+          this.updateState({ error: null });
           return { done: true };
         } catch (caught) {
           const error = caught as Error;
-          this.#become({ error });
+          this.updateState({ error });
           const mayRetry =
-            mayRetryOnce && isStale(error) && (await this.#recoverFromConflict(this.#state.content!, true));
+            mayRetryOnce && isStale(error) && (await this.#recoverFromConflict(this.state.content!, true));
           if (!mayRetry) return { done: false, error };
           if (isDone()) return { done: true };
         }
@@ -350,7 +347,7 @@ export class DraftSession {
   }
 
   #adoptServerState({ accountId, attachments }: Email): void {
-    this.#become({ accountId: accountId ?? this.#state.accountId, attachments: attachments ?? [] });
+    this.updateState({ accountId: accountId ?? this.state.accountId, attachments: attachments ?? [] });
   }
 
   #getSignature(account: number | null): string | null {
@@ -366,11 +363,6 @@ export class DraftSession {
     const done = this.#queue.then(work);
     this.#queue = done.catch(() => {});
     return done;
-  }
-
-  #become(change: Partial<DraftState>): void {
-    this.#state = { ...this.#state, ...change };
-    for (const listener of this.#listeners) listener();
   }
 }
 

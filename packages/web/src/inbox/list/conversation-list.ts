@@ -6,6 +6,7 @@
  * until then it is counted, and nothing jumps.
  */
 import { type Client, Failure, type ListMeta } from '@tablinum/client';
+import { ObservableState } from '../../ui/store.ts';
 import { buildListParameters, type InboxView } from '../inbox-search.ts';
 import type { Conversation } from '../mail-types.ts';
 import { OptimisticUpdates, type RowChange } from './optimistic-updates.ts';
@@ -28,15 +29,13 @@ const refreshDelay = 60;
 /** From a reading that did not arrive to the next, in milliseconds. */
 const retryDelay = 3000;
 
-export class ConversationList {
+export class ConversationList extends ObservableState<ListState> {
   readonly #client: Client;
   readonly #view: InboxView;
-  readonly #listeners = new Set<() => void>();
   /** Keys of rows to read again. */
   readonly #stale = new Set<number>();
   readonly #arrived = new Map<number, Conversation>();
   readonly #optimisticUpdates = new OptimisticUpdates();
-  #state: ListState = { rows: [], isLoaded: false, hasMore: false, error: null, arrived: 0 };
   #nextCursor: string | null = null;
   #reading = false;
   #loading: Promise<void> = Promise.resolve();
@@ -47,20 +46,14 @@ export class ConversationList {
   pinnedConversation: number | null = null;
 
   constructor(client: Client, view: InboxView) {
+    super({ rows: [], isLoaded: false, hasMore: false, error: null, arrived: 0 });
     this.#client = client;
     this.#view = view;
   }
 
-  readonly snapshot = (): ListState => this.#state;
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
-  };
-
   /** Reads the first page, or the next one. Does nothing while one is on its way. */
   async loadMore(): Promise<void> {
-    if (this.#reading || (this.#state.isLoaded && !this.#state.hasMore)) return;
+    if (this.#reading || (this.state.isLoaded && !this.state.hasMore)) return;
     this.#reading = true;
     this.#loading = this.#readNext();
     await this.#loading;
@@ -70,11 +63,11 @@ export class ConversationList {
     try {
       const { rows, next } = await this.#page(this.#nextCursor);
       this.#nextCursor = next;
-      const known = new Set(this.#state.rows.map(({ id }) => id));
+      const known = new Set(this.state.rows.map(({ id }) => id));
       const added = this.#optimisticUpdates.apply(rows.filter(({ id }) => !known.has(id)));
-      this.#become({ rows: [...this.#state.rows, ...added], isLoaded: true, hasMore: next !== null, error: null });
+      this.updateState({ rows: [...this.state.rows, ...added], isLoaded: true, hasMore: next !== null, error: null });
     } catch (error) {
-      this.#become({ error: error as Error });
+      this.updateState({ error: error as Error });
     } finally {
       this.#reading = false;
     }
@@ -83,12 +76,12 @@ export class ConversationList {
   /** Reads anew what was read before somebody listened, or is being read. */
   async reloadIfLoaded(): Promise<void> {
     await this.#loading;
-    if (this.#state.isLoaded) await this.reload();
+    if (this.state.isLoaded) await this.reload();
   }
 
   /** Reads anew what was read, from the top: rows keep their place as far as they are still there. */
   async reload(): Promise<void> {
-    const wanted = Math.min(this.#state.rows.length, maxReloaded);
+    const wanted = Math.min(this.state.rows.length, maxReloaded);
     try {
       const rows: Conversation[] = [];
       let next: string | null = null;
@@ -99,7 +92,7 @@ export class ConversationList {
       } while (next !== null && rows.length < wanted);
       this.#nextCursor = next;
       this.#arrived.clear();
-      this.#become({
+      this.updateState({
         rows: this.#optimisticUpdates.apply(rows),
         isLoaded: true,
         hasMore: next !== null,
@@ -107,7 +100,7 @@ export class ConversationList {
         arrived: 0,
       });
     } catch (error) {
-      this.#become({ error: error as Error });
+      this.updateState({ error: error as Error });
     }
   }
 
@@ -116,30 +109,30 @@ export class ConversationList {
     const arrived = [...this.#arrived.values()];
     this.#arrived.clear();
     const ids = new Set(arrived.map(({ id }) => id));
-    const remaining = this.#state.rows.filter(({ id }) => !ids.has(id));
-    this.#become({ rows: sortNewestFirst([...this.#optimisticUpdates.apply(arrived), ...remaining]), arrived: 0 });
+    const remaining = this.state.rows.filter(({ id }) => !ids.has(id));
+    this.updateState({ rows: sortNewestFirst([...this.#optimisticUpdates.apply(arrived), ...remaining]), arrived: 0 });
   }
 
   /** Shows a change at once. @returns to be called when the server has answered: from then on, what it tells stands. */
   patch(ids: readonly number[], change: RowChange): () => void {
     const end = this.#optimisticUpdates.change(ids, change);
     const changed = new Set(ids);
-    this.#become({ rows: this.#state.rows.map((row) => (changed.has(row.id) ? change(row) : row)) });
+    this.updateState({ rows: this.state.rows.map((row) => (changed.has(row.id) ? change(row) : row)) });
     return end;
   }
 
   /** They leave the list at once. */
   hide(ids: readonly number[]): void {
     this.#optimisticUpdates.hide(ids);
-    this.#become({ rows: this.#state.rows.filter(({ id }) => !this.#optimisticUpdates.isHidden(id)) });
+    this.updateState({ rows: this.state.rows.filter(({ id }) => !this.#optimisticUpdates.isHidden(id)) });
   }
 
   /** What hid them is over: they are looked at again, and what the server says stands. */
   settle(ids: readonly number[], rows: readonly Conversation[] = []): void {
     this.#optimisticUpdates.unhide(ids);
-    const known = new Set(this.#state.rows.map(({ id }) => id));
+    const known = new Set(this.state.rows.map(({ id }) => id));
     const back = rows.filter(({ id }) => !known.has(id));
-    if (back.length > 0) this.#become({ rows: sortNewestFirst([...this.#state.rows, ...back]) });
+    if (back.length > 0) this.updateState({ rows: sortNewestFirst([...this.state.rows, ...back]) });
     for (const id of ids) this.markStale(id);
   }
 
@@ -168,14 +161,14 @@ export class ConversationList {
     } catch (error) {
       // What was refused, or happened, may stand there wrong: it is asked for again as long as somebody looks.
       const isTransient = error instanceof Failure && (error.outcomeUnknown || error.retryAfter !== null);
-      if (isTransient && this.#listeners.size > 0) for (const key of keys) this.#stale.add(key);
+      if (isTransient && this.hasSubscribers) for (const key of keys) this.#stale.add(key);
       next = retryDelay;
     }
     this.#timer = this.#stale.size > 0 ? setTimeout(() => void this.#refresh(), next) : undefined;
   }
 
   #settleRows(keys: readonly number[], found: ReadonlyMap<number, Conversation>): void {
-    const known = new Map(this.#state.rows.map((row) => [row.id, row]));
+    const known = new Map(this.state.rows.map((row) => [row.id, row]));
     const requested = new Set(keys);
     for (const id of keys) {
       const now = found.get(id);
@@ -185,8 +178,8 @@ export class ConversationList {
     }
     const isRetained = ({ id }: Conversation): boolean =>
       !requested.has(id) || found.has(id) || this.#optimisticUpdates.isRetained(id);
-    const rows = this.#state.rows.filter(isRetained).map((row) => found.get(row.id) ?? row);
-    this.#become({ rows: this.#optimisticUpdates.apply(rows), arrived: this.#arrived.size });
+    const rows = this.state.rows.filter(isRetained).map((row) => found.get(row.id) ?? row);
+    this.updateState({ rows: this.#optimisticUpdates.apply(rows), arrived: this.#arrived.size });
     if (this.isAtTop && this.#arrived.size > 0) this.showArrived();
   }
 
@@ -209,11 +202,6 @@ export class ConversationList {
     };
     const { data, meta } = await this.#client.call<Conversation[], ListMeta>('conversations:list', { query });
     return { rows: data, next: meta.nextCursor };
-  }
-
-  #become(change: Partial<ListState>): void {
-    this.#state = { ...this.#state, ...change };
-    for (const listener of this.#listeners) listener();
   }
 }
 

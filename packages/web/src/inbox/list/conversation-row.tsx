@@ -13,15 +13,16 @@ interface RowProps {
   readonly href: string;
   readonly current: boolean;
   readonly selected: boolean;
-  /** Whether the role may do anything to those that are selected, and whether it may set stars. */
+  /** The role may do something with selected conversations. */
   readonly maySelect: boolean;
+  /** The role may set stars. */
   readonly mayStar: boolean;
   readonly open: (id: number) => void;
   readonly select: (id: number, range: boolean) => void;
   readonly star: (row: Conversation) => void;
 }
 
-/** One conversation: who and when, what about. Plain elements: many rows are made while somebody scrolls. */
+/** One conversation. It consists of plain elements, because many rows are created while the user scrolls. */
 export const ConversationRow = memo(function ConversationRow({
   row,
   ownAddresses,
@@ -51,17 +52,7 @@ export const ConversationRow = memo(function ConversationRow({
       data-selected={selected || undefined}
     >
       <span className={classes.mark}>
-        {maySelect && (
-          <input
-            type="checkbox"
-            className={classes.box}
-            checked={selected}
-            aria-label={t.select(subject)}
-            onChange={() => {}}
-            onClick={(event) => select(row.id, event.shiftKey)}
-            tabIndex={-1}
-          />
-        )}
+        {maySelect && <RowCheckbox row={row} selected={selected} subject={subject} select={select} />}
       </span>
       <a
         className={classes.link}
@@ -82,24 +73,52 @@ export const ConversationRow = memo(function ConversationRow({
         <span className={classes.subject}>{subject}</span>
         <span className={classes.snippet}>{row.snippet}</span>
       </a>
-      {mayStar ? (
-        <button
-          type="button"
-          aria-label={row.starred > 0 ? t.unstar : t.star}
-          aria-pressed={row.starred > 0}
-          className={classes.star}
-          onClick={() => star(row)}
-          tabIndex={-1}
-        >
-          <Icon name="star" />
-        </button>
-      ) : (
-        row.starred > 0 && (
-          <span className={classes.star} role="img" aria-label={t.starred} data-set>
-            <Icon name="star" />
-          </span>
-        )
-      )}
+      <RowStar row={row} mayStar={mayStar} star={star} />
     </div>
   );
 });
+
+interface RowCheckboxProps extends Pick<RowProps, 'row' | 'selected' | 'select'> {
+  readonly subject: string;
+}
+
+function RowCheckbox({ row, selected, select, subject }: RowCheckboxProps): ReactNode {
+  const t = useInboxTexts();
+  return (
+    <input
+      type="checkbox"
+      className={classes.box}
+      checked={selected}
+      aria-label={t.select(subject)}
+      onChange={() => {}}
+      onClick={(event) => select(row.id, event.shiftKey)}
+      tabIndex={-1}
+    />
+  );
+}
+
+/** A button where the role may set stars, else an icon if the conversation is starred. */
+function RowStar({ row, mayStar, star }: Pick<RowProps, 'row' | 'mayStar' | 'star'>): ReactNode {
+  const t = useInboxTexts();
+  const isStarred = row.starred > 0;
+  if (mayStar)
+    return (
+      <button
+        type="button"
+        aria-label={isStarred ? t.unstar : t.star}
+        aria-pressed={isStarred}
+        className={classes.star}
+        onClick={() => star(row)}
+        tabIndex={-1}
+      >
+        <Icon name="star" />
+      </button>
+    );
+  return (
+    isStarred && (
+      <span className={classes.star} role="img" aria-label={t.starred} data-set>
+        <Icon name="star" />
+      </span>
+    )
+  );
+}

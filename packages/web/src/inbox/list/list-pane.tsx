@@ -13,47 +13,30 @@ import classes from './list-pane.module.css';
 interface ListPaneProps {
   readonly list: ConversationList;
   readonly state: ListState;
-  /** The addresses of the account of a conversation, in lower case. */
+  /** The addresses of the account that the conversation belongs to, in lower case. */
   readonly getOwnAddresses: (row: Conversation) => ReadonlySet<string>;
   readonly getHref: (id: number) => string;
   readonly cursor: number | null;
   readonly selected: ReadonlySet<number>;
-  /** Whether the role may do anything to those that are selected, and whether it may set stars. */
+  /** The role may do something with selected conversations. */
   readonly maySelect: boolean;
+  /** The role may set stars. */
   readonly mayStar: boolean;
   readonly open: (id: number) => void;
   readonly select: (id: number, range: boolean) => void;
   readonly star: (row: Conversation) => void;
-  /** In the place of rows where there are none. */
+  /** Shown while the list has no rows. */
   readonly empty: { readonly title: string; readonly text: string; readonly step?: ReactNode };
 }
 
 const rowHeight = 76;
 
-/** The conversations, as many as somebody scrolls to; only those in view are drawn. */
+/** The conversations. Only the visible rows are drawn; more are read as the user scrolls. */
 export function ListPane(props: ListPaneProps): ReactNode {
   const { list, state, cursor, empty } = props;
   const t = useInboxTexts();
-  const scroller = useRef<HTMLDivElement>(null);
+  const { scroller, virtual } = useConversationScroller(list, state, cursor);
   const { rows } = state;
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
-    getItemKey: (index) => rows[index]!.id,
-    overscan: 8,
-  });
-  const items = virtual.getVirtualItems();
-  const last = items.at(-1)?.index ?? 0;
-  useEffect(() => {
-    if (state.isLoaded && state.hasMore && last >= rows.length - 20) void list.loadMore();
-  }, [list, state.isLoaded, state.hasMore, rows.length, last]);
-  const scrollToConversation = useEffectEvent((id: number | null) => {
-    const index = rows.findIndex((row) => row.id === id);
-    if (index >= 0) virtual.scrollToIndex(index, { align: 'auto' });
-  });
-  // What arrives moves rows, and not the reader: a step of the cursor alone does.
-  useEffect(() => scrollToConversation(cursor), [cursor]);
   const handleScroll = (): void => {
     list.isAtTop = (scroller.current?.scrollTop ?? 0) < rowHeight / 2;
   };
@@ -61,22 +44,7 @@ export function ListPane(props: ListPaneProps): ReactNode {
     list.showArrived();
     scroller.current?.scrollTo({ top: 0 });
   };
-  if (!state.isLoaded)
-    return (
-      <div className={classes.scroll}>
-        {state.error ? (
-          <Problem
-            error={state.error}
-            retry={() => void list.loadMore()}
-            permission={{ resource: 'conversations', action: 'list' }}
-          />
-        ) : (
-          <div className={classes.waiting}>
-            <Waiting rows={12} />
-          </div>
-        )}
-      </div>
-    );
+  if (!state.isLoaded) return <LoadingPane error={state.error} retry={() => void list.loadMore()} />;
   return (
     <div className={classes.holder}>
       {state.arrived > 0 && (
@@ -97,34 +65,75 @@ export function ListPane(props: ListPaneProps): ReactNode {
           </Empty>
         )}
         <ul className={classes.rows} style={{ height: virtual.getTotalSize() }} aria-label={t.conversations}>
-          {items.map(({ index, key, start }) => {
-            const row = rows[index]!;
+          {virtual.getVirtualItems().map(({ index, key, start }) => {
+            const row = rows[index];
             return (
-              <li
-                key={key}
-                className={classes.item}
-                style={{ height: rowHeight, transform: `translateY(${start}px)` }}
-                aria-setsize={state.hasMore ? -1 : rows.length}
-                aria-posinset={index + 1}
-              >
-                <ConversationRow
-                  row={row}
-                  ownAddresses={props.getOwnAddresses(row)}
-                  href={props.getHref(row.id)}
-                  current={row.id === cursor}
-                  selected={props.selected.has(row.id)}
-                  maySelect={props.maySelect}
-                  mayStar={props.mayStar}
-                  open={props.open}
-                  select={props.select}
-                  star={props.star}
-                />
-              </li>
+              row && (
+                <li
+                  key={key}
+                  className={classes.item}
+                  style={{ height: rowHeight, transform: `translateY(${start}px)` }}
+                  aria-setsize={state.hasMore ? -1 : rows.length}
+                  aria-posinset={index + 1}
+                >
+                  <ConversationRow
+                    row={row}
+                    ownAddresses={props.getOwnAddresses(row)}
+                    href={props.getHref(row.id)}
+                    current={row.id === cursor}
+                    selected={props.selected.has(row.id)}
+                    maySelect={props.maySelect}
+                    mayStar={props.mayStar}
+                    open={props.open}
+                    select={props.select}
+                    star={props.star}
+                  />
+                </li>
+              )
             );
           })}
         </ul>
         {state.error && <Problem error={state.error} retry={() => void list.loadMore()} />}
       </div>
+    </div>
+  );
+}
+
+/** Draws the visible rows, reads more of them near the end, and keeps the cursor in view when it moves. */
+function useConversationScroller(list: ConversationList, state: ListState, cursor: number | null) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const { rows, isLoaded, hasMore } = state;
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    getItemKey: (index) => rows[index]?.id ?? index,
+    overscan: 8,
+  });
+  const last = virtual.getVirtualItems().at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (isLoaded && hasMore && last >= rows.length - 20) void list.loadMore();
+  }, [list, isLoaded, hasMore, rows.length, last]);
+  const scrollToConversation = useEffectEvent((id: number | null) => {
+    const index = rows.findIndex((row) => row.id === id);
+    if (index >= 0) virtual.scrollToIndex(index, { align: 'auto' });
+  });
+  // New mail moves the rows but does not scroll the list; only a step of the cursor does.
+  useEffect(() => scrollToConversation(cursor), [cursor]);
+  return { scroller, virtual };
+}
+
+/** The pane before the first page of the list has been read. */
+function LoadingPane({ error, retry }: { error: Error | null; retry: () => void }): ReactNode {
+  return (
+    <div className={classes.scroll}>
+      {error ? (
+        <Problem error={error} retry={retry} permission={{ resource: 'conversations', action: 'list' }} />
+      ) : (
+        <div className={classes.waiting}>
+          <Waiting rows={12} />
+        </div>
+      )}
     </div>
   );
 }

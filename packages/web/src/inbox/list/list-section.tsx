@@ -1,42 +1,30 @@
 import { Button } from '@mantine/core';
-import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
+import { useStable } from '../../ui/use-stable.ts';
 import classes from '../inbox-page.module.css';
-import { buildInboxUrl, type InboxView } from '../inbox-search.ts';
+import { buildInboxUrl } from '../inbox-search.ts';
 import type { Account, Conversation } from '../mail-types.ts';
-import type { MailRights } from '../rights.ts';
-import type { Cursor } from '../use-cursor.ts';
-import type { MailCommands } from '../use-mail-commands.ts';
-import type { Selection } from '../use-selection.ts';
-import type { ConversationList, ListState } from './conversation-list.ts';
+import type { InboxState } from '../use-inbox-state.ts';
 import { ListBar } from './list-bar.tsx';
 import { ListPane } from './list-pane.tsx';
 import { SearchScope } from './search-scope.tsx';
 
 interface ListSectionProps {
-  readonly list: ConversationList;
-  readonly state: ListState;
+  readonly inbox: InboxState;
   readonly accounts: readonly Account[];
-  readonly view: InboxView;
-  readonly setView: (view: InboxView) => void;
-  readonly selection: Selection;
-  readonly cursor: Cursor;
-  readonly commands: MailCommands;
-  readonly rights: MailRights;
-  /** Asks where to. */
-  readonly move: () => void;
 }
 
-/** The conversations, with what can be done to several at once above them. */
-export function ListSection(props: ListSectionProps): ReactNode {
-  const { list, state, accounts, view, setView, selection, cursor, commands, rights, move } = props;
+/** The list of conversations; above it the filters, or the buttons for the selected conversations. */
+export function ListSection({ inbox, accounts }: ListSectionProps): ReactNode {
+  const { list, state, view, setView, selection, cursor, commands, rights } = inbox;
   const t = useInboxTexts();
   const application = useApplication();
-  const actions = useStableActions({
+  const actions = useStable<RowActions>({
     open: cursor.open,
     select: selection.toggle,
-    star: (row: Conversation) => commands.toggleStar([row]),
+    star: (row) => commands.toggleStar([row]),
   });
   const ownAddressesByAccount = useMemo(() => listOwnAddresses(accounts), [accounts]);
   const isFiltered = view.q !== undefined || view.unread || view.starred;
@@ -55,7 +43,7 @@ export function ListSection(props: ListSectionProps): ReactNode {
         rights={rights}
         archive={commands.archive}
         trash={commands.trash}
-        move={move}
+        move={inbox.actions.move}
         markRead={() => commands.setRead(true)}
         markUnread={() => commands.setRead(false)}
         star={() => commands.toggleStar()}
@@ -102,20 +90,4 @@ interface RowActions {
   readonly open: (id: number) => void;
   readonly select: (id: number, range: boolean) => void;
   readonly star: (row: Conversation) => void;
-}
-
-/** The same functions at every rendering, which do what was given last: rows are drawn anew only where they changed. */
-function useStableActions(actions: RowActions): RowActions {
-  const latest = useRef(actions);
-  useEffect(() => {
-    latest.current = actions;
-  });
-  const [stableActions] = useState(
-    (): RowActions => ({
-      open: (id) => latest.current.open(id),
-      select: (id, range) => latest.current.select(id, range),
-      star: (row) => latest.current.star(row),
-    }),
-  );
-  return stableActions;
 }

@@ -30,11 +30,11 @@ interface ThreadPaneProps {
   readonly actions: MailActions;
   readonly rights: MailRights;
   readonly commands: ThreadCommands;
-  /** What somebody writes here, or the start of it: it stands below the messages. */
-  readonly below: (thread: Thread) => ReactNode;
-  /** Goes on with a draft. */
+  /** The composer of a reply, which is shown below the messages. */
+  readonly below: ReactNode;
+  /** Opens a draft in the composer. */
   readonly continueDraft: (email: Email) => void;
-  /** The draft that is being written: it is no message yet. */
+  /** A draft of this conversation is open in the composer: drafts are not listed as messages then. */
   readonly isComposing: boolean;
 }
 
@@ -131,7 +131,7 @@ function Messages({
               email.folder === 'drafts' && { continueDraft: () => continueDraft(email) })}
           />
         ))}
-      {below(thread)}
+      {below}
     </div>
   );
 }

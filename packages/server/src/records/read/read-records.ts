@@ -1,0 +1,221 @@
+/**
+ * Reads: a normalised request becomes a kept plan, the plan one statement, its rows finished text.
+ * Refuses what the planner refuses; a missing record is 404, or 403 for a role with a row filter.
+ */
+import { bind, createBindEnvironment, type Row } from '../../database/database.ts';
+import type { PageTotal } from '../../database/page-query.ts';
+import type { BindEnvironment, BindParts } from '../../database/sql.ts';
+import { ApiError } from '../../protocol/api-error.ts';
+import { limits } from '../../protocol/limits.ts';
+import type { RecordRequest } from '../../protocol/record-request.ts';
+import { decodeSortCursor, encodeSortCursor, fingerprintList } from '../../query/cursor.ts';
+import type { Grant } from '../../query/grant.ts';
+import { permissionDenied } from '../../query/read-access.ts';
+import { type GetPlan, type ListPlan, type PageShape, planGet, planList } from '../../query/read-plan.ts';
+import { planSort } from '../../query/sort-plan.ts';
+import type { Collection } from '../../schema/registry.ts';
+import { getCachedPlan, type RecordContext, toPlanContext } from '../record-context.ts';
+import { parseKey } from '../record-key.ts';
+import { readCounted } from './counts.ts';
+import { buildPage } from './list-page.ts';
+import { runReads } from './read-statements.ts';
+
+/** What stands beside a list; what is undefined is left out. */
+export interface ListMeta {
+  readonly count: number | undefined;
+  readonly countIsEstimate: true | undefined;
+  readonly page: number | undefined;
+  readonly pageSize: number;
+  readonly totalPage: number | undefined;
+  readonly hasNext: boolean;
+  readonly nextCursor: string | null;
+  readonly versions: Record<string, number> | undefined;
+}
+
+export interface ListResult {
+  /** The records as JSON text, brackets included. */
+  readonly data: string;
+  readonly meta: ListMeta;
+}
+
+export interface RecordResult {
+  readonly data: string;
+  /** The record's hidden write counter. */
+  readonly counter: number;
+}
+
+export async function listRecords(
+  context: RecordContext,
+  collection: Collection,
+  request: RecordRequest,
+): Promise<ListResult> {
+  const grant = requireGrant(context, collection, 'list');
+  requireTrashSupport(request, collection);
+  const pageSize = request.pageSize ?? limits.pageSizeDefault;
+  const { plan, environment, fingerprint } = prepareList(context, collection, grant, request, {
+    size: pageSize,
+    content: 'text',
+  });
+  const { dialect } = context.database;
+  const statement = bind(dialect, plan.page, environment);
+  const { rows, countRow } = plan.count
+    ? await readCounted(context, statement, bind(dialect, plan.count, environment), plan.tables)
+    : { rows: (await runReads(context, [statement]))[0]!, countRow: null };
+  const result = plan.read(rows, countRow);
+  const page = buildPage(result.rows, plan, pageSize);
+  let { total } = result;
+  if (plan.estimate && total && total.count > plan.cap)
+    total = await estimateTotal(context, plan.estimate, environment, total.count);
+  const meta: ListMeta = {
+    count: total?.count,
+    countIsEstimate: total?.isEstimate ? true : undefined,
+    page: request.after === null ? request.page : undefined,
+    pageSize,
+    totalPage: total ? Math.ceil(total.count / pageSize) : undefined,
+    hasNext: page.hasNext,
+    nextCursor: page.hasNext ? encodeSortCursor(fingerprint(), page.lastKeys(), plan.keys) : null,
+    versions: request.versions ? page.versions() : undefined,
+  };
+  return { data: `[${page.text}]`, meta };
+}
+
+export async function getRecord(
+  context: RecordContext,
+  collection: Collection,
+  request: RecordRequest,
+): Promise<RecordResult> {
+  const grant = requireGrant(context, collection, 'get');
+  requireTrashSupport(request, collection);
+  const key = parseKey(request.filterByTk, collection);
+  if (key === undefined && request.filter === null && request.within === null)
+    throw new ApiError('TARGET_MISSING', 'get needs filterByTk or a filter.');
+  const plan = getCachedPlan(context, grant, `${collection.name}:get ${request.shape}`, () =>
+    planGet(request, collection, grant, toPlanContext(context)),
+  );
+  const row = await readFirstRow(context, plan, buildRequestEnvironment(context, request, { key }));
+  if (!row) throw recordNotFound(collection, grant, request.filter !== null);
+  return { data: row[0] as string, counter: row[1] as number };
+}
+
+/** @throws ApiError 400 when destroyed records are asked for where none are kept. */
+export function requireTrashSupport(request: RecordRequest, collection: Collection): void {
+  if (request.trash !== 'without' && collection.trash === null)
+    throw new ApiError('PARAMETER_INVALID', `${collection.name} keeps no destroyed records: it is not paranoid.`);
+}
+
+/** What a role may do with an action on a collection, or 403. */
+export function requireGrant(context: RecordContext, collection: Collection, action: string): Grant {
+  const grant = context.findGrant(collection.name, action);
+  if (!grant) throw permissionDenied(collection.name, action);
+  return grant;
+}
+
+/** A role with a row filter gets the same answer for a missing record as for a filtered one. */
+export function recordNotFound(collection: Collection, grant: Grant, byFilter = false): ApiError {
+  if (grant.rows && !byFilter)
+    return new ApiError('NO_PERMISSION', `The role does not reach this record of ${collection.name}.`);
+  return new ApiError(
+    'RECORD_UNKNOWN',
+    byFilter ? `No record of ${collection.name} matches.` : `${collection.name} has no record with this key.`,
+  );
+}
+
+export function buildRequestEnvironment(
+  context: RecordContext,
+  request: RecordRequest,
+  parts: BindParts,
+): BindEnvironment {
+  return createBindEnvironment({
+    values: parts.values ?? request.values,
+    valuesAreText: request.valuesAreText,
+    variables: context.variables,
+    now: context.clock.now(),
+    zone: context.zone,
+    parent: request.within ? parseKey(request.within.key, context.registry.get(request.within.collection)) : undefined,
+    version: context.snapshotVersion.version,
+    key: parts.key,
+    cursor: parts.cursor,
+    offset: parts.offset,
+    record: parts.record,
+    counters: parts.counters,
+    event: parts.event,
+  });
+}
+
+/** A list ready to run, and the mark of its cursors. `keys` stand in for the keys that the request names. */
+export function prepareList(
+  context: RecordContext,
+  collection: Collection,
+  grant: Grant,
+  request: RecordRequest,
+  { size, content }: Pick<PageShape, 'size' | 'content'>,
+  keys?: readonly unknown[],
+): PreparedList {
+  const fingerprint = (): string => getListFingerprint(request, collection, context.caller.role);
+  const key = keys ?? parseKey(request.filterByTk, collection);
+  const shape: PageShape = { size, content, hasOffset: request.page > 1, cursorNulls: null };
+  if (request.after === null) {
+    const plan = getListPlan(context, collection, grant, request, shape);
+    return {
+      plan,
+      environment: buildRequestEnvironment(context, request, { key, offset: (request.page - 1) * size }),
+      fingerprint,
+    };
+  }
+  const sortKeys = getCachedPlan(context, grant, `${collection.name}:sort ${request.shape}`, () =>
+    planSort(request.sort, collection, grant, context.registry, context.findGrant),
+  );
+  const cursor = decodeSortCursor(request.after, fingerprint(), sortKeys);
+  const plan = getListPlan(context, collection, grant, request, {
+    ...shape,
+    cursorNulls: cursor.map((each) => each === null),
+  });
+  return { plan, environment: buildRequestEnvironment(context, request, { key, cursor }), fingerprint };
+}
+
+export interface PreparedList {
+  readonly plan: ListPlan;
+  readonly environment: BindEnvironment;
+  readonly fingerprint: () => string;
+}
+
+/** Requests that come again are the same object, so their marks are kept with them. */
+const fingerprints = new WeakMap<RecordRequest, { readonly scope: string; readonly fingerprint: string }>();
+
+function getListFingerprint(request: RecordRequest, collection: Collection, role: string): string {
+  const { within } = request;
+  const scope = `${collection.id} ${role}${within ? ` ${within.collection} ${within.relation} ${String(within.key)}` : ''}`;
+  const cached = fingerprints.get(request);
+  if (cached?.scope === scope) return cached.fingerprint;
+  const fingerprint = fingerprintList(scope, request.sort, request.filter, request.values, request.filterByTk);
+  fingerprints.set(request, { scope, fingerprint });
+  return fingerprint;
+}
+
+function getListPlan(
+  context: RecordContext,
+  collection: Collection,
+  grant: Grant,
+  request: RecordRequest,
+  shape: PageShape,
+): ListPlan {
+  const nulls = shape.cursorNulls?.map(Number).join('') ?? '';
+  const key = `${collection.name}:list ${request.shape}${shape.size}${shape.hasOffset ? '+' : ' '}${shape.content[0]}${nulls}`;
+  return getCachedPlan(context, grant, key, () => planList(request, collection, grant, shape, toPlanContext(context)));
+}
+
+async function readFirstRow(context: RecordContext, plan: GetPlan, environment: BindEnvironment): Promise<Row | null> {
+  const [rows] = await runReads(context, [bind(context.database.dialect, plan.statement, environment)]);
+  return plan.read(rows!).rows[0] ?? null;
+}
+
+/** Estimates a total that is too large to be counted. */
+async function estimateTotal(
+  context: RecordContext,
+  estimate: NonNullable<ListPlan['estimate']>,
+  environment: BindEnvironment,
+  counted: number,
+): Promise<PageTotal> {
+  const [rows] = await runReads(context, [bind(context.database.dialect, estimate.statement, environment)]);
+  return { count: Math.max(counted, estimate.read(rows![0]!)), isEstimate: true };
+}

@@ -1,0 +1,127 @@
+/**
+ * Lists without an end: every record in pieces, each read by itself, so that memory and locks stay bounded whatever the
+ * size. Each piece is read as what the caller may do at that moment.
+ */
+import { bind, StaleVersion } from '../../database/database.ts';
+import { pageSeparator } from '../../database/dialect.ts';
+import { ApiError } from '../../protocol/api-error.ts';
+import { limits } from '../../protocol/limits.ts';
+import type { RecordRequest } from '../../protocol/record-request.ts';
+import { encodeSortCursor } from '../../query/cursor.ts';
+import type { Collection } from '../../schema/registry.ts';
+import type { RecordContext } from '../record-context.ts';
+import { buildPage, type ListPage } from './list-page.ts';
+import { type PreparedList, prepareList, requireGrant, requireTrashSupport } from './read-records.ts';
+import { runReads } from './read-statements.ts';
+
+/** What the caller may do now. @throws ApiError 401 when the credential has come to its end. */
+export type ContextProvider = () => Promise<RecordContext>;
+
+/** JSON texts of some records, {@link pageSeparator} between them. */
+export type JsonChunks = AsyncGenerator<string>;
+
+/** Times that a piece is read again because definitions or rights moved on meanwhile. */
+const maxAttempts = 5;
+
+/** @throws ApiError as a list does; 503 when the collection itself changes meanwhile. */
+export async function* streamRecords(now: ContextProvider, collection: Collection, request: RecordRequest): JsonChunks {
+  const stream = new RecordStream(now, collection, { ...request, count: 'none', page: 1 });
+  const isByKey = request.sort.every((term) => term.path === collection.primaryKey.name);
+  if (isByKey || request.filterByTk !== undefined) yield* stream.readInOrder();
+  else yield* stream.readByKeys();
+}
+
+class RecordStream {
+  readonly #now: ContextProvider;
+  readonly #collection: Collection;
+  readonly #request: RecordRequest;
+
+  constructor(now: ContextProvider, collection: Collection, request: RecordRequest) {
+    this.#now = now;
+    this.#collection = collection;
+    this.#request = request;
+  }
+
+  /** Where the order costs nothing: page after page. */
+  async *readInOrder(): JsonChunks {
+    for await (const { text } of this.#pages({ size: limits.streamChunk, content: 'text' })) yield text;
+  }
+
+  /**
+   * Any other order may cost a sort of the whole table for each page, so the keys of many pages are read at once and
+   * their records by key.
+   */
+  async *readByKeys(): JsonChunks {
+    for await (const { text, keys } of this.#pages({ size: limits.streamKeys, content: 'keys' })) {
+      const keyTexts = text.split(pageSeparator);
+      for (let from = 0; from < keyTexts.length; from += limits.streamChunk) {
+        const records = await this.#recordsOf(
+          keyTexts.slice(from, from + limits.streamChunk).map((each) => readLastKey(each, keys)),
+        );
+        if (records !== '') yield records;
+      }
+    }
+  }
+
+  /** Pages that hold something. `keys`: by how many they are sorted. */
+  async *#pages(shape: ChunkShape): AsyncGenerator<{ text: string; keys: number }> {
+    let request: RecordRequest = { ...this.#request, pageSize: shape.size };
+    for (;;) {
+      const { page, plan, fingerprint } = await this.#read(request, shape);
+      if (page.text !== '') yield { text: page.text, keys: plan.keys.length };
+      if (!page.hasNext) return;
+      const after = encodeSortCursor(fingerprint(), page.lastKeys(), plan.keys);
+      request = { ...request, after, shape: `${this.#request.shape} stream` };
+    }
+  }
+
+  /** The records of some keys that still match, in the order of the list. */
+  async #recordsOf(keys: readonly unknown[]): Promise<string> {
+    const request = { ...this.#request, filterByTk: [], after: null, shape: `${this.#request.shape} keyed` };
+    const { page } = await this.#read(request, { size: limits.streamChunk, content: 'text' }, keys);
+    return page.text;
+  }
+
+  async #read(request: RecordRequest, shape: ChunkShape, keys?: readonly unknown[]): Promise<PageRead> {
+    for (let attempt = 1; ; attempt += 1) {
+      const context = await this.#now();
+      this.#requireUnchanged(context);
+      const grant = requireGrant(context, this.#collection, 'list');
+      requireTrashSupport(request, this.#collection);
+      const { plan, environment, fingerprint } = prepareList(context, this.#collection, grant, request, shape, keys);
+      try {
+        const [rows] = await runReads(context, [bind(context.database.dialect, plan.page, environment)]);
+        return { page: buildPage(plan.read(rows!).rows, plan, shape.size), plan, fingerprint };
+      } catch (error) {
+        if (!(error instanceof StaleVersion) || attempt === maxAttempts) throw error;
+        await context.refresh();
+      }
+    }
+  }
+
+  #requireUnchanged({ registry }: RecordContext): void {
+    const found = registry.find(this.#collection.name);
+    if (found === this.#collection || (found && describeShape(found) === describeShape(this.#collection))) return;
+    const message = `${this.#collection.name} was changed while it was read; start again.`;
+    throw new ApiError('BUSY', message, { retryAfter: 1 });
+  }
+}
+
+interface ChunkShape {
+  readonly size: number;
+  readonly content: 'text' | 'keys';
+}
+
+interface PageRead extends Omit<PreparedList, 'environment'> {
+  readonly page: ListPage;
+}
+
+/** The primary key is the last one of every sort. */
+function readLastKey(keyText: string, keyCount: number): unknown {
+  return (JSON.parse(keyText) as Record<string, unknown>)[keyCount - 1];
+}
+
+/** What the records of a collection look like, and where they lie. */
+function describeShape({ id, fields, options }: Collection): string {
+  return JSON.stringify([id, options, fields.map((field) => [field.id, field.name, field.definition])]);
+}

@@ -1,0 +1,315 @@
+/**
+ * The links of a relation: which records it names, and their change. Whoever changes links needs the grants of what is
+ * written: of the record with the foreign key, or for a join of the record whose relation it is.
+ */
+import { readUserRoles } from '../../database/identity-store.ts';
+import { readMembers } from '../../database/mail/account-rows.ts';
+import { ApiError } from '../../protocol/api-error.ts';
+import { isObject } from '../../protocol/json-text.ts';
+import { limits } from '../../protocol/limits.ts';
+import { normaliseRequest, requestByKeys } from '../../protocol/request-normaliser.ts';
+import type { Grant } from '../../query/grant.ts';
+import { invalidOperand } from '../../schema/field-type.ts';
+import { type Collection, getField, type JoinFields } from '../../schema/registry.ts';
+import { listRecords, requireGrant } from '../read/read-records.ts';
+import type { RecordContext, TransactionContext } from '../record-context.ts';
+import { getRules } from '../system/system-rules.ts';
+import { withGrants } from '../with-grants.ts';
+import { createRecords, destroyRecords, updateRecords } from '../write/write-records.ts';
+import { type RecordRelation, readFieldValues, readSourceValue, requireLinkable } from './related-parent.ts';
+
+export type LinkAction = 'set' | 'add' | 'remove' | 'toggle';
+
+/** A record to be linked, and the values of its join beside the two keys. */
+export interface Link {
+  readonly key: unknown;
+  readonly join: Readonly<Record<string, unknown>> | null;
+}
+
+/** What stands in joins belongs to the record whose relation they are: its update grant decides, no grant on the join. */
+const joinGrant: Grant = { identity: 'links', rows: null, may: (field) => !field.hidden };
+
+/**
+ * Reads the targets of a link action: keys, objects that hold the key, `[key, {join values}]`.
+ *
+ * @throws ApiError 400 naming what is no key of the target.
+ */
+export function parseLinks(input: unknown, { target, relation }: RecordRelation): Link[] {
+  const list = input === null || input === undefined ? [] : Array.isArray(input) ? input : [input];
+  if (list.length > limits.bulkRecords)
+    throw new ApiError('LIMIT_EXCEEDED', `One action links at most ${limits.bulkRecords} records.`);
+  const links = list.map((each: unknown) => {
+    const [named, join] = Array.isArray(each) ? [each[0], each[1]] : [each, null];
+    if (Array.isArray(each) && (each.length !== 2 || relation.through === null || !isObject(join)))
+      throw new ApiError('BODY_INVALID', 'A pair is [key, {values of the join}], in many-to-many relations alone.');
+    return { key: parseLinkKey(named, target), join: join as Link['join'] };
+  });
+  return [...new Map(links.map((link) => [String(link.key), link])).values()];
+}
+
+function parseLinkKey(named: unknown, target: Collection): unknown {
+  const { name, type } = target.primaryKey;
+  const members = isObject(named) ? Object.keys(named) : null;
+  const plain = members === null ? named : members.length === 1 ? (named as Record<string, unknown>)[name] : undefined;
+  const key =
+    plain === undefined || plain === null || isObject(plain) || Array.isArray(plain)
+      ? invalidOperand
+      : type.readOperand(plain, true);
+  if (key === invalidOperand)
+    throw new ApiError('BODY_INVALID', `Name records of ${target.name} by their key, or by {"${name}": …}.`);
+  return key;
+}
+
+/**
+ * The grants of a link action, asked for before anything is known of the records that it names: the relation of the record
+ * writable, or for hasMany and hasOne the foreign key of the target.
+ *
+ * @throws ApiError 403.
+ */
+export function requireLinkRights(context: RecordContext, related: RecordRelation): void {
+  const { relation, source, target } = related;
+  if (relation.kind === 'belongsTo' || relation.through) {
+    requireWritableRelation(context, related);
+    return;
+  }
+  requireGrant(context, source, 'get');
+  const foreignKey = getField(target, relation.targetField);
+  if (!requireGrant(context, target, 'update').may(foreignKey))
+    throw new ApiError('FIELD_DENIED', `The role may not write "${foreignKey.name}" of ${target.name}.`);
+}
+
+/** Changes links in the transaction under way; returns the keys that the relation names afterwards. */
+export async function changeLinks(
+  tx: TransactionContext,
+  related: RecordRelation,
+  action: LinkAction,
+  links: readonly Link[],
+): Promise<unknown[]> {
+  const { relation } = related;
+  if (!relation.many && action !== 'remove' && links.length > 1)
+    throw new ApiError('BODY_INVALID', `"${related.field.name}" names one record.`);
+  if (related.field.serverManaged)
+    throw new ApiError('SYSTEM_PROTECTED', `"${related.field.name}" is kept by the server and cannot be changed.`);
+  await requireLinkTargets(tx, related, links, action);
+  if (relation.kind === 'belongsTo') await linkBelongsTo(tx, related, action, links);
+  else if (relation.through) await linkManyToMany(tx, related, action, links);
+  else await linkHasMany(tx, related, action, links);
+  return readLinkedKeys(tx, related);
+}
+
+/** Keys of the records that the relation names and the caller may see, in their order. */
+export async function readLinkedKeys(
+  context: RecordContext,
+  { source, field, target, key }: RecordRelation,
+): Promise<unknown[]> {
+  const { name } = target.primaryKey;
+  const listRequest = normaliseRequest('list', { fields: [name], count: 'none', pageSize: 1000 }, false);
+  const within = { collection: source.name, relation: field.name, key: key };
+  const shape = `${listRequest.shape} ${source.name}.${field.name}`;
+  const keys: unknown[] = [];
+  let after: string | null = null;
+  do {
+    const request = { ...listRequest, within, after, shape: `${shape} ${after !== null}` };
+    // A to-one relation is followed with get alone.
+    const page = await listRecords(withListGrant(context, target), target, request);
+    for (const record of JSON.parse(page.data) as Record<string, unknown>[]) keys.push(record[name]);
+    after = page.meta.nextCursor;
+  } while (after !== null);
+  return keys;
+}
+
+/** To-one relations are followed under get, where a list would not be granted. */
+function withListGrant(context: RecordContext, target: Collection): RecordContext {
+  if (context.findGrant(target.name, 'list')) return context;
+  return withGrants(context, { resource: target.name, action: 'list', grant: context.findGrant(target.name, 'get') });
+}
+
+/** What is linked must be there and in sight; the two failures answer alike. */
+async function requireLinkTargets(
+  tx: TransactionContext,
+  { target }: RecordRelation,
+  links: readonly Link[],
+  action: LinkAction,
+): Promise<void> {
+  if (links.length === 0) return;
+  const grant = requireGrant(tx, target, 'get');
+  const found = await readFieldValues(
+    tx,
+    target,
+    links.map((link) => link.key),
+    target.primaryKey.name,
+    grant,
+  );
+  if (found.length < links.length && action !== 'remove')
+    throw new ApiError('REFERENCE_MISSING', `Not every record of ${target.name} that is named exists.`);
+}
+
+/** belongsTo: the foreign key is the record's own. */
+async function linkBelongsTo(
+  tx: TransactionContext,
+  related: RecordRelation,
+  action: LinkAction,
+  links: readonly Link[],
+): Promise<void> {
+  const { source, relation, key } = related;
+  const [current] = await readLinkedKeys(tx, related);
+  const named = links.map((link) => link.key);
+  let wanted: unknown;
+  if (action === 'remove') wanted = links.length === 0 || named.includes(current) ? null : current;
+  else if (action === 'toggle') wanted = named[0] === current ? null : named[0];
+  else wanted = named[0] ?? (action === 'set' ? null : current);
+  const unchanged = (wanted ?? null) === (current ?? null);
+  // A link that is there already changes nothing; that the record may be written is asked all the same.
+  if (unchanged) await readSourceValue(tx, related, requireWritableRelation(tx, related));
+  else
+    await updateByRules(tx, source, key, {
+      [relation.sourceField]: await readReferencedValue(tx, related, wanted ?? null),
+    });
+}
+
+/** The value by which a belongsTo names a record of its target; null for none. */
+async function readReferencedValue(
+  tx: TransactionContext,
+  { target, relation, field }: RecordRelation,
+  key: unknown,
+): Promise<unknown> {
+  if (key === null) return null;
+  const [found] = await readFieldValues(tx, target, [key], relation.targetField, requireGrant(tx, target, 'get'));
+  return requireLinkable(found?.value, field);
+}
+
+/** hasMany and hasOne: the foreign key is the targets'. */
+async function linkHasMany(
+  tx: TransactionContext,
+  related: RecordRelation,
+  action: LinkAction,
+  links: readonly Link[],
+): Promise<void> {
+  const { relation, target } = related;
+  const value = await readSourceValue(tx, related, requireGrant(tx, related.source, 'get'));
+  requireGrant(tx, target, 'update');
+  const { removed, added } = diffLinks(await readLinkedKeys(tx, related), links, action, relation.many);
+  // System collections are written one by one: their rules look at each.
+  const batches = (keys: readonly unknown[]): readonly unknown[] =>
+    target.system || keys.length === 0 ? keys : [keys];
+  for (const keys of batches(removed)) await updateByRules(tx, target, keys, { [relation.targetField]: null });
+  for (const keys of batches(added.map((link) => link.key)))
+    await updateByRules(tx, target, keys, { [relation.targetField]: requireLinkable(value, related.field) });
+}
+
+/** Writes records under the grants and rules that any update of them has. */
+async function updateByRules(
+  tx: TransactionContext,
+  collection: Collection,
+  keys: unknown,
+  values: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await updateRecords(tx, collection, requestByKeys('update', keys), values, null, getRules(collection));
+}
+
+/** belongsToMany: a record of the join for each link. */
+async function linkManyToMany(
+  tx: TransactionContext,
+  related: RecordRelation,
+  action: LinkAction,
+  links: readonly Link[],
+): Promise<void> {
+  const { relation, target } = related;
+  const through = relation.through!;
+  const join = tx.registry.get(through.collection);
+  refuseJoinKeys(links, join, through);
+  const value = await readSourceValue(tx, related, requireWritableRelation(tx, related));
+  const { removed, added, existing } = diffLinks(await readLinkedKeys(tx, related), links, action, true);
+  if (join.system) return linkSystemJoin(tx, related, removed, added);
+  const joinContext = withGrants(tx, { resource: join.name, grant: joinGrant });
+  const all = [...removed, ...[...added, ...existing].map((link) => link.key)];
+  if (all.length === 0) return;
+  const found = await readFieldValues(tx, target, all, relation.targetField, requireGrant(tx, target, 'get'));
+  const valueByKey = new Map(found.map((each) => [String(each.key), each.value]));
+  const pair = (key: unknown): Record<string, unknown> => ({
+    [through.sourceField]: value,
+    [through.targetField]: valueByKey.get(String(key)),
+  });
+  if (removed.length > 0) {
+    const filter = { ...pair(null), [through.targetField]: { $in: removed.map((key) => valueByKey.get(String(key))) } };
+    await destroyRecords(joinContext, join, normaliseRequest('destroy', { filter }, false), null, null);
+  }
+  if (added.length > 0) {
+    for (const end of [value, ...added.map((link) => valueByKey.get(String(link.key)))])
+      requireLinkable(end, related.field);
+    const bodies = added.map((link) => ({ ...link.join, ...pair(link.key) }));
+    await createRecords(joinContext, join, normaliseRequest('create', {}, false), bodies, null);
+  }
+  for (const link of existing)
+    if (link.join && Object.keys(link.join).length > 0)
+      await updateRecords(
+        joinContext,
+        join,
+        normaliseRequest('update', { filter: pair(link.key) }, false),
+        link.join,
+        null,
+        null,
+      );
+}
+
+/** Which two records a link joins is said by the path and the target alone: as values they would lead it elsewhere. */
+function refuseJoinKeys(links: readonly Link[], join: Collection, { sourceField, targetField }: JoinFields): void {
+  for (const name of links.flatMap((link) => Object.keys(link.join ?? {}))) {
+    const relation = join.byName.get(name)?.relation;
+    const column = relation?.kind === 'belongsTo' ? relation.sourceField : name;
+    if (column === sourceField || column === targetField)
+      throw new ApiError(
+        'BODY_INVALID',
+        `"${name}" is an end of the link, which the request names already; leave it out.`,
+      );
+  }
+}
+
+/** Roles of users and members of accounts are set under the rules of those, as in an update of the record. */
+async function linkSystemJoin(
+  tx: TransactionContext,
+  { source, field, key }: RecordRelation,
+  removed: readonly unknown[],
+  added: readonly Link[],
+): Promise<void> {
+  if (removed.length + added.length === 0) return;
+  const { database, tx: transaction } = tx;
+  const currentKeys: readonly unknown[] =
+    source.name === 'accounts'
+      ? await readMembers(database, transaction, key as number)
+      : await readUserRoles(database, transaction, [key]);
+  const nextKeys = [...currentKeys.filter((each) => !removed.includes(each)), ...added.map((link) => link.key)];
+  await updateByRules(tx, source, key, { [field.name]: nextKeys });
+}
+
+/** The grant to change a relation that lies with the record itself. */
+function requireWritableRelation(context: RecordContext, { source, field }: RecordRelation): Grant {
+  const grant = requireGrant(context, source, 'update');
+  if (!grant.may(field))
+    throw new ApiError('FIELD_DENIED', `The role may not write "${field.name}" of ${source.name}.`);
+  return grant;
+}
+
+interface LinkDifference {
+  readonly removed: readonly unknown[];
+  readonly added: readonly Link[];
+  /** Links that are there already and are named. */
+  readonly existing: readonly Link[];
+}
+
+function diffLinks(
+  current: readonly unknown[],
+  links: readonly Link[],
+  action: LinkAction,
+  isMany: boolean,
+): LinkDifference {
+  const linked = new Set(current.map(String));
+  const named = new Set(links.map((link) => String(link.key)));
+  const added = action === 'remove' ? [] : links.filter((link) => !linked.has(String(link.key)));
+  const existing = action === 'set' || action === 'add' ? links.filter((link) => linked.has(String(link.key))) : [];
+  const replaces = action === 'set' || (!isMany && added.length > 0);
+  const isRemoved = (key: unknown): boolean =>
+    replaces ? !named.has(String(key)) : action !== 'add' && named.has(String(key));
+  const isClearing = action === 'remove' && links.length === 0 && !isMany;
+  return { removed: isClearing ? current : current.filter(isRemoved), added, existing };
+}

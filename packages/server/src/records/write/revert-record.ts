@@ -1,0 +1,103 @@
+/** Going back to what a record was: an update like any other, with values that its history has. */
+import { ApiError } from '../../protocol/api-error.ts';
+import { parameterUnknown } from '../../protocol/known-names.ts';
+import { normaliseRequest } from '../../protocol/request-normaliser.ts';
+import type { Grant } from '../../query/grant.ts';
+import { listReadableFields } from '../../query/history-plan.ts';
+import type { Collection } from '../../schema/registry.ts';
+import { historyGrants, readEntries, requireLogging, requireOneKey } from '../read/read-history.ts';
+import { requireGrant } from '../read/read-records.ts';
+import { inTransaction, type RecordContext, type TransactionContext } from '../record-context.ts';
+import { getRules } from '../system/system-rules.ts';
+import { readStates } from './history.ts';
+import { updateRecords, type WriteResult } from './write-records.ts';
+import type { IfMatch } from './write-steps.ts';
+
+const knownParameters: ReadonlySet<string> = new Set(['filterByTk', 'entry', 'fields', 'except', 'appends']);
+const entryPageSize = 200;
+
+/**
+ * Gives the fields of a record the values that they had after an entry of its history. Fields that the caller may not see
+ * or not write stay as they are, whatever has become of them: the answer depends on no hidden value. So do those of which
+ * history knows nothing.
+ *
+ * @throws ApiError 404 for an entry that the caller's history of the record does not show, and all that an update throws.
+ */
+export async function revertRecord(
+  context: RecordContext,
+  collection: Collection,
+  parameters: Readonly<Record<string, unknown>>,
+  match: IfMatch,
+): Promise<WriteResult> {
+  const update = requireGrant(context, collection, 'update');
+  const grants = historyGrants(context, collection);
+  requireLogging(collection);
+  const unknown = Object.keys(parameters).find((name) => !knownParameters.has(name));
+  if (unknown !== undefined) throw parameterUnknown('revert', unknown, knownParameters);
+  const { entry, ...rest } = parameters;
+  const request = normaliseRequest('update', rest, true, true);
+  const key = requireOneKey(request.filterByTk, collection, 'revert');
+  const entryId = parseEntryId(entry);
+  const revert = async (tx: TransactionContext): Promise<WriteResult> => {
+    const then = await readValuesAfter(tx, collection, grants, key, entryId);
+    const states = await readStates(tx, collection, tx.tx, [key]);
+    const now = states.get(String(key)) ?? {};
+    const body: Record<string, unknown> = {};
+    for (const field of listReadableFields(collection, [...grants, update])) {
+      const id = String(field.id);
+      if (field.primaryKey || field.definition.autoNowAdd || !then.has(id)) continue;
+      if (JSON.stringify(then.get(id)) !== JSON.stringify(now[id] ?? null)) body[field.name] = then.get(id);
+    }
+    return updateRecords(tx, collection, request, body, match, getRules(collection));
+  };
+  // A history may be long.
+  return inTransaction(context, revert, { heavy: true });
+}
+
+function parseEntryId(input: unknown): number {
+  const text = typeof input === 'number' ? String(input) : input;
+  if (typeof text === 'string' && /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text)))
+    return Number(text);
+  throw new ApiError('PARAMETER_INVALID', 'entry must be the id of an entry of the history.');
+}
+
+/**
+ * What the fields held after an entry, by their ids: what the last change up to it made, or where there was none what the
+ * first change after it found.
+ */
+async function readValuesAfter(
+  tx: TransactionContext,
+  collection: Collection,
+  grants: readonly Grant[],
+  key: unknown,
+  entryId: number,
+): Promise<ReadonlyMap<string, unknown>> {
+  const valuesBefore = new Map<string, unknown>();
+  const valuesSince = new Map<string, unknown>();
+  let isFound = false;
+  let before: number | null = null;
+  for (;;) {
+    const page = { key, before, offset: 0, size: entryPageSize, counted: false };
+    const { entries } = await readEntries(tx, collection, grants, page);
+    for (const { id, action, changes } of entries) {
+      isFound ||= id === entryId;
+      for (const [field, [from, to]] of Object.entries(changes)) {
+        if (id > entryId) valuesSince.set(field, from);
+        else if (!valuesBefore.has(field)) valuesBefore.set(field, to);
+      }
+      // What comes before is the history of another record that had the key.
+      if (action === 'created' || (id <= entryId && !isFound)) return mergeValues(isFound, valuesSince, valuesBefore);
+    }
+    if (entries.length < entryPageSize) return mergeValues(isFound, valuesSince, valuesBefore);
+    before = entries.at(-1)!.id;
+  }
+}
+
+function mergeValues(
+  isFound: boolean,
+  valuesSince: ReadonlyMap<string, unknown>,
+  valuesBefore: ReadonlyMap<string, unknown>,
+): Map<string, unknown> {
+  if (!isFound) throw new ApiError('RECORD_UNKNOWN', 'The history of this record has no such entry.');
+  return new Map([...valuesSince, ...valuesBefore]);
+}

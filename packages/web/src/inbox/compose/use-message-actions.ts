@@ -1,0 +1,87 @@
+import { useState } from 'react';
+import { getClient, useApplication } from '../../data/application.tsx';
+import { getErrorMessage } from '../../data/problem.tsx';
+import { confirm } from '../../ui/confirm.tsx';
+import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
+import { toast } from '../../ui/toasts.tsx';
+import { findInvalidAddress } from './draft-content.ts';
+import type { DraftOrigin } from './draft-session.ts';
+import { getOpenMessage, type OpenMessage } from './open-message.ts';
+
+interface MessageActions {
+  readonly isSending: boolean;
+  readonly send: () => Promise<void>;
+  /** Deletes the draft, after a confirmation if something was written. */
+  readonly discard: () => Promise<void>;
+  /** Closes the composer and keeps the draft. The composer stays open if the draft cannot be saved. */
+  readonly close: () => Promise<void>;
+  readonly attach: (files: readonly File[]) => void;
+}
+
+interface MessageActionsOptions {
+  readonly message: OpenMessage;
+  /** Called when the message was sent, discarded or stored as a draft. */
+  readonly done: () => void;
+  /** Called with the draft of a message whose sending was undone. */
+  readonly reopen: (beginning: DraftOrigin) => void;
+}
+
+/** Everything that the composer can do with a message as a whole. */
+export function useMessageActions({ message, done, reopen }: MessageActionsOptions): MessageActions {
+  const t = useInboxTexts().compose;
+  const application = useApplication();
+  const { session } = message;
+  const [isSending, setIsSending] = useState(false);
+  const undoSend = useUndoSend(reopen);
+
+  const send = async (): Promise<void> => {
+    // An address is added when its field loses the focus.
+    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+    const { content } = session.snapshot();
+    if (isSending || content === null || findInvalidAddress(content) !== null) return;
+    setIsSending(true);
+    const id = await session.send();
+    setIsSending(false);
+    if (id === null) {
+      const { error } = session.snapshot();
+      // The composer shows the error itself while it is open.
+      if (error && getOpenMessage(application) !== message) toast(getErrorMessage(error), { failed: true });
+      return;
+    }
+    done();
+    toast(t.sent, { action: { label: t.undoSend, run: () => void undoSend(id) } });
+  };
+  const discard = async (): Promise<void> => {
+    const question = { title: t.discardTitle, text: t.discardText, confirmLabel: t.discardAct, danger: true };
+    if (session.hasWork && !(await confirm(question))) return;
+    done();
+    session.discard().catch((error: unknown) => toast(getErrorMessage(error), { failed: true }));
+  };
+  const close = async (): Promise<void> => {
+    if (await session.close()) done();
+  };
+  const attachFile = async (file: File): Promise<void> => {
+    const attached = await session.attach(file);
+    if (attached.done) return;
+    const reason = attached.error ? getErrorMessage(attached.error) : t.unsaved;
+    toast(t.notAttached(file.name, reason), { failed: true });
+  };
+  const attach = (files: readonly File[]): void => {
+    for (const file of files) void attachFile(file);
+  };
+  return { isSending, send, discard, close, attach };
+}
+
+/** Takes a queued message back from the outbox and opens it as a draft. */
+function useUndoSend(reopen: (beginning: DraftOrigin) => void): (id: number) => Promise<void> {
+  const application = useApplication();
+  return async (id) => {
+    try {
+      const client = getClient(application);
+      const draft = await client.post<{ id: number; conversationId: number }>('emails:cancelSend', { id });
+      reopen({ kind: 'draft', email: draft.id, conversation: draft.conversationId });
+    } catch (error) {
+      toast(getErrorMessage(error), { failed: true });
+    }
+  };
+}

@@ -1,0 +1,94 @@
+import { useEffect } from 'react';
+import type { DraftOrigin } from './compose/draft-session.ts';
+import { type ComposerState, useComposer } from './compose/use-composer.ts';
+import { type InboxActions, inboxCommands, useInboxCommands } from './inbox-commands.ts';
+import type { InboxView } from './inbox-search.ts';
+import type { ConversationList, ListState } from './list/conversation-list.ts';
+import { useOpenThread } from './mail-queries.ts';
+import type { Account } from './mail-types.ts';
+import { type MailRights, noRights, useMailRights } from './rights.ts';
+import { useConversationList } from './use-conversation-list.ts';
+import { type Cursor, useCursor } from './use-cursor.ts';
+import { useInboxAddress } from './use-inbox-address.ts';
+import { type MailCommands, useMailCommands } from './use-mail-commands.ts';
+import { type Selection, useSelection } from './use-selection.ts';
+
+export interface InboxState {
+  readonly view: InboxView;
+  /** Shows another list; clears the selection and the cursor. */
+  readonly setView: (view: InboxView) => void;
+  /** The open conversation; null for none. */
+  readonly opened: number | null;
+  readonly list: ConversationList;
+  readonly state: ListState;
+  readonly selection: Selection;
+  readonly cursor: Cursor;
+  readonly commands: MailCommands;
+  readonly rights: MailRights;
+  readonly composer: ComposerState;
+  /** Everything that keys and buttons can do. */
+  readonly actions: InboxActions;
+  /** Opens a draft, and the conversation that it belongs to. */
+  readonly reopenDraft: (beginning: DraftOrigin) => void;
+}
+
+interface InboxStateOptions {
+  readonly accounts: readonly Account[];
+  /** One pane is shown at a time. */
+  readonly isNarrow: boolean;
+  readonly openHelp: () => void;
+  readonly openMovePicker: () => void;
+  readonly focusSearch: () => void;
+}
+
+/** The list, the open conversation and the message that is being written; binds the keys and commands of the inbox. */
+export function useInboxState(options: InboxStateOptions): InboxState {
+  const { accounts, isNarrow, openHelp, openMovePicker, focusSearch } = options;
+  const address = useInboxAddress();
+  const { view, opened } = address;
+  const { list, state } = useConversationList(view);
+  const selection = useSelection(state.rows);
+  const thread = useOpenThread(opened);
+  const cursor = useCursor({ rows: state.rows, thread, selection, address, isNarrow });
+  const commands = useMailCommands({ list, accounts, address, selection, cursor });
+  const rights = useMailRights() ?? noRights;
+  const composer = useComposer(accounts);
+  useEffect(() => {
+    list.pinnedConversation = composer.conversation;
+  }, [list, composer.conversation]);
+
+  const setView = (next: InboxView): void => {
+    selection.clear();
+    cursor.clear();
+    address.setView(next);
+  };
+  const compose = (): void => {
+    const accountId = view.account ?? accounts[0]?.id;
+    if (accountId !== undefined) void composer.begin({ kind: 'new', accountId });
+  };
+  const lastEmail = thread?.emails.findLast(({ draft }) => !draft)?.id;
+  const startReply = (kind: 'reply' | 'replyAll' | 'forward') => (): void => {
+    if (opened !== null && lastEmail !== undefined)
+      void composer.begin({ kind, email: lastEmail, conversation: opened });
+  };
+  const reopenDraft = (beginning: DraftOrigin): void => {
+    void composer.begin(beginning);
+    if ('conversation' in beginning) address.open(beginning.conversation);
+  };
+  const toggleSelected = (): void => {
+    const id = opened ?? cursor.current;
+    if (id !== null) selection.toggle(id);
+  };
+  const actions: InboxActions = {
+    mail: commands,
+    cursor,
+    compose,
+    startReply,
+    move: openMovePicker,
+    search: focusSearch,
+    help: openHelp,
+    select: toggleSelected,
+  };
+  useInboxCommands(inboxCommands(actions, rights));
+  return { view, setView, opened, list, state, selection, cursor, commands, rights, composer, actions, reopenDraft };
+}
