@@ -4,7 +4,7 @@
  */
 import { deleteCollection, deleteFields, updateOptions } from '../database/catalogue.ts';
 import type { Transaction } from '../database/database.ts';
-import { deletePermissionsOn } from '../database/identity-store.ts';
+import { deletePermissionsOn } from '../database/permission-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { type Collection, type Field, listColumnFields, makeCollection } from '../schema/registry.ts';
 import { appendDefinitionEvent, runDefinitionChange, runStatements } from './definition-change.ts';

@@ -2,8 +2,9 @@
  * The links of a relation: which records it names, and their change. Whoever changes links needs the grants of what is
  * written: of the record with the foreign key, or for a join of the record whose relation it is.
  */
-import { readUserRoles } from '../database/identity-store.ts';
+
 import { readMembers } from '../database/mail/account-rows.ts';
+import { readUserRoles } from '../database/role-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';

@@ -371,7 +371,7 @@ export class Webhooks {
     const { database, changes, clock } = this.#dependencies;
     const time = isoTime(clock.now());
     const paused = await database.write(async (transaction) => {
-      if (!(await pauseWebhook(database, transaction, id, time, failingSince, reason))) return false;
+      if (!(await pauseWebhook(database, transaction, id, { now: time, failingSince, reason }))) return false;
       const event = {
         name: 'webhooks.updated',
         resource: 'webhooks',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createReader, createTxRunner } from '../../src/database/identity-store.ts';
+import { createReader, createTxRunner } from '../../src/database/run-statement.ts';
 import { sql } from '../../src/database/sql.ts';
 import { mailCollections, mailResources } from '../../src/schema/mail-collections.ts';
 import { describeEngines } from '../support/engines.ts';

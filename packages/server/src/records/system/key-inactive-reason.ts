@@ -1,7 +1,7 @@
 import { isoTime } from '../../base/clock.ts';
 import type { Transaction } from '../../database/database.ts';
-import { readUserRoles } from '../../database/identity-store.ts';
 import { readKeysByCreator, setInactiveReason } from '../../database/key-rows.ts';
+import { readUserRoles } from '../../database/role-rows.ts';
 import { formatActor } from '../../identity/caller.ts';
 import { findInactiveReason } from '../../identity/key-status.ts';
 import type { RecordContext } from '../record-context.ts';
