@@ -90,7 +90,7 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     const size = page.getByLabel('size', { exact: true });
     expect(await size.getAttribute('aria-invalid')).toBe('true');
     const said = await page.locator('form').innerText();
-    expect(said).not.toMatch(/see details|values do not fit/);
+    expect(said).not.toMatch(/see details|values are invalid/);
     await size.fill('9');
     await text('Check the 2 marked fields.').waitFor();
     expect(await size.getAttribute('aria-invalid')).not.toBe('true');

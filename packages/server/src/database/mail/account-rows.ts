@@ -1,8 +1,8 @@
 /** Statements about mail accounts and their mailboxes. */
 
 import type { Database, Transaction } from '../database.ts';
-import { createReader, createTxRunner } from '../identity-store.ts';
 import { parseJsonColumn } from '../json-column.ts';
+import { createReader, createTxRunner } from '../run-statement.ts';
 import { sql, value } from '../sql.ts';
 import { deletingStatus, threadsVersion } from './account-status.ts';
 

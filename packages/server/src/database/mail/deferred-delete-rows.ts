@@ -1,7 +1,7 @@
 /** Statements about accounts that were destroyed: closed at once, then emptied piece by piece. */
 
 import type { Database, Transaction } from '../database.ts';
-import { createReader, createTxRunner } from '../identity-store.ts';
+import { createReader, createTxRunner } from '../run-statement.ts';
 import { identifier, listValue, sql, value } from '../sql.ts';
 import { deletingStatus } from './account-status.ts';
 

@@ -1,9 +1,9 @@
 /** Statements about messages that are written here: what was written, and how a draft is written anew. */
 import type { Database, Row, Transaction } from '../database.ts';
 import type { FullTextEntry } from '../dialect.ts';
-import { createReader, createTxRunner } from '../identity-store.ts';
 import { parseJsonColumn } from '../json-column.ts';
 import { insertRows } from '../row-insert.ts';
+import { createReader, createTxRunner } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
 import {
   attachmentColumns,

@@ -1,9 +1,9 @@
 /** Statements by which messages are stored: looked for by identity, joined to conversations, written with their words. */
 import type { Database, Row, Transaction } from '../database.ts';
 import type { FullTextEntry } from '../dialect.ts';
-import { createReader, createTxRunner } from '../identity-store.ts';
 import { parseJsonColumn } from '../json-column.ts';
 import { type Columns, insertRows } from '../row-insert.ts';
+import { createReader, createTxRunner } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
 import { buildRecount } from './conversation-counts.ts';
 

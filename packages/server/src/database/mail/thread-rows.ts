@@ -1,7 +1,7 @@
 /** Statements by which the conversations of an account are made anew from its e-mails. */
 import type { Database, Row, Transaction } from '../database.ts';
-import { createReader, createTxRunner } from '../identity-store.ts';
 import { parseJsonColumn } from '../json-column.ts';
+import { createReader, createTxRunner } from '../run-statement.ts';
 import { identifier, listValue, type Sql, sql, value } from '../sql.ts';
 import { buildRecount, selectMiscounted } from './conversation-counts.ts';
 import { type MailAddressValue, type ParticipantValue, readEmailKeyTime } from './mail-writer.ts';
