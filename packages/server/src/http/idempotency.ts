@@ -20,7 +20,7 @@ import {
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
-import { inTransaction, type RecordContext } from '../records/record-context.ts';
+import { inTransaction, type RecordContext, type TransactionContext } from '../records/record-context.ts';
 import { type ActionResult, getRecordContext, type RequestContext } from './request-context.ts';
 
 /** What a request with an Idempotency-Key is known by. */
@@ -60,7 +60,7 @@ export async function runIdempotentInTransaction(
   request: RequestContext,
   context: RecordContext,
   options: ActionWriteOptions,
-  work: (tx: RecordContext) => Promise<ActionResult>,
+  work: (tx: TransactionContext) => Promise<ActionResult>,
 ): Promise<ActionResult> {
   const { application } = request;
   const replyKey = toReplyKey(request);
@@ -70,8 +70,7 @@ export async function runIdempotentInTransaction(
     const result = await inTransaction(
       context,
       async (tx) => {
-        const { database } = tx;
-        const transaction = tx.tx!;
+        const { database, tx: transaction } = tx;
         if (!(await tryLockReplyKey(database, transaction, replyKey))) throw requestRunningError();
         const stored = await findReply(database, transaction, replyKey, oldestValidTime(application));
         if (stored) return replayResult(stored, request);

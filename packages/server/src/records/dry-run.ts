@@ -1,4 +1,4 @@
-import { inTransaction, type RecordContext } from './record-context.ts';
+import { inTransaction, type RecordContext, type TransactionContext } from './record-context.ts';
 
 /** Carries what a trial came to out of the transaction that it takes back. */
 class DryRunEnd extends Error {
@@ -11,9 +11,12 @@ class DryRunEnd extends Error {
 }
 
 /** Runs a write to its end and takes it back; what it would have answered is returned. */
-export async function performDryRun<T>(context: RecordContext, write: (tx: RecordContext) => Promise<T>): Promise<T> {
+export async function performDryRun<T>(
+  context: RecordContext,
+  write: (tx: TransactionContext) => Promise<T>,
+): Promise<T> {
   try {
-    const work = async (tx: RecordContext): Promise<T> => {
+    const work = async (tx: TransactionContext): Promise<T> => {
       throw new DryRunEnd(await write(tx));
     };
     return await inTransaction(context, work, { heavy: true });

@@ -54,16 +54,33 @@ export interface RecordContext {
   refresh(): Promise<void>;
 }
 
+/** The context of an open transaction: every read and write runs in it. */
+export interface TransactionContext extends RecordContext {
+  readonly tx: Transaction;
+}
+
+/** Whether the operations of a context share an open transaction. */
+export function isInTransaction(context: RecordContext): context is TransactionContext {
+  return context.tx !== null;
+}
+
 /**
- * Runs several operations in one transaction, all or nothing. Work may run again when the transaction collides with
- * another one.
+ * Runs several operations in one transaction: either all of them take effect or none does. A context that already has a
+ * transaction keeps it.
+ *
+ *     await inTransaction(context, async (tx) => {
+ *       const created = await createRecords(tx, orders, request, body, rules);
+ *       await changeLinks(tx, items, 'add', links);
+ *     });
+ *
+ * @param work may run again when the transaction collides with another one, so it must have no effects outside of it.
  */
 export async function inTransaction<T>(
   context: RecordContext,
-  work: (tx: RecordContext) => Promise<T>,
+  work: (tx: TransactionContext) => Promise<T>,
   options: TransactionOptions = {},
 ): Promise<T> {
-  if (context.tx) return work(context);
+  if (isInTransaction(context)) return work(context);
   let needsRefresh = false;
   const result = await context.database.write(
     (transaction) => {

@@ -2,7 +2,7 @@
 import type { StoredDraft } from '../../database/mail/draft-rows.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
-import type { RecordContext } from '../../records/record-context.ts';
+import type { TransactionContext } from '../../records/record-context.ts';
 import type { Draft } from '../compose/draft.ts';
 import type { MailInput } from '../compose/mail-input.ts';
 import {
@@ -66,7 +66,7 @@ export function lockAccount({ account }: PreparedMail): MailWriteOptions {
 }
 
 /** An e-mail as a get shows it; its key alone for a role that may not get it. */
-export async function showEmail(tx: RecordContext, id: number): Promise<MailData> {
+export async function showEmail(tx: TransactionContext, id: number): Promise<MailData> {
   const keyOnly = { data: JSON.stringify({ id }) };
   if (!tx.findGrant('emails', 'get')) return keyOnly;
   return readWholeEmail(tx, id).catch((error: unknown) => {

@@ -5,7 +5,7 @@ import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { requestByKeys } from '../../protocol/request-normaliser.ts';
 import { getRecord } from '../../records/read-records.ts';
-import type { RecordContext } from '../../records/record-context.ts';
+import type { RecordContext, TransactionContext } from '../../records/record-context.ts';
 import { getField } from '../../schema/registry.ts';
 import { canonicalDatetime } from '../../schema/types/datetime.ts';
 import { mailInputNames, parseMailInput } from '../compose/mail-input.ts';
@@ -78,7 +78,7 @@ function requireBooleans(values: Values): void {
 }
 
 async function queueMessage(
-  tx: RecordContext,
+  tx: TransactionContext,
   mail: MailStore,
   prepared: PreparedMail,
   sendAt: string,

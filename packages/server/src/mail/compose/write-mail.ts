@@ -15,14 +15,15 @@ import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { readStates, writeHistory } from '../../records/history.ts';
 import { requireGrant } from '../../records/read-records.ts';
-import type { RecordContext } from '../../records/record-context.ts';
+import type { RecordContext, TransactionContext } from '../../records/record-context.ts';
 import { createVisibilityQuery, readVisibleRecords } from '../../records/visible-records.ts';
 import { type IfMatch, requiredCounters } from '../../records/write-steps.ts';
 import type { MailStore } from '../mail-store.ts';
 import type { MailAddress } from '../parse/parsed-mail.ts';
 import type { IngestActor, MailAccount } from '../store/incoming-mail.ts';
 import { addParticipants } from '../store/ingest.ts';
-import { emitMailEvent, MailboxCounts, removeEmptyConversations, updateConversations } from '../store/mail-changes.ts';
+import { MailboxCounts, removeEmptyConversations, updateConversations } from '../store/mail-changes.ts';
+import { emitMailEvent } from '../store/mail-events.ts';
 import { moveToMailbox, requireEmailAccess } from '../store/move-mail.ts';
 import { buildEmail, buildIndexEntry, type ParsedIncomingMail } from '../store/new-email.ts';
 import { resolveRoleMailbox } from '../store/resolve-mailbox.ts';
@@ -188,9 +189,9 @@ const toIngestActor = ({ caller, requestId }: RecordContext): IngestActor => ({
 });
 
 /** Stores a draft, or what is new of it. Returns its key. */
-export async function storeDraft(tx: RecordContext, mail: MailStore, prepared: PreparedMail): Promise<number> {
+export async function storeDraft(tx: TransactionContext, mail: MailStore, prepared: PreparedMail): Promise<number> {
   const { account, previous, draft } = prepared;
-  const transaction = tx.tx!;
+  const transaction = tx.tx;
   if (previous === null) {
     const mailbox = await resolveRoleMailbox(tx, account.id, 'drafts', 'Drafts');
     return storeNew(tx, mail, prepared, mailbox);
@@ -207,21 +208,25 @@ export async function storeDraft(tx: RecordContext, mail: MailStore, prepared: P
   await rows.renameConversation(previous.conversationId, email.subject);
   const writer = new MailWriter(tx.database, transaction, account.id);
   await writer.addThreadKeys(prepared.parsed.threadKeys.keys.map((key) => [key, previous.conversationId]));
-  await addParticipants(writer, [prepared.parsed], [previous.conversationId]);
-  await emitMailEvent(tx, transaction, 'emails.updated', 'emails', [previous.id], ['subject', 'to', 'cc', 'snippet']);
+  await addParticipants(writer, [[prepared.parsed, previous.conversationId]]);
+  await emitMailEvent(tx, transaction, {
+    name: 'emails.updated',
+    keys: [previous.id],
+    changed: ['subject', 'to', 'cc', 'snippet'],
+  });
   await updateConversations(tx, transaction, [previous]);
   return previous.id;
 }
 
 /** Puts a message into the outbox; the draft that it was is no more. Returns its key. */
 export async function storeQueued(
-  tx: RecordContext,
+  tx: TransactionContext,
   mail: MailStore,
   prepared: PreparedMail,
   sendAt: string,
 ): Promise<number> {
   const { account, previous, draft } = prepared;
-  const transaction = tx.tx!;
+  const transaction = tx.tx;
   if (previous !== null) {
     await requireUnchanged(tx, previous);
     await removeDraft(tx, previous);
@@ -240,9 +245,9 @@ export async function storeQueued(
  *
  * @throws ApiError 409 where it is too late.
  */
-export async function unqueueMessage(tx: RecordContext, id: number): Promise<void> {
+export async function unqueueMessage(tx: TransactionContext, id: number): Promise<void> {
   await requireEmailAccess(tx, [id], 'update');
-  const transaction = tx.tx!;
+  const transaction = tx.tx;
   if (!(await unqueueMail(tx.database, transaction, id)))
     throw new ApiError('MAIL_NOT_QUEUED', 'The e-mail does not wait to be sent; it cannot be called back.');
   const [placement] = await new EmailRows(tx.database, transaction).readPlacements([id]);
@@ -252,12 +257,12 @@ export async function unqueueMessage(tx: RecordContext, id: number): Promise<voi
 }
 
 async function storeNew(
-  tx: RecordContext,
+  tx: TransactionContext,
   mail: MailStore,
   { account, draft, parsed }: PreparedMail,
   mailbox: ParsedIncomingMail['incoming']['mailbox'],
 ): Promise<number> {
-  const transaction = tx.tx!;
+  const transaction = tx.tx;
   const placedMail = { ...parsed, incoming: { ...parsed.incoming, mailbox } };
   const id = await mail.ingest.storeInTransaction(transaction, account, placedMail, toIngestActor(tx));
   await new DraftRows(tx.database, transaction).setSource(id, draft, draft.bcc);
@@ -265,19 +270,19 @@ async function storeNew(
 }
 
 /** A message that goes out under another subject is of another conversation; that of its draft goes with the last of its e-mails. */
-async function leaveDraftConversation(tx: RecordContext, previous: StoredDraft, email: number): Promise<void> {
-  const [placement] = await new EmailRows(tx.database, tx.tx!).readPlacements([email]);
-  if (placement!.conversationId !== previous.conversationId) await removeEmptyConversations(tx, tx.tx!, [previous]);
+async function leaveDraftConversation(tx: TransactionContext, previous: StoredDraft, email: number): Promise<void> {
+  const [placement] = await new EmailRows(tx.database, tx.tx).readPlacements([email]);
+  if (placement!.conversationId !== previous.conversationId) await removeEmptyConversations(tx, tx.tx, [previous]);
 }
 
 /** The draft as it was when it was composed: somebody else may have been faster, or sent it. */
-async function requireUnchanged(tx: RecordContext, previous: StoredDraft): Promise<void> {
+async function requireUnchanged(tx: TransactionContext, previous: StoredDraft): Promise<void> {
   const { previous: current } = await requireEditableDraft(tx, previous.id, null);
   if (current.version !== previous.version) throw staleDraftError();
 }
 
-async function removeDraft(tx: RecordContext, { id }: StoredDraft): Promise<void> {
-  const transaction = tx.tx!;
+async function removeDraft(tx: TransactionContext, { id }: StoredDraft): Promise<void> {
+  const transaction = tx.tx;
   const emails = tx.registry.get('emails');
   const states = await readStates(tx, emails, transaction, [id]);
   const rows = new EmailRows(tx.database, transaction);
@@ -289,7 +294,7 @@ async function removeDraft(tx: RecordContext, { id }: StoredDraft): Promise<void
   for (const placement of placements)
     for (const mailbox of placement.mailboxIds) counts.addEmail(mailbox, placement, -1);
   await rows.count(counts.changes);
-  await emitMailEvent(tx, transaction, 'emails.destroyed', 'emails', [id]);
+  await emitMailEvent(tx, transaction, { name: 'emails.destroyed', keys: [id] });
   await writeHistory({ context: tx, collection: emails }, transaction, 'destroyed', [id], states);
   await updateConversations(tx, transaction, placements);
 }

@@ -22,7 +22,7 @@ export const emailRules: RecordRules = {
     const placements = await rows.readPlacements(keys);
     const counts = new MailboxCounts();
     if (action === 'destroy') {
-      await refuseQueued({ ...context, tx: transaction }, keys);
+      await refuseQueued(context.database, transaction, keys);
       const remove = await rows.deleteDependents(keys);
       for (const placement of placements)
         for (const mailbox of placement.mailboxIds) counts.addEmail(mailbox, placement, -1);

@@ -1,9 +1,9 @@
 import { addMailbox, readMailboxes, type StoredMailbox } from '../../database/mail/account-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
-import { inTransaction, type RecordContext } from '../../records/record-context.ts';
+import { inTransaction, type RecordContext, type TransactionContext } from '../../records/record-context.ts';
 import { type MailboxRole, mailboxRoles } from '../collections/mailbox-roles.ts';
 import type { MailboxRef } from './incoming-mail.ts';
-import { emitMailEvent } from './mail-changes.ts';
+import { emitMailEvent } from './mail-events.ts';
 
 /** Names by which mail programs call the mailboxes that everybody has. */
 const roleNames: Readonly<Record<MailboxRole, readonly string[]>> = {
@@ -25,12 +25,12 @@ export function parseMailboxRole(path: string): MailboxRole | null {
 
 /** The mailbox that has a role in an account, inside a transaction; made as `path` where there is none. */
 export async function resolveRoleMailbox(
-  tx: RecordContext,
+  tx: TransactionContext,
   account: number,
   role: MailboxRole,
   path: string,
 ): Promise<MailboxRef> {
-  const all = await readMailboxes(tx.database, account, tx.tx!);
+  const all = await readMailboxes(tx.database, account, tx.tx);
   const existing = all.find((each) => each.role === role);
   if (existing) return toMailboxRef(existing);
   const created = await createMailbox(tx, account, path, role);
@@ -50,8 +50,8 @@ export async function resolveMailbox(context: RecordContext, account: number, na
   return inTransaction(context, (tx) => findOrCreateMailbox(tx, account, name), { lockKey: `mail ${account}` });
 }
 
-async function findOrCreateMailbox(tx: RecordContext, account: number, name: string): Promise<MailboxRef> {
-  const all = await readMailboxes(tx.database, account, tx.tx!);
+async function findOrCreateMailbox(tx: TransactionContext, account: number, name: string): Promise<MailboxRef> {
+  const all = await readMailboxes(tx.database, account, tx.tx);
   const found = findNamedMailbox(all, name);
   if (found) return toMailboxRef(found);
   const role = parseMailboxRole(name);
@@ -60,14 +60,14 @@ async function findOrCreateMailbox(tx: RecordContext, account: number, name: str
 
 /** A new mailbox, told of; null where one of that path is there. */
 async function createMailbox(
-  tx: RecordContext,
+  tx: TransactionContext,
   account: number,
   path: string,
   role: MailboxRole | null,
 ): Promise<MailboxRef | null> {
-  const id = await addMailbox(tx.database, tx.tx!, account, path, role);
+  const id = await addMailbox(tx.database, tx.tx, account, path, role);
   if (id === null) return null;
-  await emitMailEvent(tx, tx.tx!, 'mailboxes.created', 'mailboxes', [id]);
+  await emitMailEvent(tx, tx.tx, { name: 'mailboxes.created', keys: [id] });
   return toMailboxRef({ id, path, role });
 }
 
