@@ -64,7 +64,7 @@ export class SubjectPartyRows {
       second: Math.floor(Number(email) / keysPerSecond),
       conversation: conversation === null ? null : Number(conversation),
     }));
-    const distance = ({ range, second }: FoundRow): number => (ranges[range]!.nearestTo === 'to' ? -second : second);
+    const distance = ({ range, second }: FoundRow): number => (ranges[range]?.nearestTo === 'to' ? -second : second);
     return found.sort((one, second) => one.range - second.range || distance(one) - distance(second));
   }
 
