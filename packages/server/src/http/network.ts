@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 
 /**
- * One household, as limits see it: an IPv4 address in any of its IPv6 spellings, or the /64 of an IPv6 address.
+ * The network that rate limits count: an IPv4 address (also if mapped to IPv6), or the /64 of an IPv6 address.
  *
- * @param address as the socket gives it, or a trusted proxy.
+ * @param address from the socket, or from a trusted proxy.
  */
 export function toNetwork(address: string): string {
   if (isIP(address) !== 6) return address;

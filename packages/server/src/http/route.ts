@@ -1,26 +1,26 @@
 import { ApiError } from '../protocol/api-error.ts';
 import { isMailResource } from '../schema/mail-collections.ts';
 
-/** An action-style path taken apart. */
+/** A parsed path. */
 export interface Route {
   readonly resource: string;
   readonly action: string;
-  /** The key behind the action, `/api/posts:get/5`, or null. */
+  /** The key after the action, as in `/api/posts:get/5`, or null. */
   readonly key: string | null;
-  /** The record whose relation, or the collection whose fields, `resource` names: `/api/posts/5/tags:list`; else null. */
+  /** The parent of `resource`: a record, as in `/api/posts/5/tags:list`, or the collection of fields; else null. */
   readonly of: { readonly collection: string; readonly key: string } | null;
-  /** Written in plain style, where the method says what is done. */
+  /** Whether the path is in plain style, where the method determines the action. */
   readonly plain?: true;
 }
 
 const prefix = '/api/';
-/** The one path without an action: what asks to be upgraded names none. */
+/** The path of WebSocket upgrades and event streams, which has no action. */
 export const realtimePath = '/api/realtime';
-/** The one route that names no action: what it does stands in its body. */
+/** The route of batches, whose actions are in the body. */
 const batchRoute: Route = { resource: 'batch', action: '', key: null, of: null };
 
 /**
- * Reads `/api/<resource>:<action>[/<tk>]` and `/api/<collection>/<tk>/<relation>:<action>[/<tk>]`.
+ * Parses `/api/<resource>:<action>[/<tk>]` and `/api/<collection>/<tk>/<relation>:<action>[/<tk>]`.
  *
  * @throws ApiError `ROUTE_UNKNOWN` for any other path.
  */
@@ -52,7 +52,7 @@ const plainActions: Readonly<Record<string, readonly [one: string | null, all: s
 };
 
 /**
- * Reads `/api/emails` and `/api/emails/<id>`: plain style, which mail alone has; null for any other path.
+ * Parses `/api/emails` and `/api/emails/<id>`: plain style, which only mail has; null for any other path.
  *
  * @throws ApiError `METHOD_NOT_ALLOWED`.
  */
@@ -64,9 +64,14 @@ export function parsePlainRoute(path: string, method: string): Route | null {
   const action = key === '' ? (resource === 'emails' && all === 'create' ? 'saveDraft' : all) : one;
   if (action !== null) return { resource, action, key: key === '' ? null : decodeSegment(key), of: null, plain: true };
   const allow = key === '' ? 'GET, HEAD, POST' : 'GET, HEAD, PATCH, PUT, DELETE';
-  throw new ApiError('METHOD_NOT_ALLOWED', `This path answers ${allow}; nothing was changed.`, { allow });
+  throw new ApiError(
+    'METHOD_NOT_ALLOWED',
+    `This path does not support the method ${method}; use ${allow}. Nothing was changed.`,
+    { allow },
+  );
 }
 
+/** 404 for a path that is not a route. */
 export function unknownRoute(): ApiError {
   return new ApiError('ROUTE_UNKNOWN', 'There is no such route. Actions are called as /api/<resource>:<action>.');
 }
@@ -75,6 +80,6 @@ function decodeSegment(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new ApiError('PARAMETER_INVALID', 'The path holds a percent escape that is not UTF-8.');
+    throw new ApiError('PARAMETER_INVALID', 'The path contains a percent escape that is not UTF-8.');
   }
 }
