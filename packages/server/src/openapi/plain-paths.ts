@@ -1,4 +1,4 @@
-/** Plain style, which mail alone has: the same operations under `/api/emails` and `/api/emails/{key}`, by method. */
+/** Plain style, which only mail has: the same operations at `/api/emails` and `/api/emails/{key}`, by method. */
 
 import type { JsonSchema } from '../schema/field-type.ts';
 import { isMailResource, mailResources } from '../schema/mail-collections.ts';
@@ -6,7 +6,7 @@ import { type Operation, toOperationObject } from './operation.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
 import type { Subject } from './subject.ts';
 
-/** Which action a method means, on all records and on one. */
+/** The action of each method, for all records and for one. */
 const collectionMethods = { get: ['list'], post: ['saveDraft', 'create'] } as const;
 const recordMethods = { get: ['get'], patch: ['update'], put: ['update'], delete: ['destroy'] } as const;
 
@@ -17,18 +17,18 @@ const keyPathParameter: Parameter = {
   description: 'The id of the record.',
   schema: { type: 'integer' },
 };
-/** What plain style adds to an action. */
+/** Additional parameters in plain style. */
 const extraParameters: Readonly<Record<string, Parameter>> = {
   'attachments.get': {
     name: 'meta',
     in: 'query',
-    description: 'What is known of it, not its bytes.',
+    description: 'Return the metadata instead of the bytes.',
     schema: { enum: ['1'] },
   },
-  'emails.get': { name: 'raw', in: 'query', description: 'The message as it came.', schema: { enum: ['1'] } },
+  'emails.get': { name: 'raw', in: 'query', description: 'Return the raw message.', schema: { enum: ['1'] } },
 };
 
-/** The path items of plain style, for the operations that a role may do. */
+/** The path items of plain style, for the operations that the role may use. */
 export function buildPlainPaths(operations: readonly Operation[], subject: Subject): Record<string, JsonSchema> {
   const paths: Record<string, JsonSchema> = {};
   for (const resource of mailResources) {
@@ -63,7 +63,7 @@ export function buildPlainPaths(operations: readonly Operation[], subject: Subje
   return paths;
 }
 
-/** Whether an operation has a plain spelling at all. */
+/** Whether an operation has a plain path. */
 export function hasPlainPath({ tag }: Operation): boolean {
   return isMailResource(tag);
 }
@@ -73,7 +73,7 @@ function toPlainOperation(operation: Operation, method: string, isOne: boolean):
   const extraParameter = extraParameters[operation.id];
   return {
     ...operation,
-    // An Idempotency-Key counts for POST alone.
+    // Only POST supports an Idempotency-Key.
     method: method === 'post' ? 'post' : 'get',
     id: `${operation.id}.${method}`,
     parameters: extraParameter ? [...parameters, extraParameter] : parameters,
