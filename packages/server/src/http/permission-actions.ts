@@ -24,11 +24,13 @@ async function runExplain(request: RequestContext): Promise<ActionResult> {
     ['role', 'resource', 'action', 'filterByTk', 'user'],
     false,
   );
-  const [role, resource, action] = ['role', 'resource', 'action'].map((name) => requireText(rest[name], name));
-  const explainedCaller = await createCallerInRole(request, role!, user);
+  const role = requireText(rest['role'], 'role');
+  const resource = requireText(rest['resource'], 'resource');
+  const action = requireText(rest['action'], 'action');
+  const explainedCaller = await createCallerInRole(request, role, user);
   const explainedContext = application.recordContext(explainedCaller, requestId, zone);
   const key = filterByTk === undefined ? null : requireText(filterByTk, 'filterByTk');
-  const question = { role: role!, resource: resource!, action: action!, filterByTk: key };
+  const question = { role, resource, action, filterByTk: key };
   return { data: JSON.stringify(await explainAccess(context, explainedContext, question)) };
 }
 
