@@ -1,4 +1,4 @@
-/** What is done with keys, webhooks, permissions and the journal beside the record actions. */
+/** The actions of API keys, webhooks, permissions and the audit journal, in addition to the record actions. */
 
 import type { Filter, Key, List, RecordValues } from './dto.ts';
 import { Records } from './records.ts';
@@ -8,15 +8,15 @@ export type ApiKey = {
   readonly id: number;
   readonly name: string | null;
   readonly role: string;
-  /** ISO 8601; null for a key that does not end. */
+  /** ISO 8601; null for a key that never expires. */
   readonly expiresAt: string | null;
   readonly createdAt: string;
   readonly lastUsedAt: string | null;
-  /** Why the key does not work: its maker is suspended, or no longer holds its role; null where neither is so. */
+  /** Why the key is inactive: its creator is suspended, or no longer holds its role. Null: it is active. */
   readonly inactiveReason: 'makerSuspended' | 'roleLost' | null;
 };
 
-/** A key as it is told once. */
+/** A created key. Its token is returned only once. */
 export type CreatedApiKey = Omit<ApiKey, 'lastUsedAt' | 'inactiveReason'> & { readonly token: string };
 
 export interface ApiKeyUsage {
@@ -25,13 +25,13 @@ export interface ApiKeyUsage {
   readonly failedAttempts: number;
   readonly firstUsedAt: string | null;
   readonly lastUsedAt: string | null;
-  /** At most ten, the most used first. */
+  /** The ten most used endpoints, in descending order. */
   readonly endpoints: readonly { readonly endpoint: string; readonly requests: number }[];
 }
 
-/** API keys: `list`, `get`, `update` (its name) and `destroy` (revokes) as of any record. */
+/** API keys. `list`, `get`, `update` (the name) and `destroy` (revokes the key) are as for any record. */
 export class ApiKeys extends Records<ApiKey> {
-  /** @param key lifetimes are `<n>h|d|w|m|y` or `never`; `30d` unless told. */
+  /** @param key `expiresIn` is `<n>h|d|w|m|y` or `never`. Default: `30d`. */
   issue(key: {
     readonly role: string | { readonly name: string };
     readonly name?: string | null;
@@ -40,7 +40,7 @@ export class ApiKeys extends Records<ApiKey> {
     return this.write('create', key, {}, {});
   }
 
-  /** The successor of a key, of the same role. The old one works on for `overlap`: `1h` unless told, or `none`. */
+  /** Creates the successor of a key, with the same role. The old key stays valid for `overlap`. Default: `1h`. */
   rotate(
     key: number,
     options: { readonly name?: string | null; readonly overlap?: string; readonly expiresIn?: string } = {},
@@ -63,7 +63,7 @@ export type Webhook = {
   readonly enabled: boolean;
   readonly failingSince: string | null;
   readonly pausedAt: string | null;
-  /** Told once, when it was made. */
+  /** Only in the reply that created it. */
   readonly secret?: string;
 };
 
@@ -73,14 +73,14 @@ export interface WebhookTest {
   readonly error: string | null;
 }
 
-/** Webhooks: record actions, and what is sent. */
+/** Webhooks: record actions, test messages and deliveries. */
 export class Webhooks extends Records<Webhook> {
-  /** Sends a message now. */
+  /** Sends a test message now. */
   test(webhook: number): Promise<WebhookTest> {
     return this.write('test', undefined, { filterByTk: webhook }, {});
   }
 
-  /** Sends again what was given up, or the deliveries named. @returns how many. */
+  /** Sends failed deliveries again, or the given ones. @returns their number. */
   replay(webhook: number, deliveries?: readonly Key[]): Promise<number> {
     return this.write('replay', deliveries && { deliveries }, { filterByTk: webhook }, {});
   }
@@ -89,12 +89,12 @@ export class Webhooks extends Records<Webhook> {
 export interface PermissionExplanation {
   readonly allowed: boolean;
   readonly reason: string;
-  /** The permission that decides, or null where none does. */
+  /** The permission that decides; null if none does. */
   readonly permission: RecordValues | null;
 }
 
 export class Permissions extends Records {
-  /** Why a role may do something, or not; also for one record, and for the user that `$user` stands for. */
+  /** Explains why a role may perform an action, or not: optionally for one record, and for one user as `$user`. */
   async explain(parameters: {
     readonly role: string;
     readonly resource: string;
@@ -115,7 +115,7 @@ export interface JournalReport {
   readonly firstBroken: number | null;
 }
 
-/** The audit journal: read as records, never written. */
+/** The audit journal. It is read like a collection and cannot be written. */
 export class AuditJournal {
   readonly #records: Records;
   readonly #transport: Transport;
@@ -137,7 +137,7 @@ export class AuditJournal {
     return this.#records.query(...args);
   }
 
-  /** Looks at every entry: whether the journal is as it was written. */
+  /** Checks the hash chain of every entry. */
   async verify(): Promise<JournalReport> {
     return (await this.#transport.call<JournalReport>('audit:verify')).data;
   }

@@ -1,9 +1,9 @@
-/** `auth:` – who calls, and how people come by accounts and back into them. */
+/** The `auth` actions: sign-in, sign-up, sessions, passwords and the current caller. */
 
 import type { CallerInfo, SignInResult } from './dto.ts';
 import type { Transport } from './transport.ts';
 
-/** A login of the caller's own. */
+/** A session of the caller. */
 export interface Session {
   readonly id: number;
   readonly createdAt: string;
@@ -12,17 +12,17 @@ export interface Session {
   readonly current: boolean;
 }
 
-/** The session that a browser keeps, and what a sign-in page has to know. */
+/** The session in the browser's cookie, and what a sign-in page needs to know. */
 export interface ResumeResult {
   /** `persistent`: whether the session survives a restart of the browser. */
   readonly session: (SignInResult & { readonly persistent: boolean }) | null;
-  /** Nobody can sign in yet: the set-up link makes the first admin. */
+  /** There are no users yet: the set-up link creates the first admin. */
   readonly needsSetup: boolean;
-  /** Whether `lostPassword` can mail a link. */
+  /** Whether `lostPassword` can send a link by e-mail. */
   readonly sendsMail: boolean;
 }
 
-/** Pages of other origins cannot send it. */
+/** Pages of other origins cannot send this header. */
 const sameOriginHeader = { 'x-requested-with': 'tablinum' };
 
 export class Account {
@@ -32,19 +32,19 @@ export class Account {
     this.#transport = transport;
   }
 
-  /** @param credentials the account is an e-mail address or a user name. */
+  /** @param credentials `account` is an e-mail address or a user name. */
   signIn(credentials: { readonly account: string; readonly password: string }): Promise<SignInResult> {
     return this.#post('signIn', credentials);
   }
 
-  /** Ends the session of the token; in pages of the server the browser forgets it too. */
+  /** Ends the session of the token. On pages of the server this also removes the browser's cookie. */
   signOut(): Promise<number> {
-    // CORS does not allow the header, so other pages go without it.
+    // CORS does not allow this header, so pages of other origins omit it.
     return this.#post('signOut', undefined, {}, this.#transport.options.url === undefined ? sameOriginHeader : {});
   }
 
   /**
-   * Keeps the session in the browser, for pages of the server itself: in a cookie that scripts cannot read.
+   * Stores the session in a cookie that scripts cannot read. For pages of the server itself.
    *
    * @param persistent whether the session survives a restart of the browser.
    */
@@ -52,7 +52,7 @@ export class Account {
     return this.#post('keep', { persistent }, {}, sameOriginHeader);
   }
 
-  /** The session that the browser keeps for pages of the server itself. */
+  /** The session in the browser's cookie. For pages of the server itself. */
   resume(): Promise<ResumeResult> {
     return this.#post('resume', undefined, {}, sameOriginHeader);
   }
@@ -69,7 +69,7 @@ export class Account {
     return this.#post('endSession', undefined, { filterByTk: id });
   }
 
-  /** @returns how many were ended. */
+  /** @returns the number of ended sessions. */
   endOtherSessions(): Promise<number> {
     return this.#post('endOtherSessions');
   }
@@ -87,7 +87,7 @@ export class Account {
     return this.#post('signUp', account);
   }
 
-  /** Answers the same whether or not the address is known. */
+  /** The reply is the same whether or not an account has the address. */
   lostPassword(email: string): Promise<number> {
     return this.#post('lostPassword', { email });
   }
@@ -96,7 +96,7 @@ export class Account {
     return this.#post('resetPassword', given);
   }
 
-  /** Makes the first admin by the link that the server printed. */
+  /** Creates the first admin with the token of the link that the server printed. */
   setup(given: {
     readonly token: string;
     readonly email: string;

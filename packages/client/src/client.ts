@@ -36,13 +36,19 @@ export { type ActionOptions, Records, type RecordWithEtag, RelatedRecords } from
 export type { ClientOptions, Reply, RequestOptions } from './transport.ts';
 export type { Progress } from './upload.ts';
 
-/** Where a page of events ends. */
+/** The end of a page of events. */
 export interface EventMeta {
   readonly nextCursor: string | null;
-  /** The cursor is no longer known: read again, go on from `nextCursor`. */
+  /** The cursor is no longer known: reload, and continue from `nextCursor`. */
   readonly resync?: boolean;
 }
 
+/**
+ * A client for one application with one credential.
+ *
+ *     const client = new Client({ url: 'https://data.example.com', token: apiKey });
+ *     const { data } = await client.records('posts').list({ filter: { status: 'open' } });
+ */
 export class Client {
   readonly auth: Account;
   readonly collections: Definitions;
@@ -64,37 +70,37 @@ export class Client {
     this.emails = new Emails(this.#transport, 'emails');
   }
 
-  /** The same server with other options: another token, role or application. */
+  /** A client of the same server with other options, such as another token, role or application. */
   with(options: ClientOptions): Client {
     return new Client({ ...this.#transport.options, ...options });
   }
 
-  /** The records of a collection; also of the server's own, such as `users`, `roles` and `permissions`. */
+  /** The records of a collection, including system collections such as `users`, `roles` and `permissions`. */
   records<T extends RecordValues = RecordValues>(collection: string): Records<T> {
     return new Records<T>(this.#transport, encodeURIComponent(collection));
   }
 
   /**
-   * Any action by its path, such as `apiKeys:stats`.
+   * Calls any action by its path, such as `apiKeys:stats`.
    *
-   * @throws Failure for every refusal.
+   * @throws Failure if the request is refused.
    */
   call<T, M = unknown>(path: string, options: RequestOptions = {}): Promise<Reply<T, M>> {
     return this.#transport.call<T, M>(path, options);
   }
 
-  /** A write by its path: its data. */
+  /** Calls a write by its path. @returns the data of the reply. */
   async post<T>(path: string, body?: unknown, query: object = {}): Promise<T> {
     const options = { method: 'POST' as const, query };
     return (await this.call<T>(path, body === undefined ? options : { ...options, body })).data;
   }
 
-  /** A reply as it is: documents, files, exports. */
+  /** The raw reply, for documents, files and exports. */
   send(path: string, options: RequestOptions = {}): Promise<Response> {
     return this.#transport.send(path, options);
   }
 
-  /** Many operations in one transaction: all, or the first one's failure and nothing. */
+  /** Runs many operations in one transaction. If one fails, nothing is changed. */
   async batch(operations: readonly BatchOperation[], idempotencyKey?: string): Promise<readonly unknown[]> {
     const options = { method: 'POST' as const, body: { operations }, ...(idempotencyKey && { idempotencyKey }) };
     return (await this.call<unknown[]>('batch', options)).data;
@@ -104,17 +110,17 @@ export class Client {
     return new Applications(this);
   }
 
-  /** What the server is and how it is; needs no credential. */
+  /** The server's version and state. Needs no credential. */
   async health(): Promise<RecordValues> {
     return (await this.call<RecordValues>('health')).data;
   }
 
-  /** The OpenAPI document of the caller's role. */
+  /** The OpenAPI document for the caller's role. */
   async document(): Promise<RecordValues> {
     return (await (await this.send('docs:openapi')).json()) as RecordValues;
   }
 
-  /** Events of the past; `wait` (seconds, at most 30) holds the reply until there is one. */
+  /** Past events. With `wait` (in seconds, at most 30) the reply is delayed until there is an event. */
   async events(parameters: {
     readonly resource?: string;
     readonly since?: string;
@@ -124,7 +130,7 @@ export class Client {
     return this.call<Event[], EventMeta>('changes:list', { query: parameters });
   }
 
-  /** Tells listeners something of one's own, such as `campaign.sent`. */
+  /** Publishes a custom event, such as `campaign.sent`. */
   publish(name: string, payload: unknown): Promise<unknown> {
     return this.post('changes:publish', { name, payload });
   }
@@ -148,13 +154,13 @@ export class Applications {
     return (await this.#client.call<Application[]>('applications:list')).data;
   }
 
-  /** @param parameters `appends: ['errorLog']` brings along why it did not open. */
+  /** @param parameters `appends: ['errorLog']` adds the reasons why it could not be opened. */
   async get(name: string, parameters: ReadParameters = {}): Promise<Application & RecordValues> {
     const query = { ...parameters, filterByTk: name };
     return (await this.#client.call<Application & RecordValues>('applications:get', { query })).data;
   }
 
-  /** Words and options. */
+  /** Changes the title, description and options. */
   update(name: string, change: Partial<ApplicationProperties>): Promise<Application> {
     return this.#client.post('applications:update', change, { filterByTk: name });
   }
@@ -171,12 +177,12 @@ export class Applications {
     return this.#client.post('applications:stop', undefined, { filterByTk: name });
   }
 
-  /** For good. `confirm` is the name again. */
+  /** Destroys an application irreversibly. `confirm` must repeat the name. */
   destroy(name: string, confirm: string): Promise<number> {
     return this.#client.post('applications:destroy', undefined, { filterByTk: name, confirm });
   }
 
-  /** A login there for an admin of `main`. */
+  /** Creates a login in the application, for an admin of `main`. */
   enter(name: string): Promise<{ readonly token: string }> {
     return this.#client.post('applications:enter', undefined, { filterByTk: name });
   }

@@ -1,9 +1,9 @@
-/** Collections and fields: what a developer defines. */
+/** The definitions of collections and fields. */
 import type { CollectionOptions } from '@tablinum/server/protocol';
 import type { Collection, Field, Impact, List, ListMeta, ReadParameters } from './dto.ts';
 import type { Transport } from './transport.ts';
 
-/** A collection to be made; options may be left out, and stand in `options` or next to it. */
+/** A collection to create. Options are optional, inside `options` or next to it. */
 export interface NewCollection extends Partial<CollectionOptions> {
   readonly name: string;
   readonly title?: string | null;
@@ -12,18 +12,18 @@ export interface NewCollection extends Partial<CollectionOptions> {
   readonly options?: Partial<CollectionOptions>;
 }
 
-/** Options may be switched on and off; they stand in `options` or next to it. */
+/** Changes of a collection. Options stand inside `options` or next to it. */
 export interface CollectionChange extends Partial<CollectionOptions> {
   readonly title?: string | null;
   readonly description?: string | null;
   readonly options?: Partial<CollectionOptions>;
 }
 
-/** Definitions have no write counters and no trash. */
+/** Definitions have no ETags and no trash. */
 export type DefinitionParameters = Omit<ReadParameters, 'versions' | 'withDeleted' | 'onlyDeleted'>;
 
 type NullableOptions<T> = { readonly [K in keyof T]?: T[K] | null };
-/** What is to change of a field; null takes an option away, `newName` renames the field and keeps its data. */
+/** Changes of a field. Null removes an option; `newName` renames the field and keeps its data. */
 export type FieldChange = NullableOptions<Omit<Field, 'name'>> & { readonly newName?: string };
 
 export class Definitions {
@@ -38,7 +38,7 @@ export class Definitions {
     return (await this.page(parameters)).data;
   }
 
-  /** Collections with what a list says of itself: how many there are, and where the next page begins. */
+  /** Collections with the metadata of the list: their number, and the cursor of the next page. */
   async page(parameters: DefinitionParameters = {}): Promise<List<Collection>> {
     const { data, meta } = await this.#transport.call<Collection[], ListMeta>('collections:list', {
       query: parameters,
@@ -66,22 +66,22 @@ export class Definitions {
     return this.#post('collections:create', {}, collection);
   }
 
-  /** Makes what is missing and changes what differs, all of it or nothing. */
+  /** Creates missing and changes different collections and fields, in one transaction. */
   apply(collections: readonly NewCollection[]): Promise<readonly Collection[]> {
     return this.#post('collections:apply', {}, collections);
   }
 
-  /** `force` deletes the data of options that are switched off; without it that is refused as `DATA_WOULD_BE_LOST`. */
+  /** `force` deletes the data of options that are switched off. Without it, such a change is refused as `DATA_WOULD_BE_LOST`. */
   update(name: string, change: CollectionChange, force = false): Promise<Collection> {
     return this.#post('collections:update', { filterByTk: name, ...(force && { force }) }, change);
   }
 
-  /** `cascade` takes the relations of other collections along. */
+  /** `cascade` also destroys the relations of other collections to it. */
   destroy(name: string, cascade = false): Promise<number> {
     return this.#post('collections:destroy', { filterByTk: name, ...(cascade && { cascade }) });
   }
 
-  /** What {@link destroy} would do; nothing changes. */
+  /** What {@link destroy} would do, as a dry run. */
   previewDestroy(name: string, cascade = false): Promise<Impact> {
     return this.#post('collections:destroy', { filterByTk: name, ...(cascade && { cascade }), dryRun: true });
   }

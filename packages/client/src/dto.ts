@@ -1,29 +1,29 @@
-/** The shapes of the wire, as far as they are the same for every collection; those that the server uses itself are its `protocol/`. */
+/** The shapes of requests and replies that are the same for every collection. The server's own types are in its `protocol/`. */
 import type { CollectionOptions, EventHead, FieldDefinition } from '@tablinum/server/protocol';
 
 /** A record's primary key. */
 export type Key = string | number;
 /** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
-/** A record as it is read: what its collection defines. */
+/** A record with the fields of its collection. */
 export type RecordValues = Readonly<Record<string, unknown>>;
 /** `{field: value}`, `{field: {$operator: value}}`, `{"$and": […]}`; relation paths are dotted or nested. */
 export type Filter = { readonly [name: string]: unknown };
 
-/** Parameters of a read. Lists of names go as commas, filters as JSON. */
+/** Parameters of a read. Lists of names are sent with commas, filters as JSON. */
 export interface ReadParameters {
   readonly filterByTk?: Key | readonly Key[] | undefined;
   readonly filter?: Filter | undefined;
   readonly fields?: readonly string[] | undefined;
   readonly except?: readonly string[] | undefined;
   readonly appends?: readonly string[] | undefined;
-  /** Field names, `-` in front for descending; dotted to-one paths. */
+  /** Field names, or dotted paths through to-one relations; descending with a `-` prefix. */
   readonly sort?: readonly string[] | undefined;
   readonly page?: number | undefined;
-  /** 1 to 1000; 20 unless told. */
+  /** 1 to 1000. Default: 20. */
   readonly pageSize?: number | undefined;
   readonly count?: 'exact' | 'none' | 'estimated' | undefined;
-  /** A cursor of {@link ListMeta.nextCursor}; not together with `page`. */
+  /** The cursor {@link ListMeta.nextCursor}. Cannot be combined with `page`. */
   readonly after?: string | undefined;
   readonly search?: string | undefined;
   readonly searchFields?: readonly string[] | undefined;
@@ -43,12 +43,12 @@ export interface WriteParameters {
   readonly updateAssociationValues?: readonly string[] | undefined;
   readonly force?: boolean | undefined;
   readonly cascade?: boolean | undefined;
-  /** Everything runs, the reply says what would be, all is taken back. */
+  /** A dry run: the reply shows the result, and the transaction is rolled back. */
   readonly dryRun?: boolean | undefined;
 }
 
 export interface ListMeta {
-  /** How many match; absent with `count: 'none'`. */
+  /** The number of matching records; absent with `count: 'none'`. */
   readonly count?: number;
   readonly countIsEstimate?: boolean;
   readonly page?: number;
@@ -65,28 +65,28 @@ export interface List<T> {
   readonly meta: ListMeta;
 }
 
-/** A field as `collections:list` shows it. */
+/** A field as in `collections:list`. */
 export interface Field extends FieldDefinition {
-  /** Kept by the server. */
+  /** Managed by the server. */
   readonly readOnly?: boolean;
 }
 
-/** A collection as `collections:list` shows it. */
+/** A collection as in `collections:list`. */
 export interface Collection {
   readonly name: string;
   readonly title: string | null;
   readonly description: string | null;
   readonly fields: readonly Field[];
   readonly options: Partial<CollectionOptions>;
-  /** One of the server's own. */
+  /** Whether it is a system collection. */
   readonly system?: boolean;
 }
 
-/** What a definition or write would do, under `dryRun`. */
+/** The result of a dry run of a definition or write. */
 export interface Impact {
   readonly dryRun: true;
   readonly changes: readonly { readonly name: string; readonly tk: string }[];
-  /** Collection to number of records in it. */
+  /** The number of affected records by collection. */
   readonly records: Readonly<Record<string, number>>;
 }
 
@@ -100,7 +100,7 @@ export interface Application {
   readonly updatedAt: string;
 }
 
-/** Who calls, as `auth:check` tells. */
+/** The caller, as returned by `auth:check`. */
 export interface CallerInfo {
   readonly id: number | null;
   readonly email: string | null;
@@ -134,13 +134,13 @@ export interface HistoryEntry {
   readonly changes: readonly { readonly field: string; readonly before: unknown; readonly after: unknown }[];
 }
 
-/** What happened, as `changes:list` and sockets tell it. */
+/** An event, as in `changes:list` and on sockets. */
 export interface Event extends EventHead {
   readonly cursor: string;
   readonly changed?: readonly string[];
-  /** As a get by the listener would show it; only where `values` was asked for. */
+  /** The record as a `get` by the subscriber would show it. Only with `values`. */
   readonly record?: RecordValues;
-  /** What somebody published it with. */
+  /** The payload of a published event. */
   readonly payload?: unknown;
 }
 

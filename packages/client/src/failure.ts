@@ -1,6 +1,6 @@
 import type { ErrorCode, ErrorLabel } from '@tablinum/server/protocol';
 
-/** What went wrong where the server was not reached, or answered something else than the contract says. */
+/** Error codes of the client itself, for when the server was not reached or the reply is not readable. */
 export type ClientErrorCode = 'NETWORK' | 'REPLY_UNREADABLE' | 'STREAM_BROKEN';
 
 /** The members of an error reply. */
@@ -8,21 +8,21 @@ export interface ErrorBody {
   readonly error: ErrorLabel;
   readonly message: string;
   readonly code: ErrorCode;
-  /** Field, or place in the body such as `[3].title`, to what is wrong with it. */
+  /** What is wrong, by field or path in the body, such as `[3].title`. */
   readonly details?: Readonly<Record<string, string>>;
   readonly requestId?: string;
   readonly retryAfter?: number;
 }
 
-/** What a failure is made of: an error reply, or what is known without one. */
+/** The properties of a failure: an error reply, or what is known without one. */
 export type FailureParts = Partial<Omit<ErrorBody, 'code'>> & {
   readonly code: ErrorCode | ClientErrorCode;
   readonly message: string;
 };
 
-/** A request that was refused, or did not arrive. After a refusal nothing has changed. */
+/** A request that was refused or did not arrive. A refused request has changed nothing. */
 export class Failure extends Error {
-  /** The HTTP status; 0 where no reply came. */
+  /** The HTTP status; 0 without a reply. */
   readonly status: number;
   readonly code: ErrorCode | ClientErrorCode;
   readonly label: ErrorLabel | null;
@@ -42,24 +42,24 @@ export class Failure extends Error {
     this.retryAfter = body.retryAfter ?? null;
   }
 
-  /** The server was not reached: the network, or the server, is away. */
+  /** The server could not be reached. */
   get offline(): boolean {
     return this.code === 'NETWORK';
   }
 
-  /** No reply of the server: the network is down, or a proxy answered in its place. */
+  /** The server did not reply: it could not be reached, or a proxy answered instead. */
   get unreachable(): boolean {
     return this.offline || (this.code === 'REPLY_UNREADABLE' && this.status >= 500);
   }
 
-  /** Nobody knows whether it was done: no reply came, or one that is not the server's own and does not tell of a refusal. */
+  /** Whether the request was executed is unknown: no reply came, or a proxy answered without refusing the request. */
   get outcomeUnknown(): boolean {
     const isFromProxy = this.code === 'REPLY_UNREADABLE' && (this.status < 400 || this.status >= 500);
     return this.offline || isFromProxy;
   }
 }
 
-/** The failure that a reply tells of; its body may be anything that stands between server and client. */
+/** The failure in a reply. Its body may come from a proxy and have any form. */
 export async function readFailure(response: Response): Promise<Failure> {
   const header = Number(response.headers.get('retry-after') ?? Number.NaN);
   const retryAfter = Number.isFinite(header) ? { retryAfter: header } : {};
@@ -69,7 +69,7 @@ export async function readFailure(response: Response): Promise<Failure> {
   return new Failure(response.status, {
     ...retryAfter,
     code: 'REPLY_UNREADABLE',
-    message: `The reply (${response.status}) is not one of this server's; something between may have answered.`,
+    message: `The reply (${response.status}) does not come from the server; a proxy may have answered instead.`,
   });
 }
 

@@ -1,4 +1,4 @@
-/** E-mail: what is done with messages beside the record actions of `emails`, `conversations` and `attachments`. */
+/** E-mail: the actions of messages, in addition to the record actions of `emails`, `conversations` and `attachments`. */
 
 import type { Key, ReadParameters, RecordValues } from './dto.ts';
 import { type ActionOptions, Records } from './records.ts';
@@ -6,7 +6,7 @@ import type { Progress } from './upload.ts';
 
 export type MailAddress = string | { readonly name?: string; readonly address: string };
 
-/** What is written of a message; members that are not named stay as they are. */
+/** The properties of a draft. Properties that are absent stay unchanged. */
 export interface MessageContent {
   readonly to?: MailAddress | readonly MailAddress[];
   readonly cc?: MailAddress | readonly MailAddress[];
@@ -14,25 +14,32 @@ export interface MessageContent {
   readonly subject?: string | null;
   readonly text?: string | null;
   readonly html?: string | null;
-  /** Bytes as base64, or attachments that are there, by their ids. */
+  /** New attachments in base64, or existing ones by their ids. */
   readonly attachments?: readonly (
     | { readonly id: number }
     | { readonly filename?: string | null; readonly contentType?: string; readonly content: string }
   )[];
 }
 
-/** A message of an account that is new, or a draft that is there. */
+/** A new message of an account, or an existing draft. */
 export type Draft = MessageContent & { readonly account?: Key; readonly id?: number };
-/** ISO 8601; as soon as it cannot be called back unless told. */
+/** ISO 8601. Default: as soon as the time for undoing has passed. */
 type ScheduledSend = { readonly sendAt?: string | null };
-/** With `draft` a draft is saved instead; what was said before is quoted unless `quote` is false. */
+/** With `draft` only a draft is saved. The original message is quoted unless `quote` is false. */
 export type ReplyContent = MessageContent & ScheduledSend & { readonly draft?: boolean; readonly quote?: boolean };
 
-/** Somebody in the `participants` of a conversation; those who wrote come first. */
+interface MailUpload {
+  readonly query: object;
+  readonly content: Blob;
+  readonly type: string;
+  readonly progress: Progress | undefined;
+}
+
+/** One of the `participants` of a conversation. Senders come first. */
 export interface Participant {
   readonly name: string;
   readonly address: string;
-  /** Whether one of its e-mails is from them; missing until an updated server has rebuilt the conversation. */
+  /** Whether one of its e-mails is from this person. Absent until an updated server has rebuilt the conversation. */
   readonly wrote?: boolean;
 }
 
@@ -45,7 +52,7 @@ export class Emails extends Records {
     return this.write('saveDraft', draft, {}, options);
   }
 
-  /** Adds a file to a draft. @param progress hears how many of its bytes have left. */
+  /** Adds a file to a draft. @param progress receives the number of sent bytes. */
   async attach(
     draft: number,
     file: { readonly filename: string; readonly contentType?: string; readonly content: Blob },
@@ -54,7 +61,7 @@ export class Emails extends Records {
   ): Promise<RecordValues> {
     const { filename, contentType, content } = file;
     const query = { filterByTk: draft, filename, ...(contentType && { contentType }) };
-    return this.#upload('attach', query, content, 'application/octet-stream', progress, options);
+    return this.#upload('attach', { query, content, type: 'application/octet-stream', progress }, options);
   }
 
   /** Puts a message, or a draft by its id, into the outbox. */
@@ -74,17 +81,17 @@ export class Emails extends Records {
     return this.write('forward', content, { filterByTk: email }, options);
   }
 
-  /** Calls a message back that waits: it is a draft again. */
+  /** Cancels a message that is waiting in the outbox: it is a draft again. */
   cancelSend(email: number): Promise<RecordValues> {
     return this.write('cancelSend', undefined, { filterByTk: email }, {});
   }
 
-  /** @param mailbox its path, role or id. @returns how many were moved. */
+  /** @param mailbox its path, role or id. @returns the number of moved e-mails. */
   moveTo(ids: readonly number[], mailbox: Key): Promise<number> {
     return this.write('move', { ids, mailbox }, {}, {});
   }
 
-  /** @returns the e-mails; beyond 1000 their number. */
+  /** @returns the e-mails, or only their number if there are more than 1000. */
   flag(
     ids: readonly number[],
     flags: { readonly read?: boolean; readonly starred?: boolean },
@@ -92,7 +99,7 @@ export class Emails extends Records {
     return this.write('batchUpdate', { ids, ...flags }, {}, {});
   }
 
-  /** Stores raw messages: one (`message/rfc822`), or an mbox with many. What is there already is counted as a duplicate. */
+  /** Stores raw messages: one (`message/rfc822`), or an mbox with many. Existing messages are counted as duplicates. */
   import(
     to: { readonly account: Key; readonly mailbox?: string },
     messages: Blob,
@@ -100,21 +107,21 @@ export class Emails extends Records {
     options: ActionOptions = {},
   ): Promise<MailImport> {
     const type = messages.type === 'application/mbox' ? messages.type : 'message/rfc822';
-    return this.#upload('import', to, messages, type, progress, options);
+    return this.#upload('import', { query: to, content: messages, type, progress }, options);
   }
 
-  /** Makes the conversations of an account anew, from its e-mails: what is as it should be stays. */
+  /** Rebuilds the conversations of an account from its e-mails. Correct ones stay unchanged. */
   async rethread(account: number): Promise<{ readonly conversations: number; readonly changed: number }> {
     const request = { method: 'POST' as const, query: { filterByTk: account } };
     return (await this.transport.call<{ conversations: number; changed: number }>('accounts:rethread', request)).data;
   }
 
-  /** The message as it came, byte by byte. */
+  /** The raw message, byte for byte. */
   raw(email: number, options: ActionOptions = {}): Promise<Response> {
     return this.transport.send(`${this.path}:raw`, { ...options, query: { filterByTk: email } });
   }
 
-  /** An image of another place that the message shows, fetched by the server. */
+  /** A remote image of the message, fetched by the server. */
   image(email: number, url: string, options: ActionOptions = {}): Promise<Response> {
     return this.transport.send(`${this.path}:image`, { ...options, query: { filterByTk: email, url } });
   }
@@ -129,7 +136,7 @@ export class Emails extends Records {
     return this.transport.send(`attachments/${attachment}`, options);
   }
 
-  /** A conversation with its e-mails, the oldest first. */
+  /** A conversation with its e-mails, oldest first. */
   async thread(
     conversation: number,
     parameters: ReadParameters = {},
@@ -139,14 +146,7 @@ export class Emails extends Records {
     return (await this.transport.call<RecordValues>('conversations:get', { ...options, query })).data;
   }
 
-  async #upload<T>(
-    action: string,
-    query: object,
-    content: Blob,
-    type: string,
-    progress: Progress | undefined,
-    options: ActionOptions,
-  ): Promise<T> {
+  async #upload<T>(action: string, { query, content, type, progress }: MailUpload, options: ActionOptions): Promise<T> {
     const body = content.type === type ? content : content.slice(0, content.size, type);
     const request = { ...options, method: 'POST' as const, query, body, ...(progress && { progress }) };
     return (await this.transport.call<T>(`${this.path}:${action}`, request)).data;

@@ -1,6 +1,6 @@
 /**
- * Parameters as the server's query text: lists of names with commas, several keys and filters as JSON, everything else
- * as it prints. What is undefined is left out.
+ * Encodes parameters as a query string: lists of names with commas, several keys and filters as JSON, other values as text.
+ * Undefined values are omitted.
  */
 export function buildQueryString(parameters: object): string {
   const query = new URLSearchParams();

@@ -1,14 +1,13 @@
 /**
- * Events as they come, over one WebSocket for all subscriptions. A connection that is lost comes back by itself, and each
- * subscription goes on from the cursor of its last event: nothing is missed, and what cannot be made up for is told by
- * `resync`.
+ * Realtime events over one WebSocket for all subscriptions. A lost connection is reopened automatically, and each
+ * subscription continues from the cursor of its last event. If events were lost, `resync` is emitted.
  */
 
 import type { Event, Filter } from './dto.ts';
 import { Failure } from './failure.ts';
 
 export interface RealtimeOptions {
-  /** Where the server is, without `/api`; in a browser the page's own origin unless told. */
+  /** The address of the server, without `/api`. Default in a browser: the origin of the page. */
   readonly url?: string;
   readonly application?: string;
   readonly token: () => string | null;
@@ -16,21 +15,20 @@ export interface RealtimeOptions {
 }
 
 export interface SubscribeOptions {
-  /** A collection, or the first word of published events. */
+  /** A collection, or the first word of the name of published events. */
   readonly resource: string;
   readonly filter?: Filter;
-  /** Events carry the record as a get would show it. */
+  /** Whether events include the record as a `get` would show it. */
   readonly values?: boolean;
-  /** Where to go on; from now on unless told. */
+  /** The cursor to continue from. Default: only new events. */
   readonly since?: string;
 }
 
 export interface Listener {
-  /** Something happened. */
   event?(event: Event): void;
-  /** Events up to here are lost: read again; what comes follows on that. */
+  /** Events before this cursor were lost: reload. Later events follow. */
   resync?(): void;
-  /** Listening, from this cursor on: what was read before may miss what happened in between. */
+  /** The subscription begins at this cursor. Data that was read before may lack changes in between. */
   subscribed?(cursor: string): void;
   /** The subscription was refused. */
   refused?(failure: Failure): void;
@@ -45,7 +43,7 @@ interface Subscription {
   cursor: string | null;
 }
 
-/** What the server says. */
+/** A message of the server. */
 type ServerMessage =
   | { readonly type: 'authenticated' }
   | { readonly type: 'subscribed' | 'resync'; readonly id: string; readonly cursor: string }
@@ -55,7 +53,7 @@ type ServerMessage =
 
 const invalidCredentialCloseCode = 4401;
 const maxReconnectDelay = 30_000;
-/** After the last subscription the connection stays for a moment: the next page may want it. */
+/** After the last subscription ends, the connection stays open briefly: the next page may need it. */
 const lingerMilliseconds = 3000;
 
 export class Realtime {
@@ -77,13 +75,13 @@ export class Realtime {
     return this.#state;
   }
 
-  /** Tells of every change of the state. @returns what ends it. */
+  /** Calls a listener for every change of the state. @returns a function that unsubscribes it. */
   watch(watcher: (state: RealtimeState) => void): () => void {
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
   }
 
-  /** @returns what ends the subscription; with the last one the connection is closed, after a moment. */
+  /** @returns a function that ends the subscription. After the last one, the connection is closed with a delay. */
   subscribe(options: SubscribeOptions, listener: Listener): () => void {
     clearTimeout(this.#retire);
     this.#last += 1;
@@ -94,7 +92,7 @@ export class Realtime {
     return () => this.#end(subscription.id);
   }
 
-  /** At once, instead of after the pause: a new token is there, or the network is back. */
+  /** Reconnects now instead of after the pause, for example because of a new token or a restored network. */
   connect(): void {
     if (this.#socket || this.#subscriptions.size === 0) return;
     clearTimeout(this.#retry);
@@ -104,14 +102,14 @@ export class Realtime {
     this.#socket = socket;
     const isCurrent = (): boolean => this.#socket === socket;
     socket.onopen = () => isCurrent() && this.#introduce();
-    socket.onmessage = ({ data }) => isCurrent() && this.#hear(JSON.parse(String(data)) as ServerMessage);
+    socket.onmessage = ({ data }) => isCurrent() && this.#receive(JSON.parse(String(data)) as ServerMessage);
     socket.onclose = ({ code }) => this.#lost(socket, code);
     socket.onerror = () => {}; // the close that follows says it all
   }
 
   /**
-   * Anew, where nobody knows whether the connection still lives: the machine slept, or the network is another one. Each
-   * subscription goes on from its last event.
+   * Reopens a connection that may be dead, for example after sleep or a change of the network. Each subscription continues
+   * after its last event.
    */
   reconnect(): void {
     const previous = this.#socket;
@@ -138,7 +136,7 @@ export class Realtime {
     });
   }
 
-  #hear(message: ServerMessage): void {
+  #receive(message: ServerMessage): void {
     if (message.type === 'authenticated') {
       this.#failures = 0;
       this.#become('open');

@@ -4,10 +4,10 @@ import type { HistoryEntry, Key, List, ListMeta, ReadParameters, RecordValues, W
 import { Failure } from './failure.ts';
 import type { Reply, RequestOptions, Transport } from './transport.ts';
 
-/** How a call is sent, beside its parameters. */
+/** Options of a call, in addition to its parameters. */
 export type ActionOptions = Pick<RequestOptions, 'ifMatch' | 'idempotencyKey' | 'signal'>;
 
-/** One record with what `If-Match` takes. */
+/** One record with its ETag, for `ifMatch`. */
 export interface RecordWithEtag<T> {
   readonly data: T;
   readonly etag: string | null;
@@ -31,8 +31,7 @@ export class Records<T extends RecordValues = RecordValues> {
   }
 
   /**
-   * Page after page by the server's cursor: no record is skipped or comes twice, however many there are and whatever is
-   * written meanwhile.
+   * Reads page by page with the server's cursor. No record is skipped or repeated because of concurrent writes.
    */
   async *pages(
     parameters: Omit<ReadParameters, 'page' | 'after'> = {},
@@ -46,13 +45,13 @@ export class Records<T extends RecordValues = RecordValues> {
     } while (after !== undefined);
   }
 
-  /** Every record, page after page. */
+  /** All records, read page by page. */
   async *each(parameters: Omit<ReadParameters, 'page' | 'after'> = {}, options: ActionOptions = {}): AsyncGenerator<T> {
     for await (const page of this.pages(parameters, options)) yield* page;
   }
 
   /**
-   * Every record in one streamed reply.
+   * All records in one streamed reply.
    *
    * @throws Failure `STREAM_BROKEN` if the server ends the stream early, which may be after many records.
    */
@@ -79,12 +78,12 @@ export class Records<T extends RecordValues = RecordValues> {
     }
   }
 
-  /** By key, or the first one that matches `filter`. */
+  /** The record with a key, or with null the first one that matches `filter`. */
   async get(key: Key | null, parameters: ReadParameters = {}, options: ActionOptions = {}): Promise<T> {
     return (await this.getWithEtag(key, parameters, options)).data;
   }
 
-  /** A record with its ETag, for an update that must not undo another's. */
+  /** A record with its ETag, for an update that must not overwrite a concurrent change. */
   async getWithEtag(
     key: Key | null,
     parameters: ReadParameters = {},
@@ -99,7 +98,7 @@ export class Records<T extends RecordValues = RecordValues> {
     return this.write('create', values, parameters, options);
   }
 
-  /** Up to 1000, all or nothing. */
+  /** Creates up to 1000 records in one transaction. */
   async createMany(
     values: readonly object[],
     parameters: WriteParameters = {},
@@ -112,7 +111,7 @@ export class Records<T extends RecordValues = RecordValues> {
     return this.write('update', values, { ...parameters, filterByTk: key }, options);
   }
 
-  /** By several keys or a filter: the records, or beyond 1000 of them their number. */
+  /** Updates by several keys or a filter. @returns the records, or only their number if there are more than 1000. */
   async updateMany(
     target: Pick<WriteParameters, 'filterByTk' | 'filter'>,
     values: object,
@@ -121,7 +120,7 @@ export class Records<T extends RecordValues = RecordValues> {
     return this.write('update', values, target, options);
   }
 
-  /** @returns how many were destroyed. */
+  /** @returns the number of destroyed records. */
   async destroy(
     target: Key | Pick<WriteParameters, 'filterByTk' | 'filter' | 'force'>,
     options: ActionOptions = {},
@@ -137,17 +136,17 @@ export class Records<T extends RecordValues = RecordValues> {
     return this.write('updateOrCreate', values, { filterKeys }, options);
   }
 
-  /** Back from the trash: the record, or for several the list of them. */
+  /** Restores records from the trash. @returns the record, or a list for several keys. */
   async restore<R = T>(key: Key | readonly Key[], options: ActionOptions = {}): Promise<R> {
     return this.write('restore', undefined, { filterByTk: key }, options);
   }
 
-  /** Sums and groups: `{measures, dimensions, filter, having, orders, limit, offset}`. */
+  /** Aggregates records: `{measures, dimensions, filter, having, orders, limit, offset}`. */
   async query<R = RecordValues>(query: object, options: ActionOptions = {}): Promise<readonly R[]> {
     return (await this.transport.call<R[]>(`${this.path}:query`, { ...options, method: 'POST', body: query })).data;
   }
 
-  /** Takes the place of another record, or moves to an end, by a sort field. */
+  /** Moves a record to the sort position of another one, or to an end. */
   async move(parameters: object, options: ActionOptions = {}): Promise<void> {
     await this.transport.call(`${this.path}:move`, { ...options, method: 'POST', query: parameters });
   }
@@ -161,13 +160,13 @@ export class Records<T extends RecordValues = RecordValues> {
     return { data, meta };
   }
 
-  /** Back to the state after an entry of the history. */
+  /** Reverts a record to its state after an entry of the history. */
   async revert(key: Key, entry: number, options: ActionOptions = {}): Promise<T> {
     const query = { filterByTk: key, entry };
     return (await this.transport.call<T>(`${this.path}:revert`, { ...options, method: 'POST', query })).data;
   }
 
-  /** The relation of one record. */
+  /** The related records of one record. */
   relation<R extends RecordValues = RecordValues>(key: Key, name: string): RelatedRecords<R> {
     return new RelatedRecords<R>(this.transport, `${this.path}/${encodeURIComponent(key)}/${encodeURIComponent(name)}`);
   }
@@ -183,7 +182,7 @@ export class Records<T extends RecordValues = RecordValues> {
 }
 
 export class RelatedRecords<T extends RecordValues = RecordValues> extends Records<T> {
-  /** The relation names these records and no others. @returns its keys afterwards, as far as the caller sees them. */
+  /** Replaces the related records. @returns the keys afterwards, as far as they are visible to the caller. */
   set(keys: readonly Key[]): Promise<readonly Key[]> {
     return this.write('set', { values: keys }, {}, {});
   }

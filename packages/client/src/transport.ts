@@ -1,31 +1,30 @@
 /**
- * One request: headers, retries, errors. A refusal leaves the server unchanged, so 429 and 503 are tried again whatever
- * was asked; a network that failed on the way may have carried the request, so then only reads are, and writes that bear
- * an Idempotency-Key.
+ * One request: headers, retries and errors. A refusal changes nothing, so 429 and 503 are retried for all requests. After a
+ * network error the request may have been executed, so only reads and writes with an Idempotency-Key are retried.
  */
 import { Failure, readFailure } from './failure.ts';
 import { buildQueryString } from './query-string.ts';
 import { type Progress, upload } from './upload.ts';
 
 export interface ClientOptions {
-  /** Where the server is, without `/api`; in a browser the page's own origin unless told. */
+  /** The address of the server, without `/api`. Default in a browser: the origin of the page. */
   readonly url?: string;
-  /** An API key or the token of a login; a function is asked for each request. */
+  /** An API key or the token of a login. A function is called for each request. */
   readonly token?: string | (() => string | null) | null;
-  /** The application; `main` unless told. */
+  /** The application. Default: `main`. */
   readonly application?: string;
   /** One of the roles that the signed-in user holds. */
   readonly role?: string | (() => string | null) | null;
-  /** In which days are counted, such as `Europe/Berlin`. */
+  /** The time zone of date filters, such as `Europe/Berlin`. */
   readonly timeZone?: string;
-  /** How often a request is tried again, at most; 3 unless told, 0 for never. */
+  /** Maximum number of retries. Default: 3. */
   readonly retries?: number;
-  /** The longest wait for a retry, in seconds: a longer Retry-After fails at once. 10 unless told. */
+  /** Maximum wait before a retry, in seconds; a longer Retry-After fails immediately. Default: 10. */
   readonly maxRetryWait?: number;
   readonly fetch?: typeof fetch;
   /** How the text of replies is parsed, for example with a parser that keeps all digits of numbers. The default is JSON.parse. */
   readonly parseJson?: (text: string) => unknown;
-  /** Called after each attempt: whether the server answered it. */
+  /** Called after each attempt with whether the server replied. */
   readonly onReached?: (reached: boolean) => void;
   /**
    * Called when the server no longer takes the token of a request. Resolve to true once `token` returns a new one: the
@@ -37,26 +36,26 @@ export interface ClientOptions {
 export interface RequestOptions {
   readonly method?: 'GET' | 'POST';
   readonly query?: object;
-  /** Sent as JSON; FormData and Blob as they are. */
+  /** Sent as JSON, except FormData and Blob. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Writes nothing unless the record still has this version, as `ETag` or `versions` told it. */
+  /** The write is refused unless the record still has this version, from `ETag` or `versions`. */
   readonly ifMatch?: string | number;
-  /** Repeats of the request with the same key make nothing twice. */
+  /** Repeated requests with the same key are executed once. */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
-  /** Hears how many bytes of a Blob have left. */
+  /** Receives the number of sent bytes of a Blob. */
   readonly progress?: Progress;
 }
 
-/** A reply of the common shape, and what its headers tell. */
+/** A reply of the common shape, with its ETag. */
 export interface Reply<T, M = unknown> {
   readonly data: T;
   readonly meta: M;
   readonly etag: string | null;
 }
 
-/** The origin of the page, where there is one. */
+/** The origin of the page; undefined outside a browser. */
 function getPageOrigin(): string | undefined {
   return (globalThis as { location?: { origin: string } }).location?.origin;
 }
@@ -76,8 +75,8 @@ export class Transport {
   /**
    * Calls an action.
    *
-   * @param path what stands after `/api/`, such as `posts:list`.
-   * @throws Failure for every refusal, and where the server is not reached.
+   * @param path the path after `/api/`, such as `posts:list`.
+   * @throws Failure if the request is refused or the server cannot be reached.
    */
   async call<T, M = unknown>(path: string, options: RequestOptions = {}): Promise<Reply<T, M>> {
     const response = await this.send(path, options);
@@ -89,12 +88,12 @@ export class Transport {
     } catch {
       throw new Failure(response.status, {
         code: 'REPLY_UNREADABLE',
-        message: `${path} answered something that is not JSON.`,
+        message: `The reply of ${path} is not JSON.`,
       });
     }
   }
 
-  /** The reply as it is, for streams and documents. */
+  /** The raw reply, for streams and documents. */
   async send(path: string, options: RequestOptions): Promise<Response> {
     const { retries = 3, maxRetryWait = 10, onReached } = this.options;
     for (let attempt = 0; ; attempt += 1) {
@@ -158,7 +157,7 @@ export class Transport {
   }
 }
 
-/** A read whose query is too long for a URL goes by POST, its parameters in the body. */
+/** A read whose query is too long for a URL is sent by POST, with its parameters in the body. */
 function resolveTarget(
   path: string,
   { method = 'GET', query = {}, body }: RequestOptions,
@@ -183,8 +182,8 @@ function encodeBody(body: unknown): Body {
 }
 
 /**
- * Seconds to wait before another attempt, or null where there is none. What somebody between answers in the server's place
- * says nothing of whether a write arrived: it counts as a network that failed.
+ * Seconds to wait before a retry; null without a retry. The reply of a proxy does not say whether a write was executed, so it
+ * counts as a network error.
  */
 function computeRetryDelay(
   failure: Failure,
@@ -199,7 +198,7 @@ function computeRetryDelay(
   return failure.outcomeUnknown && repeatable ? 0.25 * 2 ** attempt : null;
 }
 
-/** The network failed, on the way there or back; what its caller broke off stays what it was. */
+/** The failure for a network error. If the caller aborted the request, its own error is thrown. */
 function throwNetworkError(error: unknown, signal: AbortSignal | undefined): never {
   if (signal?.aborted) throw error;
   throw new Failure(0, { code: 'NETWORK', message: 'The server could not be reached.' });
@@ -209,7 +208,7 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = (): void => {
       clearTimeout(timer);
-      reject(signal!.reason as Error);
+      reject(signal?.reason as Error);
     };
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', abort);

@@ -1,6 +1,6 @@
-/** Sends bytes and tells how far they are. */
+/** Sends bytes and reports the progress. */
 
-/** Bytes that have left, of how many. */
+/** Receives the number of sent bytes and the total. */
 export type Progress = (sent: number, total: number) => void;
 
 interface UploadInit {
@@ -9,7 +9,7 @@ interface UploadInit {
   readonly signal?: AbortSignal;
 }
 
-/** What is used of the browser's own. */
+/** The part of the browser's API that is used. */
 interface XmlHttpRequest {
   readonly upload: { onprogress: ((event: { readonly loaded: number }) => void) | null };
   readonly status: number;
@@ -26,15 +26,15 @@ interface XmlHttpRequest {
   abort(): void;
 }
 
-/** As fetch does it; browsers tell of progress by XMLHttpRequest alone, elsewhere the bytes are counted as they are read. */
+/** Like fetch, with progress. Browsers report it only by XMLHttpRequest; elsewhere, bytes are counted as they are read. */
 export function upload(url: string, init: UploadInit, body: Blob, progress: Progress): Promise<Response> {
   const { XMLHttpRequest } = globalThis as { XMLHttpRequest?: new () => XmlHttpRequest };
   return XMLHttpRequest
-    ? sendByXmlHttpRequest(new XMLHttpRequest(), url, init, body, progress)
+    ? sendByXmlHttpRequest(new XMLHttpRequest(), { url, init, body, progress })
     : fetchWithProgress(url, init, body, progress);
 }
 
-/** Bytes of one piece: so often progress is told. */
+/** Bytes between two reports of the progress. */
 const chunkBytes = 64 * 1024;
 
 function fetchWithProgress(url: string, init: UploadInit, body: Blob, progress: Progress): Promise<Response> {
@@ -48,18 +48,19 @@ function fetchWithProgress(url: string, init: UploadInit, body: Blob, progress: 
       controller.enqueue(chunk);
     },
   });
-  // What streams has no length of its own.
+  // A stream has no length, so the header must be set.
   const headers = { 'content-length': String(body.size), ...init.headers };
   return fetch(url, { ...init, headers, body: chunks, duplex: 'half' } as RequestInit);
 }
 
-function sendByXmlHttpRequest(
-  request: XmlHttpRequest,
-  url: string,
-  init: UploadInit,
-  body: Blob,
-  progress: Progress,
-): Promise<Response> {
+interface Upload {
+  readonly url: string;
+  readonly init: UploadInit;
+  readonly body: Blob;
+  readonly progress: Progress;
+}
+
+function sendByXmlHttpRequest(request: XmlHttpRequest, { url, init, body, progress }: Upload): Promise<Response> {
   return new Promise((resolve, reject) => {
     const { signal } = init;
     const abort = (): void => request.abort();

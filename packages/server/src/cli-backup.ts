@@ -3,6 +3,7 @@ import type { Config } from './base/config.ts';
 
 const usage = 'Usage: tablinum backup <folder>. Set DATA_DIR to the folder of the server. <folder> must not exist yet.';
 
+/** Runs `tablinum backup`. @throws Error with a message for the operator. */
 export async function runBackupCommand(args: readonly string[], config: Config): Promise<void> {
   const [folder, ...extraArgs] = args;
   if (folder === undefined || folder.startsWith('-') || extraArgs.length > 0) throw new Error(usage);

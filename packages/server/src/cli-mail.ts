@@ -15,7 +15,7 @@ What is imported: mbox files (Thunderbird, Gmail Takeout, Apple Mail and others)
 The credential is TABLINUM_TOKEN; the address is --url or TABLINUM_URL (http://127.0.0.1:4180).`;
 const maxBatchMessages = 200;
 const maxBatchBytes = 8 * 1024 * 1024;
-/** Bytes of messages that wait for more of their mailbox and flags. */
+/** Limit of the bytes of all batches that are not full. */
 const maxPendingBytes = 4 * maxBatchBytes;
 const maxAttempts = 6;
 
@@ -36,7 +36,7 @@ interface ImportReport {
   readonly problems: readonly { readonly message: number; readonly outcome: string; readonly reason: string | null }[];
 }
 
-/** @returns the exit status of the program: 1 where a message could not be stored. */
+/** Runs `tablinum mail`. @returns the exit status: 1 if a message could not be stored. */
 export async function runMailCommand(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -100,13 +100,13 @@ async function importMail(path: string, target: ImportTarget): Promise<number> {
   return 1;
 }
 
-/** What became of the messages of all batches. */
+/** Counts the outcomes of all messages. */
 class ImportSummary {
   readonly counts = { stored: 0, duplicates: 0, unparsable: 0, failed: 0, skipped: 0 };
   messages = 0;
   #printed = '';
 
-  /** A message is not sent. */
+  /** Counts a message that is not sent. */
   countUnsent(as: 'skipped' | 'failed'): void {
     this.messages += 1;
     this.counts[as] += 1;
@@ -134,20 +134,20 @@ class ImportSummary {
   }
 }
 
-/** Messages that go into one request. */
+/** The messages of one request. */
 interface MessageBatch {
   readonly mailbox: string;
-  /** Flags that their files note outside of the messages, as emails:import names them; null where it reads the headers. */
+  /** The value of `flags` of emails:import, from outside of the messages; null: it reads the headers. */
   readonly flags: string | null;
   readonly messages: FileMessage[];
   bytes: number;
 }
 
-/** Collects messages of one mailbox and the same flags. */
+/** Collects messages with the same mailbox and flags. */
 class BatchCollector {
   readonly #open = new Map<string, MessageBatch>();
 
-  /** @returns batches that are full. */
+  /** @returns the batches that are full. */
   add(message: FileMessage, requestedMailbox: string | undefined): MessageBatch[] {
     const isDeleted = message.flags?.includes('deleted') === true;
     const mailbox = isDeleted ? 'Trash' : (requestedMailbox ?? message.mailbox ?? 'INBOX');
@@ -166,7 +166,7 @@ class BatchCollector {
     return pendingBytes > maxPendingBytes ? this.drain() : [];
   }
 
-  /** @returns all batches that are not full. */
+  /** @returns the remaining batches. */
   drain(): MessageBatch[] {
     const batches = [...this.#open.values()];
     this.#open.clear();
@@ -184,7 +184,7 @@ function formatFlags(flags: NonNullable<FileMessage['flags']>): string {
   return names.filter(Boolean).join();
 }
 
-/** Sends messages as they are, byte for byte: as an mbox, or alone where that would change the message. */
+/** Sends messages unchanged: as an mbox, or a single one if mbox would change its bytes. */
 async function sendBatch(target: ImportTarget, { mailbox, flags, messages }: MessageBatch): Promise<ImportReport> {
   const [first] = messages;
   const isMbox = messages.length > 1 || isExactInMbox(first!.raw);

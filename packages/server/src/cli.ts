@@ -8,9 +8,9 @@ import type { RunningServer } from './server.ts';
 
 enableCompileCache();
 
-/** After so long a stop ends the process, whatever is still under way: nothing of it was acknowledged. */
+/** Maximum time of a stop. Requests that are still running then were not acknowledged. */
 const stopTimeoutMilliseconds = 5000;
-/** Within this time a second signal is taken for the first one: npm passes on what the terminal sends to all. */
+/** Within this time, a second signal is ignored: npm forwards a signal that the terminal also sends to this process. */
 const duplicateSignalMilliseconds = 500;
 const signals = { SIGINT: 2, SIGTERM: 15 } as const;
 
@@ -18,7 +18,7 @@ const [command = 'start'] = process.argv.slice(2);
 if (command === 'start') await start();
 else if (command === 'mail') await runMail();
 else if (command === 'backup') await runBackup();
-else fail(`There is no command "${command}". Use: tablinum start, tablinum mail, or tablinum backup`);
+else fail(`There is no command "${command}". Use "tablinum start", "tablinum mail" or "tablinum backup".`);
 
 async function start(): Promise<void> {
   const envFile = loadEnv();
@@ -30,9 +30,9 @@ async function start(): Promise<void> {
   console.log(`Tablinum listens on ${server.url}, engine ${engine}${envFile ? ', settings from .env' : ''}.`);
   if (config.appKeyIsRandom) {
     console.log(
-      'APP_KEY is not set: API keys and logins made now die at the next restart. Set a long random text to keep them.',
+      'APP_KEY is not set, so API keys and logins are invalid after a restart. Set it to a long random text.',
     );
-  } else if (config.appKey.length < 32) console.log('APP_KEY is shorter than 32 characters; a longer one is safer.');
+  } else if (config.appKey.length < 32) console.log('APP_KEY is shorter than 32 characters. Use a longer one.');
   if (!config.webhooks) console.log('WEBHOOKS is off: this server sends no webhooks.');
   if (server.setupToken) printSetupInstructions(config.publicUrl ?? server.url, server.setupToken);
 }
@@ -48,17 +48,17 @@ async function runBackup(): Promise<void> {
   await runBackupCommand(process.argv.slice(3), loadConfig()).catch((error: Error) => fail(error.message));
 }
 
-/** The one place where a secret is printed: whoever reads it is at the machine. */
+/** The only place that prints a secret. It is for the operator of this machine. */
 function printSetupInstructions(url: string, token: string): void {
-  console.log(`There is no user yet. This link makes the first admin, once, within a day:
+  console.log(`There is no user yet. This link creates the first admin. It works once, within a day:
   ${url}/setup#token=${token}
 or: curl ${url}/api/auth:setup -H 'content-type: application/json' -d '{"token":"${token}","email":"…","password":"…"}'
-or set INIT_ROOT_EMAIL and INIT_ROOT_PASSWORD and start again.`);
+or set INIT_ROOT_EMAIL and INIT_ROOT_PASSWORD, and start the server again.`);
 }
 
 /**
- * The first signal drains and ends with 0, the second one ends at once. A fault that only a restart can end drains and
- * ends with 1, so that a supervisor starts the server again.
+ * The first signal stops the server and exits with 0; the second one exits immediately. A fault that requires a restart stops
+ * the server and exits with 1, so that a supervisor starts it again.
  */
 function exitWithServer(server: RunningServer): void {
   let stoppingSince: number | null = null;
@@ -82,7 +82,7 @@ function exitWithServer(server: RunningServer): void {
   });
 }
 
-/** @returns whether there is a file of settings in the working directory. */
+/** Loads `.env` of the working directory. @returns whether it exists. */
 function loadEnv(): boolean {
   if (!existsSync('.env')) return false;
   try {

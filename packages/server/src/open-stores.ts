@@ -1,4 +1,4 @@
-/** Where applications lie, by engine: with server.ts, the one place that knows both. */
+/** Opens the stores of applications on either engine. Only this file and server.ts know both engines. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ApplicationStores } from './applications/application-stores.ts';
@@ -22,23 +22,23 @@ export interface StoreParts {
 
 export interface OpenedStores {
   readonly stores: ApplicationStores;
-  /** Tells other processes under which address this server is found. */
+  /** Publishes the URL of this server to other processes. */
   announce(url: string): void;
-  /** Lets another server take over; once all stores are closed. */
+  /** Releases the lock on the data. Call it after all stores are closed. */
   release(): void;
-  /** An error of the engine as a line for the operator. */
+  /** Converts an error of the engine to one with a message for the operator. */
   toOperatorError(error: unknown): unknown;
 }
 
 export const mainStoreName = '1';
-/** Connections that an application besides `main` takes at most, and how long it keeps them unused. */
+/** Maximum connections of an application other than `main`, and how long they stay open without use. */
 const maxApplicationPoolSize = 4;
 const idleMilliseconds = 2000;
 
 /**
- * An engine is loaded only where it is used: it costs start-up time and memory.
+ * Opens the stores. Only the configured engine is loaded, because it costs start-up time and memory.
  *
- * @throws StartFailure where another server uses the folder, or it cannot be used.
+ * @throws StartFailure if another server uses the folder, or it cannot be used.
  */
 export function openStores(parts: StoreParts): Promise<OpenedStores> {
   const { databaseUrl } = parts.config;

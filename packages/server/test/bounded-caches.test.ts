@@ -46,7 +46,7 @@ const bounded: Readonly<Record<string, string>> = {
   'database/sqlite/worker-thread.ts #all': 'threads of the pool',
   'database/sqlite/worker-thread.ts #idle': 'threads of the pool',
   'database/sqlite/worker-thread.ts #queue': 'requests under way, for 5 seconds each; their bodies have a budget',
-  'extensions/event-manager.ts #telling': 'work under way',
+  'extensions/event-manager.ts #running': 'work under way',
   'http/connections.ts #open': 'connections that are open',
   'http/auth-actions.ts applicationsWithUsers': 'applications that are open',
   'http/docs-page/docs-page.ts assetCache': 'the files of the page',

@@ -14,13 +14,13 @@ import { type Application, mainApplicationName } from './application.ts';
 
 const maxStoredErrors = 20;
 
-/** Who wants a change of state, for the event that tells of it; null: the server itself. */
+/** The caller who requested a change of state, for its event. */
 export interface Requester {
   readonly caller: Caller;
   readonly requestId: string | null;
 }
 
-/** The list of applications in the store of `main`: which there are, and in what state. */
+/** The list of applications and their states, in the store of `main`. */
 export class ApplicationList {
   readonly #main: Application;
 
@@ -35,17 +35,21 @@ export class ApplicationList {
     return row;
   }
 
-  /** An application that answers requests now. @throws ApiError 404, or 503 when it is stopped. */
+  /** An application that serves requests. @throws ApiError 404, or 503 if it is stopped. */
   async findServed(name: string): Promise<ApplicationRow> {
     const row = await this.findRow(name);
     if (row.status === 'stopped')
-      throw new ApiError('APPLICATION_STOPPED', `The application "${name}" is stopped; applications:start starts it.`, {
-        retryAfter: 30,
-      });
+      throw new ApiError(
+        'APPLICATION_STOPPED',
+        `The application "${name}" is stopped. Start it with applications:start.`,
+        {
+          retryAfter: 30,
+        },
+      );
     return row;
   }
 
-  /** Notes a state and tells of it, where it is another one. */
+  /** Stores a new state and logs its event. @param requester null: the server itself. */
   async setStatus(name: string, status: ApplicationStatus, requester: Requester | null): Promise<void> {
     const { database, clock, changes } = this.#main;
     const time = isoTime(clock.now());
@@ -58,7 +62,7 @@ export class ApplicationList {
     });
   }
 
-  /** Writes to an application's error log that it failed. */
+  /** Adds a failure to the error log of an application. */
   async recordFailure(name: string, stage: string, message: string): Promise<void> {
     const { database, clock } = this.#main;
     const entry = { application: name, at: isoTime(clock.now()), stage, message };
@@ -77,7 +81,7 @@ export function rejectMain(name: string, operation: string): void {
   if (name === mainApplicationName)
     throw new ApiError(
       'SYSTEM_PROTECTED',
-      `"${mainApplicationName}" keeps the list of the others and cannot be ${operation}.`,
+      `"${mainApplicationName}" stores the list of all applications and cannot be ${operation}.`,
     );
 }
 

@@ -13,13 +13,13 @@ import { updateInactiveReasons } from '../records/system/key-inactive-reason.ts'
 import type { Application } from './application.ts';
 
 /**
- * Gives an admin of `main` a login in another application, as the user with the same e-mail address or user name: made
- * where it is not there, and active and admin afterwards.
+ * Creates a login in another application for an admin of `main`, as the user with the same e-mail address or user name. That
+ * user is created if necessary, and is an active admin afterwards.
  *
- * Nobody has proved that such a user is the same person: anyone may have taken the name where people sign up. So one that
- * was no admin before gets the password that the caller has in `main`, and whatever was begun under the former one ends.
+ * It is not proven that an existing user is the same person, because anyone may have signed up under the name. So a user who
+ * was not an admin gets the caller's password in `main`, and all of its sessions and links end.
  *
- * @throws ApiError 403 when the caller is no user.
+ * @throws ApiError 403 if the caller is not a user.
  */
 export async function createApplicationLogin(
   main: Application,
@@ -27,7 +27,7 @@ export async function createApplicationLogin(
   userId: number | null,
 ): Promise<{ user: Record<string, unknown>; token: string }> {
   const user = userId === null ? null : await readUser(main.database, userId);
-  if (!user) throw new ApiError('ROLE_NOT_HELD', 'Only a user who is admin of "main" enters an application.');
+  if (!user) throw new ApiError('ROLE_NOT_HELD', 'Only a user who is an admin of "main" can enter an application.');
   const { database, clock } = application;
   const found = await findAccount(database, user.email, user.username);
   const id = await database.write(async (transaction) => {

@@ -1,14 +1,14 @@
 import type { BlobStore } from '../base/blob-store.ts';
 import type { Database } from '../database/database.ts';
 
-/** Where applications lie: a file each, or a schema each. */
+/** The storage of applications: a file (SQLite) or a schema (PostgreSQL) for each. */
 export interface ApplicationStores {
-  /** @param mayCreate false where a store that is not there must not come up empty. @throws Error when it cannot be opened. */
+  /** @param mayCreate false: a missing store is an error and is not created. @throws Error if it cannot be opened. */
   open(store: string, mayCreate: boolean): Promise<Database>;
-  /** The store of an application's audit journal; null where its tables lie in the application's own store. */
+  /** The separate store of an application's audit journal; null if its tables are in the application's store. */
   openJournal(store: string): Promise<Database | null>;
-  /** Where the bytes of a store's mail lie. */
+  /** The storage of the bytes of mail. */
   blobs(store: string, database: Database): BlobStore;
-  /** Removes a closed store with its journal and its files; nothing where it is gone already. */
+  /** Removes a closed store with its journal and files. Does nothing if it no longer exists. */
   remove(store: string): Promise<void>;
 }

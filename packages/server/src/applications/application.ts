@@ -87,7 +87,8 @@ export class Application {
   readonly mail: MailStore;
   readonly clock: Clock;
   readonly #parts: ApplicationParts;
-  readonly #hashers: readonly TokenHasher[];
+  readonly #hasher: TokenHasher;
+  readonly #previousHashers: readonly TokenHasher[];
   readonly #hooks: EventManager | null;
   readonly #retention: EventRetention;
   readonly #closing = new AbortController();
@@ -109,11 +110,10 @@ export class Application {
       hooks && ((events, time) => hooks.emitEvents(events, time)),
     );
     this.#retention = new EventRetention(this.changes, parts.events, parts.clock, parts.logger);
-    const previousHashers = parts.appKeyPrevious === null ? [] : [new TokenHasher(parts.appKeyPrevious)];
-    this.#hashers = [new TokenHasher(parts.appKey), ...previousHashers];
-    this.authenticator = new Authenticator(parts.database, this.#hashers, parts.clock, () =>
-      this.registry.get('users'),
-    );
+    this.#hasher = new TokenHasher(parts.appKey);
+    this.#previousHashers = parts.appKeyPrevious === null ? [] : [new TokenHasher(parts.appKeyPrevious)];
+    const hashers = [this.#hasher, ...this.#previousHashers];
+    this.authenticator = new Authenticator(parts.database, hashers, parts.clock, () => this.registry.get('users'));
     this.webhooks = this.#createWebhooks(parts);
     this.mail = new MailStore({
       ...parts,
@@ -206,9 +206,14 @@ export class Application {
     }
   }
 
+  /** The hash under which a new token is stored. */
+  hashToken(token: string): string {
+    return this.#hasher.hash(token);
+  }
+
   /** The hashes under which a token may be stored: first by the current APP_KEY, then by the previous one. */
   hashTokenWithAllKeys(token: string): string[] {
-    return this.#hashers.map((hasher) => hasher.hash(token));
+    return [this.#hasher, ...this.#previousHashers].map((hasher) => hasher.hash(token));
   }
 
   /**
@@ -271,7 +276,7 @@ export class Application {
       requireCurrent: () => {
         if (this.#snapshot.versions.schema !== versions.schema) throw new StaleVersion();
       },
-      hashToken: (token) => this.#hashers[0]!.hash(token),
+      hashToken: (token) => this.hashToken(token),
       refresh: () => this.refresh(),
     };
   }
@@ -285,7 +290,7 @@ export class Application {
   /** What creating a login needs. */
   get signInContext(): SignInContext {
     const { database, clock } = this;
-    return { database, clock, users: this.registry.get('users'), hashToken: (token) => this.#hashers[0]!.hash(token) };
+    return { database, clock, users: this.registry.get('users'), hashToken: (token) => this.hashToken(token) };
   }
 
   /** What changes of definitions need. @param caller null: the server itself. */

@@ -1,4 +1,4 @@
-/** The applications of this server: the one that a request names, their states, and the keys that tell them apart. */
+/** All applications of this server: finds the one of a request, and starts, stops and destroys them. */
 import { isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { tokenKind } from '../base/token.ts';
@@ -19,6 +19,7 @@ import { createPermanentLease, type Lease, OpenApplications, type OpenApplicatio
 
 const tickMilliseconds = 15_000;
 
+/** All applications of this server. */
 export class Applications {
   readonly main: Application;
   readonly #parts: Omit<OpenApplicationsParts, 'list'>;
@@ -39,29 +40,31 @@ export class Applications {
     this.#mainLease = createPermanentLease(parts.main, null);
   }
 
-  /** How many applications besides `main` are open now. */
+  /** The number of open applications, without `main`. */
   get openCount(): number {
     return this.#open.count;
   }
 
-  /** Ends what an earlier run left half done, opens what is to be open from the start, and begins to keep time. */
+  /** Completes interrupted removals, opens applications that start automatically, and starts the timer. */
   async begin(): Promise<void> {
     this.#timer = setInterval(() => void this.tick(), tickMilliseconds).unref();
     for (const { name, store } of await readApplicationsByStatus(this.main.database, 'destroying'))
-      await this.#remove(name, store).catch((error: unknown) => this.#warn(error, 'a store could not be removed'));
+      await this.#remove(name, store).catch((error: unknown) =>
+        this.#warn(error, 'The store of an application could not be removed.'),
+      );
     for (const name of await readAutoStartedNames(this.main.database)) {
       if (this.#closed) return;
       (await this.find(name)).release();
     }
   }
 
-  /** The application that X-App names; `main` without the header. At once for one that is open. */
+  /** The application that the X-App header names; `main` without the header. Synchronous if it is open. */
   find(name: string | undefined): Lease | Promise<Lease> {
     if (name === undefined || name === mainApplicationName) return this.#mainLease;
     return this.#open.lease(name) ?? this.#findClosed(name);
   }
 
-  /** Whether a key that does not hold in one application holds where it was made. */
+  /** Whether a key that is not valid in one application is valid in the application that created it. */
   async isKeyValidElsewhere(token: string, excludedName: string): Promise<boolean> {
     if (tokenKind(token) !== 'tbk') return false;
     const homeName =
@@ -69,14 +72,14 @@ export class Applications {
     if (homeName === excludedName) return false;
     const home = await this.find(homeName);
     try {
-      // A key of an application that cannot be asked is known by its home alone.
+      // If the application is not available, its entry in `main` decides.
       return home.error ? home.error.code !== 'APPLICATION_UNKNOWN' : await home.application.acceptsToken(token);
     } finally {
       home.release();
     }
   }
 
-  /** Whether a login holds in an application that is stopped: its users are told so, and not sent to sign in again. */
+  /** Whether a login is valid in a stopped application: its users get 503 instead of 401. */
   async isLoginValidInStopped(token: string, name: string): Promise<boolean> {
     const row = await findApplication(this.main.database, name);
     if (row?.status !== 'stopped' || tokenKind(token) !== 'tbs') return false;
@@ -93,13 +96,13 @@ export class Applications {
     return (await findTokenApplication(this.main.database, this.main.hashTokenWithAllKeys(token))) === name;
   }
 
-  /** Notes where a key or login was made: for other applications, and for when its own one has failed. */
+  /** Records which application created a key or login: for other applications, and for when it has failed. */
   async recordTokenHome(token: string, name: string): Promise<void> {
     if (name !== mainApplicationName)
-      await insertTokenApplication(this.main.database, this.main.hashTokenWithAllKeys(token)[0]!, name);
+      await insertTokenApplication(this.main.database, this.main.hashToken(token), name);
   }
 
-  /** Opens an application, whatever its state; afterwards it is `running`, or `failed` with a line in its error log. */
+  /** Opens an application in any state. Afterwards it is `running`, or `failed` with an entry in its error log. */
   async start(name: string, requester: Requester): Promise<void> {
     if (name === mainApplicationName) return;
     const row = await this.#list.findRow(name);
@@ -109,18 +112,18 @@ export class Applications {
     opened?.release();
   }
 
-  /** Lets requests under way finish, then closes it; until it is started again it answers 503. */
+  /** Waits for running requests, then closes it. Requests get 503 until it is started again. */
   async stop(name: string, requester: Requester): Promise<void> {
     await this.#withdraw(name, 'stopped', requester);
   }
 
-  /** Removes an application with its store. What was begun is ended by the next start of the server, if need be. */
+  /** Removes an application with its store. If this is interrupted, the next start of the server completes it. */
   async destroy(name: string, requester: Requester): Promise<void> {
     const store = await this.#withdraw(name, 'destroying', requester);
     await this.#remove(name, store);
   }
 
-  /** Runs what is due, closes what is idle. */
+  /** Runs due housekeeping and closes idle applications. */
   async tick(): Promise<void> {
     try {
       const now = this.main.clock.now();
@@ -131,7 +134,7 @@ export class Applications {
       await this.#open.housekeepDue(now);
       await this.#open.closeIdle();
     } catch (error) {
-      this.#warn(error, 'scheduled work failed');
+      this.#warn(error, 'Scheduled work of applications failed.');
     }
   }
 
@@ -151,17 +154,17 @@ export class Applications {
     }
   }
 
-  /** Takes an application out of service; returns where it lies. */
+  /** Takes an application out of service. @returns the name of its store. */
   async #withdraw(name: string, status: 'stopped' | 'destroying', requester: Requester): Promise<string> {
     rejectMain(name, status === 'stopped' ? 'stopped' : 'destroyed');
     const row = await this.#list.findRow(name);
     await this.#list.setStatus(name, status, requester);
     await this.#open.close(name);
-    // Other servers on the same store look again before their next answer.
+    // Other servers with the same store then read the state again before their next reply.
     if (this.main.database.dialect.shared && row.born)
       await this.#open
         .withTemporaryApplication(row, ({ database }) => database.write((transaction) => bumpVersion(transaction)))
-        .catch((error: unknown) => this.#warn(error, 'other servers could not be told'));
+        .catch((error: unknown) => this.#warn(error, 'Other servers could not be notified of a stopped application.'));
     return row.store;
   }
 

@@ -1,4 +1,4 @@
-/** What a new application is born with: the catalogue, the system collections, built-in roles, its first admin. */
+/** Creates and migrates the system parts of an application: catalogue, system collections, built-in roles, first admin. */
 import { randomUUID } from 'node:crypto';
 import { adminRole, publicRole } from '../access/access-table.ts';
 import { isoTime } from '../base/clock.ts';
@@ -63,8 +63,10 @@ const builtInRoles: readonly {
 ];
 
 /**
- * Makes the catalogue where there is none and it may be made; returns whether it is there. A birth that was cut short is
- * started over: nothing can be in it.
+ * Creates the catalogue if it does not exist and `mayCreate` is true. An interrupted bootstrap is started again, because no
+ * data can exist yet.
+ *
+ * @returns whether the catalogue exists.
  */
 export async function prepareStore(database: Database, name: string, mayCreate: boolean): Promise<boolean> {
   if (await hasCatalogue(database)) {
@@ -76,8 +78,8 @@ export async function prepareStore(database: Database, name: string, mayCreate: 
 }
 
 /**
- * Completes an application whose catalogue is there: what a newer version of the server added is made too. Safe to run
- * at every opening; one that is complete is only looked at.
+ * Adds missing system collections, fields, relations and indexes, for example after an update of the server. Runs at every
+ * opening; if nothing is missing, it only reads.
  */
 export async function migrateSystemCollections(application: Application): Promise<void> {
   const { registry, name } = application;
@@ -96,7 +98,7 @@ export async function migrateSystemCollections(application: Application): Promis
   const indexed = wanted.filter((each) => existing.has(each.name) && needsIndexes(registry.get(each.name), each));
   if (collections.length + relations.length + fields.length + indexed.length > 0) {
     const context = application.definitionContext(null, null);
-    // Tables of any size get indexes: they are built off the event loop, and writers on them wait.
+    // The tables may be large: indexes are built outside of the event loop, and writers wait for them.
     const tables = indexed.map((each) => registry.get(each.name).table);
     await runDefinitionSteps(context, { subject: name, tables }, async (step) => {
       for (const each of collections) await step((tx) => defineSystemCollection(tx, each));
@@ -112,7 +114,7 @@ export async function migrateSystemCollections(application: Application): Promis
   if (name === mainApplicationName) await addMainRow(application);
 }
 
-/** `main` stands in the list of applications too. */
+/** Adds `main` to the list of applications. */
 async function addMainRow({ database, clock }: Application): Promise<void> {
   if (await findApplication(database, mainApplicationName)) return;
   await database.write((transaction) =>
@@ -152,7 +154,7 @@ function buildSystemField({ hidden = false, ...definition }: SystemField): NewFi
   return { definition, facts: { ...defaultFieldFacts, core: true, base: definition.name, hidden } };
 }
 
-/** The first admin, where nobody is there yet. */
+/** Adds the first admin. @returns false if there are users already. */
 export async function addFirstAdmin(application: Application, admin: NewUser): Promise<boolean> {
   const { database, clock } = application;
   return database.write(async (transaction) => {
@@ -163,7 +165,7 @@ export async function addFirstAdmin(application: Application, admin: NewUser): P
   });
 }
 
-/** A read: `auth:resume` calls it for anonymous callers while there are no users. */
+/** Whether there are users. Only a read: `auth:resume` calls it for anonymous callers while there are none. */
 export function applicationHasUsers({ database }: Application): Promise<boolean> {
   return hasAnyUser(database);
 }

@@ -1,4 +1,4 @@
-/** How a server without users gets its first one: by a link that is printed at the start and works once. */
+/** Creates the first user of a server, by a link that is printed at the start and works once. */
 
 import { adminRole } from '../access/access-table.ts';
 import { isoTime } from '../base/clock.ts';
@@ -20,9 +20,10 @@ import { invalidValues } from '../protocol/api-error.ts';
 import { checkNewPassword, linkInvalidError, parseTexts } from '../records/system/own-account.ts';
 import type { Application } from './application.ts';
 
+/** The lifetime of a setup token. */
 export const setupTokenHours = 24;
 
-/** A token for the first admin of an application that has no users. Links of earlier starts work until they end. */
+/** Creates a setup token for an application without users. Tokens of earlier starts stay valid until they expire. */
 export async function makeSetupToken(application: Application): Promise<string> {
   const { database, clock } = application;
   const token = makeToken('tbi');
@@ -30,7 +31,7 @@ export async function makeSetupToken(application: Application): Promise<string> 
   const row = {
     purpose: 'setup',
     userId: null,
-    tokenHash: application.hashTokenWithAllKeys(token)[0]!,
+    tokenHash: application.hashToken(token),
     expiresAt,
   } as const;
   await database.write((transaction) => insertOneTimeToken(database, transaction, row));
@@ -38,9 +39,9 @@ export async function makeSetupToken(application: Application): Promise<string> 
 }
 
 /**
- * Makes the first admin by a setup token, and a login for it.
+ * Creates the first admin with a setup token, and a login for it.
  *
- * @throws ApiError `LINK_INVALID` where the token does not work, or somebody is there already; 422 for bad values.
+ * @throws ApiError `LINK_INVALID` if the token is not valid, or a user exists already; 422 for invalid values.
  */
 export async function makeFirstAdmin(application: Application, body: unknown): Promise<SignInResult> {
   const { database, clock } = application;
@@ -54,7 +55,7 @@ export async function makeFirstAdmin(application: Application, body: unknown): P
   const passwordHash = await hashPassword(password);
   const admin = { email: normaliseEmail(email), username: null, nickname: nickname ?? 'Admin', passwordHash };
   const id = await database.write(async (transaction) => {
-    // First of all, so that two nodes do not both find nobody.
+    // First, so that two servers cannot both find no users.
     await bumpVersion(transaction);
     const isTokenValid = await consumeOneTimeToken(database, transaction, {
       purpose: 'setup',

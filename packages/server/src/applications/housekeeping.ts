@@ -3,26 +3,25 @@ import { deleteExpiredLogins } from '../database/login-rows.ts';
 import { deleteExpiredTokens } from '../database/one-time-tokens.ts';
 import type { Application } from './application.ts';
 
-/** Work is gathered: an application is not opened for every single login that ends. */
+/** An application is not opened for every single login that expires. */
 const minIntervalMilliseconds = 3_600_000;
-/** How often one that has webhooks notes that it is to be opened again. */
+/** How often an application with webhooks schedules its next opening. */
 const webhookCheckMilliseconds = 300_000;
 
-/** When an application is looked after next, in milliseconds since the epoch; null: never. */
+/** When housekeeping of an application is due next, in milliseconds since the epoch; null: never. */
 export interface HousekeepingSchedule {
   /** While it is open. */
   readonly dueWhileOpen: number | null;
-  /** Once it is not open any more, however it came to be closed. */
+  /** After it was closed, or its process was killed. */
   readonly dueWhenClosed: number | null;
 }
 
 /**
- * What an application has to do without being asked: logins and links that are over are deleted (links along with
- * logins: nothing is opened for them alone), deliveries of webhooks are forgotten after their time, bytes of mail that
- * nothing refers to are removed.
+ * Deletes expired logins and links, old deliveries of webhooks, and unreferenced bytes of mail. An application is not opened
+ * only for expired links.
  *
- * One that has webhooks notes ahead that it is to be opened: should its process be killed, what waits to be sent is
- * sent by the next one.
+ * An application with webhooks schedules its next opening in advance. If its process is killed, the next process sends the
+ * waiting messages.
  */
 export async function runHousekeeping({ database, clock, webhooks, mail }: Application): Promise<HousekeepingSchedule> {
   const now = clock.now();
@@ -36,7 +35,7 @@ export async function runHousekeeping({ database, clock, webhooks, mail }: Appli
   return { dueWhileOpen, dueWhenClosed: minNullable(nextLoginSweep, now + 2 * webhookCheckMilliseconds) };
 }
 
-/** When an application that is about to be closed is to be opened again without being asked for; null: not at all. */
+/** When an application that is about to be closed must be opened again without a request; null: never. */
 export async function findReopeningTime({ database, clock, webhooks, mail }: Application): Promise<number | null> {
   const now = clock.now();
   const next = await deleteExpiredLogins(database, isoTime(now));

@@ -13,6 +13,6 @@ export async function sweepKeyHomes(main: Database, application: string, store: 
     const ended = recorded.filter((hash) => !known.has(hash));
     if (ended.length > 0) await deleteTokenApplications(main, ended);
     if (recorded.length < batchSize) return;
-    after = recorded.at(-1)!;
+    after = recorded.at(-1) ?? after;
   }
 }

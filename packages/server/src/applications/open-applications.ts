@@ -20,16 +20,16 @@ export interface OpenApplicationsParts {
   readonly list: ApplicationList;
   readonly common: CommonParts;
   readonly stores: ApplicationStores;
-  /** How long an application stays open without use. */
+  /** How long an application stays open without requests. */
   readonly idleMilliseconds: number;
-  /** Applications open at once; past it those longest unused are closed first. */
+  /** Maximum number of open applications; above it, the least recently used is closed. */
   readonly maxOpen: number;
 }
 
 /** An application in use. Until it is released it stays open. */
 export interface Lease {
   readonly application: Application;
-  /** Why the named application cannot be used, to be told after the caller has proved who they are; `main` stands for it. */
+  /** Why the named application cannot be used. It is sent after the caller is authenticated; `application` is then `main`. */
   readonly error: ApiError | null;
   /** Another lease of the same application, before this one is released. */
   duplicate(): Lease;
@@ -40,11 +40,11 @@ interface Slot {
   readonly application: Application;
   users: number;
   lastUsed: number;
-  /** When its scheduled work is due, in milliseconds since the epoch; null: none. */
+  /** When housekeeping is due, in milliseconds since the epoch; null: never. */
   due: number | null;
-  /** Whether it had webhooks when its work was scheduled. */
+  /** Whether it had webhooks when housekeeping was scheduled. */
   hadWebhooks: boolean;
-  /** Called when the last user has left a slot that is to be closed. */
+  /** Called when the last lease of a slot that is to be closed is released. */
   onUnused: (() => void) | null;
 }
 
@@ -53,20 +53,21 @@ interface OpenFailure {
   readonly until: number;
 }
 
-/** How long a failed application answers without being tried again. */
+/** How long a failed application is not opened again. */
 const failureCacheMilliseconds = 10_000;
-/** How long closing waits for requests under way; and when the server stops, which has waited for them already. */
+/** How long closing waits for running requests. When the server stops, they have had time already. */
 const closeTimeoutMilliseconds = 30_000;
 const stopTimeoutMilliseconds = 500;
-/** How often it is looked for keys and logins that have ended. */
+/** How often ended keys and logins are removed from the list in `main`. */
 const sweepIntervalMilliseconds = 24 * 3_600_000;
 const noop = (): void => {};
 
+/** Opens applications on demand, counts their leases, and closes them when they are idle. */
 export class OpenApplications {
   readonly #parts: OpenApplicationsParts;
   readonly #logger: Logger;
   readonly #slots = new Map<string, Slot>();
-  /** Openings and closings under way: the next one waits for them. */
+  /** Running openings and closings by name: the next one waits for them. */
   readonly #transitions = new Map<string, Promise<unknown>>();
   readonly #failures = new Map<string, OpenFailure>();
   readonly #lastSweep = new Map<string, number>();
@@ -81,13 +82,13 @@ export class OpenApplications {
     return this.#slots.size;
   }
 
-  /** A lease of one that is open, or null. */
+  /** A lease of an open application; null if it is not open. */
   lease(name: string): Lease | null {
     const slot = this.#slots.get(name);
     return slot ? acquireLease(slot) : null;
   }
 
-  /** @throws ApiError `APPLICATION_FAILED` naming the stage. */
+  /** Opens an application if necessary. @throws ApiError `APPLICATION_FAILED` naming the stage. */
   async open(row: ApplicationRow): Promise<Lease> {
     for (;;) {
       const slot = this.#slots.get(row.name);
@@ -101,12 +102,12 @@ export class OpenApplications {
     }
   }
 
-  /** Lets the next {@link open} try again at once. */
+  /** Lets the next {@link open} try again immediately. */
   clearFailure(name: string): void {
     this.#failures.delete(name);
   }
 
-  /** Opens a store for a look that serves no requests, whatever state the application is in. */
+  /** Opens an application in any state for internal work. It serves no requests meanwhile. */
   withTemporaryApplication<T>(row: ApplicationRow, work: (application: Application) => Promise<T>): Promise<T> {
     return this.#runTransition(row.name, async () => {
       const application = await this.#createApplication(row, null);
@@ -114,12 +115,12 @@ export class OpenApplications {
     });
   }
 
-  /** Work on a store that is closed, between openings. */
+  /** Runs work on a closed store. Openings wait for it. */
   whileClosed<T>(name: string, work: () => Promise<T>): Promise<T> {
     return this.#runTransition(name, work);
   }
 
-  /** Lets requests under way finish, then closes it; nothing where it is not open. */
+  /** Waits for running requests, then closes it. Does nothing if it is not open. */
   async close(name: string): Promise<void> {
     const slot = this.#slots.get(name);
     if (!slot) return void (await this.#transitions.get(name)?.catch(noop));
@@ -128,8 +129,10 @@ export class OpenApplications {
     await this.#runTransition(name, async () => {
       await waitUntilUnused(slot, this.#closed ? stopTimeoutMilliseconds : closeTimeoutMilliseconds);
       await slot.application.webhooks.close();
-      await this.#logErrors(`the scheduled work of ${name}`, () => this.#scheduleReopening(slot.application));
-      await this.#logErrors(`closing ${name}`, () => slot.application.close());
+      await this.#logErrors(`Scheduling the work of application "${name}"`, () =>
+        this.#scheduleReopening(slot.application),
+      );
+      await this.#logErrors(`Closing application "${name}"`, () => slot.application.close());
     });
   }
 
@@ -144,7 +147,7 @@ export class OpenApplications {
     for (const [name, slot] of this.#slots) if (slot.users === 0 && slot.lastUsed <= before) await this.close(name);
   }
 
-  /** Does what is due in those that are open. */
+  /** Runs housekeeping that is due in open applications. */
   async housekeepDue(now: number): Promise<void> {
     for (const slot of this.#slots.values()) {
       if (!isDue(slot, now)) continue;
@@ -153,7 +156,7 @@ export class OpenApplications {
     }
   }
 
-  /** Once a day: what has ended since is no matter of minutes. */
+  /** Runs at most once a day. */
   async #sweepKeyHomes({ name, database }: Application, now: number): Promise<void> {
     if ((this.#lastSweep.get(name) ?? 0) > now - sweepIntervalMilliseconds) return;
     this.#lastSweep.set(name, now);
@@ -184,7 +187,7 @@ export class OpenApplications {
     };
     this.#slots.set(name, slot);
     this.#failures.delete(name);
-    await this.#logErrors(`the scheduled work of ${name}`, () => this.#housekeep(slot));
+    await this.#logErrors(`Scheduling the work of application "${name}"`, () => this.#housekeep(slot));
     this.#closeExcess(name);
     return slot;
   }
@@ -199,7 +202,7 @@ export class OpenApplications {
     return new Application({ ...common, ...parts, openJournal: () => stores.openJournal(store) });
   }
 
-  /** Begins an application's life, or goes on with it. */
+  /** Creates or migrates the system parts of an application. */
   async #bootstrap(application: Application, row: ApplicationRow, stage: { name: string }): Promise<void> {
     const { database, name } = application;
     await database.withStartupLock(async () => {
@@ -212,22 +215,24 @@ export class OpenApplications {
       if (owner) await addFirstAdmin(application, owner);
     });
     if (row.status === 'starting' || row.status === 'failed') {
-      stage.name = 'noting that it runs';
+      stage.name = 'storing the status';
       await this.#parts.list.setStatus(name, 'running', null);
     }
   }
 
   async #recordFailure(name: string, stage: string, cause: unknown): Promise<unknown> {
-    // Nothing is wrong with the application: the next request tries again.
+    // The application itself is intact: the next request tries again.
     if (cause instanceof DatabaseFault && cause.kind === 'unavailable') return cause;
-    this.#logger.error({ err: cause, application: name, stage }, 'an application could not be opened');
+    this.#logger.error({ err: cause, application: name, stage }, 'An application could not be opened.');
     const reason = describeCause(cause);
     const error = new ApiError(
       'APPLICATION_FAILED',
-      `The application "${name}" failed at the stage "${stage}": ${reason}. Its error log and applications:start help.`,
+      `The application "${name}" failed at the stage "${stage}": ${reason}. See its error log, remove the cause, and call applications:start.`,
     );
     this.#failures.set(name, { error, until: performance.now() + failureCacheMilliseconds });
-    await this.#logErrors('the error log', () => this.#parts.list.recordFailure(name, stage, reason));
+    await this.#logErrors('Writing the error log of an application', () =>
+      this.#parts.list.recordFailure(name, stage, reason),
+    );
     return error;
   }
 
@@ -239,7 +244,7 @@ export class OpenApplications {
     await this.#setWake(application, dueWhenClosed);
   }
 
-  /** Notes when one that is being closed has something to do next. Its webhooks may have been paused or gone since. */
+  /** Schedules the next opening of an application that is being closed. Its webhooks may have changed since. */
   async #scheduleReopening(application: Application): Promise<void> {
     const { webhooks, mail } = application;
     if (webhooks.listening || mail.isBusy) await this.#setWake(application, await findReopeningTime(application));
@@ -278,12 +283,12 @@ export class OpenApplications {
     try {
       await work();
     } catch (error) {
-      this.#logger.warn({ err: error }, `${task} failed`);
+      this.#logger.warn({ err: error }, `${task} failed.`);
     }
   }
 }
 
-/** A lease of what stays open anyway. */
+/** A lease of an application that always stays open. */
 export function createPermanentLease(application: Application, error: ApiError | null): Lease {
   const lease: Lease = { application, error, duplicate: () => lease, release: noop };
   return lease;
@@ -302,12 +307,12 @@ function acquireLease(slot: Slot): Lease {
   return { application: slot.application, error: null, duplicate: () => acquireLease(slot), release };
 }
 
-/** One that has got its first webhook is scheduled anew. */
+/** Whether housekeeping is due. It is also run after the first webhook is created or the last one destroyed. */
 function isDue({ application, due, hadWebhooks }: Slot, now: number): boolean {
   return (due !== null && due <= now) || application.webhooks.listening !== hadWebhooks;
 }
 
-/** Resolves when nobody uses it any more, or patience has ended. */
+/** Resolves when no lease is left, or after the timeout. */
 async function waitUntilUnused(slot: Slot, timeout: number): Promise<void> {
   if (slot.users === 0) return;
   await new Promise<void>((resolve) => {
@@ -319,7 +324,7 @@ async function waitUntilUnused(slot: Slot, timeout: number): Promise<void> {
   });
 }
 
-/** What an administrator may read: an engine's code, never a path, an address or a statement. */
+/** A description for administrators: the code of the engine, but no path, address or statement. */
 function describeCause(cause: unknown): string {
   const deepest = cause instanceof DatabaseFault && cause.cause instanceof Error ? cause.cause : cause;
   const { code, errcode, errstr } = (deepest ?? {}) as { code?: string; errcode?: number; errstr?: string };

@@ -25,6 +25,7 @@ export interface BackgroundTask {
   readonly intervalMilliseconds?: number | undefined;
 }
 
+/** Runs a {@link BackgroundTask} when it is woken, one run at a time. */
 export class BackgroundWorker {
   readonly #task: BackgroundTask;
   #isStarted = false;

@@ -1,27 +1,27 @@
-/** Bytes that belong to an account of an application, by their SHA-256: the same bytes lie there once. */
+/** Bytes of an account, addressed by their SHA-256: equal bytes are stored once. */
 export interface NewBlob {
-  /** In hexadecimal. */
+  /** Hexadecimal. */
   readonly sha256: string;
   readonly bytes: Uint8Array;
 }
 
-/** Bytes that are read piece by piece, as fast as somebody takes them. */
+/** Bytes that are read in pieces, as fast as the consumer takes them. */
 export interface OpenBlob {
   readonly size: number;
-  /** Both ends included; whoever stops early leaves nothing open. */
+  /** Both ends are inclusive. Nothing stays open if the consumer stops early. */
   read(from: number, to: number): AsyncGenerator<Uint8Array>;
 }
 
 export interface BlobStore {
-  /** Keeps bytes; they are durable when it resolves. What is there already stays. */
+  /** Stores bytes; they are durable when it resolves. Existing blobs are not written again. */
   put(account: number, blobs: readonly NewBlob[]): Promise<void>;
-  /** Null where there is none. */
+  /** @returns null if it does not exist. */
   get(account: number, sha256: string): Promise<Buffer | null>;
-  /** Without reading it; null where there is none. */
+  /** Opens a blob without reading it. @returns null if it does not exist. */
   open(account: number, sha256: string): Promise<OpenBlob | null>;
-  /** The SHA-256 of what was kept before a moment (milliseconds since the epoch): what nothing refers to may go. */
+  /** The SHA-256 of blobs that were stored before a time, in milliseconds since the epoch. */
   findStoredBefore(account: number, time: number): Promise<string[]>;
-  /** Removes what has not been kept again since that moment: somebody may be about to refer to it. */
+  /** Removes blobs that have not been stored again since the time `before`: a new reference to them may follow. */
   remove(account: number, sha256s: readonly string[], before: number): Promise<void>;
   /** The accounts that have blobs. */
   accounts(): Promise<number[]>;

@@ -1,38 +1,38 @@
-/** Work done one after the other, after the reply that asked for it; what comes while the line is full is left out. */
+/** Runs work one after another, in the background of the reply that requested it. Work is rejected while the queue is full. */
 export class BoundedQueue {
-  readonly #most: number;
-  readonly #failed: (error: unknown) => void;
+  readonly #maxWaiting: number;
+  readonly #onError: (error: unknown) => void;
   readonly #waiting: (() => Promise<void>)[] = [];
   #running: Promise<void> | null = null;
   #closed = false;
 
-  /** @param onError told of work that threw; the next goes on. */
+  /** @param onError receives the error of failed work; the next work runs anyway. */
   constructor(maxWaiting: number, onError: (error: unknown) => void) {
-    this.#most = maxWaiting;
-    this.#failed = onError;
+    this.#maxWaiting = maxWaiting;
+    this.#onError = onError;
   }
 
-  /** Takes work up in a later turn of the event loop; returns whether there was room. */
+  /** Runs work in a later iteration of the event loop. @returns false if the queue is full. */
   add(work: () => Promise<void>): boolean {
-    if (this.#closed || this.#waiting.length >= this.#most) return false;
+    if (this.#closed || this.#waiting.length >= this.#maxWaiting) return false;
     this.#waiting.push(work);
     this.#running ??= this.#run();
     return true;
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no work is waiting or running. */
   async idle(): Promise<void> {
     await this.#running;
   }
 
-  /** Takes nothing more; waits for what is there, at most so long, and leaves out the rest. */
-  async close(patienceMilliseconds: number): Promise<void> {
+  /** Rejects new work, waits for the queued work at most the given time, and drops the rest. */
+  async close(maxMilliseconds: number): Promise<void> {
     this.#closed = true;
     let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, patienceMilliseconds);
+    const timeout = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, maxMilliseconds);
     });
-    await Promise.race([this.idle(), patience]);
+    await Promise.race([this.idle(), timeout]);
     clearTimeout(timer);
     this.#waiting.length = 0;
   }
@@ -40,7 +40,7 @@ export class BoundedQueue {
   async #run(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     for (let work = this.#waiting.shift(); work; work = this.#waiting.shift())
-      await work().catch((error: unknown) => this.#failed(error));
+      await work().catch((error: unknown) => this.#onError(error));
     this.#running = null;
   }
 }

@@ -1,4 +1,4 @@
-/** The one source of time; tests inject their own. */
+/** The only source of time. Tests inject their own. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;

@@ -1,19 +1,19 @@
-/** Bounds how much goes on at once, in all and for each name, so that a slow one holds up nobody but itself. */
+/** Limits concurrent work in total and for each name, so that a slow name delays only itself. */
 export class ConcurrencyLimiter {
-  readonly #perName: number;
-  readonly #inAll: number;
+  readonly #maxPerName: number;
+  readonly #maxTotal: number;
   readonly #taken = new Map<string, number>();
   #total = 0;
 
   constructor(maxPerName: number, maxTotal: number) {
-    this.#perName = maxPerName;
-    this.#inAll = maxTotal;
+    this.#maxPerName = maxPerName;
+    this.#maxTotal = maxTotal;
   }
 
-  /** Takes up to so many places of a name; returns how many it got. Each is given back by {@link ConcurrencyLimiter.release}. */
+  /** Acquires up to `wanted` slots of a name. @returns the number acquired; each must be released. */
   acquire(name: string, wanted: number): number {
     const used = this.#taken.get(name) ?? 0;
-    const granted = Math.max(0, Math.min(wanted, this.#perName - used, this.#inAll - this.#total));
+    const granted = Math.max(0, Math.min(wanted, this.#maxPerName - used, this.#maxTotal - this.#total));
     if (granted === 0) return 0;
     this.#taken.set(name, used + granted);
     this.#total += granted;

@@ -25,7 +25,7 @@ describe('configuration', () => {
     writeFileSync(path, 'from a file\n');
     expect(readConfig({ APP_KEY_FILE: path })).toMatchObject({ appKey: 'from a file', appKeyIsRandom: false });
     expect(() => readConfig({ APP_KEY_FILE: path, APP_KEY: 'x' })).toThrow(/APP_KEY and APP_KEY_FILE are both set/);
-    expect(() => readConfig({ APP_KEY_FILE: join(folder, 'none') })).toThrow(/APP_KEY_FILE names a file/);
+    expect(() => readConfig({ APP_KEY_FILE: join(folder, 'none') })).toThrow(/APP_KEY_FILE names cannot be read/);
     rmSync(folder, { recursive: true });
   });
 
@@ -41,10 +41,10 @@ describe('configuration', () => {
     [{ SMTP_URL: 'smtp://x' }, /^SMTP_FROM is missing/],
     [{ SMTP_URL: 'smtp://x', SMTP_FROM: 'a@b.de' }, /^PUBLIC_URL is missing/],
     [{ PUBLIC_URL: 'javascript:x' }, /^PUBLIC_URL must look like/],
-    [{ CORS_ORIGINS: 'https://a.de/path' }, /^CORS_ORIGINS holds "https:\/\/a.de\/path"/],
-    [{ CORS_ORIGINS: 'a.de' }, /^CORS_ORIGINS holds/],
-    [{ TRUSTED_PROXIES: '10.0.0.0/33' }, /^TRUSTED_PROXIES holds/],
-    [{ TRUSTED_PROXIES: 'proxy.example.com' }, /^TRUSTED_PROXIES holds/],
+    [{ CORS_ORIGINS: 'https://a.de/path' }, /^CORS_ORIGINS contains "https:\/\/a.de\/path"/],
+    [{ CORS_ORIGINS: 'a.de' }, /^CORS_ORIGINS contains/],
+    [{ TRUSTED_PROXIES: '10.0.0.0/33' }, /^TRUSTED_PROXIES contains/],
+    [{ TRUSTED_PROXIES: 'proxy.example.com' }, /^TRUSTED_PROXIES contains/],
   ])('a bad value names its setting: %o', (env, message) => {
     expect(() => readConfig(env as Record<string, string>)).toThrow(message);
   });
@@ -52,7 +52,7 @@ describe('configuration', () => {
   test.each(['changeme', 'test-key', 'Test_Key', 'your-secret-key', 'my-app-key', 'secret123', '12345678'])(
     'a known example is no APP_KEY: %s',
     (APP_KEY) => {
-      expect(() => readConfig({ APP_KEY })).toThrow(/^APP_KEY holds a well-known example/);
+      expect(() => readConfig({ APP_KEY })).toThrow(/^APP_KEY is a well-known example/);
     },
   );
 

@@ -1,32 +1,31 @@
 import { invalidDefinition } from '../protocol/api-error.ts';
 
 const durationPattern = /^([1-9]\d{0,3})([hdwmy])$/;
-/** The last millisecond that a key may end at. */
+/** The latest time at which a key may expire. */
 export const maxExpiryTime = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const hourMilliseconds = 3_600_000;
 
 /**
- * Turns an `expiresIn` duration into the moment from which a key is refused (`now >= expiresAt`).
+ * Turns an `expiresIn` duration into the time from which a key is refused (`now >= expiresAt`).
  *
  * Months and years follow the UTC calendar and clamp to the last day: 31 January + `1m` is 28 or 29 February.
  *
  * @param expiresIn `<n>h|d|w|m|y` with n from 1 to 9999, or `never`. `m` is months, not minutes.
  * @param now milliseconds since the Unix epoch.
- * @param member of the body that an error names.
+ * @param member the property of the body that an error names.
  * @returns milliseconds since the Unix epoch, or null for `never`.
- * @throws ApiError `DEFINITION_INVALID` with `details.expiresIn` for another form, or a moment past the year 9999.
+ * @throws ApiError `DEFINITION_INVALID` with `details.expiresIn` for another form, or a time after the year 9999.
  * Source: specification, "Authentication" item 8.
  */
 export function parseExpiry(expiresIn: unknown, now: number, member = 'expiresIn'): number | null {
   if (expiresIn === 'never') return null;
-  const match = typeof expiresIn === 'string' ? durationPattern.exec(expiresIn) : null;
-  if (!match) {
+  const [, count, unit] = (typeof expiresIn === 'string' && durationPattern.exec(expiresIn)) || [];
+  if (count === undefined || unit === undefined) {
     throw invalidDefinition({ [member]: 'Give <n>h, <n>d, <n>w, <n>m, <n>y with n from 1 to 9999, or never.' });
   }
-  const count = Number(match[1]);
-  const end = addDuration(now, count, match[2]!);
+  const end = addDuration(now, Number(count), unit);
   if (!(end <= maxExpiryTime))
-    throw invalidDefinition({ [member]: 'The key would end after the year 9999; give a shorter time or never.' });
+    throw invalidDefinition({ [member]: 'The key would expire after the year 9999. Give a shorter time, or never.' });
   return end;
 }
 

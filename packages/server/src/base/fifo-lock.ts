@@ -1,13 +1,14 @@
-/** Runs one piece of work at a time, in the order in which it was asked for. */
+/** Runs work one at a time, in the order of the calls. */
 export class FifoLock {
   #tail: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  /** How many are running or waiting. */
+  /** The number of calls that are running or waiting. */
   get depth(): number {
     return this.#waiting;
   }
 
+  /** @returns the result of the work, or its error. */
   run<T>(work: () => Promise<T>): Promise<T> {
     this.#waiting += 1;
     const result = this.#waiting === 1 ? work() : this.#tail.then(work);

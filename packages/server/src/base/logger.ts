@@ -2,7 +2,7 @@ import { type Logger, pino } from 'pino';
 
 export type { Logger };
 
-/** JSON lines on standard output. Credentials are removed by name, wherever they stand. */
+/** JSON lines on standard output. Credentials are removed by the names of their properties. */
 export function makeLogger(level: string): Logger {
   return pino({
     level,

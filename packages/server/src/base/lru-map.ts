@@ -1,7 +1,7 @@
-/** What an {@link LruMap} may hold. */
+/** The limits of an {@link LruMap}. */
 export interface LruBounds<V> {
   readonly entries: number;
-  /** Of keys and values together, by `sizeOf`. */
+  /** Limit of keys and values together, measured by `sizeOf`. */
   readonly bytes: number;
   /** A longer key is not stored: keys often contain a caller's text. */
   readonly keyLength: number;
@@ -11,7 +11,7 @@ export interface LruBounds<V> {
   readonly onEvict?: (value: V) => void;
 }
 
-/** Of one entry, besides key and value. */
+/** Estimated bytes of one entry without its key and value. */
 const entryOverhead = 100;
 
 /**
@@ -89,7 +89,7 @@ export class LruMap<V> {
     this.#drop(young, this.#old);
   }
 
-  /** @param stored where an entry that has been read since stands too. */
+  /** @param stored the generation that may contain an entry too, because it has been read since. */
   #drop(evicted: ReadonlyMap<string, V>, stored: ReadonlyMap<string, V>): void {
     const { onEvict } = this.#bounds;
     if (!onEvict) return;

@@ -27,7 +27,7 @@ test.each([
   ['cut short', 'abc\n'],
 ])('a key file that is %s seals nothing: anybody could open that', (name, text) => {
   writeFileSync(join(folder, `${name}.key`), text);
-  expect(() => createSecrets(`${name}.key`).encrypt('hunter2', context)).toThrow(/holds no whole key/);
+  expect(() => createSecrets(`${name}.key`).encrypt('hunter2', context)).toThrow(/contains no complete key/);
   const open = new ContextCipher(['']);
   expect(open.decrypt(open.encrypt('hunter2', context), context)).toBe('hunter2');
   expect(readdirSync(folder)).toContain(`${name}.key`);

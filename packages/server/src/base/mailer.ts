@@ -1,13 +1,13 @@
 import { createTransport } from 'nodemailer';
 
-/** A plain text mail to one person. */
+/** A plain text e-mail to one recipient. */
 export interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
 }
 
-/** Sends the server's own mails. */
+/** Sends the server's own e-mails. */
 export interface Mailer {
   send(mail: Mail): Promise<void>;
   close(): void;
@@ -16,10 +16,10 @@ export interface Mailer {
 const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 
 /**
- * A mailer over one kept connection.
+ * A mailer with one persistent connection.
  *
- * The address is given as an object, so that what stands in it is never read as a list of addresses or as headers; files
- * and URLs are never attached.
+ * The recipient is passed as an object, so that its text is never parsed as a list of addresses or as headers. Files and
+ * URLs are never attached.
  *
  * @param url `smtp://user:password@host:port` or `smtps://…`.
  */

@@ -1,20 +1,20 @@
-/** Which addresses the server may call: those of the public internet, and what the operator names. Pure. */
+/** Which addresses the server may call: public ones, and those that the operator allows. No input or output. */
 import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = readonly [Address, number];
 
-/** Where global IPv6 addresses lie; all else is for a site, a host, or for nobody yet (RFC 4291, IANA registry). */
+/** The range of global IPv6 addresses. All others are local, or not assigned (RFC 4291, IANA registry). */
 const globalIpv6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
 
-/** What `OUTBOUND_ALLOW` names: hosts by their exact names, addresses and ranges. */
+/** The entries of `OUTBOUND_ALLOW`: exact host names, addresses and ranges. */
 export class OutboundAllow {
   readonly #hosts: ReadonlySet<string>;
   readonly #ranges: readonly Range[];
 
   /**
    * @param entries such as `hooks.internal`, `127.0.0.1`, `10.0.0.0/8`, `fd00::/8`.
-   * @throws Error naming the entry that is neither.
+   * @throws Error naming an entry that is none of these.
    */
   constructor(entries: readonly string[]) {
     const hosts = new Set<string>();
@@ -30,12 +30,12 @@ export class OutboundAllow {
     this.#ranges = ranges;
   }
 
-  /** @param host as {@link normalizeHost} gives it. */
+  /** @param host as returned by {@link normalizeHost}. */
   allowsHost(host: string): boolean {
     return this.#hosts.has(host);
   }
 
-  /** Whether an address may be connected to. @param text as a resolver or a URL gives it. */
+  /** Whether the server may connect to an address. @param text as in a URL, or from a resolver. */
   allowsAddress(text: string): boolean {
     if (!ipaddr.isValid(text)) return false;
     const address = unmapIpv4(ipaddr.parse(text));
@@ -43,38 +43,39 @@ export class OutboundAllow {
   }
 }
 
-/** What is wrong with a host that people name, before it is resolved; null: nothing. @param setting what may allow it. */
+/** What is wrong with a host name that a user gave; null if it may be resolved. @param setting the setting that can allow it. */
 export function findHostProblem(host: string, allow: OutboundAllow, setting: string): string | null {
   const name = host.toLowerCase().replace(/\.$/, '');
   if (!/^(?:[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[?[0-9a-f:.]+\]?)$/.test(name) || name.length > 253)
-    return 'Give the name of a host, such as imap.example.com.';
+    return 'Give a host name, such as imap.example.com.';
   if (allow.allowsHost(name)) return null;
   const address = name.replace(/^\[|\]$/g, '');
   const isPrivate =
     isLoopbackName(name) || (isAddress(address) ? !allow.allowsAddress(address) : /^[\d.x]+$/.test(name));
-  return isPrivate ? `The host is none of the public internet; ${setting} may allow it.` : null;
+  return isPrivate ? `The host is not public. Give a public host, or ask the operator to add it to ${setting}.` : null;
 }
 
-/** The host of a URL in the one spelling that is compared: no brackets, no dot at the end. */
+/** The host of a URL in its canonical form: no brackets, no trailing dot. */
 export function normalizeHost(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 }
 
+/** Whether a host is an IPv4 or IPv6 address, not a name. */
 export function isAddress(host: string): boolean {
   return ipaddr.isValid(host);
 }
 
-/** Names that stand for this host wherever they are asked for. */
+/** Names that always resolve to this machine. */
 export function isLoopbackName(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost');
 }
 
-/** An IPv4 address that is written as an IPv6 one is meant. */
+/** Converts an IPv4-mapped IPv6 address to IPv4. */
 function unmapIpv4(address: Address): Address {
   return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 }
 
-/** Spellings that carry another address (NAT64, 6to4, Teredo, IPv4-compatible) are none of the public ones. */
+/** IPv6 forms that embed another address (NAT64, 6to4, Teredo, IPv4-compatible) are not public. */
 function isPublic(address: Address): boolean {
   if (address instanceof ipaddr.IPv6 && (address.zoneId || !address.match(globalIpv6))) return false;
   return address.range() === 'unicast';
@@ -87,7 +88,7 @@ function isInRange(address: Address, [network, bits]: Range): boolean {
 function parseRange(entry: string): Range | null {
   const text = entry.replace(/^\[|\]$/g, '');
   if (text.includes('/')) return ipaddr.isValidCIDR(text) ? ipaddr.parseCIDR(text) : null;
-  // The short forms of IPv4 are taken for names nowhere: `127.1` is refused rather than guessed at.
+  // The short forms of IPv4, such as `127.1`, are refused: programs interpret them differently.
   if (!ipaddr.IPv4.isValidFourPartDecimal(text) && !ipaddr.IPv6.isValid(text)) return null;
   const address = unmapIpv4(ipaddr.parse(text));
   return [address, address.kind() === 'ipv4' ? 32 : 128];

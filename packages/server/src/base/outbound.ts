@@ -1,10 +1,10 @@
 /**
- * The one client for requests that others steer: to addresses that people have given. It sends one POST, or one GET, to an
- * address that it has looked at itself, and reads a bounded part of the reply.
+ * The only client for requests to addresses that users have given (protection against SSRF). It sends one POST or GET to
+ * an address that it has checked, and reads a bounded part of the reply.
  *
- * Refuses other schemes than http and https, credentials in the address, every address that is not a public one unless
- * the operator allows it, and redirects. A name is resolved once, and the connection goes to what was checked: a name
- * server that answers differently the second time gains nothing.
+ * It refuses schemes other than http and https, credentials in the address, private addresses unless the operator allows
+ * them, and redirects. A name is resolved once, and the connection goes to the checked address, so that a name server that
+ * answers differently the second time (DNS rebinding) gains nothing.
  */
 import { lookup, Resolver } from 'node:dns/promises';
 import { request as requestHttp } from 'node:http';
@@ -12,7 +12,7 @@ import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { isAddress, isLoopbackName, normalizeHost, OutboundAllow } from './outbound-address.ts';
 
-/** What became of a request that was answered. */
+/** The reply to a request. */
 export interface OutboundReply {
   readonly status: number;
   /** The beginning of the body, at most {@link outboundLimits.replyBytes} of it. */
@@ -20,17 +20,17 @@ export interface OutboundReply {
   readonly retryAfter: OutboundBytes['retryAfter'];
 }
 
-/** What a request was answered with, or the beginning of it. */
+/** The reply to a request with its bytes, or the beginning of them. */
 export interface OutboundBytes {
   readonly status: number;
-  /** The header `Retry-After` as it stands; null without one. */
+  /** The header `Retry-After`, not parsed; null without one. */
   readonly retryAfter: string | null;
   readonly bytes: Buffer;
 }
 
-/** Why a request got no answer, in words for whoever gave the address: no address of the inside stands in them. */
+/** Why a request got no reply. The message is for the user who gave the address: it contains no private address. */
 export class OutboundFailure extends Error {
-  /** True where asking again cannot help: the address itself is refused. */
+  /** True if a retry cannot help, because the address itself is refused. */
   readonly refused: boolean;
 
   constructor(message: string, refused = false) {
@@ -45,9 +45,9 @@ export type Resolve = (host: string, signal: AbortSignal) => Promise<readonly st
 export interface OutboundOptions {
   /** Entries of `OUTBOUND_ALLOW`. */
   readonly allow?: readonly string[];
-  /** Addresses of a name; for tests of name servers that lie. */
+  /** Resolves a name; replaced by tests of malicious name servers. */
   readonly resolve?: Resolve;
-  /** For the whole request: name, connection, and as much of the reply as is read. */
+  /** Time limit of the whole request: resolving, connecting, and reading the reply. */
   readonly totalMilliseconds?: number;
 }
 
@@ -59,6 +59,12 @@ export const outboundLimits = {
   headerBytes: 16_384,
 } as const;
 
+/**
+ * Sends requests to checked addresses.
+ *
+ *     const client = new OutboundClient({ allow: ['hooks.internal'] });
+ *     const { status } = await client.post('https://example.com/hook', { 'content-type': 'application/json' }, '{}');
+ */
 export class OutboundClient {
   readonly #allow: OutboundAllow;
   readonly #resolve: Resolve;
@@ -66,32 +72,32 @@ export class OutboundClient {
 
   constructor({ allow = [], resolve, totalMilliseconds = outboundLimits.totalMilliseconds }: OutboundOptions = {}) {
     this.#allow = new OutboundAllow(allow);
-    this.#resolve = resolve ?? ((host, signal) => this.#addressesOf(host, signal));
+    this.#resolve = resolve ?? ((host, signal) => this.#resolveHost(host, signal));
     this.#total = totalMilliseconds;
   }
 
-  /** What is wrong with an address before any name is looked up, with the cure; null: nothing. */
+  /** What is wrong with an address, with the cure; null if it may be used. Does not resolve names. */
   findUrlProblem(text: unknown): string | null {
     if (typeof text !== 'string' || text.length > outboundLimits.urlLength)
       return `Give an address such as https://example.com/hook, at most ${outboundLimits.urlLength} characters.`;
     if (!/^https?:\/\/[^\s\\/][^\s\\]*$/i.test(text) || !URL.canParse(text))
-      return 'Give a whole address that begins with http:// or https://.';
+      return 'Give a complete address that begins with http:// or https://.';
     const url = new URL(text);
-    if (url.username !== '' || url.password !== '') return 'Leave user and password out of the address.';
-    if (url.port === '0') return 'The address names no port that can be reached.';
+    if (url.username !== '' || url.password !== '') return 'Remove the user name and password from the address.';
+    if (url.port === '0') return 'The port of the address must not be 0.';
     const host = normalizeHost(url);
-    if (host === '') return 'The address names no host.';
+    if (host === '') return 'The address has no host. Give an address such as https://example.com/hook.';
     if (this.#allow.allowsHost(host)) return null;
     if (isLoopbackName(host) || (isAddress(host) && !this.#allow.allowsAddress(host)))
-      return 'The address lies inside the network of the server; give a public one, or have the operator name it in OUTBOUND_ALLOW.';
+      return 'The address is not public. Give a public address, or ask the operator to add it to OUTBOUND_ALLOW.';
     return null;
   }
 
   /**
    * Sends one POST.
    *
-   * @param signal ends it early.
-   * @throws OutboundFailure when there is no answer in time, or the address is refused.
+   * @param signal aborts the request.
+   * @throws OutboundFailure if no reply arrives in time, or the address is refused.
    */
   async post(
     text: string,
@@ -102,13 +108,13 @@ export class OutboundClient {
     const length = String(Buffer.byteLength(body));
     const request = { method: 'POST', headers: { ...headers, 'content-length': length }, body } as const;
     const { bytes, ...reply } = await this.#request(text, request, outboundLimits.replyBytes, signal);
-    return { ...reply, text: bytes.toString('latin1') }; // a byte is a character: what is kept of a binary reply is bounded too
+    return { ...reply, text: bytes.toString('latin1') }; // one character per byte, so that the text of a binary reply is bounded too
   }
 
   /**
-   * Gets what lies at an address; nothing of whoever asks goes along but the headers that are given.
+   * Gets the content of an address. Only the given headers are sent.
    *
-   * @param maxBytes bytes that are read; whether there are more is seen by one more than that.
+   * @param maxBytes limit of the content. One more byte is read, so that a caller can detect longer content.
    * @throws OutboundFailure as {@link post}.
    */
   get(
@@ -136,29 +142,29 @@ export class OutboundClient {
       return await send(url, addresses, request, maxBytes, abortSignal);
     } catch (error) {
       if (timeout.aborted && !(error instanceof OutboundFailure && error.refused))
-        throw new OutboundFailure(`No answer within ${this.#total / 1000} seconds.`);
+        throw new OutboundFailure(`The host did not reply within ${this.#total / 1000} seconds.`);
       throw error instanceof OutboundFailure ? error : new OutboundFailure(describeError(error));
     }
   }
 
-  /** The addresses to connect to: all of a name's are held against the rules, so that none of them is a way in. */
+  /** The addresses to connect to. All addresses of a name must be allowed. */
   async #checked(host: string, signal: AbortSignal): Promise<readonly string[]> {
-    if (isAddress(host)) return [host]; // problemOf has looked at it
+    if (isAddress(host)) return [host]; // checked by findUrlProblem
     const addresses = await this.#resolve(host, signal);
-    if (addresses.length === 0) throw new OutboundFailure('The name of the host is not known.');
+    if (addresses.length === 0) throw new OutboundFailure('The host name is unknown.');
     if (!this.#allow.allowsHost(host) && !addresses.every((each) => this.#allow.allowsAddress(each)))
       throw new OutboundFailure(
-        'The name leads to an address inside the network of the server, which OUTBOUND_ALLOW does not name.',
+        'The host name resolves to an address that is not public. Ask the operator to add it to OUTBOUND_ALLOW.',
         true,
       );
     return addresses;
   }
 
   /**
-   * Names that the operator has allowed are looked up the system's way, /etc/hosts included. All others are asked of the
-   * name servers directly: the system's way holds a thread each, of the few that disk syncs need too.
+   * Names that the operator has allowed are resolved by the system, including /etc/hosts. Other names are resolved by a
+   * direct query of the name servers: the system's resolver occupies one of the few threads that disk syncs need too.
    */
-  async #addressesOf(host: string, signal: AbortSignal): Promise<readonly string[]> {
+  async #resolveHost(host: string, signal: AbortSignal): Promise<readonly string[]> {
     if (this.#allow.allowsHost(host)) return (await lookup(host, { all: true })).map(({ address }) => address);
     const resolver = new Resolver({ timeout: 2000, tries: 2 });
     signal.addEventListener('abort', () => resolver.cancel(), { once: true });
@@ -184,20 +190,20 @@ function send(
   const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
     method,
     headers,
-    agent: false, // a kept connection would outlive what was checked of it
+    agent: false, // a pooled connection would outlive the check of its address
     lookup: createFixedLookup(addresses),
     maxHeaderSize: outboundLimits.headerBytes,
     signal,
   });
   const connecting = setTimeout(
-    () => request.destroy(new OutboundFailure('The host does not accept the connection.')),
+    () => request.destroy(new OutboundFailure('The host did not accept the connection in time.')),
     outboundLimits.connectMilliseconds,
   );
   request.on('socket', (socket) => socket.once('connect', () => clearTimeout(connecting)));
   request.on('error', reject);
   request.on('close', () => {
     clearTimeout(connecting);
-    reject(new OutboundFailure('The host closed the connection without an answer.'));
+    reject(new OutboundFailure('The host closed the connection without a reply.'));
   });
   request.on('response', (response) => {
     const status = response.statusCode ?? 0;
@@ -220,12 +226,14 @@ function send(
   return promise;
 }
 
-/** Answers every look-up with what was checked. */
+/** Answers every lookup with the checked addresses. */
 function createFixedLookup(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  const [first] = found;
+  if (!first) throw new OutboundFailure('The host name is unknown.');
   return (_host, options, callback) => {
     if (options.all) callback(null, found);
-    else callback(null, found[0]!.address, found[0]!.family);
+    else callback(null, first.address, first.family);
   };
 }
 
@@ -239,17 +247,17 @@ function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'The host refuses the connection.',
-  ECONNRESET: 'The host broke the connection off.',
-  ENOTFOUND: 'The name of the host is not known.',
+  ECONNRESET: 'The host reset the connection.',
+  ENOTFOUND: 'The host name is unknown.',
   EHOSTUNREACH: 'The host cannot be reached.',
   ENETUNREACH: 'The host cannot be reached.',
   HPE_HEADER_OVERFLOW: 'The headers of the reply are too large.',
 };
 
-/** An engine's code in plain words; nothing else of the error, which may name addresses. */
+/** Describes an error by its code. The rest of the error may contain private addresses. */
 function describeError(error: unknown): string {
   const { code, name } = (error ?? {}) as { code?: string; name?: string };
-  if (name === 'AbortError') return 'The request was ended.';
+  if (name === 'AbortError') return 'The request was aborted.';
   if (code !== undefined && reasons[code]) return reasons[code];
   return code === undefined ? 'The request failed.' : `The request failed (${code}).`;
 }

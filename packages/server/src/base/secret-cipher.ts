@@ -4,25 +4,25 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * Keeps secrets that the server must read again, such as those that messages are signed with: AES-256-GCM under a key
- * derived from APP_KEY, so that a stolen database alone tells none of them.
+ * Encrypts secrets that the server must read again, such as the signing secrets of webhooks: AES-256-GCM under a key that
+ * is derived from APP_KEY. A stolen database does not reveal them.
  */
 export class SecretCipher {
   readonly #keys: readonly Buffer[];
 
-  /** @param appKeys the current APP_KEY, then the former one where it is still accepted. */
+  /** @param appKeys the current APP_KEY, then the previous one if it is still accepted. */
   constructor(appKeys: readonly string[]) {
     this.#keys = appKeys.map((each) => Buffer.from(hkdfSync('sha256', each, '', 'tablinum sealed secrets', 32)));
   }
 
   encrypt(text: string): string {
     const nonce = randomBytes(nonceBytes);
-    const cipher = createCipheriv('aes-256-gcm', this.#keys[0]!, nonce);
+    const cipher = createCipheriv('aes-256-gcm', getCurrent(this.#keys), nonce);
     const encrypted = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
     return encrypted.toString('base64url');
   }
 
-  /** Null for what was sealed under another APP_KEY, or changed since. */
+  /** @returns null if it was encrypted under another APP_KEY, or was changed. */
   decrypt(encrypted: string): string | null {
     const bytes = Buffer.from(encrypted, 'base64url');
     if (bytes.length < nonceBytes + tagBytes) return null;
@@ -32,14 +32,14 @@ export class SecretCipher {
       try {
         return decipher.update(bytes.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8');
       } catch {
-        // Sealed under the other key, perhaps.
+        // It may be encrypted under the other key.
       }
     }
     return null;
   }
 }
 
-/** Where a secret belongs: what was sealed for one place opens at no other. */
+/** The field that a secret belongs to. A secret that is copied to another field cannot be decrypted. */
 export interface EncryptionContext {
   readonly application: string;
   readonly record: number;
@@ -47,13 +47,13 @@ export interface EncryptionContext {
 }
 
 /**
- * Seals secrets for the record and field that they belong to, under keys that are told apart by name: AES-256-GCM, the place is
- * authenticated along. `<key id>.<sealed>`, so that a rotation knows what is still under the former key.
+ * Encrypts secrets for the record and field that they belong to: AES-256-GCM with the {@link EncryptionContext} as
+ * additional data. The format is `<key id>.<encrypted>`, so that a rotation can find what is still under a previous key.
  */
 export class ContextCipher {
   readonly #keys: readonly { readonly id: string; readonly key: Buffer }[];
 
-  /** @param secrets the current one, then the former ones. */
+  /** @param secrets the current one, then the previous ones. */
   constructor(secrets: readonly string[]) {
     this.#keys = secrets.map((secret) => {
       const derive = (what: string, bytes: number): Buffer => Buffer.from(hkdfSync('sha256', secret, '', what, bytes));
@@ -62,14 +62,14 @@ export class ContextCipher {
   }
 
   encrypt(text: string, context: EncryptionContext): string {
-    const { id, key } = this.#keys[0]!;
+    const { id, key } = getCurrent(this.#keys);
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(buildAdditionalData(context));
     const encrypted = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
     return `${id}.${encrypted.toString('base64url')}`;
   }
 
-  /** Null for what was sealed under another key or for another place, or changed since. */
+  /** @returns null if it was encrypted under another key or for another field, or was changed. */
   decrypt(encrypted: string, context: EncryptionContext): string | null {
     const [id, text = ''] = encrypted.split('.');
     const key = this.#keys.find((each) => each.id === id)?.key;
@@ -86,10 +86,15 @@ export class ContextCipher {
     }
   }
 
-  /** Whether it lies under a former key. */
+  /** Whether it is encrypted under a previous key. */
   usesPreviousKey(encrypted: string): boolean {
-    return !encrypted.startsWith(`${this.#keys[0]!.id}.`);
+    return !encrypted.startsWith(`${getCurrent(this.#keys).id}.`);
   }
+}
+
+function getCurrent<Key>([current]: readonly Key[]): Key {
+  if (current === undefined) throw new Error('A cipher needs at least one key.');
+  return current;
 }
 
 function buildAdditionalData({ application, record, field }: EncryptionContext): Buffer {

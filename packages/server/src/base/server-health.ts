@@ -1,10 +1,10 @@
-/** What keeps this server from its work, source by source. Each change of state is logged once. */
+/** Problems that keep this server from working, by source. Each change of state is logged once. */
 import type { Clock } from './clock.ts';
 import { isoTime } from './clock.ts';
 import type { Logger } from './logger.ts';
 
 /**
- * - `warning`: every request is served, but somebody should act before that ends.
+ * - `warning`: every request is served, but the operator should act.
  * - `failing`: writes fail now and may succeed later without a restart.
  * - `fatal`: writes fail until the process is started again.
  */
@@ -22,21 +22,22 @@ export interface OpenProblem {
   readonly source: string;
   readonly severity: Severity;
   readonly message: string;
-  /** When it began, as an ISO 8601 time. */
+  /** The time at which it began, in ISO 8601. */
   readonly since: string;
 }
 
-/** Reports the state of one source; null: all is well. */
+/** Reports the state of one source; null: no problem. */
 export type HealthReporter = (problem: Problem | null) => void;
 
 const levels = { warning: 'warn', failing: 'error', fatal: 'fatal', cleared: 'info' } as const;
 
+/** Collects the problems that the parts of a server report. */
 export class ServerHealth {
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #problems = new Map<string, OpenProblem>();
   readonly #fatal = Promise.withResolvers<string>();
-  #logs = false;
+  #isLogging = false;
 
   constructor(logger: Logger, clock: Clock) {
     this.#logger = logger;
@@ -45,7 +46,7 @@ export class ServerHealth {
 
   /** The server has started. Errors before that are printed by the command line and not logged again. */
   begin(): void {
-    this.#logs = true;
+    this.#isLogging = true;
     for (const { source, severity, message } of this.problems) this.#log(severity, { source }, message);
   }
 
@@ -71,7 +72,7 @@ export class ServerHealth {
     const known = this.#problems.get(source);
     if (known?.severity === 'fatal') return;
     if (problem === null) {
-      if (this.#problems.delete(source)) this.#log('cleared', { source }, `cleared: ${known!.message}`);
+      if (known && this.#problems.delete(source)) this.#log('cleared', { source }, `cleared: ${known.message}`);
       return;
     }
     const { severity, message, cause } = problem;
@@ -82,6 +83,6 @@ export class ServerHealth {
   }
 
   #log(severity: Severity | 'cleared', more: object, message: string): void {
-    if (this.#logs) this.#logger[levels[severity]](more, message);
+    if (this.#isLogging) this.#logger[levels[severity]](more, message);
   }
 }

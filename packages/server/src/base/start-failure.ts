@@ -1,8 +1,8 @@
-/** Why a server did not start, in one line for an operator: setting, path or address, cause, and what to do. */
+/** Why a server did not start, as one line for the operator: setting, path or address, cause, and cure. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** Its message is complete: it is printed without a stack. */
+/** An error whose message is printed without a stack. */
 export class StartFailure extends Error {}
 
 interface Coded {
@@ -27,7 +27,7 @@ const fileCauses: Readonly<Record<string, string>> = {
   EIO: 'the disk fails',
 };
 
-/** Names the setting and the cause where a folder of data cannot be used. */
+/** The error for a data folder that cannot be used. It names the setting and the cause. */
 export function folderFailure(setting: string, folder: string, error: unknown): StartFailure {
   const cause = findPathProblem(folder) ?? describeFileError(error);
   return new StartFailure(
@@ -36,7 +36,7 @@ export function folderFailure(setting: string, folder: string, error: unknown): 
   );
 }
 
-/** What keeps this process from writing into a folder, or from making it; null: nothing that shows. */
+/** Why this process cannot write to a folder, or create it; null if no cause is visible. */
 export function findPathProblem(folder: string): string | null {
   let existing = resolve(folder);
   while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
@@ -49,7 +49,7 @@ export function findPathProblem(folder: string): string | null {
   }
 }
 
-/** Whether the system refused a file or a folder, rather than an engine what is in it. */
+/** Whether the operating system refused a file or folder. False: the engine refused its content. */
 export function isFileFault(error: unknown): boolean {
   const { code, errcode } = findRootCause(error);
   return errcode === undefined && code !== undefined && code in fileCauses;
@@ -71,7 +71,7 @@ const sqliteCures: Readonly<Record<number, string>> = {
   26: 'it is damaged or not an SQLite file; restore it from a backup',
 };
 
-/** Explains why the SQLite file of `main` cannot be opened; errors of other origin are returned unchanged. */
+/** Explains why the SQLite file of `main` cannot be opened; other errors are returned unchanged. */
 export function sqliteFailure(path: string, error: unknown): unknown {
   if (error instanceof StartFailure) return error;
   const { errcode, errstr } = findRootCause(error);
@@ -85,7 +85,7 @@ export function sqliteFailure(path: string, error: unknown): unknown {
 }
 
 const postgresCures: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there; is PostgreSQL running, and are host and port right?',
+  ECONNREFUSED: 'nothing listens there. Check that PostgreSQL is running, and the host and port',
   ENOTFOUND: 'the host name is unknown',
   EAI_AGAIN: 'the host name cannot be looked up now',
   ETIMEDOUT: 'the host does not answer',
@@ -100,7 +100,7 @@ const postgresCures: Readonly<Record<string, string>> = {
   '57P03': 'PostgreSQL is starting up or shutting down',
 };
 
-/** Names address and cause where PostgreSQL cannot be used, without user and password. */
+/** The error for a PostgreSQL server that cannot be used. It names address and cause, but not user and password. */
 export function postgresFailure(url: string, error: unknown): unknown {
   if (error instanceof StartFailure) return error;
   const { code, message } = findRootCause(error);
@@ -117,7 +117,7 @@ export function postgresFailure(url: string, error: unknown): unknown {
   );
 }
 
-/** Names HOST and PORT where the server cannot listen. */
+/** The error for an address on which the server cannot listen. It names HOST and PORT. */
 export function listenFailure(host: string, port: number, error: unknown): unknown {
   const { code } = (error ?? {}) as Coded;
   const causes: Readonly<Record<string, string>> = {
@@ -131,7 +131,7 @@ export function listenFailure(host: string, port: number, error: unknown): unkno
   return message === undefined ? error : new StartFailure(message, { cause: error });
 }
 
-/** One line to print for whatever ended the start. */
+/** The line to print for an error that ended the start. */
 export function describeStartFailure(error: unknown): string {
   if (error instanceof StartFailure) return error.message;
   const message = (error as Error | null)?.message || findRootCause(error).message || String(error);

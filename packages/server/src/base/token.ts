@@ -4,17 +4,17 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const bodyLength = 43; // ceil(256 / log2(62))
 const checkLength = 6;
 
-/** API keys, sessions (logins), password resets by mail, and the making of the first admin. */
+/** In this order: API keys, sessions (logins), password resets by e-mail, creation of the first admin. */
 export type TokenKind = 'tbk' | 'tbs' | 'tbr' | 'tbi';
 const kinds: ReadonlySet<string> = new Set<TokenKind>(['tbk', 'tbs', 'tbr', 'tbi']);
 
-/** A fresh secret: prefix, 256 random bits in base62, and a checksum that catches truncation and typing errors. */
+/** Generates a secret: prefix, 256 random bits in base62, and a checksum that detects truncation and typing errors. */
 export function makeToken(kind: TokenKind): string {
   const body = base62(randomBytes(32), bodyLength);
   return `${kind}_${body}${checksum(`${kind}_${body}`)}`;
 }
 
-/** The kind of a well-formed token with a right checksum, else null. Costs no database work. */
+/** The kind of a well-formed token with a correct checksum, else null. Does not use the database. */
 export function tokenKind(token: string): TokenKind | null {
   if (token.length !== 4 + bodyLength + checkLength) return null;
   const kind = token.slice(0, 3);
@@ -23,7 +23,7 @@ export function tokenKind(token: string): TokenKind | null {
   return checksum(token.slice(0, end)) === token.slice(end) ? (kind as TokenKind) : null;
 }
 
-/** Hashes tokens under a key derived from APP_KEY, so that a stolen database holds nothing that signs in. */
+/** Hashes tokens under a key derived from APP_KEY, so that a stolen database contains no usable credential. */
 export class TokenHasher {
   readonly #key: Buffer;
 

@@ -1,6 +1,6 @@
 import { JsonNumber } from '../protocol/exact-json.ts';
 
-/** Text that both engines can hold: no U+0000 and no lone surrogate. */
+/** Whether both engines can store a text: it contains no U+0000 and no lone surrogate. */
 export function isWellFormedText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\u0000');
 }
@@ -8,12 +8,12 @@ export function isWellFormedText(text: string): boolean {
 /** In JSON text: U+0000 and halves of surrogate pairs, which JSON.stringify writes as escapes. */
 const illFormedEscape = /(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
 
-/** Text as both engines can hold it: each character that they cannot becomes U+FFFD. */
+/** Replaces each character that the engines cannot store by U+FFFD. */
 export function storableText(text: string): string {
   return isWellFormedText(text) ? text : text.toWellFormed().replaceAll('\u0000', '\ufffd');
 }
 
-/** The same for JSON text, whose escapes an engine would read. */
+/** As {@link storableText}, for JSON text: an engine would decode its escapes. */
 export function storableJson(text: string): string {
   return text.includes('\\u') ? text.replace(illFormedEscape, '$1\\ufffd') : text;
 }
@@ -30,7 +30,7 @@ export function jsonDepth(value: unknown, bound: number): number {
   return deepest + 1;
 }
 
-/** Whether every text and key inside a JSON value is well formed, and every number finite in 64-bit floating point. */
+/** Whether every string and key in a JSON value is well formed, and every number is finite as a 64-bit float. */
 export function isWellFormedJson(value: unknown): boolean {
   if (typeof value === 'string') return isWellFormedText(value);
   if (typeof value === 'number') return Number.isFinite(value);

@@ -1,6 +1,6 @@
 /**
- * The hooks of one application's changes. Enters what is about to change, and leaves it as extensions would have it, or
- * refused; after a change is durable, tells of it.
+ * Runs the hooks of extensions. Before a change, hooks may replace its values or refuse it. After a change is durable,
+ * hooks receive its events.
  */
 import type { Logger } from '../base/logger.ts';
 import type { NewEvents } from '../changes/change-log.ts';
@@ -15,7 +15,7 @@ const beforeMilliseconds = 2000;
 const afterMilliseconds = 10_000;
 const definitions = new Set(['collections', 'fields']);
 
-/** What is about to happen to one record or definition. */
+/** A change of one record or definition that is about to be made. */
 export type ChangeRequest = Pick<PendingChange, 'collection' | 'action' | 'key' | 'values' | 'requestId'> & {
   readonly caller: Caller | null;
 };
@@ -25,12 +25,13 @@ interface ExtensionHook<Hook> {
   readonly hook: Hook;
 }
 
+/** The hooks of extensions for one application. */
 export class EventManager {
   readonly #application: string;
   readonly #logger: Logger;
   readonly #before: readonly ExtensionHook<BeforeHook>[];
   readonly #after: readonly ExtensionHook<AfterHook>[];
-  readonly #telling = new Set<Promise<void>>();
+  readonly #running = new Set<Promise<void>>();
 
   private constructor(extensions: readonly Extension[], application: string, logger: Logger) {
     this.#application = application;
@@ -39,25 +40,25 @@ export class EventManager {
     this.#after = extensions.flatMap(({ name, after = [] }) => after.map((hook) => ({ extension: name, hook })));
   }
 
-  /** Null where no extension has a hook: then changes cost nothing more. */
+  /** @returns null if no extension has a hook. Changes then have no extra cost. */
   static of(extensions: readonly Extension[], application: string, logger: Logger): EventManager | null {
     const manager = new EventManager(extensions, application, logger);
     return manager.#before.length + manager.#after.length > 0 ? manager : null;
   }
 
-  /** Whether changes of a collection are looked at before they happen. */
+  /** Whether a hook runs before changes of a collection. */
   hasBeforeHook(collection: string, isSystem: boolean): boolean {
     return this.#before.some(({ hook }) => matchesCollection(hook, collection, isSystem));
   }
 
-  /** Asks the hooks one after the other; returns the values as the last one left them. */
+  /** Runs the hooks one after another. @returns the values that the last one returned. */
   async before(change: ChangeRequest, isSystem: boolean): Promise<Values> {
     let { values } = change;
     for (const { extension, hook } of this.#before) {
       if (!matchesCollection(hook, change.collection, isSystem) || !hook.actions.includes(change.action)) continue;
       const caller = change.caller && { role: change.caller.role, user: change.caller.user };
       const original = values;
-      // They see plain numbers and objects; what they leave alone loses nothing.
+      // Hooks receive plain numbers and objects. Values that they do not change keep their precision.
       const plain = plainJson(original) as Values;
       const result = await runWithTimeout(extension, beforeMilliseconds, this.#logger, async (signal) => {
         const returned = await hook.run({
@@ -69,7 +70,7 @@ export class EventManager {
           refuse,
         });
         if (returned !== undefined && !isObject(returned))
-          throw new Error('a hook returned something else than values');
+          throw new Error('The hook must return an object of values, or undefined.');
         return returned;
       });
       if (result !== undefined) values = withExactParts(result, plain, original) as Values;
@@ -77,14 +78,14 @@ export class EventManager {
     return values;
   }
 
-  /** Asks the hooks of definitions about a change whose event is about to be logged, such as `fields.created`. */
+  /** Runs the hooks of definitions for a change whose event is about to be logged, such as `fields.created`. */
   async beforeDefinition(event: string, key: string, caller: Caller, requestId: string | null): Promise<void> {
     const [collection = '', verb = ''] = event.split('.');
     const action = ({ created: 'create', updated: 'update', destroyed: 'destroy' } as const)[verb];
     if (action) await this.before({ collection, action, key, values: {}, caller, requestId }, true);
   }
 
-  /** Tells of events that are durable. Returns at once: nobody waits for it. */
+  /** Starts the hooks for durable events, and does not wait for them. */
   emitEvents({ name, resource, keys, actor, requestId, changed }: NewEvents, time: string): void {
     for (const { extension, hook } of this.#after) {
       if (!matchesEvent(hook.events, name)) continue;
@@ -95,16 +96,18 @@ export class EventManager {
             ? { ...fields, changed: [], payload: plainJson(changed.payload) }
             : { ...fields, changed };
         const delivery = runWithTimeout(extension, afterMilliseconds, this.#logger, () => hook.run(event))
-          .catch((error: unknown) => this.#logger.warn({ err: error, extension, event: name }, 'a hook failed'))
-          .finally(() => this.#telling.delete(delivery));
-        this.#telling.add(delivery);
+          .catch((error: unknown) =>
+            this.#logger.warn({ err: error, extension, event: name }, 'A hook of an extension failed.'),
+          )
+          .finally(() => this.#running.delete(delivery));
+        this.#running.add(delivery);
       }
     }
   }
 
-  /** Lets hooks under way come to their end. */
+  /** Waits for running hooks. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#telling);
+    await Promise.allSettled(this.#running);
   }
 }
 

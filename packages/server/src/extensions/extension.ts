@@ -1,104 +1,111 @@
 /**
- * What extensions are written against: a module in the folder `EXTENSIONS_DIR` has one as its default export. It imports
- * this file as `@tablinum/server/extension`, and nothing else of the server.
+ * The interface of extensions. A module in the folder `EXTENSIONS_DIR` exports an extension by default. It imports this
+ * file as `@tablinum/server/extension`, and nothing else of the server.
  */
 import type { EventHead } from '../protocol/event.ts';
 
-/** An extension of the server. It runs in the server's own process, with all of its power: it is code, not data. */
+/** An extension of the server. Its code runs in the server's process with all of its rights. */
 export interface Extension {
-  /** Names it in errors and in the log. */
+  /** Its name in errors and in the log. Must be unique. */
   readonly name: string;
-  /** Asked before a change, in its transaction. */
+  /** Run before a change, in its transaction. */
   readonly before?: readonly BeforeHook[];
-  /** Told after a change, when it is durable. */
+  /** Run after a change is durable. */
   readonly after?: readonly AfterHook[];
   readonly actions?: readonly ExtensionAction[];
   readonly fieldTypes?: readonly TextFieldType[];
 }
 
-/** Gives an extension its types. */
+/**
+ * Returns the extension unchanged; it exists for type checking.
+ *
+ *     export default defineExtension({
+ *       name: 'orders',
+ *       after: [{ events: ['orders.created'], run: (event) => console.log(event.tk) }],
+ *     });
+ */
 export function defineExtension(extension: Extension): Extension {
   return extension;
 }
 
-/** What may happen to a record: `restore` takes it out of the trash. */
+/** A change of a record. `restore` undoes a soft delete. */
 export type HookedAction = 'create' | 'update' | 'destroy' | 'restore';
 
 export interface BeforeHook {
-  /** A collection, or `*` for all that users have defined; `collections` and `fields` for definitions. */
+  /** A collection, `*` for all user-defined collections, or `collections` and `fields` for definitions. */
   readonly collection: string;
-  /** Definitions know these, too, but for `restore`. */
+  /** Definitions have the same actions, except `restore`. */
   readonly actions: readonly HookedAction[];
   /**
-   * Looks at a change. What it returns takes the place of the values, where a request gave them: on destroy, restore, and
-   * for what goes along with another record, only a refusal counts. `refuse` refuses the change, any other error and a
-   * hook that takes longer than two seconds do too, as a fault of the extension. It may run more than once for one change.
+   * Inspects a change. The returned values replace those of the request. On destroy, restore and cascaded changes the
+   * returned values are ignored. `refuse` refuses the change. Any other error, or running longer than two seconds, also
+   * refuses it, as a fault of the extension. A hook may run more than once for one change.
    */
   run(change: PendingChange): Values | undefined | Promise<Values | undefined>;
 }
 
 export type Values = Readonly<Record<string, unknown>>;
 
-/** A change that is about to happen. */
+/** A change that is about to be made. */
 export interface PendingChange {
   readonly application: string;
   readonly collection: string;
   readonly action: HookedAction;
-  /** Of the record, or the name of a definition; null where it is not there yet, or several are named. */
+  /** The key of the record, or the name of a definition; null if it does not exist yet, or for several records. */
   readonly key: unknown;
-  /** As the request gives them, before they are checked; empty on destroy, restore and for definitions. */
+  /** The values of the request, not yet validated; empty on destroy, restore and for definitions. */
   readonly values: Values;
   readonly caller: ExtensionCaller | null;
   readonly requestId: string | null;
-  /** Aborted when the hook's time is up. */
+  /** Aborted when the time limit of the hook is reached. */
   readonly signal: AbortSignal;
-  /** Refuses the change: 422 with this message, and with a message for each field where they are given. */
+  /** Refuses the change with 422 and this message. @param details messages by field. */
   refuse(message: string, details?: Readonly<Record<string, string>>): never;
 }
 
 export interface ExtensionCaller {
   readonly role: string;
-  /** The user who signed in or made the key, without the password; null where there is none. */
+  /** The user who signed in or created the key, without the password; null without a user. */
   readonly user: Values | null;
 }
 
 export interface AfterHook {
-  /** Names such as `orders.created`, patterns such as `orders.*`, `*` for all. */
+  /** Names such as `orders.created`, patterns such as `orders.*`, or `*` for all. */
   readonly events: readonly string[];
-  /** Told on the server that made the change, once, if it is not killed before; an error is logged. */
+  /** Runs once, on the server that made the change, unless that is killed before. An error is logged. */
   run(event: CommittedEvent): void | Promise<void>;
 }
 
 export interface CommittedEvent extends EventHead {
   readonly application: string;
   readonly changed: readonly string[];
-  /** Of an event that somebody published, such as `campaign.sent`; else undefined. */
+  /** The payload of a published event, such as `campaign.sent`; else undefined. */
   readonly payload?: unknown;
 }
 
 export interface ExtensionAction {
-  /** `<resource>:<action>`, such as `orders:total`; the actions that the server has cannot be replaced. */
+  /** `<resource>:<action>`, such as `orders:total`. The server's own actions cannot be replaced. */
   readonly action: string;
   readonly summary: string;
-  /** Reads answer GET too. */
+  /** Whether the action only reads; it then also accepts GET. */
   readonly reads: boolean;
-  /** The grant that a caller needs, or `public`: then no credential is looked at. */
+  /** The permission that a caller needs. `public`: credentials are ignored. */
   readonly permission: 'public' | { readonly resource: string; readonly action: string };
-  /** Answers with `data`, as JSON. It has ten seconds. */
+  /** Returns `data` of the reply, as JSON. The time limit is ten seconds. */
   run(context: ActionContext): unknown;
 }
 
 export interface ActionContext {
   readonly application: string;
   readonly caller: ExtensionCaller;
-  /** Of the query, unparsed text; lists and objects in brackets are taken apart. */
+  /** The query parameters as text; lists and objects in brackets are parsed. */
   readonly parameters: Values;
   readonly body: unknown;
   readonly requestId: string;
   readonly signal: AbortSignal;
-  /** A trial (`dryRun=true`, actions that write): what `records` does is taken back; leave out what reaches further. */
+  /** Whether this is a dry run (`dryRun=true`). Changes by `records` are rolled back; omit other side effects. */
   readonly dryRun: boolean;
-  /** Records as the caller may read and write them; parameters as in a read by POST. */
+  /** Reads and writes records with the caller's permissions. Parameters are as in a read by POST. */
   readonly records: CallerRecords;
   refuse(message: string, details?: Readonly<Record<string, string>>): never;
 }
@@ -108,17 +115,18 @@ export interface CallerRecords {
   get(collection: string, key: number | string): Promise<Values>;
   create(collection: string, values: Values): Promise<Values>;
   update(collection: string, key: number | string, values: Values): Promise<Values>;
-  /** How many: 1. */
+  /** @returns the number of destroyed records: 1. */
   destroy(collection: string, key: number | string): Promise<number>;
 }
 
-/** Text of a form of its own: filters, sorts and indexes as text does. */
+/** A text type with its own format. It filters, sorts and indexes like text. */
 export interface TextFieldType {
-  /** As definitions name it: `isbn`. */
+  /** Its name in definitions, such as `isbn`. */
   readonly name: string;
-  /** In code points. */
+  /** Maximum length in code points. */
   readonly maxLength: number;
+  /** Whether a text has the format. */
   holds(text: string): boolean;
-  /** What to give, in a sentence: the message of a value that has another form. */
+  /** The error message for other values: a sentence that says what to give. */
   readonly give: string;
 }

@@ -1,4 +1,4 @@
-/** Extensions from a folder: every module in it, in the order of their names. What is wrong with one stops the start. */
+/** Loads every module of a folder as an extension, in the order of their names. An invalid module stops the start. */
 import { readdirSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { join, resolve } from 'node:path';
@@ -9,7 +9,7 @@ import { isObject } from '../protocol/json-text.ts';
 import { addTextType } from '../schema/field-types.ts';
 import type { Extension } from './extension.ts';
 
-/** Names the file, and what to do. */
+/** An extension that cannot be loaded. The message names the file and the cure. */
 export class ExtensionError extends Error {
   constructor(file: string, problem: string, cause?: unknown) {
     super(`EXTENSIONS_DIR: ${file}: ${problem}`, { cause });
@@ -23,8 +23,8 @@ const hookedActions = new Set(['create', 'update', 'destroy', 'restore']);
 let isModuleHookRegistered = false;
 
 /**
- * @param folder null: there are none.
- * @throws ExtensionError for a module that does not load, or is no extension.
+ * @param folder null: no extensions.
+ * @throws ExtensionError for a module that cannot be loaded, or is not an extension.
  */
 export async function loadExtensions(folder: string | null): Promise<readonly Extension[]> {
   if (folder === null) return [];
@@ -33,9 +33,11 @@ export async function loadExtensions(folder: string | null): Promise<readonly Ex
   for (const file of listModules(folder)) {
     const extension = await loadExtension(folder, file);
     const duplicate = loaded.find(({ name }) => name === extension.name);
-    if (duplicate) throw new ExtensionError(file, `another extension is called "${extension.name}" too; rename one.`);
+    if (duplicate)
+      throw new ExtensionError(file, `another extension also has the name "${extension.name}". Rename one of them.`);
     for (const type of extension.fieldTypes ?? [])
-      if (!addTextType(type)) throw new ExtensionError(file, `there is a field type "${type.name}" already.`);
+      if (!addTextType(type))
+        throw new ExtensionError(file, `the field type "${type.name}" exists already. Rename it.`);
     loaded.push(extension);
   }
   return loaded;
@@ -47,11 +49,11 @@ function listModules(folder: string): string[] {
       .filter((name) => /\.m?[jt]s$/.test(name) && !/\.(d|test)\.m?ts$/.test(name))
       .sort();
   } catch (error) {
-    throw new ExtensionError(folder, 'the folder cannot be read; set it to one that exists.', error);
+    throw new ExtensionError(folder, 'the folder cannot be read. Set EXTENSIONS_DIR to an existing folder.', error);
   }
 }
 
-/** Modules lie anywhere, and find the types of extensions by the server's own name. */
+/** Modules in any folder can import the types of extensions by the name of the server's package. */
 function registerModuleHook(): void {
   if (isModuleHookRegistered) return;
   isModuleHookRegistered = true;
@@ -75,14 +77,14 @@ async function loadExtension(folder: string, file: string): Promise<Extension> {
 }
 
 function findExtensionProblem(given: unknown): string | null {
-  if (!isObject(given)) return 'it exports no extension: write "export default defineExtension({…})".';
+  if (!isObject(given)) return 'it does not export an extension. Write "export default defineExtension({…})".';
   const { name, before = [], after = [], actions = [], fieldTypes = [], ...unknownMembers } = given;
   const [unknown] = Object.keys(unknownMembers);
-  if (unknown !== undefined) return `an extension has no "${unknown}".`;
-  if (typeof name !== 'string' || name === '') return 'give it a name.';
+  if (unknown !== undefined) return `an extension has no property "${unknown}". Remove it.`;
+  if (typeof name !== 'string' || name === '') return '"name" must be a non-empty string.';
   const lists = { before, after, actions, fieldTypes };
   for (const [member, list] of Object.entries(lists))
-    if (!Array.isArray(list) || !list.every(isObject)) return `"${member}" is a list of objects.`;
+    if (!Array.isArray(list) || !list.every(isObject)) return `"${member}" must be a list of objects.`;
   return (
     findFirstProblem(before, findBeforeHookProblem) ??
     findFirstProblem(after, findAfterHookProblem) ??
@@ -102,39 +104,47 @@ function findFirstProblem(list: unknown, problem: (member: Member) => string | n
 }
 
 function findBeforeHookProblem({ collection, actions, run }: Member): string | null {
-  if (typeof collection !== 'string') return 'a hook of "before" names its collection.';
+  if (typeof collection !== 'string') return 'a hook in "before" needs "collection", the name of a collection.';
   if (!Array.isArray(actions) || actions.length === 0 || !actions.every((each) => hookedActions.has(each as string)))
-    return `a hook of "before" lists actions: ${[...hookedActions].join(', ')}.`;
+    return `a hook in "before" needs "actions", a list of ${[...hookedActions].join(', ')}.`;
   return findRunProblem('before', run);
 }
 
 function findAfterHookProblem({ events, run }: Member): string | null {
   const bad =
-    Array.isArray(events) && events.length > 0 ? events.map(findPatternProblem).find(Boolean) : 'names its events.';
-  return bad ? `a hook of "after": ${bad}` : findRunProblem('after', run);
+    Array.isArray(events) && events.length > 0
+      ? events.map(findPatternProblem).find(Boolean)
+      : '"events" must be a non-empty list.';
+  return bad ? `a hook in "after": ${bad}` : findRunProblem('after', run);
 }
 
-/** Collections come and go while the server runs: any name may be one. */
+/** Collections are created while the server runs, so any name is accepted. */
 function findPatternProblem(pattern: unknown): string | null {
   return patternProblem(pattern, () => true);
 }
 
 function findActionProblem({ action, summary, reads, permission, run }: Member): string | null {
-  if (typeof action !== 'string' || !actionPattern.test(action)) return 'an action is called "<resource>:<action>".';
-  if (isRecordAction(action.split(':')[1]!)) return `"${action}" would replace a generated action; name it otherwise.`;
-  if (typeof summary !== 'string' || typeof reads !== 'boolean') return `"${action}" needs a summary, and "reads".`;
-  const named =
+  if (typeof action !== 'string' || !actionPattern.test(action))
+    return '"action" must have the form <resource>:<action>.';
+  if (isRecordAction(action.slice(action.indexOf(':') + 1)))
+    return `"${action}" would replace a generated action. Rename it.`;
+  if (typeof summary !== 'string' || typeof reads !== 'boolean')
+    return `"${action}" needs "summary", a string, and "reads", true or false.`;
+  const isNamed =
     isObject(permission) && typeof permission['resource'] === 'string' && typeof permission['action'] === 'string';
-  if (permission !== 'public' && !named) return `"${action}" needs a permission: {"resource", "action"}, or "public".`;
+  if (permission !== 'public' && !isNamed)
+    return `"${action}" needs "permission": {"resource", "action"}, or "public".`;
   return findRunProblem(action, run);
 }
 
 function findFieldTypeProblem({ name, maxLength, holds, give }: Member): string | null {
   if (typeof name !== 'string' || !/^[a-z][A-Za-z0-9]{0,39}$/.test(name))
-    return 'a field type has a name such as isbn.';
+    return 'the "name" of a field type must be a word such as isbn.';
   if (!Number.isInteger(maxLength) || (maxLength as number) < 1 || (maxLength as number) > 8192)
-    return `the field type "${name}" needs a maxLength from 1 to 8192.`;
-  return typeof holds === 'function' && typeof give === 'string' ? null : `"${name}" needs "holds" and "give".`;
+    return `the field type "${name}" needs "maxLength", a whole number from 1 to 8192.`;
+  return typeof holds === 'function' && typeof give === 'string'
+    ? null
+    : `the field type "${name}" needs "holds", a function, and "give", a string.`;
 }
 
 function findRunProblem(what: string, run: unknown): string | null {

@@ -1,7 +1,7 @@
 import type { Logger } from '../base/logger.ts';
 import { ApiError } from '../protocol/api-error.ts';
 
-/** Thrown by `refuse`: what an extension says to the caller. */
+/** Thrown by `refuse`. */
 class Refusal extends Error {
   readonly details: Readonly<Record<string, string>> | undefined;
 
@@ -11,16 +11,17 @@ class Refusal extends Error {
   }
 }
 
+/** The `refuse` function that extensions receive. @param details messages by field. */
 export function refuse(message: string, details?: Readonly<Record<string, string>>): never {
   throw new Refusal(message, details);
 }
 
 /**
- * Runs code of an extension, for so long at most: what it throws, or does not end, becomes an error that names it.
+ * Runs code of an extension with a time limit. Code that blocks the event loop cannot be ended: extensions run in the
+ * server's own process.
  *
- * Code that never lets go of the event loop cannot be ended: extensions run in the server's own process.
- *
- * @throws ApiError `EXTENSION_REFUSED` with its own words, `EXTENSION_FAILED` for anything else.
+ * @throws ApiError `EXTENSION_REFUSED` with the message of `refuse`, `EXTENSION_FAILED` for any other error and after the
+ * time limit.
  */
 export async function runWithTimeout<T>(
   extension: string,
@@ -31,7 +32,7 @@ export async function runWithTimeout<T>(
   const controller = new AbortController();
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => reject(new Error(`it did not end within ${milliseconds / 1000} seconds`)),
+    () => reject(new Error(`It did not end within ${milliseconds / 1000} seconds.`)),
     milliseconds,
   );
   try {
@@ -40,8 +41,8 @@ export async function runWithTimeout<T>(
     if (error instanceof ApiError) throw error;
     if (error instanceof Refusal)
       throw new ApiError('EXTENSION_REFUSED', error.message, error.details && { details: error.details });
-    logger.error({ err: error, extension }, 'an extension failed');
-    throw new ApiError('EXTENSION_FAILED', `The extension "${extension}" failed; the log says more.`);
+    logger.error({ err: error, extension }, 'An extension failed.');
+    throw new ApiError('EXTENSION_FAILED', `The extension "${extension}" failed. The log of the server has the cause.`);
   } finally {
     clearTimeout(timer);
     controller.abort();

@@ -2,16 +2,16 @@ import type { BoundedQueue } from '../base/bounded-queue.ts';
 import type { Config } from '../base/config.ts';
 import type { Mailer } from '../base/mailer.ts';
 
-/** How people come by accounts of this server, and back into them. */
+/** Settings for signing up and for resetting passwords. */
 export interface AccountSettings {
   readonly signUpApplications: Config['signUpApplications'];
-  /** Null where no mail server is set. */
+  /** Null if no mail server is configured. */
   readonly mail: MailSettings | null;
 }
 
 export interface MailSettings {
   readonly mailer: Mailer;
-  /** Work that goes on after its reply. */
+  /** Sends e-mails after the reply to the request. */
   readonly queue: BoundedQueue;
   readonly publicUrl: string;
 }

@@ -1,4 +1,4 @@
-/** Which action a path names, by what methods it is called, and how it is run. */
+/** Finds the action of a route, checks its method, and runs it. */
 import type { Application } from '../applications/application.ts';
 import { tokenMissingError } from '../identity/authenticator.ts';
 import { isReadAction, isRecordAction } from '../protocol/actions.ts';
@@ -21,9 +21,10 @@ import type { ActionResult, RequestContext, SystemAction } from './request-conte
 import { type Route, unknownRoute } from './route.ts';
 import { webhookActions } from './webhook-actions.ts';
 
-/** Actions written by hand, by `<resource>:<action>`. */
+/** System actions by `<resource>:<action>`. */
 export type ActionTable = Readonly<Record<string, SystemAction>>;
 
+/** All system actions. Record actions are generated for every collection. */
 export const systemActions: ActionTable = {
   ...authActions,
   ...keyActions,
@@ -40,18 +41,18 @@ export const systemActions: ActionTable = {
 /** Resources that have no generated actions. */
 const actionOnly = new Set(['auth', 'collections', 'fields', 'applications', 'audit', 'docs', 'changes', 'realtime']);
 
-/** The action written by hand that a path names. Fields have a path below their collection too, `/api/collections/<name>/fields:<action>`. */
+/** The system action of a route. Fields also have routes below their collection: `/api/collections/<name>/fields:<action>`. */
 export function findSystemAction(actions: ActionTable, { resource, action, of }: Route): SystemAction | undefined {
   if (of !== null && !(of.collection === 'collections' && resource === 'fields')) return undefined;
   return actions[of ? `collections/fields:${action}` : `${resource}:${action}`];
 }
 
-/** Whether an action of a resource is written by hand, or the resource has no generated actions. */
+/** Whether an action is a system action, or its resource has no record actions. */
 export function hasSystemAction(resource: string, action: string): boolean {
   return actionOnly.has(resource) || systemActions[`${resource}:${action}`] !== undefined;
 }
 
-/** Whether a path names what the application has; other names are the caller's own invention. */
+/** Whether a route names a collection or relation of the application, and an action of it. */
 export function isKnownRoute({ registry }: Application, route: Route): boolean {
   if (!isKnownAction(route)) return false;
   const collection = registry.find(route.of?.collection ?? route.resource);
@@ -65,14 +66,18 @@ function isKnownAction({ action, of }: Route): boolean {
 /** Whether the request reads. @throws ApiError `METHOD_NOT_ALLOWED` naming the methods of a known action. */
 export function isReadRequest(method: string, action: SystemAction | undefined, route: Route): boolean {
   const reads = action ? action.reads : isReadAction(route.action);
-  if (route.plain) return reads; // its method has said what is done
+  if (route.plain) return reads; // the method has determined the action
   const known = action !== undefined || isKnownAction(route);
   if (method === 'POST' || !known || (reads && (method === 'GET' || method === 'HEAD'))) return reads;
   const allow = reads ? 'GET, HEAD, POST' : 'POST';
-  throw new ApiError('METHOD_NOT_ALLOWED', `This action answers ${allow}; nothing was changed.`, { allow });
+  throw new ApiError(
+    'METHOD_NOT_ALLOWED',
+    `This action does not support the method ${method}; use ${allow}. Nothing was changed.`,
+    { allow },
+  );
 }
 
-/** Runs an action; what a caller without a credential may not do is 401, not 403. */
+/** Runs an action. A caller without a credential gets 401 instead of 403. */
 export async function runAction(action: SystemAction | undefined, request: RequestContext): Promise<ActionResult> {
   try {
     if (action) return await runSystem(action, request);
@@ -86,7 +91,7 @@ export async function runAction(action: SystemAction | undefined, request: Reque
   }
 }
 
-/** A write that keeps its reply itself stands in one transaction; the others are claimed before and kept after. */
+/** An action that stores its reply itself needs one transaction. For others, the key is claimed before and the reply stored after. */
 function runSystem(action: SystemAction, request: RequestContext): Promise<ActionResult> {
   const runPlain = (each: RequestContext): Promise<ActionResult> =>
     action.journaled ? runJournaled(action, each) : action.run(each);
@@ -95,7 +100,7 @@ function runSystem(action: SystemAction, request: RequestContext): Promise<Actio
     : runPlain(request);
 }
 
-/** An act that leaves no event is told of before its reply leaves. */
+/** An action without an event is written to the audit journal before its reply is sent. */
 async function runJournaled(action: SystemAction, request: RequestContext): Promise<ActionResult> {
   const result = await action.run(request);
   if (!('adminAction' in result) || result.adminAction !== null) await journalAdminAction(request, result);

@@ -11,7 +11,7 @@ import { runRecordAction } from './record-actions.ts';
 import type { Action, ActionResult, RequestContext, SystemAction } from './request-context.ts';
 import { readRecordRequest } from './request-reader.ts';
 
-/** `applications:`, in `main` alone. What is plain data of the list has the generated actions. */
+/** The `applications` actions, only in `main`. Reads are record actions. */
 export const applicationActions: Readonly<Record<string, SystemAction>> = {
   'applications:list': { reads: true, run: inMainApplication(runRecordAction) },
   'applications:get': { reads: true, run: inMainApplication(runRecordAction) },
@@ -27,7 +27,10 @@ function inMainApplication(work: Action): Action {
   return async (request) => {
     if (request.application.name === mainApplicationName) return work(request);
     if (request.caller.type === 'anonymous') throw tokenMissingError();
-    throw new ApiError('SYSTEM_PROTECTED', `Applications are managed in "${mainApplicationName}"; leave X-App out.`);
+    throw new ApiError(
+      'SYSTEM_PROTECTED',
+      `Applications are managed in "${mainApplicationName}". Omit the header "X-App".`,
+    );
   };
 }
 
@@ -35,7 +38,10 @@ async function createApplication(request: RequestContext): Promise<ActionResult>
   requireGranted(request, 'create');
   readKnownParameters(request, [], false);
   if (!isObject(request.body))
-    throw new ApiError('BODY_INVALID', 'Give one application: {"name", "displayName", "description", "options"}.');
+    throw new ApiError(
+      'BODY_INVALID',
+      'The body must be one application: {"name", "displayName", "description", "options"}.',
+    );
   const name = request.body['name'];
   await runRecordAction(request).catch(throwNameTaken);
   await request.applications.start(name as string, request);
@@ -44,7 +50,7 @@ async function createApplication(request: RequestContext): Promise<ActionResult>
 
 function throwNameTaken(error: unknown): never {
   if (error instanceof ApiError && error.code === 'UNIQUE_CONFLICT')
-    throw new ApiError('APPLICATION_EXISTS', 'An application of that name exists already.');
+    throw new ApiError('APPLICATION_EXISTS', 'An application with this "name" exists already. Choose another name.');
   throw error;
 }
 
@@ -70,9 +76,9 @@ async function stopApplication(request: RequestContext): Promise<ActionResult> {
 async function destroyApplication(request: RequestContext): Promise<ActionResult> {
   requireGranted(request, 'destroy');
   const name = readApplicationName(request, ['confirm']);
-  if (name !== mainApplicationName) await showApplication(request, name); // 404 before the question whether it is meant
+  if (name !== mainApplicationName) await showApplication(request, name); // an unknown application is 404 even without "confirm"
   if (name !== mainApplicationName && request.parameters()['confirm'] !== name)
-    throw new ApiError('PARAMETER_INVALID', 'Send confirm=<name> with the name of the application to be destroyed.');
+    throw new ApiError('PARAMETER_INVALID', 'The parameter "confirm" must be the name of the application to destroy.');
   await request.applications.destroy(name, request);
   return { data: '1' };
 }
@@ -106,11 +112,11 @@ function requireGranted({ application, caller, requestId }: RequestContext, acti
 function readApplicationName(request: RequestContext, otherParameters: readonly string[]): string {
   const { filterByTk } = readKnownParameters(request, ['filterByTk', ...otherParameters], false);
   if (typeof filterByTk !== 'string' || filterByTk === '')
-    throw new ApiError('PARAMETER_INVALID', 'filterByTk must name one application.');
+    throw new ApiError('PARAMETER_INVALID', 'The parameter "filterByTk" must be the name of one application.');
   return filterByTk;
 }
 
-/** The application's record as the caller's get shows it; without one, its name. */
+/** The application's record with the caller's permissions; only its name if the caller may not read it. */
 async function showApplication(request: RequestContext, name: string): Promise<ActionResult> {
   const { application, caller, requestId } = request;
   if (!application.recordContext(caller, requestId).findGrant('applications', 'get'))

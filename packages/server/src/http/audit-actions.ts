@@ -9,7 +9,7 @@ import { runRead, runRecordAction } from './record-actions.ts';
 import type { ActionResult, RequestContext, SystemAction } from './request-context.ts';
 import { readRecordRequest } from './request-reader.ts';
 
-/** `audit:`, which nobody writes, and what the journal knows of keys. */
+/** The read-only `audit` actions, and the usage of API keys. */
 export const auditActions: Readonly<Record<string, SystemAction>> = {
   'audit:list': { reads: true, run: createAuditRead('list') },
   'audit:get': { reads: true, run: createAuditRead('get') },
@@ -18,7 +18,7 @@ export const auditActions: Readonly<Record<string, SystemAction>> = {
   'apiKeys:stats': { reads: true, run: readKeyStats },
 };
 
-/** With the parameters, limits and refusals of every other list. */
+/** A read of the journal with the same parameters, limits and errors as reads of records. */
 function createAuditRead(action: ReadAction): SystemAction['run'] {
   return async (request): Promise<ActionResult> => {
     const { application, caller, requestId, zone } = request;
@@ -40,7 +40,7 @@ function requireAudit({ application, caller, requestId }: RequestContext, action
   if (!application.recordContext(caller, requestId).findGrant('audit', action)) throw permissionDenied('audit', action);
 }
 
-/** Of a key that the caller's list shows. */
+/** The usage of a key that is visible to the caller. */
 async function readKeyStats(request: RequestContext): Promise<ActionResult> {
   const { application, caller, requestId } = request;
   const context = application.recordContext(caller, requestId);

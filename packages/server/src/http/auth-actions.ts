@@ -23,7 +23,7 @@ import { readKnownParameters } from './known-parameters.ts';
 import type { ActionResult, RequestContext, SystemAction } from './request-context.ts';
 import { sendPasswordReset } from './reset-mail.ts';
 
-/** `auth:` – who calls, and how people come by accounts and back into them. */
+/** The `auth` actions: sign-in, sign-up, sessions, passwords and the current caller. */
 export const authActions: Readonly<Record<string, SystemAction>> = {
   'auth:signIn': { reads: false, public: true, journaled: true, run: runSignIn },
   'auth:keep': { reads: false, run: runKeepSession },
@@ -58,7 +58,7 @@ async function runSignIn(request: RequestContext): Promise<ActionResult> {
   }
 }
 
-/** Whether a password was looked at, and was wrong. */
+/** Whether a password was checked and was wrong. */
 function isWrongPassword(error: unknown): boolean {
   return error instanceof ApiError && (error.code === 'SIGN_IN_FAILED' || error.code === 'PASSWORD_WRONG');
 }
@@ -74,7 +74,7 @@ async function runSignOut(request: RequestContext): Promise<ActionResult> {
   return { data: '1', ...(isSameOrigin(headers) && { cookie: buildSessionCookie(application, null, headers) }) };
 }
 
-/** The browser keeps the session: another tab, or the same one after a restart, goes on with it. */
+/** Stores the session in a cookie, for other tabs and for the same tab after a restart. */
 async function runKeepSession(request: RequestContext): Promise<ActionResult> {
   const { application } = request;
   requireSession(request);
@@ -88,7 +88,7 @@ async function runKeepSession(request: RequestContext): Promise<ActionResult> {
   return { data: '1', cookie: buildSessionCookie(application, cookieToken, headers) };
 }
 
-/** The session that the browser keeps, or null; one that is over is forgotten. And what a sign-in page has to know. */
+/** The session in the cookie, or null, with what a sign-in page needs to know. The cookie of an ended session is deleted. */
 async function runResume(request: RequestContext): Promise<ActionResult> {
   const { application, accounts } = request;
   readKnownParameters(request, [], false);
@@ -110,7 +110,7 @@ async function runResume(request: RequestContext): Promise<ActionResult> {
 /** Applications known to have users; they are not queried again. */
 const applicationsWithUsers = new WeakSet<object>();
 
-/** Whether the first administrator is still to be made. */
+/** Whether the first admin has not been created yet. */
 async function hasNoUsers(application: RequestContext['application']): Promise<boolean> {
   if (application.name !== mainApplicationName || applicationsWithUsers.has(application)) return false;
   if (!(await applicationHasUsers(application))) return true;
@@ -184,11 +184,11 @@ async function runEndOtherSessions(request: RequestContext): Promise<ActionResul
   return { data: String(ended) };
 }
 
-/** The key of one record in a parameter of an action of the server's own: text in a query, a number in a body. */
+/** Parses the id of one record in a parameter of a system action: text in a query, a number in a body. */
 export function parseRecordId(parameter: unknown, name = 'filterByTk'): number {
   const text = typeof parameter === 'number' ? String(parameter) : parameter;
   if (typeof text === 'string' && /^[1-9]\d{0,9}$/.test(text) && Number(text) < 2 ** 31) return Number(text);
-  throw new ApiError('PARAMETER_INVALID', `${name} must name one record by its id.`);
+  throw new ApiError('PARAMETER_INVALID', `The parameter "${name}" must be the id of one record.`);
 }
 
 async function runChangePassword(request: RequestContext): Promise<ActionResult> {
@@ -196,7 +196,7 @@ async function runChangePassword(request: RequestContext): Promise<ActionResult>
   const { application, caller, requestId, limits, address } = request;
   readKnownParameters(request, [], false);
   const passwords = parseTexts(request.body, ['oldPassword', 'newPassword']);
-  // A stolen session is no way to try passwords faster than at the door.
+  // The rate limit of sign-ins applies, so that a stolen session cannot be used to guess the password.
   const attempt = limits.startSignIn(address, application.name, `user ${userId}`);
   try {
     await changePassword(application.recordContext(caller, requestId), userId, passwords);
@@ -211,18 +211,19 @@ async function runChangePassword(request: RequestContext): Promise<ActionResult>
 async function runSignUp(request: RequestContext): Promise<ActionResult> {
   const { application, caller, requestId, limits, address, accounts } = request;
   if (accounts.signUpApplications?.has(application.name) === false)
-    throw new ApiError('SIGN_UP_CLOSED', 'Nobody signs up here; ask an administrator for an account.');
+    throw new ApiError('SIGN_UP_CLOSED', 'Sign-up is closed in this application. Ask an administrator for an account.');
   readKnownParameters(request, [], false);
   limits.countGuess(address, 'sign-up');
   const userId = await signUp(application.recordContext(caller, requestId), request.body);
   return buildLoginResult(request, await startLogin(application.signInContext, userId));
 }
 
-/** The same reply for everybody, before anybody is looked for: who has an account here is not told, nor by the time it takes. */
+/** Replies before the account is looked up, so that neither reply nor time reveals who has an account. */
 async function runLostPassword(request: RequestContext): Promise<ActionResult> {
   const { accounts, limits, address, application, applications, requestId } = request;
   const { mail } = accounts;
-  if (!mail) throw new ApiError('MAIL_OFF', 'This server sends no mail; ask an administrator for a new password.');
+  if (!mail)
+    throw new ApiError('MAIL_OFF', 'This server does not send e-mails. Ask an administrator for a new password.');
   readKnownParameters(request, [], false);
   const { email } = parseTexts(request.body, ['email']);
   limits.countGuess(address, 'lost-password');
@@ -250,7 +251,7 @@ async function runSetup(request: RequestContext): Promise<ActionResult> {
   return buildLoginResult(request, await makeFirstAdmin(application, request.body));
 }
 
-/** The reply with a new login's token. Its application is recorded in `main`, in case its own database fails to open. */
+/** The reply with a new login's token. `main` records its application, in case the application's database cannot be opened later. */
 async function buildLoginResult(
   { application, applications }: RequestContext,
   login: SignInResult,

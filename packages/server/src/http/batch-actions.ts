@@ -1,6 +1,6 @@
 /**
- * `POST /api/batch`: several operations in one transaction, all or nothing. Each is run by the action that a request of its
- * own would run, under the same grants, rules and checks; only the transaction is shared.
+ * `POST /api/batch`: several operations in one transaction. Each operation runs the same action as a separate request, with
+ * the same permissions, rules and checks.
  */
 
 import { tokenMissingError } from '../identity/authenticator.ts';
@@ -28,7 +28,7 @@ const operations = ['get', 'list', 'create', 'update', 'destroy', 'restore', 'ad
 type Op = (typeof operations)[number];
 const linkOperations: ReadonlySet<Op> = new Set<Op>(['add', 'set', 'remove']);
 
-/** One operation, its form checked and its names not. */
+/** One parsed operation. Its names are not resolved yet. */
 interface Operation {
   readonly op: Op;
   readonly resource: string;
@@ -73,11 +73,18 @@ async function runAll(request: RequestContext, tx: RecordContext, parsed: readon
     texts.push(text);
     bytes += text.length;
     if (bytes > limits.batchBytes)
-      throw new ApiError('LIMIT_EXCEEDED', 'The results of a batch are over 64 MiB; ask for less at once.');
+      throw new ApiError(
+        'LIMIT_EXCEEDED',
+        'The results of the batch exceed 64 MiB. Send fewer operations, or request fewer fields.',
+      );
     if (performance.now() > end && index < parsed.length - 1)
-      throw new ApiError('QUERY_TIMEOUT', 'The batch took longer than 5 seconds and was ended; nothing was written.', {
-        retryAfter: 1,
-      });
+      throw new ApiError(
+        'QUERY_TIMEOUT',
+        'The batch took longer than 5 seconds and was aborted; nothing was written. Send fewer operations.',
+        {
+          retryAfter: 1,
+        },
+      );
   }
   return { data: `[${texts.join(',')}]` };
 }
@@ -93,7 +100,7 @@ async function runOne(
   const of = relation === null ? null : { collection: resource, key: toKeyText(results.resolve(operation.of)) };
   const route: Route = { resource: relation ?? resource, action: op, key: null, of };
   if (of === null && request.hasSystemAction(resource, op))
-    throw new ApiError('BODY_INVALID', `${resource}:${op} is no operation of a batch; call it by itself.`);
+    throw new ApiError('BODY_INVALID', `${resource}:${op} cannot be part of a batch. Send it as a separate request.`);
   const body = results.resolve(operation.values);
   requireLiteralSecrets(tx, operation, body);
   const operationRequest: RequestContext = {
@@ -112,25 +119,26 @@ async function runOne(
   return data;
 }
 
-/** A parent's key comes as it would in a path. */
+/** The key of the parent record as text, as in a path. */
 function toKeyText(key: unknown): string {
   if ((typeof key === 'string' && key !== '') || typeof key === 'number' || key instanceof JsonNumber)
     return String(key);
-  throw new ApiError('BODY_INVALID', '"of" takes the key of the record whose relation it is.');
+  throw new ApiError('BODY_INVALID', '"of" must be the key of the record whose relation is changed.');
 }
 
-/** @throws ApiError 400 naming the operation and the member. */
+/** @throws ApiError 400 naming the operation and the property. */
 function parseBatch(body: unknown): Operation[] {
   if (!isObject(body) || !Array.isArray(body['operations']))
-    throw new ApiError('BODY_INVALID', 'A batch takes {"operations": [{op, resource, …}]}.');
+    throw new ApiError('BODY_INVALID', 'The body of a batch must be {"operations": [{"op", "resource", …}]}.');
   const unknown = Object.keys(body).find((name) => name !== 'operations');
-  if (unknown !== undefined) throw new ApiError('BODY_INVALID', `A batch knows no member "${unknown.slice(0, 60)}".`);
+  if (unknown !== undefined)
+    throw new ApiError('BODY_INVALID', `A batch has no property "${unknown.slice(0, 60)}". Remove it.`);
   const list = body['operations'] as readonly unknown[];
-  if (list.length === 0) throw new ApiError('BODY_INVALID', 'A batch needs at least one operation.');
+  if (list.length === 0) throw new ApiError('BODY_INVALID', '"operations" must contain at least one operation.');
   if (list.length > limits.batchOperations)
     throw new ApiError(
       'LIMIT_EXCEEDED',
-      `A batch takes at most ${limits.batchOperations} operations, not ${list.length}.`,
+      `A batch can have at most ${limits.batchOperations} operations, not ${list.length}.`,
     );
   const names = new Set<string>();
   return list.map((each, index) => {
@@ -143,21 +151,24 @@ function parseBatch(body: unknown): Operation[] {
 }
 
 function parseOperation(input: unknown, names: Set<string>): Operation {
-  if (!isObject(input)) throw invalidBatch('An operation is an object: {op, resource, …}.');
+  if (!isObject(input)) throw invalidBatch('An operation must be an object: {"op", "resource", …}.');
   const unknown = Object.keys(input).find((name) => !members.has(name));
-  if (unknown !== undefined) throw invalidBatch(`An operation knows no member "${unknown.slice(0, 60)}".`);
+  if (unknown !== undefined) throw invalidBatch(`An operation has no property "${unknown.slice(0, 60)}". Remove it.`);
   const { op, resource, relation, of, as, values, ifMatch, ...selection } = input;
-  if (!isOp(op)) throw invalidBatch(`"op" is one of ${operations.join(', ')}.`);
-  if (typeof resource !== 'string' || resource === '') throw invalidBatch('"resource" takes the name of a collection.');
+  if (!isOp(op)) throw invalidBatch(`"op" must be one of ${operations.join(', ')}.`);
+  if (typeof resource !== 'string' || resource === '')
+    throw invalidBatch('"resource" must be the name of a collection.');
   if (relation !== undefined && (typeof relation !== 'string' || relation === ''))
-    throw invalidBatch('"relation" takes the name of a relation.');
+    throw invalidBatch('"relation" must be the name of a relation.');
   if ((relation === undefined) !== (of === undefined))
-    throw invalidBatch('"relation" and "of", the key of the record whose relation it is, go together.');
+    throw invalidBatch('"relation" and "of", the key of the parent record, must be given together.');
   if (relation === undefined ? linkOperations.has(op) : op === 'restore')
-    throw invalidBatch(relation === undefined ? `${op} needs "relation" and "of".` : 'restore goes with no relation.');
-  if (ifMatch !== undefined && typeof ifMatch !== 'string') throw invalidBatch('"ifMatch" takes the ETag of a get.');
+    throw invalidBatch(
+      relation === undefined ? `${op} needs "relation" and "of".` : 'restore cannot have "relation". Omit it.',
+    );
+  if (ifMatch !== undefined && typeof ifMatch !== 'string') throw invalidBatch('"ifMatch" must be the ETag of a get.');
   if (ifMatch !== undefined && (relation !== undefined || !(op === 'update' || op === 'destroy')))
-    throw invalidBatch('"ifMatch" goes with update and destroy of a record.');
+    throw invalidBatch('"ifMatch" is only for update and destroy of a record.');
   if (as !== undefined) registerName(as, names);
   return {
     op,
@@ -173,8 +184,8 @@ function parseOperation(input: unknown, names: Set<string>): Operation {
 
 function registerName(as: unknown, names: Set<string>): void {
   if (typeof as !== 'string' || !namePattern.test(as))
-    throw invalidBatch('"as" takes a letter, and letters, digits or _ after it.');
-  if (names.has(as)) throw invalidBatch(`"as" is "${as}" in an earlier operation already.`);
+    throw invalidBatch('"as" must begin with a letter, followed by letters, digits or _.');
+  if (names.has(as)) throw invalidBatch(`An earlier operation already has "as": "${as}". Use another name.`);
   names.add(as);
 }
 
@@ -186,7 +197,7 @@ function invalidBatch(message: string): ApiError {
   return new ApiError('BODY_INVALID', message);
 }
 
-/** The body of an operation as it stands in the batch, so that its passwords are hashed before the transaction. */
+/** The body of an operation, so that its passwords can be hashed before the transaction. */
 function toSecretBody(context: RecordContext, operation: Operation): SecretBody | null {
   const { resource, relation, values } = operation;
   const source = context.registry.find(resource);
@@ -195,7 +206,7 @@ function toSecretBody(context: RecordContext, operation: Operation): SecretBody 
   return collection === null || values === undefined ? null : { collection, body: values, resolveText: parseLiteral };
 }
 
-/** Passwords that come by a reference would be hashed inside the transaction, while all other writes wait. */
+/** A password by reference would have to be hashed inside the transaction, while all other writes wait. */
 function requireLiteralSecrets(tx: RecordContext, operation: Operation, resolved: unknown): void {
   const written = toSecretBody(tx, operation);
   if (
@@ -203,10 +214,10 @@ function requireLiteralSecrets(tx: RecordContext, operation: Operation, resolved
     collectSecrets(tx, { ...written, body: resolved, resolveText: (text) => text }).length >
       collectSecrets(tx, written).length
   )
-    throw invalidBatch('A password stands in the operation itself; it cannot be referred to.');
+    throw invalidBatch('A password cannot be a reference to another operation. Write it into the operation.');
 }
 
-/** Links of records that are named by their keys; those of records that the batch makes nobody else can change. */
+/** Lock keys of links of existing records. Records that the batch creates are not visible to others, so they need none. */
 function collectLockKeys({ registry }: RecordContext, parsed: readonly Operation[]): readonly string[] {
   return parsed.flatMap(({ op, resource, of }) => {
     const source = linkOperations.has(op) ? registry.find(resource) : null;
@@ -215,7 +226,7 @@ function collectLockKeys({ registry }: RecordContext, parsed: readonly Operation
   });
 }
 
-/** Tells a refusal at its operation; what else stops a batch goes through as it is. */
+/** Adds the index of the operation to a refusal. Other errors are thrown unchanged. */
 function atIndex(index: number): (error: unknown) => never {
   const errorPath = `operations[${index}]`;
   return (error) => {

@@ -1,13 +1,13 @@
 /**
- * Sessions of browsers (decisions/018): a cookie that scripts cannot read keeps the token of a session, and `auth:resume`
- * alone reads it. Every other action takes the Authorization header and nothing else.
+ * Sessions of browsers (decisions/018). A cookie that scripts cannot read stores the token of a session. Only `auth:resume`
+ * reads it; every other action only accepts the Authorization header.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Application } from '../applications/application.ts';
 import { loginLifetime } from '../identity/authenticator.ts';
 import { ApiError } from '../protocol/api-error.ts';
 
-/** What a browser says of a request besides its credential, and whether it came over https as far as a trusted proxy says. */
+/** Headers that browsers set, and whether the request came over https according to a trusted proxy. */
 export type BrowserHeaders = Pick<IncomingHttpHeaders, 'cookie' | 'origin'> & {
   readonly isHttps?: boolean;
   readonly 'x-requested-with'?: string | string[] | undefined;
@@ -25,9 +25,9 @@ const cookiePath = '/api/auth:resume';
 const requestedWith = 'tablinum';
 
 /**
- * Pages of other origins cannot set the header: it is none that CORS allows here.
+ * Refuses requests of pages of other origins: CORS does not allow them to set the header.
  *
- * @throws ApiError `HEADER_INVALID` for what is no page of this server.
+ * @throws ApiError `HEADER_INVALID` if the request does not come from a page of this server.
  */
 export function requireSameOrigin(headers: BrowserHeaders, action: string): void {
   if (isSameOrigin(headers)) return;
@@ -37,14 +37,15 @@ export function requireSameOrigin(headers: BrowserHeaders, action: string): void
   );
 }
 
+/** Whether a request comes from a page of this server. */
 export function isSameOrigin(headers: BrowserHeaders): boolean {
   const site = headers['sec-fetch-site'];
   return headers['x-requested-with'] === requestedWith && (site === undefined || site === 'same-origin');
 }
 
 /**
- * The token in the cookie, under the current APP_KEY or the former one. Two different values of one name are a contradiction:
- * one of them was set by another host of the same domain, and a browser does not say which. Then there is none.
+ * The token in the cookie, named by the current or the previous APP_KEY. Two different values under one name mean that another
+ * host of the same domain set one of them. The browser does not say which, so both are ignored.
  */
 export function readSessionCookie(application: Application, { cookie = '' }: BrowserHeaders): SessionCookie | null {
   const given = cookie.split(';').map((each) => splitOnce(each.trim()));
@@ -57,7 +58,7 @@ export function readSessionCookie(application: Application, { cookie = '' }: Bro
   return null;
 }
 
-/** A Set-Cookie header that keeps the token, or forgets it. Secure where the page came over https. */
+/** A Set-Cookie header that stores the token, or deletes it. It is `Secure` if the page came over https. */
 export function buildSessionCookie(
   application: Application,
   session: SessionCookie | null,

@@ -14,7 +14,7 @@ export const changeActions: Readonly<Record<string, SystemAction>> = {
   'realtime:listen': { reads: true, run: listenToEvents },
 };
 
-/** A stream counts as an open connection until it gives back the lease that it holds. */
+/** A stream counts as an open connection until it releases its lease. */
 function listenToEvents(request: RequestContext): Promise<ActionResult> {
   const retain = (): Lease => {
     const leave = request.limits.connections.acquireFor(buildConnectionOwner(request));

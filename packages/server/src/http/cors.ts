@@ -1,4 +1,4 @@
-/** Which pages of other origins may call the server, as their browsers ask (Fetch standard, "CORS protocol"). */
+/** The CORS headers for pages of other origins (Fetch standard, "CORS protocol"). */
 import type { IncomingHttpHeaders } from 'node:http';
 
 export type CorsHeaders = Readonly<Record<string, string>>;
@@ -12,10 +12,10 @@ const preflightSeconds = 600;
 export const corsVary = 'Authorization, X-App, X-Role, Origin';
 
 /**
- * The headers that let a page read a reply: none for origins that are not listed. Listed origins may send cookies
- * (only `auth:resume` reads one, and it refuses them); with `*` nobody may.
+ * The headers that let a page read a reply: none for origins that are not allowed. Allowed origins may send cookies (only
+ * `auth:resume` reads one, and it refuses them); with `*` they may not.
  *
- * @param origins listed ones; null: any.
+ * @param origins the allowed ones; null: any.
  */
 export function buildCorsHeaders(origins: ReadonlySet<string> | null, { origin }: IncomingHttpHeaders): CorsHeaders {
   if (origin === undefined || origins?.has(origin) === false) return { vary: corsVary };
@@ -26,7 +26,7 @@ export function buildCorsHeaders(origins: ReadonlySet<string> | null, { origin }
   return { vary: corsVary, ...originHeaders, 'access-control-expose-headers': exposedHeaders };
 }
 
-/** The answer to a browser that asks before it calls; null for what is no such question, or not allowed. */
+/** The headers of a reply to a preflight request; null if it is not one, or the origin is not allowed. */
 export function buildPreflightHeaders(
   origins: ReadonlySet<string> | null,
   headers: IncomingHttpHeaders,

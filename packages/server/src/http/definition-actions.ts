@@ -18,7 +18,7 @@ import type { ActionResult, RequestContext, SystemAction } from './request-conte
 
 type DefinitionAction = (request: RequestContext, context: DefinitionContext) => Promise<unknown>;
 
-/** `collections:` and `fields:`, open to roles that may configure or are granted them by name. */
+/** The `collections` and `fields` actions, for roles that may configure or have a permission for them. */
 export const definitionActions: Readonly<Record<string, SystemAction>> = {
   ...definitionReads,
   'collections:create': { reads: false, run: guardAction(createCollection) },
@@ -33,7 +33,7 @@ export const definitionActions: Readonly<Record<string, SystemAction>> = {
   'collections/fields:destroy': { reads: false, run: guardAction(destroyField) },
 };
 
-/** Actions that do what several grants are for. */
+/** Actions that need more than the permission of their own name. */
 const requiredGrants: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
   'collections:apply': [
     ['collections', 'create'],
@@ -43,7 +43,7 @@ const requiredGrants: Readonly<Record<string, readonly (readonly [string, string
   ],
 };
 
-/** A result that says more than its data. */
+/** A result with metadata. */
 class ResultWithMeta {
   readonly data: unknown;
   readonly meta: object;
@@ -82,12 +82,12 @@ async function createCollection(request: RequestContext, context: DefinitionCont
   return serialiseCollection(request.application.registry.get(definition.name), true);
 }
 
-/** The collections in the order of the set; `meta.changes`: what was done, nothing when all was there. */
+/** The collections in the order of the request. `meta.changes` lists the changes; it is empty if nothing was missing. */
 async function applyCollections(request: RequestContext, context: DefinitionContext): Promise<unknown> {
   readKnownParameters(request, []);
   const wanted = checkCollections(request.body, context.maxFields, (name) => context.registry.find(name));
   const changes = await applyDefinitions(context, wanted);
-  if (context.dryRun) throw new DryRunRollback(context.dryRun); // nothing to change, so nothing was tried
+  if (context.dryRun) throw new DryRunRollback(context.dryRun); // nothing to change, so no dry run was needed
   const { registry } = request.application;
   const collections = wanted.map(({ definition }) => serialiseCollection(registry.get(definition.name), true));
   return new ResultWithMeta(collections, { changes });
@@ -132,7 +132,7 @@ async function destroyField(request: RequestContext, context: DefinitionContext)
   return 1;
 }
 
-/** A field that is not there is refused by the change itself. @throws ApiError 412. */
+/** Checks If-Match. A missing field is refused by the change itself. @throws ApiError 412. */
 function requireFieldMatch(
   request: RequestContext,
   { registry }: DefinitionContext,
@@ -144,7 +144,7 @@ function requireFieldMatch(
   if (field && !field.hidden) requireVersionMatch(match, hashDefinition(serialiseField(field)));
 }
 
-/** The field that a change is about: by its name in the body, or below its collection by filterByTk. */
+/** The field to change: named in the body, or by filterByTk in a path below its collection. */
 function readNamedField(
   request: RequestContext,
   context: DefinitionContext,
@@ -154,11 +154,13 @@ function readNamedField(
   const { filterByTk = name } = request.parameters();
   if (typeof filterByTk !== 'string' || filterByTk === '') throw invalidDefinition({ name: 'Name the field.' });
   if (name !== undefined && name !== filterByTk)
-    throw invalidDefinition({ name: 'The body and filterByTk name different fields; newName renames one.' });
+    throw invalidDefinition({
+      name: '"name" and "filterByTk" name different fields. To rename a field, use "newName".',
+    });
   return { collectionName, name: filterByTk, changes };
 }
 
-/** A body about a field: the collection it is in, and what else it says. */
+/** The body of a field action, with the collection of the field. */
 function parseFieldBody(
   request: RequestContext,
   context: DefinitionContext,
@@ -167,14 +169,15 @@ function parseFieldBody(
   const known = ['collectionName', ...(of && action !== 'create' ? ['filterByTk'] : [])];
   const inQuery = readKnownParameters(request, known)['collectionName'];
   if (inQuery !== undefined && (typeof inQuery !== 'string' || inQuery === ''))
-    throw new ApiError('PARAMETER_INVALID', '"collectionName" must name the collection of the field.');
+    throw new ApiError('PARAMETER_INVALID', 'The parameter "collectionName" must be the collection of the field.');
   const body = request.body ?? (of && action === 'destroy' ? {} : request.body);
-  if (!isObject(body)) throw invalidDefinition({ body: 'Give a field: {"collectionName", "name", "type", …}.' });
+  if (!isObject(body))
+    throw invalidDefinition({ body: 'The body must be a field: {"collectionName", "name", "type", …}.' });
   const { collectionName = of?.key ?? inQuery, ...input } = body;
   if (typeof collectionName !== 'string' || collectionName === '')
-    throw invalidDefinition({ collectionName: 'Name the collection of the field.' });
+    throw invalidDefinition({ collectionName: '"collectionName" must be the collection of the field.' });
   if (of && collectionName !== of.key)
-    throw invalidDefinition({ collectionName: 'The body and the path name different collections.' });
+    throw invalidDefinition({ collectionName: '"collectionName" and the path name different collections.' });
   if (inQuery !== undefined && inQuery !== collectionName)
     throw new ApiError(
       'PARAMETER_INVALID',
@@ -194,6 +197,6 @@ async function createField(request: RequestContext, context: DefinitionContext):
 function readKeyParameter(request: RequestContext): string {
   const key = request.parameters()['filterByTk'];
   if (typeof key !== 'string' || key === '')
-    throw new ApiError('PARAMETER_INVALID', 'filterByTk must name one collection.');
+    throw new ApiError('PARAMETER_INVALID', 'The parameter "filterByTk" must be the name of one collection.');
   return key;
 }

@@ -16,7 +16,7 @@ import { acceptsNdjson, ndjsonType } from './streamed-list.ts';
 
 type DefinitionRead = (request: RequestContext, context: RecordContext) => Promise<ActionResult>;
 
-/** The reads of `collections:` and `fields:`: the parameters and replies of lists of records. */
+/** The reads of `collections` and `fields`, with the parameters and replies of lists of records. */
 export const definitionReads: Readonly<Record<string, SystemAction>> = {
   'collections:list': { reads: true, run: guardRead(listCollections) },
   'collections:get': { reads: true, run: guardRead(getCollection) },
@@ -68,11 +68,14 @@ async function getField(request: RequestContext, context: RecordContext): Promis
   throw new ApiError('RECORD_UNKNOWN', `${collection.name} has no field of this name.`);
 }
 
-/** The collection before `fields:list` in the path, or in the parameter `collectionName`. */
+/** The collection in the path before `fields:list`, or in the parameter `collectionName`. */
 function readCollectionName({ route }: RequestContext, collectionName: unknown): string {
   const name = collectionName ?? route.of?.key;
   if (typeof name !== 'string' || name === '')
-    throw new ApiError('PARAMETER_INVALID', '"collectionName" must name the collection whose fields are listed.');
+    throw new ApiError(
+      'PARAMETER_INVALID',
+      'The parameter "collectionName" must be the collection whose fields are listed.',
+    );
   if (route.of && route.of.key !== name)
     throw new ApiError('PARAMETER_INVALID', '"collectionName" and the path name different collections.');
   return name;

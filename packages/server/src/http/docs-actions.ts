@@ -5,7 +5,7 @@ import { readKnownParameters } from './known-parameters.ts';
 import type { ActionResult, RequestContext, SystemAction } from './request-context.ts';
 import { statusByLabel } from './status.ts';
 
-/** `docs:`, for whoever asks: without a credential it is the public part. */
+/** The `docs` actions. Without a credential, the document only describes the public part. */
 export const docsActions: Readonly<Record<string, SystemAction>> = {
   'docs:openapi': { reads: true, run: runOpenapi },
 };

@@ -1,4 +1,4 @@
-/** Server-Sent Events (HTML standard, "Server-sent events"): one subscription as one reply that does not end. */
+/** Server-Sent Events (HTML standard, "Server-sent events"): one subscription as one endless reply. */
 import { ApiError, booleanExpected } from '../protocol/api-error.ts';
 import { parseJson } from '../protocol/json-text.ts';
 import { type CloseReason, Connection, type EventTransport } from '../realtime/connection.ts';
@@ -9,15 +9,22 @@ import type { ActionResult, RequestContext } from './request-context.ts';
 import { streamWithCleanup } from './stream-with-cleanup.ts';
 
 const subscriptionId = 'stream';
-/** Proxies close what is silent for a minute. */
+/** Proxies close connections that are silent for a minute. */
 const heartbeatMilliseconds = 15_000;
 
 const endErrors: Readonly<Record<CloseReason, ApiError>> = {
-  credential: new ApiError('TOKEN_INVALID', 'Unauthorized: invalid or missing token. The credential holds no longer.'),
-  slow: new ApiError('BUSY', 'The reader is too slow; go on from the last event.', { retryAfter: 1 }),
-  restart: new ApiError('STOPPING', 'The server or the application stops; go on from the last event.', {
-    retryAfter: 5,
-  }),
+  credential: new ApiError(
+    'TOKEN_INVALID',
+    'Unauthorized: invalid or missing token. The credential is no longer valid.',
+  ),
+  slow: new ApiError('BUSY', 'The reader is too slow. Reconnect and continue from the last event.', { retryAfter: 1 }),
+  restart: new ApiError(
+    'STOPPING',
+    'The server or the application is stopping. Reconnect and continue from the last event.',
+    {
+      retryAfter: 5,
+    },
+  ),
 };
 
 /** `GET /api/realtime?resource=&filter=&since=&values=` with `Accept: text/event-stream`. */
@@ -26,7 +33,7 @@ export async function openEventStream(request: RequestContext): Promise<ActionRe
   if (request.method === 'HEAD' || !request.accept?.includes('text/event-stream'))
     throw new ApiError(
       'HEADER_INVALID',
-      'Send Accept: text/event-stream for a stream of events, or upgrade to a WebSocket.',
+      'Send "Accept: text/event-stream" for a stream of events, or upgrade to a WebSocket.',
     );
   const lease = request.retain();
   const queue = new Queue();
@@ -49,12 +56,12 @@ export async function openEventStream(request: RequestContext): Promise<ActionRe
 function parseSubscription(request: RequestContext): SubscriptionRequest {
   const { resource, filter, since, values } = readKnownParameters(request, ['resource', 'filter', 'since', 'values']);
   if (typeof resource !== 'string' || resource === '')
-    throw new ApiError('PARAMETER_INVALID', 'resource must name what to be told of.');
+    throw new ApiError('PARAMETER_INVALID', 'The parameter "resource" must name the resource to subscribe to.');
   if (values !== undefined && values !== 'true' && values !== 'false' && typeof values !== 'boolean')
     throw booleanExpected('values');
   const from = since ?? request.lastEventId;
   if (from !== undefined && typeof from !== 'string')
-    throw new ApiError('PARAMETER_INVALID', 'since must be a cursor.');
+    throw new ApiError('PARAMETER_INVALID', 'The parameter "since" must be a cursor.');
   return {
     resource,
     filter: typeof filter === 'string' ? parseFilter(filter) : filter,
@@ -64,10 +71,10 @@ function parseSubscription(request: RequestContext): SubscriptionRequest {
 }
 
 function parseFilter(text: string): unknown {
-  return parseJson(text, () => new ApiError('PARAMETER_INVALID', '"filter" is not valid JSON.'));
+  return parseJson(text, () => new ApiError('PARAMETER_INVALID', 'The parameter "filter" is not valid JSON.'));
 }
 
-/** The messages; a stream that is given up ends its connection, also before its first piece was taken. */
+/** The messages. An abandoned stream ends its connection, even before its first piece was read. */
 function streamMessages(queue: Queue, connection: Connection, abortSignal: AbortSignal): AsyncGenerator<string> {
   const endConnection = (): void => connection.end('restart');
   abortSignal.addEventListener('abort', endConnection);
@@ -79,7 +86,7 @@ function streamMessages(queue: Queue, connection: Connection, abortSignal: Abort
   });
 }
 
-/** Messages that the connection has not taken up yet: the stream asks for more when there is room. */
+/** Messages that have not been sent yet. The stream requests more when there is room. */
 class Queue implements EventTransport {
   #texts: string[] = [];
   #buffered = 0;
@@ -119,7 +126,7 @@ class Queue implements EventTransport {
     this.#wake?.();
   }
 
-  /** What there is, in pieces, until the end. */
+  /** The messages in pieces, until the queue is closed. */
   async *texts(): AsyncGenerator<string> {
     for (;;) {
       const texts = this.#texts;

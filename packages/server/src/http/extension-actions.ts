@@ -21,9 +21,9 @@ import { type ActionResult, getRecordContext, type RequestContext, type SystemAc
 const actionMilliseconds = 10_000;
 
 /**
- * The actions that extensions add.
+ * The actions of extensions.
  *
- * @throws ExtensionError for one that the server, or another extension, has already.
+ * @throws ExtensionError for an action that the server or another extension already has.
  */
 export function extensionActions(
   extensions: readonly Extension[],
@@ -34,7 +34,7 @@ export function extensionActions(
   for (const { name, actions = [] } of extensions)
     for (const each of actions) {
       if (each.action in present || each.action in added)
-        throw new ExtensionError(name, `there is an action "${each.action}" already.`);
+        throw new ExtensionError(name, `the action "${each.action}" exists already. Rename it.`);
       added[each.action] = {
         reads: each.reads,
         ...(each.permission === 'public' && { public: true }),
@@ -81,7 +81,7 @@ async function runExtensionAction(
   return { data, meta: { dryRun: true } };
 }
 
-/** Each operation of the action is committed by itself, so a refusal after the first one must not run the action again. */
+/** Each operation of the action is committed separately, so a refusal after the first one must not repeat the action. */
 async function runTrackingCommits(
   invoke: (records: () => CallerRecords) => Promise<string>,
   request: RequestContext,
@@ -98,7 +98,7 @@ async function runTrackingCommits(
   }
 }
 
-/** All that an action does in one transaction, which is taken back. One operation that is refused refuses the trial. */
+/** Runs an action in one transaction, which is rolled back. One refused operation fails the dry run. */
 async function runDryRun(
   request: RequestContext,
   tx: RecordContext,
@@ -107,10 +107,10 @@ async function runDryRun(
   const failures: unknown[] = [];
   const data = await invoke((signal) => {
     const { tx: transaction } = tx;
-    // An action that goes on after its time must not write when the transaction is over.
+    // An action that continues after its time limit must not write after the end of the transaction.
     const bounded: Transaction = {
       run: async (statement) => {
-        if (signal.aborted) throw new Error('the trial is over');
+        if (signal.aborted) throw new Error('The dry run has ended.');
         return transaction!.run(statement);
       },
       touch: (table) => transaction!.touch(table),
@@ -124,15 +124,15 @@ async function runDryRun(
 
 interface DryRunScope {
   readonly context: RecordContext;
-  /** What its operations were refused with. */
+  /** The refusals of its operations. */
   readonly failures: unknown[];
 }
 
 /**
- * Records under the grants of whoever calls. Each operation is a whole one: what it did stays if a later one fails.
+ * Reads and writes records with the caller's permissions. Each operation is committed separately.
  *
- * @param dryRun where all of them share a transaction that is taken back.
- * @param onCommit called after each operation that was not a trial.
+ * @param dryRun if set, all operations share a transaction that is rolled back.
+ * @param onCommit is called after each committed operation.
  */
 function createCallerRecords(
   { application, caller, requestId, zone }: RequestContext,

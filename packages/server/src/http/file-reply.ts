@@ -1,6 +1,6 @@
 /**
- * Bytes that somebody sent, on their way to a browser: under a type that the bytes themselves have, else as a download, and
- * never with any right to run.
+ * Sends uploaded bytes to a browser: inline only under a type that was detected from the bytes, else as a download, and never
+ * with permission to run scripts.
  */
 import { pipeline, Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -17,6 +17,7 @@ const commonHeaders = {
   'accept-ranges': 'bytes',
 };
 
+/** Sends a file, or a part of it, with conditional headers. */
 export function sendFile(
   { file, filename, inlineType, downloadType = 'application/octet-stream', hash, done }: FileResult,
   request: FastifyRequest,
@@ -49,7 +50,7 @@ export function sendFile(
   const part = range && { 'content-range': `bytes ${from}-${to}/${file.size}` };
   raw.writeHead(range ? partialContent : 200, { ...headers, ...part, 'content-length': to - from + 1 });
   if (request.method === 'HEAD') raw.end();
-  // Whoever leaves early, or a piece that cannot be read, ends both sides: the length that was promised says that it is not all.
+  // A client that disconnects and a read error both end the reply. Its Content-Length shows that it is incomplete.
   else pipeline(Readable.from(file.read(from, to), { objectMode: false }), raw, () => {});
   return reply;
 }
@@ -59,7 +60,7 @@ function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   return ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((each) => each.trim().replace(/^W\//, '') === etag);
 }
 
-/** A range counts for GET alone (RFC 9110, 14.2), and only of the bytes that the client has the rest of. */
+/** A range only applies to GET (RFC 9110, 14.2), and only if If-Range names the present content. */
 function readRequestedRange(
   { method, headers }: FastifyRequest,
   etag: string,
@@ -70,7 +71,7 @@ function readRequestedRange(
   return parseRange(headers.range, size);
 }
 
-/** One range of bytes (RFC 9110, 14.2); several, and what is no range, are answered with the whole. */
+/** One range of bytes (RFC 9110, 14.2). For several ranges, or an invalid one, the complete file is sent. */
 function parseRange(header: string | undefined, length: number): { from: number; to: number } | 'beyond' | null {
   const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? [];
   if (first === undefined || last === undefined || (first === '' && last === '')) return null;
@@ -94,7 +95,7 @@ export function buildDownloadHeaders({
   };
 }
 
-/** RFC 6266: a name for old programs, and the name itself. */
+/** RFC 6266: an ASCII name for old programs, and the full name. */
 function buildContentDisposition(kind: 'inline' | 'attachment', filename: string | null): string {
   if (filename === null) return kind;
   const plain = filename.replaceAll(/[^\x20-\x7e]|["\\%;/]/g, '_');

@@ -2,19 +2,19 @@ import type { RateLimit } from '../base/config.ts';
 
 interface Window {
   points: number;
-  /** In milliseconds of the monotonic clock. */
+  /** Milliseconds of the monotonic clock. */
   readonly ends: number;
 }
 
 /**
- * Counts points by key in windows that begin with a key's first point. Memory is bounded: windows that are over are
- * dropped as others begin, and past `capacity` the oldest one is.
+ * Counts points by key in windows that begin with a key's first point. Memory is bounded: expired windows are dropped when
+ * others begin, and above `capacity` the oldest window is dropped.
  */
 export class FixedWindow {
   readonly limit: RateLimit;
   readonly #now: () => number;
   readonly #capacity: number;
-  /** In the order in which they end, since all are equally long. */
+  /** Ordered by their end, since all have the same length. */
   readonly #windows = new Map<string, Window>();
 
   constructor(limit: RateLimit, capacity = 100_000, now: () => number = () => performance.now()) {
@@ -27,7 +27,7 @@ export class FixedWindow {
     return this.#windows.size;
   }
 
-  /** Takes a point: 0, or where none is left the milliseconds until there are some, and nothing is taken. */
+  /** Takes a point. @returns 0, or the milliseconds until points are available, if none is left. */
   consume(key: string): number {
     const now = this.#now();
     const window = this.#windows.get(key);
@@ -37,13 +37,13 @@ export class FixedWindow {
     return 0;
   }
 
-  /** Milliseconds until a point may be taken; takes none. */
+  /** Milliseconds until a point is available. Takes none. */
   wait(key: string): number {
     const window = this.#windows.get(key);
     return window && window.points >= this.limit.points ? Math.max(0, window.ends - this.#now()) : 0;
   }
 
-  /** Takes points whether or not they are left: what is over is missing until the window ends. */
+  /** Takes points even if not enough are left. The balance stays negative until the window ends. */
   charge(key: string, points: number): void {
     const window = this.#windows.get(key);
     if (window) window.points += points;
@@ -56,7 +56,7 @@ export class FixedWindow {
 
   #begin(key: string, now: number): void {
     this.#windows.delete(key);
-    // Two for one: those that are over go sooner than others come.
+    // Two for each new window, so that expired windows are removed faster than new ones begin.
     for (let dropped = 0; dropped < 2; dropped += 1) {
       const [oldest] = this.#windows;
       if (!oldest || (oldest[1].ends > now && this.#windows.size < this.#capacity)) break;

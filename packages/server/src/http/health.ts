@@ -1,6 +1,6 @@
 /**
- * `/api/health` and `/live`: the process answers. `/ready`: it also does its work, as far as one server can tell. The
- * reasons are for administrators: whoever asks without such a credential learns the state only.
+ * `/api/health` and `/live`: the process replies. `/ready`: it can also write. Only administrators get the reasons; other
+ * callers only get the state.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Applications } from '../applications/applications.ts';
@@ -20,13 +20,14 @@ export interface HealthParts {
   readonly stopping: () => ApiError | null;
 }
 
-/** Anybody may ask as often as they like: one probe serves all that ask within this time. */
+/** Requests are not limited: one probe serves all requests within this time. */
 const probeCacheMilliseconds = 2000;
-/** How long the database may take to answer. */
+/** Time limit for the reply of the database. */
 const timeoutMilliseconds = 3000;
 const retrySeconds = 5;
 const source = 'database';
 
+/** Registers the health routes. */
 export function registerHealth(fastify: FastifyInstance, parts: HealthParts): void {
   const startedAt = performance.now();
   const status = (): { status: string; uptime: number } => ({
@@ -64,7 +65,7 @@ class Readiness {
   }
 
   /**
-   * @returns for an administrator what is wrong though requests are served; null for others.
+   * @returns for administrators the warnings; null for others.
    * @throws ApiError `STOPPING`, or `NOT_READY` with the reasons in `details` for an administrator.
    */
   async check(request: FastifyRequest): Promise<readonly object[] | null> {
@@ -88,10 +89,10 @@ class Readiness {
     const now = performance.now();
     if (now - this.#probedAt < probeCacheMilliseconds) return;
     this.#probing ??= this.#begin();
-    // Whoever asks while an earlier question is still open is not held up by it again.
+    // Requests during a slow probe do not wait for it again.
     if (now - this.#begunAt < timeoutMilliseconds && (await withTimeout(this.#probing, false))) return;
-    const late = 'The database did not answer within three seconds.';
-    // Where one process writes, its writes wait for each other: a long one is no fault.
+    const late = 'The database did not reply within three seconds.';
+    // Writes of one process wait for each other: a long write is not a fault.
     if (database.dialect.shared) health.set(source, { severity: 'failing', message: late });
   }
 
@@ -111,7 +112,7 @@ class Readiness {
     this.#parts.health.set(source, problem === null ? null : { severity: 'failing', message: problem });
   }
 
-  /** Also false where it cannot be found out: the state is told all the same. */
+  /** Also false if it cannot be determined: the state is sent anyway. */
   async #isAdmin(request: FastifyRequest): Promise<boolean> {
     const { applications, callers } = this.#parts;
     if (request.headers.authorization === undefined) return false;
@@ -131,14 +132,14 @@ class Readiness {
   }
 }
 
-/** What a promise gives, or something else where it takes too long. */
+/** The result of a promise, or the fallback after the time limit. */
 async function withTimeout(work: Promise<boolean>, fallback: boolean): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => resolve(fallback), timeoutMilliseconds);
   return Promise.race([work, promise]).finally(() => clearTimeout(timer));
 }
 
-/** The code that the system or the engine gave, else the message. */
+/** The error code of the operating system or engine, else the message. */
 function readErrorCode(error: unknown): string {
   const { code, cause, message } = (error ?? {}) as { code?: unknown; cause?: unknown; message?: string };
   if (typeof code === 'string') return code;

@@ -1,6 +1,6 @@
 /**
- * HTTP: one catch-all below /api/, our own routing behind it. Enters a request of any kind; leaves a reply in the common
- * shapes, also for what the HTTP library itself refuses.
+ * The HTTP layer: one catch-all route below /api/ with its own router. Every request gets a reply in the common shapes, also if
+ * the HTTP library refuses it.
  */
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Application } from '../applications/application.ts';
@@ -65,11 +65,11 @@ export interface HttpParts {
 
 /** Routes are cached by path before the caller is known. */
 const maxCachedPath = 300;
-/** How long a stop waits for requests under way: with the rest of it, less than five seconds. */
+/** How long a stop waits for running requests. The complete stop takes less than five seconds. */
 const shutdownGraceMilliseconds = 3000;
 const sameOriginVary = 'Authorization, X-App, X-Role';
 
-/** What a request asks, as far as it is known before the application is. */
+/** A request before its application and body are known. */
 interface IncomingRequest {
   readonly action: SystemAction | undefined;
   readonly route: Route;
@@ -80,14 +80,21 @@ interface IncomingRequest {
   readonly requestId: string;
   readonly address: string;
   readonly known: (application: Application) => boolean;
-  /** Null until the credential has been looked at. */
+  /** Null until the credential is verified. */
   caller: Caller | null;
   /** Whether a rate limit has counted the request. */
   counted: boolean;
-  /** Null until the body is read, which happens once, whatever the number of attempts. */
+  /** Null until the body is read, which happens once, even if the action is repeated. */
   received: Promise<ReceivedBody> | null;
 }
 
+/**
+ * The HTTP server of all applications.
+ *
+ *     const http = new HttpServer({ applications, config, logger, accounts, extensions, health });
+ *     const url = await http.listen(); // http://127.0.0.1:4180
+ *     await http.close();              // waits for running requests, at most three seconds
+ */
 export class HttpServer {
   readonly #parts: HttpParts;
   readonly #fastify: FastifyInstance;
@@ -122,7 +129,7 @@ export class HttpServer {
       requestTimeout: 60_000,
       keepAliveTimeout: 65_000,
       forceCloseConnections: 'idle',
-      return503OnClosing: false, // ours has the common shape
+      return503OnClosing: false, // the server's own reply has the common shape
       trustProxy: parts.config.trustedProxies ?? false,
       http: { maxHeaderSize: limits.headerBytes, shouldUpgradeCallback: shouldUpgrade },
       routerOptions: { querystringParser: () => ({}) },
@@ -133,15 +140,15 @@ export class HttpServer {
     this.#register();
   }
 
-  /** Listens; returns the address it got. */
+  /** Starts to listen. @returns the URL. */
   async listen(): Promise<string> {
     const { host, port } = this.#parts.config;
     return this.#fastify.listen({ host, port });
   }
 
   /**
-   * Refuses new requests, lets those under way finish. A connection that falls idle meanwhile is closed, and so is one whose
-   * request has not ended (or not even arrived) after {@link shutdownGraceMilliseconds}.
+   * Refuses new requests and waits for running ones. Idle connections are closed, and all others after
+   * {@link shutdownGraceMilliseconds}.
    */
   async close(): Promise<void> {
     this.#stopping = true;
@@ -157,7 +164,7 @@ export class HttpServer {
 
   #register(): void {
     const fastify = this.#fastify;
-    this.#openToPages(this.#parts.config.corsOrigins);
+    this.#registerCors(this.#parts.config.corsOrigins);
     disableBodyParsing(fastify);
     fastify.setErrorHandler((error, request, reply) => this.#replies.refuse(error, request, reply));
     fastify.setNotFoundHandler((request, reply) => this.#replies.refuse(unknownRoute(), request, reply));
@@ -182,8 +189,8 @@ export class HttpServer {
     });
   }
 
-  /** Set on the socket's own reply, whoever writes it. */
-  #openToPages(origins: ReadonlySet<string> | null): void {
+  /** Adds CORS headers to the raw reply, so that every writer of it sends them. */
+  #registerCors(origins: ReadonlySet<string> | null): void {
     if (isCorsDisabled(origins)) return;
     this.#fastify.addHook('onRequest', (request, reply, done) => {
       for (const [name, value] of Object.entries(buildCorsHeaders(origins, request.headers)))
@@ -220,7 +227,7 @@ export class HttpServer {
     }
   }
 
-  #gone({ raw }: FastifyReply): AbortSignal {
+  #createAbortSignal({ raw }: FastifyReply): AbortSignal {
     const closed = new AbortController();
     raw.once('close', () => closed.abort());
     return AbortSignal.any([closed.signal, this.#stopped.signal]);
@@ -277,7 +284,7 @@ export class HttpServer {
     const { application, error: unusable } = lease;
     const { action, route, reads, query, request, reply, requestId, address } = incoming;
     return application.withCurrentSnapshot(async () => {
-      // Waiting for a body takes time, in which the credential may be revoked: it is verified again below.
+      // The credential may be revoked while the body arrives: it is verified again below.
       const text = !unusable && hasBody(request.raw) ? await this.#receive(lease, incoming) : undefined;
       if (action || unusable) await application.ensureCurrent();
       const found = await this.#caller(lease, incoming);
@@ -310,7 +317,7 @@ export class HttpServer {
         browser: () => ({ ...request.headers, isHttps: request.protocol === 'https' }),
         retain: () => lease.duplicate(),
         credential: () => readCredential(request),
-        abortSignal: () => this.#gone(reply),
+        abortSignal: () => this.#createAbortSignal(reply),
         requestId,
         limits: this.#limits,
         accounts: this.#parts.accounts,
@@ -322,7 +329,7 @@ export class HttpServer {
     });
   }
 
-  /** Reads by POST change nothing, however often they are asked: for them the header is checked alone. */
+  /** Reads by POST can be repeated safely: for them, the header is only validated. */
   #onceOf(request: FastifyRequest, text: string | undefined, caller: Caller): IdempotencyKey | null {
     const { headers, raw, method } = request;
     const header = headers['idempotency-key'];
@@ -345,22 +352,22 @@ export class HttpServer {
 
 function noop(): void {}
 
-/** Who shares memory for bodies: a user with all logins and keys, or a network. */
+/** The key of the memory limit for bodies: a user with all logins and keys, or a network. */
 function buildSenderKey({ application }: Lease, { type, user, credentialId }: Caller, address: string): string {
   if (type === 'anonymous') return toNetwork(address);
   return `${application.name} ${user ? `user ${user['id']}` : `${type} ${credentialId}`}`;
 }
 
 function stoppingError(): ApiError {
-  return new ApiError('STOPPING', 'The server is stopping; try another node or try again.', { retryAfter: 5 });
+  return new ApiError('STOPPING', 'The server is stopping. Try again.', { retryAfter: 5 });
 }
 
-/** No page of another origin may call. */
+/** Whether no other origin may call. */
 function isCorsDisabled(origins: ReadonlySet<string> | null): boolean {
   return origins?.size === 0;
 }
 
-/** A streamed reply uses its application until it ends. */
+/** Keeps the application open until a streamed reply ends. */
 function retainLeaseForStream(lease: Lease, result: Extract<ActionResult, { stream: unknown }>): ActionResult {
   const retained = lease.duplicate();
   return { ...result, stream: streamWithCleanup(result.stream, () => retained.release()) };

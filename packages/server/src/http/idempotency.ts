@@ -1,6 +1,6 @@
 /**
- * `Idempotency-Key`: a write that is asked for again is not done again, and gets the reply of the first time. Replies lie
- * in the application's store. Where a write is one transaction its reply is kept in it, so that no crash comes between.
+ * `Idempotency-Key`: a repeated write is not executed again, and gets the reply of the first request. Replies are stored in
+ * the application's database. The reply of a write with one transaction is stored in that transaction.
  */
 import { hash } from 'node:crypto';
 import { computeAccessFingerprint } from '../access/access-fingerprint.ts';
@@ -23,18 +23,18 @@ import { limits } from '../protocol/limits.ts';
 import { inTransaction, type RecordContext, type TransactionContext } from '../records/record-context.ts';
 import { type ActionResult, getRecordContext, type RequestContext } from './request-context.ts';
 
-/** What a request with an Idempotency-Key is known by. */
+/** Identifies a request with an Idempotency-Key. */
 export interface IdempotencyKey {
   readonly key: string;
-  /** Hash of path, query, role and body: the same key for another request is refused. */
+  /** Hash of path, query, role and body: the same key with another request is refused. */
   readonly requestHash: string;
 }
 
 /**
  * Reads the header.
  *
- * @param url path and query as they were sent.
- * @throws ApiError 400 for what is no key.
+ * @param url path and query as sent.
+ * @throws ApiError 400 for an invalid key.
  */
 export function readIdempotencyKey(
   header: string | string[],
@@ -43,19 +43,22 @@ export function readIdempotencyKey(
   { role }: Caller,
 ): IdempotencyKey {
   if (typeof header !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(header))
-    throw new ApiError('HEADER_INVALID', 'Idempotency-Key takes 1 to 255 visible ASCII characters, given once.');
+    throw new ApiError(
+      'HEADER_INVALID',
+      'The header "Idempotency-Key" must be 1 to 255 visible ASCII characters, and be sent once.',
+    );
   return { key: header, requestHash: hash('sha256', JSON.stringify([url, role, body]), 'base64url') };
 }
 
 export interface ActionWriteOptions {
-  /** Many rows: runs off the event loop. */
+  /** Many rows: runs outside of the event loop. */
   readonly heavy?: boolean;
   readonly lockKey?: string | readonly string[];
-  /** Milliseconds for all its statements together. */
+  /** Time limit of all its statements together. */
   readonly totalMilliseconds?: number;
 }
 
-/** Runs a write and keeps its reply in one transaction. @throws ApiError 400 for callers without a credential. */
+/** Runs a write and stores its reply in one transaction. @throws ApiError 400 for callers without a credential. */
 export async function runIdempotentInTransaction(
   request: RequestContext,
   context: RecordContext,
@@ -65,7 +68,10 @@ export async function runIdempotentInTransaction(
   const { application } = request;
   const replyKey = toReplyKey(request);
   if (replyKey === null)
-    throw new ApiError('HEADER_INVALID', 'Idempotency-Key needs a credential: replies are kept for who may read them.');
+    throw new ApiError(
+      'HEADER_INVALID',
+      'The header "Idempotency-Key" needs a credential. Send the credential, or omit the header.',
+    );
   return withKeyLock(application, replyKey, async () => {
     const result = await inTransaction(
       context,
@@ -87,8 +93,8 @@ export async function runIdempotentInTransaction(
 }
 
 /**
- * The reply that is kept for a request, for writes that look at something before their transaction which they take away:
- * a draft that was sent is there no more when its sending is asked for again. Null where nothing is kept.
+ * The stored reply of a request, for writes that read before their transaction what they delete: a draft that was sent no
+ * longer exists when the request is repeated. Null if no reply is stored.
  */
 export async function findStoredResult(request: RequestContext): Promise<ActionResult | null> {
   if (!request.idempotencyKey || request.tx || request.parameters()['dryRun'] !== undefined) return null;
@@ -99,8 +105,8 @@ export async function findStoredResult(request: RequestContext): Promise<ActionR
 }
 
 /**
- * Runs a write that has transactions of its own: the key is taken before, and the reply kept after. A request whose end was
- * never heard of stays unanswered: it may have been done.
+ * Runs a write with its own transactions: the key is claimed before, and the reply stored after. If the outcome of the first
+ * request is unknown, a repeat is refused, because it may have been executed.
  */
 export async function runIdempotentAcrossTransactions(
   request: RequestContext,
@@ -110,7 +116,7 @@ export async function runIdempotentAcrossTransactions(
   const { database, clock } = application;
   const replyKey = toReplyKey(request);
   const withoutKey = { ...request, idempotencyKey: null };
-  // Whoever has no credential yet gets a token here or a mail: nothing that could be handed out again.
+  // Callers without a credential get a token or an e-mail, which must not be sent again.
   if (replyKey === null || request.parameters()['dryRun'] === 'true') return work(withoutKey);
   return withKeyLock(application, replyKey, async () => {
     const stored = await database.write(
@@ -142,8 +148,8 @@ export async function runIdempotentAcrossTransactions(
 }
 
 /**
- * What was refused may be asked again, and what others were faster than is run again at once. Of other faults nobody knows
- * what they left.
+ * Whether the request changed nothing: after a refusal, or a conflict with a concurrent write. The outcome of other faults is
+ * unknown.
  */
 function hasChangedNothing(error: unknown): boolean {
   if (error instanceof ApiError) return error.label !== 'Internal Server Error';
@@ -152,7 +158,7 @@ function hasChangedNothing(error: unknown): boolean {
 
 const retriableFaults: ReadonlySet<string> = new Set(['stale', 'collision']);
 
-/** The key beside whose it is; null for callers without a credential, who cannot be told apart. */
+/** The key with its owner; null for callers without a credential, who cannot be distinguished. */
 function toReplyKey({ idempotencyKey, caller }: RequestContext): ReplyKey | null {
   return caller.credentialId === null
     ? null
@@ -169,29 +175,29 @@ function buildClaim(request: RequestContext): Pick<StoredReply, 'request' | 'pow
 function replayResult(stored: StoredReply, request: RequestContext): ActionResult {
   const { request: requestHash, power: accessFingerprint } = buildClaim(request);
   if (stored.request !== requestHash)
-    throw new ApiError('IDEMPOTENCY_KEY_REUSED', 'The Idempotency-Key was used for another request; take a new one.', {
+    throw new ApiError('IDEMPOTENCY_KEY_REUSED', 'The Idempotency-Key was used for another request. Use a new key.', {
       details: { 'Idempotency-Key': 'This key belongs to a request with another path, query, role or body.' },
     });
   if (!stored.ended)
     throw new ApiError(
       'REPLY_NOT_KEPT',
-      'A request with this Idempotency-Key was begun, and its end is not known: if it does not run any more, look what is there, and take a new key.',
+      'The outcome of an earlier request with this Idempotency-Key is unknown. If it is no longer running, check the data and retry with a new key.',
       { retryAfter: 5 },
     );
   if (stored.reply === null)
     throw new ApiError(
       'REPLY_NOT_KEPT',
-      'The request was done; its reply holds a secret or is too long to be kept. Look what is there.',
+      'The request was executed. Its reply contains a secret or is too long to be stored. Check the data.',
     );
   if (stored.power !== accessFingerprint)
     throw new ApiError(
       'REPLY_NOT_KEPT',
-      'The request was done; since then the permissions of the role have changed, and its reply is not shown again.',
+      'The request was executed. Its reply is not sent again, because the permissions of the role have changed since.',
     );
   return { ...(JSON.parse(stored.reply) as { data: string; meta?: object; counter?: number }), replayed: true };
 }
 
-/** Whether a reply holds a token of this server or a secret of a webhook: such a reply is neither stored nor compressed. */
+/** Whether a reply contains a token or a webhook secret. Such a reply is neither stored nor compressed. */
 export function containsSecret(text: string): boolean {
   return secretPattern.test(text);
 }
@@ -207,7 +213,7 @@ function serialiseReply(result: ActionResult): string | null {
 
 const runningKeys = new WeakMap<Application, Set<string>>();
 
-/** One request under a key at a time in this process; other nodes are kept off by the store. */
+/** Allows one running request for each key in this process. The database does the same for other servers. */
 async function withKeyLock<T>(
   application: Application,
   { credential, key }: ReplyKey,
@@ -226,7 +232,7 @@ async function withKeyLock<T>(
 }
 
 function requestRunningError(): ApiError {
-  return new ApiError('REQUEST_RUNNING', 'A request with this Idempotency-Key is still running; ask again later.', {
+  return new ApiError('REQUEST_RUNNING', 'A request with this Idempotency-Key is still running. Try again later.', {
     retryAfter: 1,
   });
 }
@@ -238,7 +244,7 @@ function oldestValidTime({ clock }: Application): string {
 const lastSweepTime = new WeakMap<Application, number>();
 const sweepMilliseconds = 60_000;
 
-/** Beside the replies, once a minute at most; what is left over is found the next time. */
+/** Deletes expired replies after a write, at most once a minute. */
 function sweepExpiredReplies(application: Application): void {
   const now = application.clock.now();
   if (now - (lastSweepTime.get(application) ?? 0) < sweepMilliseconds) return;

@@ -9,10 +9,10 @@ const tagsPattern = new RegExp(String.raw`^[\t ,]*${tagPattern}(?:[\t ]*,[\t ,]*
 const counterPattern = /"(\d{1,15})(?:\.[^"]*)?"/g;
 
 /**
- * The counters in `"<counter>.<hash>", …`; the hash and `W/` do not matter. Tags that this server did not make have none,
- * and so match no record.
+ * The counters in `"<counter>.<hash>", …`; the hash and `W/` are ignored. Tags of another form have no counter and match no
+ * record.
  *
- * @throws ApiError 400 for what is neither `*` nor a list of entity tags.
+ * @throws ApiError 400 for anything other than `*` or a list of entity tags.
  */
 export function parseIfMatch(header: string | undefined): IfMatch {
   if (header === undefined) return null;
@@ -22,7 +22,7 @@ export function parseIfMatch(header: string | undefined): IfMatch {
   return [...header.matchAll(counterPattern)].map(([, digits]) => Number(digits));
 }
 
-/** Actions written by hand that take If-Match: what they change has an ETag of its own. */
+/** System actions that support If-Match, because what they change has an ETag. */
 const conditionalActions = new Set([
   'collections:update',
   'collections:destroy',
@@ -32,23 +32,23 @@ const conditionalActions = new Set([
   ...conditionalMailActions,
 ]);
 
-/** For actions written by hand. @throws ApiError 400 where the action takes no If-Match. */
+/** For system actions. @throws ApiError 400 if the action does not support If-Match. */
 export function refuseUnsupportedIfMatch(request: Pick<RequestContext, 'ifMatch' | 'route'>): void {
   const { resource, action } = request.route;
   if (!conditionalActions.has(`${resource}:${action}`)) refuseIfMatch(request);
 }
 
-/** A condition that would be passed over must not look as if it held. @throws ApiError 400 where there is an If-Match. */
+/** An unsupported condition must not be ignored silently. @throws ApiError 400 if the request has an If-Match header. */
 export function refuseIfMatch({ ifMatch, route }: Pick<RequestContext, 'ifMatch' | 'route'>): void {
   if (ifMatch !== undefined)
     throw new ApiError(
       'HEADER_INVALID',
-      `${route.resource}:${route.action} takes no "If-Match"; leave the header out.`,
+      `${route.resource}:${route.action} does not support the header "If-Match". Omit it.`,
     );
 }
 
-/** @throws ApiError 412 where a definition is another one than the caller has read. @param counter of the definition as it is. */
+/** @throws ApiError 412 if a definition was changed after the caller read it. @param counter of the present definition. */
 export function requireVersionMatch(match: IfMatch, counter: number): void {
   if (match !== null && match !== 'any' && !match.includes(counter))
-    throw new ApiError('VERSION_STALE', 'The definition was changed since it was read; read it again.');
+    throw new ApiError('VERSION_STALE', 'The definition was changed after it was read. Read it again.');
 }

@@ -1,4 +1,4 @@
-/** What the door tells the audit journal and the key statistics of each request. */
+/** Reports each request to the audit journal and to the usage statistics of keys. */
 import { isIP } from 'node:net';
 import type { Application } from '../applications/application.ts';
 import { isoTime } from '../base/clock.ts';
@@ -11,18 +11,18 @@ import { toNetwork } from './network.ts';
 import type { ActionResult, AdminActionDetail, RequestContext } from './request-context.ts';
 import type { Route } from './route.ts';
 
-/** A request as the journal sees it. */
+/** The properties of a request that the journal needs. */
 export interface JournaledRequest {
-  /** Null until somebody is known to ask. */
+  /** Null until the credential is verified. */
   readonly caller: Caller | null;
   readonly route: Route;
   readonly address: string;
   readonly requestId: string;
-  /** Whether resource and action are names that the application has: others are never kept. */
+  /** Whether the application has the resource and action. Other names are never stored. */
   readonly known: (application: Application) => boolean;
 }
 
-/** Refusals for who asked, and not for what was asked: 401, 403 and 429. */
+/** Refusals because of the caller, not of the request: 401, 403 and 429. */
 const refusalLabels: ReadonlySet<ErrorLabel> = new Set<ErrorLabel>([
   'Unauthorized',
   'Forbidden',
@@ -36,17 +36,17 @@ export function formatEndpoint({ resource, action, of }: Route): string {
   return of === null ? `${resource}:${action}` : `${of.collection}/${resource}:${action}`;
 }
 
-/** An address that is one: behind a proxy that passes on whatever it gets, it may be any text. */
+/** A valid IP address, or null: behind some proxies the address may be any text. */
 export function toIpAddress(text: string): string | null {
   return isIP(text) === 0 ? null : text;
 }
 
-/** Every answered request by a key is counted. */
+/** Counts a successful request of a key. */
 export function journalSuccess({ journal, clock }: Application, { caller, route }: JournaledRequest): void {
   if (caller?.type === 'apiKey') journal.keyUse.countSuccess(caller.credentialId!, formatEndpoint(route), clock.now());
 }
 
-/** Refusals enter the audit journal; every failed request by a key is counted. */
+/** Adds a refusal to the audit journal, and counts a failed request of a key. */
 export function journalFailure(application: Application, request: JournaledRequest, error: unknown): void {
   const { journal, clock } = application;
   const isRefusal = error instanceof ApiError && refusalLabels.has(error.label);
@@ -68,7 +68,7 @@ export function journalFailure(application: Application, request: JournaledReque
   });
 }
 
-/** Tells of an act that leaves no event: written, and on the disk, before the reply leaves. */
+/** Stores an administrative action without an event durably, before its reply is sent. */
 export async function journalAdminAction(
   { application, caller, route, requestId }: RequestContext,
   result: ActionResult,
@@ -88,7 +88,7 @@ export async function journalAdminAction(
   });
 }
 
-/** Tells an application that an admin of another one came in: ids of callers are those of where they come from. */
+/** Stores in an application that an admin of another one entered it. The ids belong to the other application. */
 export async function journalApplicationEntry(
   entered: Application,
   { application, caller, requestId }: RequestContext,

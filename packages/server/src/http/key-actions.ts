@@ -4,7 +4,7 @@ import { parseRecordId } from './auth-actions.ts';
 import { readKnownParameters } from './known-parameters.ts';
 import type { ActionResult, RequestContext, SystemAction } from './request-context.ts';
 
-/** The actions of API keys that tell a token; the others are the generated ones. */
+/** The actions of API keys that return a token. The others are record actions. */
 export const keyActions: Readonly<Record<string, SystemAction>> = {
   'apiKeys:create': { reads: false, run: runCreate },
   'apiKeys:rotate': { reads: false, run: runRotate },
@@ -28,7 +28,7 @@ async function runRotate(request: RequestContext): Promise<ActionResult> {
   return noteAndShowToken(request, await rotateKey(context, parseRecordId(filterByTk), body));
 }
 
-/** Another application can tell the key from an unknown one. */
+/** Records the key in `main`, so that other applications can distinguish it from an unknown one. */
 async function noteAndShowToken(
   { application, applications }: RequestContext,
   key: { readonly token: string },

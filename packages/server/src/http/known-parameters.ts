@@ -20,7 +20,7 @@ export function readKnownParameters(
   return parameters;
 }
 
-/** `dryRun=true`: everything runs and is taken back; the reply says what would be. */
+/** Whether `dryRun=true`: the write is executed and rolled back, and the reply shows the result. */
 export function isDryRun({ dryRun }: Readonly<Record<string, unknown>>): boolean {
   if (dryRun === undefined || dryRun === 'false') return false;
   if (dryRun === 'true') return true;

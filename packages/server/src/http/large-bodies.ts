@@ -8,19 +8,19 @@ interface Waiter {
 }
 
 /**
- * Turns of request bodies that are large: each takes several times its length in memory while it is read and parsed. Who has
- * no turn yet waits, and the client is not read from meanwhile.
+ * Limits concurrent large request bodies: each takes several times its length in memory while it is read and parsed. Requests
+ * without a slot wait, and are not read meanwhile.
  */
 export class LargeBodies {
   readonly #turns = new ConcurrencyLimiter(limits.largeBodiesOfSender, limits.largeBodies);
   readonly #waiting = new Set<Waiter>();
 
   /**
-   * Waits for a turn; call {@link release} when it is over.
+   * Waits for a slot; call {@link release} afterwards.
    *
-   * @param sender of whom few have a turn at the same time.
-   * @param abortSignal the connection was closed, so the turn is no longer wanted.
-   * @throws ApiError 503 `BUSY` where no turn came in {@link limits.largeBodyWaitMilliseconds}, or too many wait.
+   * @param sender the slots of one sender are limited.
+   * @param abortSignal aborted when the connection is closed.
+   * @throws ApiError 503 `BUSY` without a slot in {@link limits.largeBodyWaitMilliseconds}, or if too many requests wait.
    */
   async acquire(sender: string, abortSignal: AbortSignal): Promise<void> {
     if (this.#turns.acquire(sender, 1) === 1) return;
@@ -52,6 +52,7 @@ export class LargeBodies {
   }
 }
 
+/** 503 while too many bodies are received. */
 export function bodiesBusyError(): ApiError {
   return new ApiError('BUSY', 'The server is receiving too many request bodies at the moment. Try again later.', {
     retryAfter: 1,

@@ -1,15 +1,16 @@
 import { isIP } from 'node:net';
 
 /**
- * One household, as limits see it: an IPv4 address in any of its IPv6 spellings, or the /64 of an IPv6 address.
+ * The network that rate limits count: an IPv4 address (also if mapped to IPv6), or the /64 of an IPv6 address.
  *
- * @param address as the socket gives it, or a trusted proxy.
+ * @param address from the socket, or from a trusted proxy.
  */
 export function toNetwork(address: string): string {
   if (isIP(address) !== 6) return address;
-  const groups = parseIpv6Groups(address.split('%')[0]!);
-  const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
-  if (mapped) return [groups[6]! >> 8, groups[6]! & 255, groups[7]! >> 8, groups[7]! & 255].join('.');
+  const groups = parseIpv6Groups(address.replace(/%.*/, ''));
+  const [, , , , , prefix, high = 0, low = 0] = groups;
+  const isMapped = groups.slice(0, 5).every((group) => group === 0) && prefix === 0xffff;
+  if (isMapped) return [high >> 8, high & 255, low >> 8, low & 255].join('.');
   return groups
     .slice(0, 4)
     .map((group) => group.toString(16))
@@ -18,10 +19,11 @@ export function toNetwork(address: string): string {
 
 /** The eight groups of a valid IPv6 address; its last two may be written as an IPv4 address. */
 function parseIpv6Groups(address: string): number[] {
-  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
-  const plain = dotted
-    ? `${dotted[1]}${toHexGroup(dotted[2]!, dotted[3]!)}:${toHexGroup(dotted[4]!, dotted[5]!)}`
-    : address;
+  const plain = address.replace(
+    /(\d+)\.(\d+)\.(\d+)\.(\d+)$/,
+    (_, first: string, second: string, third: string, fourth: string) =>
+      `${toHexGroup(first, second)}:${toHexGroup(third, fourth)}`,
+  );
   const [head = '', tail = ''] = plain.split('::');
   const left = head === '' ? [] : head.split(':');
   const right = tail === '' ? [] : tail.split(':');

@@ -1,36 +1,37 @@
 import { ApiError } from '../protocol/api-error.ts';
 
-/** How many connections are held open for events, in all and for each credential: one may have a tenth of them. */
+/** Limits open connections in total, and for each credential to a tenth of that. */
 export class OpenConnections {
   readonly #most: number;
   readonly #what: string;
   readonly #ofName = new Map<string, number>();
   #open = 0;
 
-  /** @param what they are called in refusals. */
+  /** @param what the name of the connections in refusals. */
   constructor(max: number, what: string) {
     this.#most = max;
     this.#what = what;
   }
 
   /**
-   * Counts one more, until what is returned is called; further calls of it do nothing.
+   * Counts one connection.
    *
-   * @throws ApiError 503 where there are as many as there may be.
+   * @returns a function that releases it; further calls do nothing.
+   * @throws ApiError 503 if the limit is reached.
    */
   acquire(): () => void {
-    if (this.#open >= this.#most) throw busyError(`The server has as many ${this.#what} as it may have; try again.`);
+    if (this.#open >= this.#most) throw busyError(`The server has reached its limit of ${this.#what}. Try again.`);
     this.#open += 1;
     return callOnce(() => {
       this.#open -= 1;
     });
   }
 
-  /** The same for a credential, or an address: whoever asks with it. */
+  /** As {@link acquire}, for one credential or address. */
   acquireShare(name: string): () => void {
     const openOfName = this.#ofName.get(name) ?? 0;
     if (openOfName >= this.#most / 10)
-      throw busyError(`The credential has as many ${this.#what} as it may have; close some.`);
+      throw busyError(`The credential has reached its limit of ${this.#what}. Close some of them.`);
     this.#ofName.set(name, openOfName + 1);
     return callOnce(() => {
       const remaining = this.#ofName.get(name)! - 1;
@@ -39,7 +40,7 @@ export class OpenConnections {
     });
   }
 
-  /** Both at once. */
+  /** As {@link acquire}, in total and for one credential. */
   acquireFor(name: string): () => void {
     const release = this.acquire();
     try {

@@ -9,15 +9,14 @@ import { type ActionWriteOptions, runIdempotentInTransaction } from './idempoten
 import type { ActionResult, RequestContext } from './request-context.ts';
 
 export interface PerformWriteOptions extends ActionWriteOptions {
-  /** All of it runs, and all of it is taken back. */
+  /** The write is executed and rolled back. */
   readonly dryRun: boolean;
-  /** Several operations that share a transaction; else the one operation has its own. */
+  /** Several operations share a transaction; else the single operation opens its own. */
   readonly joined?: boolean;
 }
 
 /**
- * Runs a write in the way that the request asks for: as part of a batch in the batch's transaction, as a dry run, once for
- * its Idempotency-Key, or plainly.
+ * Runs a write as the request requires: in the transaction of a batch, as a dry run, with an Idempotency-Key, or directly.
  */
 export async function performWrite(
   request: RequestContext,

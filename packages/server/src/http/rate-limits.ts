@@ -6,18 +6,18 @@ import { FixedWindow } from './fixed-window.ts';
 import { toNetwork } from './network.ts';
 import { OpenConnections } from './open-connections.ts';
 
-/** A sign-in under way: its point is taken before the password is looked at, so that parallel guesses count too. */
+/** A running sign-in. Its point is taken before the password is checked, so that parallel guesses count too. */
 export interface SignInAttempt {
-  /** The password was right: it was no guess, and this network is known to the account from now on. */
+  /** The password was correct: returns the point, and remembers the network for the account. */
   succeeded(): void;
-  /** It came to nothing for another reason. */
+  /** It failed for another reason: returns the point. */
   withdraw(): void;
 }
 
-/** How many pairs of account and network are remembered. */
+/** Maximum number of remembered pairs of account and network. */
 const maxKnownPairs = 20_000;
 
-/** The buckets of this node. Keys are credentials that were verified, and addresses; never what a client chooses. */
+/** The rate limits of this server. Keys are verified credentials and addresses, never values that a client chooses. */
 export class RateLimits {
   readonly #credential: FixedWindow | null;
   readonly #anonymous: FixedWindow | null;
@@ -42,12 +42,12 @@ export class RateLimits {
     this.#signIn = createWindow(config.rateLimitSignIn);
   }
 
-  /** @throws ApiError 429 when the bucket is empty. */
+  /** @throws ApiError 429 if the limit is reached. */
   countCredential(application: string, type: string, id: number): void {
     if (this.#credential) consumePoint(this.#credential, `${application} ${type} ${id}`, 'credential');
   }
 
-  /** What a request turns out to be beyond the one point that let it in. */
+  /** Charges a request more than the one point that admitted it. */
   charge(application: string, type: string, id: number, points: number): void {
     this.#credential?.charge(`${application} ${type} ${id}`, points);
   }
@@ -57,11 +57,11 @@ export class RateLimits {
   }
 
   /**
-   * Before a sign-in. Failed ones count for the network they come from and for the account that they name; a network from
-   * which the account's owner has signed in has a count of its own, so that guesses from elsewhere do not lock it out.
+   * Begins a sign-in. Failed sign-ins count for their network and for their account. A network from which the account has
+   * signed in before is counted separately, so that guesses from elsewhere do not lock out its owner.
    *
-   * @param account of the user who would be signed in, in whatever spelling; or the name of nobody.
-   * @throws ApiError 429 where too many have failed.
+   * @param account the canonical name of the account, whether or not it exists.
+   * @throws ApiError 429 after too many failed sign-ins.
    */
   startSignIn(address: string, application: string, account: string): SignInAttempt {
     const bucket = this.#signIn;
@@ -80,7 +80,7 @@ export class RateLimits {
     return { succeeded, withdraw };
   }
 
-  /** What sends mail, tells whether an address is taken, or tries a token from a mail: held to the pace of failed sign-ins. */
+  /** Actions that send e-mail, reveal whether an address is used, or try a token have the limit of failed sign-ins. */
   countGuess(address: string, what: string): void {
     if (this.#signIn) consumePoints(this.#signIn, [`${what} ${toNetwork(address)}`]);
   }
@@ -97,7 +97,7 @@ function consumePoint(bucket: FixedWindow, key: string, policy: string): void {
   if (wait > 0) throw rateLimitError(bucket, wait, policy);
 }
 
-/** A point of each, or of none. */
+/** Takes a point of every key, or of none. */
 function consumePoints(bucket: FixedWindow, keys: readonly string[]): void {
   const wait = Math.max(...keys.map((key) => bucket.wait(key)));
   if (wait > 0) throw rateLimitError(bucket, wait, 'sign-in');
@@ -106,7 +106,7 @@ function consumePoints(bucket: FixedWindow, keys: readonly string[]): void {
 
 function rateLimitError({ limit }: FixedWindow, wait: number, policy: string): ApiError {
   const retryAfter = Math.max(1, Math.ceil(wait / 1000));
-  return new ApiError('RATE_LIMITED', `Too many requests; try again in ${retryAfter} seconds.`, {
+  return new ApiError('RATE_LIMITED', `Too many requests. Try again in ${retryAfter} seconds.`, {
     retryAfter,
     rate: { policy, ...limit },
   });

@@ -2,7 +2,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import { isObject, parseJson } from '../protocol/json-text.ts';
 import type { SubscriptionRequest } from '../realtime/subscription.ts';
 
-/** What a client may say on a socket. */
+/** The messages of clients on a socket. */
 export type ClientMessage =
   | {
       readonly type: 'authenticate';
@@ -13,7 +13,7 @@ export type ClientMessage =
   | { readonly type: 'subscribe'; readonly id: string; readonly subscription: SubscriptionRequest }
   | { readonly type: 'unsubscribe'; readonly id: string };
 
-/** A message that is refused, with the id that it bears where it has one. */
+/** A refused message, with its id if it has one. */
 export class MessageRefused {
   readonly id: string | null;
   readonly error: ApiError;
@@ -31,12 +31,12 @@ const members: Readonly<Record<string, readonly string[]>> = {
   unsubscribe: ['type', 'id'],
 };
 
-/** An error as messages carry it: the members of an error reply. */
+/** An error in a message: the properties of an error reply. */
 export function toErrorMessage({ label, message, code, retryAfter }: ApiError): object {
   return { error: label, message, code, ...(retryAfter !== undefined && { retryAfter }) };
 }
 
-/** @throws MessageRefused for anything else than one of the three messages. */
+/** @throws MessageRefused for anything other than one of the three messages. */
 export function parseMessage(text: string): ClientMessage {
   const message = parseObject(text);
   const { type, id } = message;
@@ -45,26 +45,28 @@ export function parseMessage(text: string): ClientMessage {
     throw new MessageRefused(validId, new ApiError('BODY_INVALID', why));
   };
   const known = typeof type === 'string' && Object.hasOwn(members, type) ? members[type] : undefined;
-  if (!known) return refuse('type must be authenticate, subscribe or unsubscribe.');
+  if (!known) return refuse('"type" must be authenticate, subscribe or unsubscribe.');
   const unknown = Object.keys(message).find((name) => !known.includes(name));
-  if (unknown !== undefined) return refuse(`A message of the type ${type} has no member "${unknown.slice(0, 60)}".`);
+  if (unknown !== undefined)
+    return refuse(`A message of the type ${type} has no property "${unknown.slice(0, 60)}". Remove it.`);
   if (type === 'authenticate') {
     const { token, app, role } = message;
-    if (typeof token !== 'string') return refuse('token must be the token of a login or an API key.');
-    if (!isOptionalText(app) || !isOptionalText(role)) return refuse('app and role must be names.');
+    if (typeof token !== 'string') return refuse('"token" must be the token of a login or an API key.');
+    if (!isOptionalText(app) || !isOptionalText(role)) return refuse('"app" and "role" must be names.');
     return { type, token, app, role };
   }
-  if (validId === null) return refuse(`id must be a text of 1 to ${maxIdLength} characters.`);
+  if (validId === null) return refuse(`"id" must be a text of 1 to ${maxIdLength} characters.`);
   if (type === 'unsubscribe') return { type, id: validId };
   const { resource, filter, since, values = false } = message;
-  if (typeof resource !== 'string' || resource === '') return refuse('resource must name what to be told of.');
-  if (!isOptionalText(since) && since !== null) return refuse('since must be a cursor.');
+  if (typeof resource !== 'string' || resource === '')
+    return refuse('"resource" must name the resource to subscribe to.');
+  if (!isOptionalText(since) && since !== null) return refuse('"since" must be a cursor.');
   if (typeof values !== 'boolean') return refuse('"values" must be true or false.');
   return { type: 'subscribe', id: validId, subscription: { resource, filter, since: since ?? null, values } };
 }
 
 function parseObject(text: string): Record<string, unknown> {
-  const invalid = (): ApiError => new ApiError('BODY_INVALID', 'A message is a JSON object with a type.');
+  const invalid = (): ApiError => new ApiError('BODY_INVALID', 'A message must be a JSON object with a "type".');
   try {
     const message = parseJson(text, invalid);
     if (isObject(message)) return message;

@@ -1,6 +1,6 @@
 /**
- * One WebSocket: says who it is within ten seconds, then subscribes. Messages are taken one after the other; whoever sends
- * faster than they are taken is not read from meanwhile.
+ * One WebSocket. The client must authenticate within ten seconds, and can then subscribe. Messages are processed one after
+ * another; a client that sends faster is not read meanwhile.
  */
 import type { WebSocket } from 'ws';
 import type { Applications } from '../applications/applications.ts';
@@ -20,20 +20,21 @@ export interface SocketContext {
   readonly logger: Logger;
   readonly address: string;
   readonly limits: RateLimits;
-  /** Counts the socket for its credential until it is closed. @throws ApiError when that has its share. */
+  /** Counts the socket for its credential until it is closed. @throws ApiError if the limit of the credential is reached. */
   acquireShare(credential: string): void;
 }
 
 const authenticateMilliseconds = 10_000;
-/** Messages that wait before the socket is no longer read. */
+/** Maximum number of waiting messages; above it, the socket is not read. */
 const maxWaitingMessages = 16;
-/** How long a reader that was too slow may take to hear of it. */
+/** How long the close message to a slow reader may take. */
 const slowCloseMilliseconds = 5000;
 
+/** One WebSocket connection. */
 export class RealtimeSocket implements EventTransport {
   readonly #socket: WebSocket;
   readonly #context: SocketContext;
-  /** Until somebody has said who they are. */
+  /** Runs until the client is authenticated. */
   #patience: NodeJS.Timeout | null;
   #connection: Connection | null = null;
   #application = '';
@@ -49,7 +50,7 @@ export class RealtimeSocket implements EventTransport {
     socket.on('pong', () => {
       this.#alive = true;
     });
-    socket.on('error', () => {}); // the close that follows says it all
+    socket.on('error', () => {}); // a close event follows
     socket.once('close', () => {
       this.#endPatience();
       this.#connection?.end(null);
@@ -79,7 +80,7 @@ export class RealtimeSocket implements EventTransport {
     this.#socket.once('close', () => clearTimeout(timer));
   }
 
-  /** Resolves when the socket is closed; one that does not answer is cut off. */
+  /** Resolves when the socket is closed. A socket that does not respond is terminated. */
   async closeAndWait(reason: CloseReason, milliseconds: number): Promise<void> {
     if (this.#socket.readyState === this.#socket.CLOSED) return;
     await new Promise<void>((resolve) => {
@@ -93,14 +94,14 @@ export class RealtimeSocket implements EventTransport {
     });
   }
 
-  /** Looks whether the other side is still there. */
+  /** Checks with a ping whether the client is still connected. */
   checkAlive(): void {
     if (this.#alive) this.#socket.ping();
     else this.#socket.terminate();
     this.#alive = false;
   }
 
-  /** @param text null for a message that is no text. */
+  /** @param text null for a binary message. */
   #enqueue(text: string | null): void {
     this.#waiting += 1;
     if (this.#waiting === maxWaitingMessages) this.#socket.pause();
@@ -140,7 +141,7 @@ export class RealtimeSocket implements EventTransport {
   }
 
   async #authenticate({ token, app, role }: Extract<ClientMessage, { type: 'authenticate' }>): Promise<void> {
-    if (this.#connection) throw new ApiError('BODY_INVALID', 'The connection is authenticated already.');
+    if (this.#connection) throw new ApiError('BODY_INVALID', 'The connection is already authenticated.');
     const lease = await this.#context.applications.find(app);
     try {
       const caller = await this.#proven(lease, token, role);
@@ -170,7 +171,7 @@ export class RealtimeSocket implements EventTransport {
         return withRole(await application.authenticator.authenticate(token), role);
       });
     } catch (error) {
-      // Guessing at tokens is held to the limit of callers without one.
+      // Guesses of tokens have the limit of callers without a credential.
       if (error instanceof ApiError && error.label === 'Unauthorized')
         this.#context.limits.countAnonymous(this.#context.address);
       throw error;
@@ -183,13 +184,13 @@ export class RealtimeSocket implements EventTransport {
     if (caller) this.#context.limits.countCredential(this.#application, caller.type, caller.credentialId!);
   }
 
-  /** Who has not proved who they are has one attempt. */
+  /** A client that is not authenticated has one attempt. */
   #refuse(id: string | null, error: unknown): void {
     if (error instanceof MessageRefused) this.rejectSubscription(error.id, error.error);
     else if (error instanceof ApiError) this.rejectSubscription(id, error);
     else {
-      this.#context.logger.error({ err: error }, 'a message of a socket failed');
-      this.rejectSubscription(id, new ApiError('INTERNAL', 'Something went wrong on the server.'));
+      this.#context.logger.error({ err: error }, 'A message on a socket failed.');
+      this.rejectSubscription(id, new ApiError('INTERNAL', 'The server failed unexpectedly.'));
     }
     if (!this.#connection) this.end('credential');
   }

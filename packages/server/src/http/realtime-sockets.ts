@@ -1,6 +1,5 @@
 /**
- * WebSockets on `/api/realtime` (RFC 6455): which requests become one, how many there may be, and how they end. What is
- * said on one is realtime-socket.ts.
+ * WebSockets on `/api/realtime` (RFC 6455): upgrades, limits and closing. The messages are in realtime-socket.ts.
  */
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -24,25 +23,27 @@ export interface SocketParts {
 interface Upgrade {
   readonly socket: Socket;
   readonly head: Buffer;
-  /** What refuses it; an accepted one lets go of it, and with it of the whole request. */
+  /** Sends a refusal. Released after the upgrade, so that the request can be freed. */
   readonly response: ServerResponse;
 }
 
 const heartbeatMilliseconds = 30_000;
-/** How long a closed socket may take to say that it is. */
+/** Maximum time of the closing handshake. */
 const closeMilliseconds = 1000;
 
 const upgrades = new WeakMap<IncomingMessage, Upgrade>();
 
-/** Other upgrades than to a WebSocket here are no business of ours: their requests are answered as they stand. */
+/** Other upgrades are ignored: their requests get normal replies. */
 export function shouldUpgrade({ url = '', headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket' && url.split('?')[0] === realtimePath;
 }
 
+/** Whether a request is a WebSocket upgrade. */
 export function isSocketRequest(request: IncomingMessage): boolean {
   return upgrades.has(request);
 }
 
+/** All WebSocket connections of the server. */
 export class RealtimeSockets {
   readonly #parts: SocketParts;
   readonly #limits: RateLimits;
@@ -58,7 +59,7 @@ export class RealtimeSockets {
     }, heartbeatMilliseconds).unref();
   }
 
-  /** Lets the router see an upgrade as the request that it is, so that refusals have the common shape. */
+  /** Routes an upgrade like any request, so that refusals have the common shape. */
   routeUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, fastify: FastifyInstance): void {
     socket.on('error', () => socket.destroy());
     const response = new ServerResponse(request);
@@ -69,18 +70,18 @@ export class RealtimeSockets {
     fastify.routing(request, response);
   }
 
-  /** @throws ApiError 429 for too many of one address, 503 for too many at all. */
+  /** @throws ApiError 429 for too many of one address, 503 for too many in total. */
   accept(request: IncomingMessage, address: string): void {
     this.#limits.countAnonymous(address);
     const { socket, head, response } = upgrades.get(request)!;
-    if (socket.destroyed) return; // it has gone meanwhile, and is told of no close any more
+    if (socket.destroyed) return; // the client has disconnected meanwhile; no close event follows
     const release = this.#limits.connections.acquire();
     response.detachSocket(socket);
     socket.once('close', release);
     this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#begin(webSocket, request, address));
   }
 
-  /** Tells all to come back, and ends those that do not listen. */
+  /** Asks all clients to reconnect, and terminates sockets that do not respond. */
   async close(): Promise<void> {
     clearInterval(this.#beat);
     await Promise.all([...this.#open].map((socket) => socket.closeAndWait('restart', closeMilliseconds)));
@@ -102,10 +103,10 @@ export class RealtimeSockets {
       this.#open.delete(socket);
       for (const release of releases) release();
     });
-    if (!this.#isAllowed(request)) webSocket.close(closeCodes.origin, 'This page may not connect.');
+    if (!this.#isAllowed(request)) webSocket.close(closeCodes.origin, 'This origin is not allowed to connect.');
   }
 
-  /** Browsers say which page connects: one of this host, or one that may call. Programs say nothing. */
+  /** Whether the origin is this host or is allowed by CORS. Programs send no origin. */
   #isAllowed({ headers }: IncomingMessage): boolean {
     const { origin, host } = headers;
     if (origin === undefined) return true;

@@ -30,26 +30,26 @@ import { type ActionResult, getRecordContext, type RequestContext } from './requ
 import { unknownRoute } from './route.ts';
 import { streamList } from './streamed-list.ts';
 
-/** Lists of administration come whole unless a page is asked for. */
+/** Lists of system resources are complete unless a page is requested. */
 const unpagedLists = new Set(['roles', 'permissions', 'apiKeys', 'applications', 'users', 'webhooks']);
 
-/** The generated actions of a collection. */
+/** Runs a record action of a collection. */
 export async function runRecordAction(request: RequestContext): Promise<ActionResult> {
   const { action } = request.route;
   if (!isRecordAction(action)) throw unknownRoute();
   const context = getRecordContext(request);
   const grants = listRequiredGrants(action);
   const collection = requireVisibleCollection(context, request.route.resource, grants[0]!);
-  for (const needed of grants) requireGrant(context, collection, needed); // before the parameters: 401 and 403 come before 400
+  for (const needed of grants) requireGrant(context, collection, needed); // before parsing parameters: 401 and 403 have priority over 400
   return isReadAction(action)
     ? runRead(action, request, context, collection)
     : write(action, request, context, collection);
 }
 
 /**
- * A role without any grant on a name gets the same answer whether the collection exists or not.
+ * Finds a collection. A role without any permission on the name gets the same reply whether or not the collection exists.
  *
- * @param action the first grant that is asked for where it exists.
+ * @param action the first permission that is needed.
  */
 export function requireVisibleCollection(context: RecordContext, name: string, action: string): Collection {
   const collection = context.registry.find(name);
@@ -61,7 +61,7 @@ export function requireVisibleCollection(context: RecordContext, name: string, a
   throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${name.slice(0, 60)}".`);
 }
 
-/** A read that its caller is granted. */
+/** Runs a read. The permissions have been checked. */
 export async function runRead(
   action: ReadAction,
   request: RequestContext,
@@ -93,7 +93,7 @@ export async function runRead(
   return { data, meta, counter: 0 };
 }
 
-/** The writes that take If-Match. */
+/** The writes that support If-Match. */
 const conditionalWrites: ReadonlySet<WriteAction> = new Set<WriteAction>(['update', 'destroy', 'restore', 'revert']);
 
 async function write(

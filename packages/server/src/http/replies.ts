@@ -1,4 +1,4 @@
-/** Writes answers and refusals to the wire: headers, ETag, 304. */
+/** Sends replies and errors: headers, ETag and 304. */
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
@@ -26,10 +26,10 @@ import { sendPieces } from './send-pieces.ts';
 import { notModified } from './status.ts';
 
 export const jsonContentType = 'application/json; charset=utf-8';
-/** On every reply: its version, and that browsers must not guess its type. */
+/** Headers of every reply: the API version, and that browsers must not guess the type. */
 export const apiVersion = { 'x-api-version': '1', 'x-content-type-options': 'nosniff' };
 
-/** What every answer carries. */
+/** Headers of successful replies. */
 interface CommonHeaders {
   readonly 'cache-control': string;
   readonly vary: string;
@@ -37,17 +37,18 @@ interface CommonHeaders {
   readonly 'x-content-type-options': string;
 }
 
+/** Sends replies and errors. */
 export class Replies {
   readonly #logger: Logger;
   readonly #common: CommonHeaders;
 
-  /** @param vary which headers of requests an answer depends on, besides Accept-Encoding. */
+  /** @param vary request headers that replies depend on, in addition to Accept-Encoding. */
   constructor(logger: Logger, vary: string) {
     this.#logger = logger;
     this.#common = { 'cache-control': 'private, no-cache', vary: `${vary}, Accept-Encoding`, ...apiVersion };
   }
 
-  /** Written to the socket directly: nothing of the library's own reply is needed, and it costs as much as a keyed read. */
+  /** Written to the socket directly: Fastify's own reply would cost as much as reading a record by key. */
   send(send: ActionResult, request: FastifyRequest, reply: FastifyReply, requestId: string): FastifyReply {
     if ('stream' in send) return this.#stream(send, request, reply, requestId);
     if ('file' in send) return sendFile(send, request, reply, requestId);
@@ -76,7 +77,7 @@ export class Replies {
     return reply;
   }
 
-  /** Events are sent as they come, downloads of mail as they are; what is text is compressed. */
+  /** Text is compressed, except events and downloads of mail. */
   #stream(
     result: Extract<ActionResult, { stream: unknown }>,
     request: FastifyRequest,
@@ -131,11 +132,11 @@ export class Replies {
       .send(body);
   }
 
-  /** An `Expect` header that cannot be met: the HTTP library does not make a request of it. */
+  /** Refuses an unsupported `Expect` header, for which Fastify creates no request. */
   refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
     discardRest(request);
     const requestId = randomUUID();
-    const refusal = new ApiError('EXPECTATION_FAILED', 'The header "Expect" must be 100-continue. Leave it out.');
+    const refusal = new ApiError('EXPECTATION_FAILED', 'The header "Expect" must be 100-continue. Omit it.');
     const { status, body } = toErrorReply(refusal, requestId, this.#logger);
     const headers = {
       ...apiVersion,
@@ -146,7 +147,7 @@ export class Replies {
     response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
   }
 
-  /** A request that never became one: the answer is written to the socket by hand. */
+  /** Refuses a request that could not be parsed: the reply is written to the socket directly. */
   refuseRaw(error: unknown, socket: Socket): void {
     if (!socket.writable || (error as { code?: string }).code === 'ECONNRESET') return void socket.destroy();
     const { status, body } = toErrorReply(
@@ -161,18 +162,18 @@ export class Replies {
   }
 }
 
-/** Whether the client has the very answer already; a read by POST is not asked conditionally. */
+/** Whether the client already has this reply. Reads by POST are never conditional. */
 function isNotModified({ method, headers }: FastifyRequest, tag: string): boolean {
   const ifNoneMatch = method === 'POST' ? undefined : headers['if-none-match'];
   if (ifNoneMatch === undefined) return false;
-  const plain = stripCodingFromEtag(tag); // whichever way the client has it compressed, it has the same answer
+  const plain = stripCodingFromEtag(tag); // the compression does not matter
   return (
     ifNoneMatch.trim() === '*' ||
     ifNoneMatch.split(',').some((each) => stripCodingFromEtag(each.trim().replace(/^W\//, '')) === plain)
   );
 }
 
-/** How a reply is compressed; null where it is short, holds a secret, or is not to be. Only writes answer with secrets. */
+/** The compression of a reply; null if it is short, contains a secret, or is not accepted. Only writes return secrets. */
 function chooseCoding(body: string, { method, headers }: FastifyRequest): Coding | null {
   const accepted = headers['accept-encoding'];
   if (accepted === undefined || body.length < minCompressedLength) return null;

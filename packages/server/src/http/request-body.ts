@@ -1,7 +1,6 @@
 /**
- * Bodies. Enters a request whose caller is known; leaves the text of its body. Nothing is read before the credential has been
- * verified, and no more than that caller may send; what is left of a refused body is read and discarded, so that the client
- * can finish sending and read the refusal.
+ * Reads request bodies. A body is read only after the credential is verified, up to the limit of the caller. The rest of a
+ * refused body is read and discarded, so that the client can finish sending and read the refusal.
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
@@ -20,19 +19,19 @@ import { readUploadType } from './uploads.ts';
 export interface ReceivedBody {
   /** JSON text that {@link parseBody} reads; undefined without a body. */
   readonly text: string | undefined;
-  /** The body and what was made of it are no longer needed. */
+  /** Releases the memory of the body. */
   release(): void;
 }
 
 const noBody: ReceivedBody = { text: undefined, release: () => {} };
 
-/** The HTTP library reads no body: each body is read here, after its credential was verified. */
+/** Prevents Fastify from reading bodies: they are read here, after the credential is verified. */
 export function disableBodyParsing(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
 }
 
-/** Whether a request has a body that matters: one of GET and HEAD does not. */
+/** Whether a request has a body. A body of GET or HEAD is ignored. */
 export function hasBody(request: IncomingMessage): boolean {
   return request.method !== 'GET' && request.method !== 'HEAD' && carriesBody(request);
 }
@@ -42,18 +41,18 @@ function carriesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
-/** The bodies in memory of this process, bounded in total, and for each sender. */
+/** The request bodies in memory, limited in total and for each sender. */
 export class RequestBodies {
   readonly #verified = createPool(limits.bodiesBytes);
   readonly #anonymous = createPool(limits.anonymousBodiesBytes);
   readonly #large = new LargeBodies();
 
   /**
-   * Reads the body of a request as JSON text. Hostile JSON is refused while it arrives; a large body waits for its turn.
+   * Reads the body of a request as JSON text. Hostile JSON is refused while it arrives; a large body waits for a slot.
    *
-   * @param sender whose share of the memory the body takes: a user, or the network of callers without a credential.
-   * @throws ApiError 400 for what is not UTF-8 and for what {@link JsonGuard} refuses, 413 over the limit of the caller, 415
-   * for other types, 503 while other bodies take all the memory there is for them.
+   * @param sender the key of the memory limit: a user, or the network of callers without a credential.
+   * @throws ApiError 400 for invalid UTF-8 and for what {@link JsonGuard} refuses, 413 over the limit of the caller, 415 for
+   * other types, 503 if other bodies use all available memory.
    */
   async receive(request: FastifyRequest, caller: Caller, sender: string): Promise<ReceivedBody> {
     const { raw, headers } = request;
@@ -74,7 +73,7 @@ export class RequestBodies {
         return reservation.reserve(chunk.length, length, raw);
       });
       if (bytes.length > 0 && !isUtf8(bytes))
-        throw new ApiError('BODY_INVALID', 'The body is not valid UTF-8; send JSON encoded as UTF-8.');
+        throw new ApiError('BODY_INVALID', 'The body is not valid UTF-8. Send JSON encoded as UTF-8.');
       return { text: bytes.toString('utf8'), release: () => reservation.release() };
     } catch (error) {
       reservation.release();
@@ -83,7 +82,7 @@ export class RequestBodies {
   }
 }
 
-/** Scans JSON while it arrives, but for short bodies: they are scanned when they are parsed. */
+/** Scans JSON while it arrives. Short bodies are scanned when they are parsed. */
 class StreamingJsonCheck {
   readonly #start: Buffer[] = [];
   #guard: JsonGuard | null = null;
@@ -102,15 +101,15 @@ class StreamingJsonCheck {
   }
 }
 
-/** One sender cannot keep all others from sending: bodies that never end are held for a minute. */
+/** The limit of one sender: incomplete bodies stay in memory for a minute, and must not block other senders. */
 const sendersPerPool = 4;
 
-/** Memory for bodies that are not large, of which one sender may take a quarter. */
+/** Memory for small bodies; one sender may use a quarter of it. */
 function createPool(bytes: number): ConcurrencyLimiter {
   return new ConcurrencyLimiter(bytes / sendersPerPool, bytes);
 }
 
-/** What one body takes: bytes of a pool, or a turn of the large ones. */
+/** The memory of one body: bytes of the pool, or a slot for large bodies. */
 class BodyReservation {
   readonly #sender: string;
   readonly #pool: ConcurrencyLimiter;
@@ -128,7 +127,7 @@ class BodyReservation {
    * Counts bytes that have arrived.
    *
    * @param length of all of the body so far.
-   * @returns a promise where they are too many to go on at once.
+   * @returns a promise if reading must wait.
    * @throws ApiError 503
    */
   reserve(bytes: number, length: number, request: IncomingMessage): Promise<void> | undefined {
@@ -140,7 +139,7 @@ class BodyReservation {
     return undefined;
   }
 
-  /** Waits for a turn of the large bodies. @throws ApiError 503 */
+  /** Waits for a slot for large bodies. @throws ApiError 503 */
   async acquireLarge(request: IncomingMessage): Promise<void> {
     const ended = new AbortController();
     const abort = (): void => ended.abort();
@@ -163,7 +162,7 @@ class BodyReservation {
 }
 
 /**
- * The JSON of a body that {@link RequestBodies.receive} has read; undefined where it is blank.
+ * Parses a body that {@link RequestBodies.receive} has read; undefined if it is blank.
  *
  * @throws ApiError see {@link parseJson}.
  */
@@ -179,7 +178,7 @@ export function getBodyLimit(caller: Caller): number {
 }
 
 /**
- * Whether a body is of another type than JSON, and empty: clients name some type for a body that is empty.
+ * Whether a body has another type than JSON and is empty: some clients send a type with an empty body.
  *
  * @throws ApiError 415 for another type or charset of a body that is not empty.
  */
@@ -192,7 +191,7 @@ async function isEmptyNonJson({ raw, headers }: FastifyRequest): Promise<boolean
   for (const parameter of parameters) {
     const charset = /^\s*charset\s*=\s*"?([^"]*?)"?\s*$/.exec(parameter)?.[1];
     if (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8')
-      throw mediaTypeUnsupported(`The charset "${charset.slice(0, 40)}" is not supported; send the body as UTF-8.`);
+      throw mediaTypeUnsupported(`The charset "${charset.slice(0, 40)}" is not supported. Send the body as UTF-8.`);
   }
   return false;
 }
@@ -221,10 +220,10 @@ function endedEarlyError(): ApiError {
 }
 
 /**
- * All bytes of a body.
+ * Reads all bytes of a body.
  *
- * @param onChunk is told of each chunk and the length so far; no more is read until its promise resolves.
- * @throws ApiError 413 as soon as there are more than `limit`, and what `take` throws.
+ * @param onChunk receives each chunk and the length so far. Reading waits for its promise.
+ * @throws ApiError 413 as soon as the length exceeds `limit`, and errors of `onChunk`.
  */
 function readBytes(
   request: IncomingMessage,
@@ -234,7 +233,7 @@ function readBytes(
   return new Promise((resolve, reject) => {
     if (request.destroyed) return reject(endedEarlyError());
     const declared = Math.min(Number(request.headers['content-length'] ?? 0), limit);
-    // Large bodies are written into their place: chunks and a copy of them would take twice the memory.
+    // Large bodies are written into one buffer: chunks and a copy of them would take twice the memory.
     const whole = declared > limits.largeBodyBytes ? Buffer.allocUnsafeSlow(declared) : null;
     const chunks: Buffer[] = [];
     let length = 0;
@@ -265,8 +264,8 @@ function readBytes(
 }
 
 /**
- * Reads and discards what is left of a body, up to a bound; past it the connection is closed. A connection that is closed at
- * once loses the reply: the client is still sending, and is told of a reset.
+ * Reads and discards the rest of a body, up to a limit; then the connection is closed. If it were closed immediately, the
+ * client, which is still sending, would get a connection reset instead of the reply.
  */
 export function discardRest(request: IncomingMessage): void {
   if (request.complete || request.destroyed || !carriesBody(request)) return;

@@ -14,12 +14,12 @@ import type { RateLimits } from './rate-limits.ts';
 import type { Route } from './route.ts';
 import type { RequestUpload } from './uploads.ts';
 
-/** One request on its way to an action: who asks what of which application. */
+/** A request for an action: caller, application, parameters and body. */
 export interface RequestContext {
   readonly application: Application;
   readonly applications: Applications;
   readonly caller: Caller;
-  /** What the caller may do at a later moment of the same request: the credential is asked for again. */
+  /** A new record context later in the same request. The credential is verified again. */
   readonly contextNow: ContextProvider;
   readonly route: Route;
   readonly method: string;
@@ -28,48 +28,48 @@ export interface RequestContext {
   /** The normalised record request. */
   readonly recordRequest: () => RecordRequest;
   readonly body: unknown;
-  /** The bytes of an upload, where the action takes one; else null. */
+  /** The bytes of an upload if the action accepts one; else null. */
   readonly upload: RequestUpload | null;
   readonly ifMatch: string | undefined;
-  /** The time zone in which the caller counts days. */
+  /** The time zone of date filters. */
   readonly zone: string;
   readonly accept: string | undefined;
   readonly acceptEncoding: string | string[] | undefined;
   readonly address: string;
   /** Keeps the application open until it is released. */
   readonly retain: () => Lease;
-  /** The credential, to be asked for again while a connection stays open; null without one. */
+  /** The credential, which is verified again while a connection stays open; null without one. */
   readonly credential: () => ConnectionCredential | null;
-  /** What a browser says besides the credential. */
+  /** Headers that browsers set. */
   readonly browser: () => BrowserHeaders;
-  /** Where a stream of events was left, as browsers say it. */
+  /** The header Last-Event-ID, with which browsers continue a stream of events. */
   readonly lastEventId: string | string[] | undefined;
-  /** Aborted when the client has gone, or the server stops; made when it is asked for. */
+  /** Aborted when the client disconnects or the server stops. Created on demand. */
   readonly abortSignal: () => AbortSignal;
   readonly requestId: string;
   readonly limits: RateLimits;
   readonly accounts: AccountSettings;
-  /** Whether an action of a resource is written by hand, or the resource has no generated actions. */
+  /** Whether an action is a system action, or its resource has no record actions. */
   readonly hasSystemAction: (resource: string, action: string) => boolean;
-  /** What its Idempotency-Key asks for; null without one. */
+  /** The Idempotency-Key header; null without one. */
   readonly idempotencyKey: IdempotencyKey | null;
-  /** The transaction of the batch that it is a part of; null where it stands alone. */
+  /** The transaction of its batch; null outside of a batch. */
   readonly tx: RecordContext | null;
 }
 
-/** What the operations of a call work with: the transaction that it is a part of, or the snapshot of now. */
+/** The record context of a request: in the transaction of its batch, or with the current snapshot. */
 export function getRecordContext({ tx, application, caller, requestId, zone }: RequestContext): RecordContext {
   return tx ?? application.recordContext(caller, requestId, zone);
 }
 
-/** What only the action itself knows of an act. */
+/** Details of an administrative action that only the action itself knows. */
 export interface AdminActionDetail {
-  /** The user who did it, where the caller was nobody yet. */
+  /** The user, if the caller was anonymous before, as in a sign-in. */
   readonly userId?: number;
   readonly target?: string;
 }
 
-/** What an action answers. */
+/** The result of an action. */
 export type ActionResult =
   | {
       /** JSON text of `data`. */
@@ -77,40 +77,40 @@ export type ActionResult =
       readonly meta?: object;
       /** The record's counter for the ETag of one record, 0 for lists; absent: no ETag. */
       readonly counter?: number;
-      /** What the audit journal says of a {@link SystemAction.journaled} act; null: nothing was done. */
+      /** Details for the audit journal of a {@link SystemAction.journaled} action; null: nothing was done. */
       readonly adminAction?: AdminActionDetail | null;
       /** A Set-Cookie header. */
       readonly cookie?: string;
-      /** Kept from the first request with the same Idempotency-Key. */
+      /** The stored reply of the first request with the same Idempotency-Key. */
       readonly replayed?: true;
     }
   | {
       readonly stream: AsyncGenerator<string | Uint8Array>;
       readonly contentType: string;
-      /** Where it is a download: its name. */
+      /** The file name of a download. */
       readonly filename?: string;
     }
   | DocumentResult
   | FileResult;
 
-/** Bytes that stand for themselves, whatever sent them. */
+/** A stored file. */
 export interface FileResult {
   readonly file: OpenBlob;
   readonly filename: string | null;
-  /** What the bytes are known to be; null: nothing that a browser is to show. */
+  /** A type that browsers may show inline; null: always a download. */
   readonly inlineType: string | null;
-  /** The type of a download, where it is more than bytes. */
+  /** The type of a download. Default: application/octet-stream. */
   readonly downloadType?: string;
-  /** Called once, when the bytes have been sent or nobody wants them any more. */
+  /** Called once, when the bytes have been sent or the client has disconnected. */
   readonly done: () => void;
   /** The strong ETag, without quotation marks. */
   readonly hash: string;
 }
 
-/** JSON that stands for itself, without `data` around it. */
+/** A JSON document without the `data` envelope. */
 export interface DocumentResult {
   readonly document: Buffer;
-  /** `gzip`, or null where it is sent as it is. */
+  /** `gzip`, or null without compression. */
   readonly encoding: string | null;
   /** The strong ETag. */
   readonly tag: string;
@@ -122,9 +122,9 @@ export type Action = (request: RequestContext) => Promise<ActionResult>;
 export interface SystemAction {
   readonly reads: boolean;
   readonly public?: boolean;
-  /** An administrative act that leaves no event: the audit journal is told of it at the door. */
+  /** An administrative action without an event: the HTTP layer adds it to the audit journal. */
   readonly journaled?: boolean;
-  /** Keeps its reply for an Idempotency-Key in the transaction of what it does. */
+  /** Stores its reply for an Idempotency-Key in its own transaction. */
   readonly storesReply?: boolean;
   readonly run: Action;
 }

@@ -1,4 +1,4 @@
-/** What the head of a request says, besides who asks. */
+/** Reads the headers of a request. */
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { LruMap } from '../base/lru-map.ts';
@@ -7,7 +7,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import { findZone } from '../query/period.ts';
 import type { ConnectionCredential } from '../realtime/connection.ts';
 
-/** The caller's own id of the request, or one made for it. */
+/** The request id that the client has sent, or a generated one. */
 export function readRequestId(request: FastifyRequest): string {
   const given = request.headers['x-request-id'];
   if (typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given)) return given;
@@ -16,22 +16,23 @@ export function readRequestId(request: FastifyRequest): string {
   return generated;
 }
 
-/** Node keeps the first of two Authorization headers silently; two of them are a contradiction. */
+/** Node silently uses the first of two Authorization headers, so repeated ones are refused. */
 export function refuseRepeatedHeaders(raw: readonly string[]): void {
   let authorization = 0;
   let app = 0;
   for (let index = 0; index < raw.length; index += 2) {
-    const name = raw[index]!;
+    const name = raw[index] ?? '';
     if (name.length === 13 && name.toLowerCase() === 'authorization') authorization += 1;
     else if (name.length === 5 && name.toLowerCase() === 'x-app') app += 1;
   }
-  if (authorization > 1) throw new ApiError('HEADER_INVALID', 'The header Authorization is given twice.');
-  if (app > 1) throw new ApiError('HEADER_INVALID', 'The header X-App is given twice.');
+  if (authorization > 1)
+    throw new ApiError('HEADER_INVALID', 'The header "Authorization" is sent twice. Send it once.');
+  if (app > 1) throw new ApiError('HEADER_INVALID', 'The header "X-App" is sent twice. Send it once.');
 }
 
 const zones = new LruMap<string>({ entries: 500, bytes: 256 * 1024, keyLength: 60, sizeOf: 100 });
 
-/** The caller's time zone, by IANA name or offset. */
+/** The time zone of the X-Timezone header. Default: UTC. */
 export function readTimeZone(header: string | string[] | undefined): string {
   if (header === undefined) return 'UTC';
   const name = String(header);
@@ -39,13 +40,13 @@ export function readTimeZone(header: string | string[] | undefined): string {
   if (zone === null)
     throw new ApiError(
       'HEADER_INVALID',
-      'X-Timezone takes an IANA name or an offset, such as Europe/Berlin or +01:00.',
+      'The header "X-Timezone" must be an IANA name or an offset, such as Europe/Berlin or +01:00.',
     );
   zones.set(name, zone);
   return zone;
 }
 
-/** The credential, to be asked for again while a connection stays open; null without one. */
+/** The credential, which is verified again while a connection stays open; null without one. */
 export function readCredential({ headers }: FastifyRequest): ConnectionCredential | null {
   const { authorization } = headers;
   if (authorization === undefined) return null;

@@ -7,7 +7,7 @@ import { isNormalisedAction, type NormalisedAction, normaliseRequest } from '../
 import type { Route } from './route.ts';
 
 const maxCachedQuery = 2000;
-/** Requests by their exact text: a polling client sends the same again and again. */
+/** Parsed requests by their exact text: polling clients repeat the same request. */
 const requests = new LruMap<RecordRequest>({
   entries: 10_000,
   bytes: 16 * 1024 * 1024,
@@ -20,7 +20,7 @@ function estimateRequestSize({ shape, values }: RecordRequest): number {
   return 1000 + 12 * shape.length + 50 * items;
 }
 
-/** The parameters of a request: of its query, and of its body for a read by POST. The key may stand in the path. */
+/** The parameters of a request, from its path and query, and for a read by POST from its body. */
 export function readParameters(
   route: Route,
   query: string,
@@ -39,7 +39,7 @@ export function readParameters(
 
 /** The normalised request of a record action. */
 export function readRecordRequest(route: Route, query: string, body: unknown, isReadByPost: boolean): RecordRequest {
-  if (!isNormalisedAction(route.action)) throw new Error(`${route.action} is no record action`);
+  if (!isNormalisedAction(route.action)) throw new Error(`${route.action} is not a record action`);
   const { action } = route;
   if (!isReadByPost && route.key === null && query.length < maxCachedQuery) return getCachedRequest(action, query);
   const fromBody = isReadByPost && body !== undefined && body !== null;
@@ -60,19 +60,22 @@ function getCachedRequest(action: NormalisedAction, query: string): RecordReques
 function add(parameters: Record<string, unknown>, name: string, value: unknown): void {
   const present = parameters[name];
   if (present !== undefined && !isSame(present, value)) {
-    throw new ApiError('PARAMETER_INVALID', `The parameter "${name.slice(0, 60)}" is given in two forms that differ.`);
+    throw new ApiError(
+      'PARAMETER_INVALID',
+      `The parameter "${name.slice(0, 60)}" is given twice with different values. Give it once.`,
+    );
   }
   parameters[name] = value;
 }
 
-/** A number in a body is the text of it in a query, a list one with commas. */
+/** The text of a parameter: numbers as in a query, lists with commas. */
 function isSame(one: unknown, other: unknown): boolean {
   if (JSON.stringify(one) === JSON.stringify(other)) return true;
   const text = toQueryText(one);
   return text !== null && text === toQueryText(other);
 }
 
-/** Null for an object, which need not have a text. */
+/** Null for an object. */
 function toQueryText(value: unknown): string | null {
   const parts = Array.isArray(value) ? value : [value];
   return parts.some((each) => each === null || isObject(each) || Array.isArray(each)) ? null : parts.join(',');

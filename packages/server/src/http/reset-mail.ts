@@ -6,12 +6,12 @@ import type { MailSettings } from './account-settings.ts';
 
 export interface PasswordResetRequest {
   readonly application: string;
-  /** As somebody wrote it; what is sent goes to the address that is stored. */
+  /** As in the request. The e-mail is sent to the stored address. */
   readonly email: string;
   readonly requestId: string;
 }
 
-/** Sends a link to set a new password with, if there is a user of that address. Runs after the reply. */
+/** Sends a link for setting a new password, if a user has the address. Runs after the reply. */
 export async function sendPasswordReset(
   applications: Applications,
   { mailer, publicUrl }: MailSettings,
@@ -32,19 +32,19 @@ export async function sendPasswordReset(
   }
 }
 
-/** The token stands behind `#`, which browsers keep to themselves: no proxy writes it into a log. */
+/** The token is in the fragment (`#`), which browsers do not send, so that no proxy logs it. */
 function buildResetMail(publicUrl: string, application: string, token: string): string {
   const applicationParameter = application === mainApplicationName ? '' : `&app=${encodeURIComponent(application)}`;
   return [
-    `Somebody, you we hope, asked to set a new password at ${publicUrl}.`,
+    `A new password was requested for your account at ${publicUrl}.`,
     '',
-    'This link does it, once, within an hour:',
+    'Set it with this link. It works once, within an hour:',
     '',
     `${publicUrl}/reset-password#token=${token}${applicationParameter}`,
     '',
-    `A program sends {"token": "${token}", "password": "…"} to ${publicUrl}/api/auth:resetPassword.`,
+    `A program can send {"token": "${token}", "password": "…"} to ${publicUrl}/api/auth:resetPassword.`,
     '',
-    'If it was not you, do nothing: your password stays as it is.',
+    'If you did not request this, ignore this e-mail. Your password stays unchanged.',
     '',
   ].join('\n');
 }

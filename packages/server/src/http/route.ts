@@ -2,26 +2,26 @@ import { plainCreateActions } from '../mail/actions/action-facts.ts';
 import { isMailResource } from '../mail/collections/mail-resources.ts';
 import { ApiError } from '../protocol/api-error.ts';
 
-/** An action-style path taken apart. */
+/** A parsed path. */
 export interface Route {
   readonly resource: string;
   readonly action: string;
-  /** The key behind the action, `/api/posts:get/5`, or null. */
+  /** The key after the action, as in `/api/posts:get/5`, or null. */
   readonly key: string | null;
-  /** The record whose relation, or the collection whose fields, `resource` names: `/api/posts/5/tags:list`; else null. */
+  /** The parent of `resource`: a record, as in `/api/posts/5/tags:list`, or the collection of fields; else null. */
   readonly of: { readonly collection: string; readonly key: string } | null;
-  /** Written in plain style, where the method says what is done. */
+  /** Whether the path is in plain style, where the method determines the action. */
   readonly plain?: true;
 }
 
 const prefix = '/api/';
-/** The one path without an action: what asks to be upgraded names none. */
+/** The path of WebSocket upgrades and event streams, which has no action. */
 export const realtimePath = '/api/realtime';
-/** The one route that names no action: what it does stands in its body. */
+/** The route of batches, whose actions are in the body. */
 const batchRoute: Route = { resource: 'batch', action: '', key: null, of: null };
 
 /**
- * Reads `/api/<resource>:<action>[/<tk>]` and `/api/<collection>/<tk>/<relation>:<action>[/<tk>]`.
+ * Parses `/api/<resource>:<action>[/<tk>]` and `/api/<collection>/<tk>/<relation>:<action>[/<tk>]`.
  *
  * @throws ApiError `ROUTE_UNKNOWN` for any other path.
  */
@@ -65,9 +65,14 @@ export function parsePlainRoute(path: string, method: string): Route | null {
   const action = key === '' ? (all === 'create' ? (plainCreateActions[resource] ?? all) : all) : one;
   if (action !== null) return { resource, action, key: key === '' ? null : decodeSegment(key), of: null, plain: true };
   const allow = key === '' ? 'GET, HEAD, POST' : 'GET, HEAD, PATCH, PUT, DELETE';
-  throw new ApiError('METHOD_NOT_ALLOWED', `This path answers ${allow}; nothing was changed.`, { allow });
+  throw new ApiError(
+    'METHOD_NOT_ALLOWED',
+    `This path does not support the method ${method}; use ${allow}. Nothing was changed.`,
+    { allow },
+  );
 }
 
+/** 404 for a path that is not a route. */
 export function unknownRoute(): ApiError {
   return new ApiError('ROUTE_UNKNOWN', 'There is no such route. Actions are called as /api/<resource>:<action>.');
 }
@@ -76,6 +81,6 @@ function decodeSegment(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new ApiError('PARAMETER_INVALID', 'The path holds a percent escape that is not UTF-8.');
+    throw new ApiError('PARAMETER_INVALID', 'The path contains a percent escape that is not UTF-8.');
   }
 }

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 
 /**
- * Writes pieces as the client takes them: none is asked for while earlier ones wait. A client that leaves ends the
- * stream; a stream that fails breaks the reply off, so that nobody takes a part for the whole.
+ * Writes pieces as fast as the client reads them. If the client disconnects, the stream ends. If the stream fails, the
+ * connection is closed, so that the client does not mistake a part for the complete reply.
  *
- * @param headOnly the request was for the head alone.
+ * @param headOnly the request was HEAD.
  */
 export async function sendPieces(
   response: ServerResponse,
@@ -24,7 +24,7 @@ export async function sendPieces(
   }
 }
 
-/** Resolves when there is room again, or nobody to write to. */
+/** Resolves when there is room again, or the client has disconnected. */
 async function waitForDrain(response: ServerResponse): Promise<void> {
   const done = new AbortController();
   const { signal } = done;

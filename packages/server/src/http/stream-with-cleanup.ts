@@ -1,6 +1,6 @@
 /**
- * A stream that holds something: what it holds is let go exactly once, when the stream has ended, has failed, or is
- * given up, also by somebody who never took a piece of it (a generator that was never begun does not run its `finally`).
+ * A stream with a cleanup function, which is called exactly once: when the stream has ended, has failed, or is abandoned. That
+ * includes a stream that was never read, for which a generator would not run its `finally`.
  */
 export function streamWithCleanup<T>(pieces: AsyncGenerator<T>, cleanUp: () => void): AsyncGenerator<T> {
   let isOpen = true;

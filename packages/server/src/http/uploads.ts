@@ -1,4 +1,4 @@
-/** Bodies that are not JSON: bytes as they come, for the actions that take them. */
+/** Bodies that are not JSON: streams of bytes, for the actions that accept them. */
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { uploadTypes } from '../mail/actions/action-facts.ts';
@@ -20,7 +20,7 @@ const uploadActions = Object.entries(uploadTypes).map(
   ],
 );
 
-/** The type of an upload; null for a request whose action takes none, or not this type. */
+/** The type of an upload; null if the action does not accept uploads of this type. */
 export function readUploadType({ raw, headers }: FastifyRequest): string | null {
   const [type = ''] = (headers['content-type'] ?? '')
     .toLowerCase()
@@ -31,8 +31,8 @@ export function readUploadType({ raw, headers }: FastifyRequest): string | null 
 }
 
 /**
- * Hands on what is uploaded without holding it: whoever takes it reads at its own pace. A reader that stops early does not
- * close the connection, so that its refusal can be read.
+ * Streams an upload without buffering it. A consumer that stops early does not close the connection, so that the client can
+ * read the refusal.
  */
 export function openUpload(request: FastifyRequest): RequestUpload | null {
   const type = readUploadType(request);
@@ -43,10 +43,10 @@ export function openUpload(request: FastifyRequest): RequestUpload | null {
   return { type, format, bytes };
 }
 
-/** What is uploaded is not hashed ahead, so a key would not tell two uploads apart. */
+/** Uploads are not hashed in advance, so a key could not distinguish two uploads. */
 export function refuseIdempotencyKey(): never {
   throw new ApiError(
     'HEADER_INVALID',
-    'Idempotency-Key does not go with an upload. It may be repeated: what is there already is counted as a duplicate.',
+    'An upload does not support the header "Idempotency-Key". Omit it: an upload can be repeated, and existing messages are counted as duplicates.',
   );
 }

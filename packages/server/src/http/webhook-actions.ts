@@ -13,7 +13,7 @@ import { readKnownParameters } from './known-parameters.ts';
 import { runRecordAction } from './record-actions.ts';
 import type { ActionResult, RequestContext, SystemAction } from './request-context.ts';
 
-/** `webhooks:`, beside the generated actions: a secret that was made is told once. */
+/** The `webhooks` actions, in addition to the record actions. A generated secret is returned once. */
 export const webhookActions: Readonly<Record<string, SystemAction>> = {
   'webhooks:create': { reads: false, run: runCreate },
   'webhooks:update': { reads: false, run: runRecordAction },
@@ -33,7 +33,7 @@ async function runCreate(request: RequestContext): Promise<ActionResult> {
   };
   const body = Array.isArray(request.body) ? request.body.map(withSecret) : withSecret(request.body);
   const result = await runRecordAction({ ...request, body });
-  if (!('data' in result) || result.meta !== undefined) return result; // a trial keeps none
+  if (!('data' in result) || result.meta !== undefined) return result; // a dry run stores none
   const created = parseExactJson(result.data);
   const revealSecret = (each: unknown, index: number): unknown =>
     secrets[index] == null ? each : { ...(each as object), secret: secrets[index] };
@@ -43,14 +43,14 @@ async function runCreate(request: RequestContext): Promise<ActionResult> {
   };
 }
 
-/** Sends a message now, and tells whether it arrived. */
+/** Sends a test message now, and returns whether it arrived. */
 async function runTest(request: RequestContext): Promise<ActionResult> {
   const id = await requireWebhook(request);
   const result = await request.application.webhooks.test(id);
   return { data: JSON.stringify(result), adminAction: { target: String(id) } };
 }
 
-/** Sends again what was given up, or the deliveries that the body names. */
+/** Sends failed deliveries again, or the deliveries in the body. */
 async function runReplay(request: RequestContext): Promise<ActionResult> {
   const { application, body } = request;
   const { database, clock } = application;
@@ -65,7 +65,7 @@ async function runReplay(request: RequestContext): Promise<ActionResult> {
   return { data: String(count), adminAction: { target: String(id) } };
 }
 
-/** The webhook that the request names, if the caller may change it. */
+/** The webhook of the request, if the caller may change it. */
 async function requireWebhook(request: RequestContext): Promise<number> {
   const { application, caller, requestId } = request;
   const context = application.recordContext(caller, requestId);
@@ -74,7 +74,7 @@ async function requireWebhook(request: RequestContext): Promise<number> {
   const { filterByTk } = readKnownParameters(request, ['filterByTk'], false);
   const id = parseRecordId(filterByTk);
   const webhook = await findWebhook(application.database, id);
-  // A row filter on webhooks is for the generated actions; what acts is left to those who have none.
+  // Row filters only apply to record actions, so a role with a row filter may not use these actions.
   if (!webhook || grant.rows) throw recordNotFound(collection, grant);
   requireHeldRole(webhook.role, context);
   return id;
@@ -87,12 +87,12 @@ function parseDeliveries(body: unknown): readonly (number | string)[] | null {
   if (unknown !== undefined)
     throw new ApiError(
       'BODY_INVALID',
-      `webhooks:replay knows no "${unknown.slice(0, 60)}"; give {"deliveries": [ids]}.`,
+      `webhooks:replay has no property "${unknown.slice(0, 60)}". The body must be {"deliveries": [ids]}.`,
     );
   if (deliveries === undefined) return null;
   const isId = (each: unknown): boolean =>
     typeof each === 'number' ? Number.isSafeInteger(each) : typeof each === 'string' && /^\d{1,18}$/.test(each);
   if (!Array.isArray(deliveries) || deliveries.length > maxReplayed || !deliveries.every(isId))
-    throw new ApiError('BODY_INVALID', `"deliveries" is a list of at most ${maxReplayed} ids of deliveries.`);
+    throw new ApiError('BODY_INVALID', `"deliveries" must be a list of at most ${maxReplayed} ids of deliveries.`);
   return deliveries as (number | string)[];
 }

@@ -1,8 +1,7 @@
 /**
- * From the Authorization header to a caller, or 401. Verified credentials are kept until the application's version
- * moves on, which every revocation, suspension and role change does.
+ * Verifies the Authorization header: a caller, or 401. Verified credentials are cached until the application's version
+ * changes, which every revocation, suspension and role change causes.
  */
-
 import { publicRole } from '../access/access-table.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { LruMap } from '../base/lru-map.ts';
@@ -19,11 +18,12 @@ import { findInactiveReason, type InactiveReason } from './key-status.ts';
 const hour = 3_600_000;
 /** How long a login lasts without use. */
 export const loginLifetime = 7 * 24 * hour;
-/** It slides in steps of this length: a write an hour, not one a request. */
+/** The expiry is extended in steps of this length, so that at most one write per hour is needed. */
 const loginExtensionStep = hour;
-/** Verified callers in memory, with their user records. */
+/** Memory for verified callers with their user records. */
 const callerCacheBytes = 16 * 1024 * 1024;
 
+/** The caller of a request without a credential. */
 export const anonymous: Caller = {
   type: 'anonymous',
   credentialId: null,
@@ -34,13 +34,15 @@ export const anonymous: Caller = {
   user: null,
 };
 
-/** The token of an Authorization header: exactly `Bearer`, one space, the token. */
+/** Parses an Authorization header: exactly `Bearer`, one space, and the token. @throws ApiError 401. */
 export function parseBearerToken(header: string): string {
-  const match = /^Bearer ([\x21-\x7e]+)$/.exec(header);
-  if (!match) throw tokenInvalidError('Write exactly "Bearer", one space, and the token.');
-  return match[1]!;
+  const [, token] = /^Bearer ([\x21-\x7e]+)$/.exec(header) ?? [];
+  if (token === undefined)
+    throw tokenInvalidError('The header Authorization must be exactly "Bearer", one space, and the token.');
+  return token;
 }
 
+/** Verifies API keys and logins of one application, with a cache. */
 export class Authenticator {
   readonly #database: Database;
   readonly #hashers: readonly TokenHasher[];
@@ -52,12 +54,12 @@ export class Authenticator {
     keyLength: 200,
     sizeOf: estimateCallerSize,
   });
-  /** Counts the times that all was forgotten: what was read before such a moment is not kept after it. */
+  /** Incremented by {@link invalidate}. A caller that was read before must not be cached after it. */
   #generation = 0;
   #usedKeys = new Map<number, number>();
   #usedLogins = new Map<number, number>();
 
-  /** @param hashers of the current APP_KEY, then of the former one where a rotation runs. */
+  /** @param hashers of the current APP_KEY, then of the previous one during a rotation. */
   constructor(database: Database, hashers: readonly TokenHasher[], clock: Clock, users: () => Collection) {
     this.#database = database;
     this.#hashers = hashers;
@@ -66,9 +68,9 @@ export class Authenticator {
   }
 
   /**
-   * At once where the token was verified before.
+   * Verifies a token: synchronously if it is cached.
    *
-   * @throws ApiError 401 for any credential that does not hold now.
+   * @throws ApiError 401 for any credential that is not valid now.
    */
   authenticate(token: string): Caller | Promise<Caller> {
     const now = this.#clock.now();
@@ -80,17 +82,18 @@ export class Authenticator {
 
   #recordUse(caller: Caller, now: number): Caller {
     if (caller.expiresAt !== null && now >= caller.expiresAt) throw tokenExpiredError(caller);
-    (caller.type === 'apiKey' ? this.#usedKeys : this.#usedLogins).set(caller.credentialId!, now);
+    if (caller.credentialId !== null)
+      (caller.type === 'apiKey' ? this.#usedKeys : this.#usedLogins).set(caller.credentialId, now);
     return caller;
   }
 
-  /** The version has moved on. */
+  /** Removes all cached callers, because the version has changed. */
   invalidate(): void {
     this.#generation += 1;
     this.#callers.clear();
   }
 
-  /** Writes down when keys and logins were last used; at most a minute behind. */
+  /** Stores when keys and logins were last used. */
   async flushLastUsed(): Promise<void> {
     const [keys, logins] = [this.#usedKeys, this.#usedLogins];
     this.#usedKeys = new Map();
@@ -156,23 +159,28 @@ function toIsoTimes(used: ReadonlyMap<number, number>): Map<number, string> {
   return new Map([...used].map(([id, time]) => [id, isoTime(time)]));
 }
 
-/** A login slides also while it is kept here. */
+/** Whether a cached login must be read again so that its expiry is extended. */
 function shouldExtend({ type, expiresAt }: Caller, now: number): boolean {
-  return type === 'session' && expiresAt! - now < loginLifetime - loginExtensionStep;
+  return type === 'session' && expiresAt !== null && expiresAt - now < loginLifetime - loginExtensionStep;
 }
 
-/** The caller in the role that X-Role asks for. Keys have one role and ignore it. */
+/** The caller with the role of the X-Role header. API keys have one role and ignore the header. */
 export function withRole(caller: Caller, wanted: string | undefined): Caller {
   if (wanted === undefined || caller.type !== 'session' || wanted === caller.role) return caller;
-  if (!caller.roles.includes(wanted)) throw new ApiError('ROLE_NOT_HELD', 'X-Role names a role that you do not hold.');
+  if (!caller.roles.includes(wanted))
+    throw new ApiError(
+      'ROLE_NOT_HELD',
+      'The header "X-Role" names a role that you do not hold. Use one of your roles, or omit the header.',
+    );
   return { ...caller, role: wanted };
 }
 
+/** 401 for an action that needs a credential. */
 export function tokenMissingError(): ApiError {
   return new ApiError('TOKEN_MISSING', 'Unauthorized: invalid or missing token. Send "Authorization: Bearer <token>".');
 }
 
-/** @param about the key, where it is known and yet does not hold. */
+/** @param about the key, if it exists but is not valid. */
 function tokenInvalidError(reason: string, about?: string): ApiError {
   return new ApiError('TOKEN_INVALID', `Unauthorized: invalid or missing token. ${reason}`, {
     ...(about && { about }),
@@ -184,6 +192,6 @@ function unknownTokenError(): ApiError {
 }
 
 function tokenExpiredError(caller: Caller): ApiError {
-  const message = 'Unauthorized: invalid or missing token. It has expired; make a new one.';
+  const message = 'Unauthorized: invalid or missing token. The token has expired. Sign in again, or create a new key.';
   return new ApiError('TOKEN_EXPIRED', message, { about: formatActor(caller) ?? '' });
 }

@@ -1,30 +1,30 @@
-/** Who asks, as one request sees it. Made from a verified credential, or for callers without one. */
+/** The caller of a request, from a verified credential or without one. */
 export interface Caller {
   readonly type: 'session' | 'apiKey' | 'anonymous';
-  /** Of the key or login; null without a credential. */
+  /** The id of the key or login; null without a credential. */
   readonly credentialId: number | null;
   readonly credentialName: string | null;
   /** Milliseconds since the epoch, or null for never. */
   readonly expiresAt: number | null;
   /** The one role that the caller acts as. */
   readonly role: string;
-  /** Roles that the user holds; a key holds its own alone. */
+  /** The roles that the user holds. A key only has its own. */
   readonly roles: readonly string[];
-  /** The user who signed in or created the key; `password` is never in it. */
+  /** The user who signed in or created the key, without `password`. */
   readonly user: Readonly<Record<string, unknown>> | null;
-  /** How the request came, where it is one that writes. */
+  /** The origin of the request, if it is a write. */
   readonly origin?: Origin;
 }
 
-/** What the audit journal says of a request besides who sent it. */
+/** What the audit journal stores of a request in addition to the caller. */
 export interface Origin {
-  /** Null where it is not known. */
+  /** The IP address; null if it is not known. */
   readonly address: string | null;
-  /** `<resource>:<action>` as it was asked for. */
+  /** `<resource>:<action>` as in the request. */
   readonly action: string;
 }
 
-/** How events name who did it: `user:3`, `apiKey:7`, or null. */
+/** The actor of events: `user:3`, `apiKey:7`, or null for anonymous callers. */
 export function formatActor(caller: Caller): string | null {
   if (caller.type === 'apiKey') return `apiKey:${caller.credentialId}`;
   return caller.type === 'session' ? `user:${caller.user?.['id']}` : null;

@@ -1,15 +1,15 @@
 import { availableParallelism } from 'node:os';
 import { ApiError } from '../protocol/api-error.ts';
 
-/** Who waits: strangers who try to sign in, or callers whose credential was verified. Neither line holds up the other. */
+/** Two queues: unauthenticated sign-ins, and callers with a verified credential. Neither delays the other. */
 export type HashingQueue = 'strangers' | 'callers';
 
-/** How many may wait in a line: at 30 ms each the last one waits a second. */
+/** Maximum length of a queue: at 30 ms each, the last one waits a second. */
 const maxQueueLength = 32;
 
 /**
- * Runs costly work on the threads beside the event loop, a few at once, the two lines in turns. Those threads also make
- * writes durable, and on small machines share the processor with the event loop: so one of two cores, two of more.
+ * Limits expensive work on the thread pool, and alternates between the two queues. The same threads sync writes to disk, and
+ * on small machines they share the processor with the event loop: hence one of two cores, or two of more.
  */
 export class HashingPool {
   readonly #concurrency: number;
@@ -23,7 +23,7 @@ export class HashingPool {
     this.#maxQueued = maxQueued;
   }
 
-  /** @throws ApiError `BUSY` at once where the line is full. */
+  /** @throws ApiError `BUSY` immediately if the queue is full. */
   async run<T>(queue: HashingQueue, work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#concurrency) await this.#waitForSlot(queue);
     else this.#running += 1;
@@ -34,13 +34,13 @@ export class HashingPool {
     }
   }
 
-  #waitForSlot(line: HashingQueue): Promise<void> {
-    if (this.#queues[line].length >= this.#maxQueued)
-      throw new ApiError('BUSY', 'Too many passwords are being checked at this moment; try again.', { retryAfter: 2 });
-    return new Promise((resolve) => this.#queues[line].push(resolve));
+  #waitForSlot(queue: HashingQueue): Promise<void> {
+    if (this.#queues[queue].length >= this.#maxQueued)
+      throw new ApiError('BUSY', 'Too many passwords are being checked at the moment. Try again.', { retryAfter: 2 });
+    return new Promise((resolve) => this.#queues[queue].push(resolve));
   }
 
-  /** Hands the place over to the one who waits, so that nobody slips in between. */
+  /** Passes the slot directly to the next waiting work, so that no other work can take it. */
   #releaseSlot(): void {
     const otherQueue: HashingQueue = this.#next === 'callers' ? 'strangers' : 'callers';
     const waiting = this.#queues[this.#next].shift() ?? this.#queues[otherQueue].shift();

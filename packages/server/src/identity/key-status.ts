@@ -1,25 +1,25 @@
 import { adminRole } from '../access/access-table.ts';
 
-/** Why a key does not work although it is neither revoked nor expired. */
+/** Why a key is inactive although it is neither revoked nor expired. */
 export type InactiveReason = 'makerSuspended' | 'roleLost';
 
-/** What of a key decides whether it depends on its maker. */
+/** The properties of a key that decide whether it depends on its creator. */
 export interface KeyTerms {
   readonly role: string;
-  /** Whether the key holds only while its maker holds its role; null for keys of stores that did not note it, which are bound. */
+  /** Whether the key is only active while its creator holds its role. Null (keys of old stores) means true. */
   readonly bound: boolean | null;
 }
 
-/** The maker of a key, as the user is now. */
+/** The present state of the user who created a key. */
 export interface KeyCreator {
   readonly status: string;
   readonly roles: readonly string[];
 }
 
 /**
- * Whether a key works. One that was made by somebody who is no administrator holds only while its maker could make it:
- * holds its role, or has become admin. Every key of a suspended user is out of use. A key works again when the role, or
- * the user, comes back.
+ * Why a key is inactive; null if it is active. The key of a non-admin is only active while its creator could create it:
+ * while the creator holds its role, or is an admin. All keys of a suspended user are inactive. A key becomes active again
+ * with its role or user.
  */
 export function findInactiveReason({ role, bound }: KeyTerms, creator: KeyCreator): InactiveReason | null {
   if (creator.status !== 'active') return 'makerSuspended';

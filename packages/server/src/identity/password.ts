@@ -14,24 +14,24 @@ interface HashCost {
 
 /** OWASP's lower-memory setting of argon2id: 19 MiB, two passes, one lane. */
 const fullCost: HashCost = { memory: 19_456, passes: 2, parallelism: 1 };
-/** The least that argon2 allows. */
+/** The minimum that argon2 allows. */
 const testCost: HashCost = { memory: 8, passes: 1, parallelism: 1 };
 const tagLength = 32;
 let cost = fullCost;
 const pool = new HashingPool();
 
 /**
- * For tests only: makes new hashes in this process cheap, or costly again. No setting leads here, so no server can be
- * configured to hash cheaply. Each hash states its cost, so hashes made before still verify.
+ * For tests only: makes new hashes in this process cheap, or expensive again. No setting calls this, so no server can be
+ * configured to hash cheaply. Each hash contains its cost, so existing hashes remain verifiable.
  */
 export function setCheapHashing(isCheap: boolean): void {
   cost = isCheap ? testCost : fullCost;
 }
 
 /**
- * The argon2id hash of a password in PHC form, salted. About 30 ms on a thread of its own. All of the text counts.
+ * The salted argon2id hash of a password in PHC format. Takes about 30 ms on another thread.
  *
- * @throws ApiError `BUSY` where too many wait already.
+ * @throws ApiError `BUSY` if too many are waiting already.
  */
 export async function hashPassword(password: string, queue: HashingQueue = 'callers'): Promise<string> {
   const salt = randomBytes(16);
@@ -41,10 +41,10 @@ export async function hashPassword(password: string, queue: HashingQueue = 'call
 }
 
 /**
- * Whether a password fits a hash; a missing hash costs the same and never fits, and so does a text that is longer than
- * any password. The hash itself states what it costs.
+ * Whether a password matches a hash. A missing hash and a text that is longer than any password cost the same and never
+ * match. The hash contains its cost.
  *
- * @throws ApiError `BUSY` where too many wait already.
+ * @throws ApiError `BUSY` if too many are waiting already.
  */
 export async function verifyPassword(password: string, hash: string | null, queue: HashingQueue): Promise<boolean> {
   const [, , , parameters = '', salt = '', tag = ''] = (hash ?? '').split('$');
@@ -59,7 +59,7 @@ export async function verifyPassword(password: string, hash: string | null, queu
   return !isTooLong && expected.length === actual.length && timingSafeEqual(expected, actual);
 }
 
-/** The cost in `m=19456,t=2,p=1`; null where the text has another form. */
+/** The cost in `m=19456,t=2,p=1`; null for any other text. */
 function parseHashCost(parameters: string): HashCost | null {
   const [, memory, passes, parallelism] = /^m=(\d+),t=(\d+),p=(\d+)$/.exec(parameters) ?? [];
   if (memory === undefined) return null;

@@ -1,4 +1,4 @@
-/** The sessions (logins) of one user, as the user sees and ends them. */
+/** Lists and ends the sessions (logins) of one user, on behalf of that user. */
 import { isoTime } from '../base/clock.ts';
 import { bumpVersion } from '../database/catalogue.ts';
 import type { Database } from '../database/database.ts';
@@ -6,7 +6,7 @@ import { deleteOwnLogin, deleteUserLogins, type LoginRow, readLogins } from '../
 import { ApiError } from '../protocol/api-error.ts';
 import type { Caller } from './caller.ts';
 
-/** A session that holds now; `current` is the one that asks. */
+/** A valid session. `current`: the session of the request itself. */
 export interface Session extends LoginRow {
   readonly current: boolean;
 }
@@ -16,12 +16,14 @@ interface OwnSession {
   readonly sessionId: number;
 }
 
-/** @throws ApiError `SESSION_NEEDED` for a key: it acts for its creator, but has no sessions. */
+/** The session of the caller. @throws ApiError `SESSION_NEEDED` for an API key, which has no sessions. */
 export function requireOwnSession({ type, credentialId, user }: Caller): OwnSession {
-  if (type === 'session' && user) return { userId: user['id'] as number, sessionId: credentialId! };
-  throw new ApiError('SESSION_NEEDED', 'This belongs to a user who has signed in; an API key does not do it.');
+  if (type === 'session' && user && credentialId !== null)
+    return { userId: user['id'] as number, sessionId: credentialId };
+  throw new ApiError('SESSION_NEEDED', 'This action needs the token of a user who has signed in, not an API key.');
 }
 
+/** All valid sessions of the user. @param now milliseconds since the epoch. */
 export async function listSessions(
   database: Database,
   { userId, sessionId }: OwnSession,
@@ -31,16 +33,16 @@ export async function listSessions(
   return logins.map((login) => ({ ...login, current: login.id === sessionId }));
 }
 
-/** Ends one session of the user for the next request on every node. @throws ApiError 404 for any other. */
+/** Ends one session of the user, on all servers. @throws ApiError 404 if the user has no such session. */
 export async function endSession(database: Database, { userId }: OwnSession, id: number): Promise<void> {
   await database.write(async (transaction) => {
     if (!(await deleteOwnLogin(database, transaction, userId, id)))
-      throw new ApiError('RECORD_UNKNOWN', 'You have no session of that id.');
+      throw new ApiError('RECORD_UNKNOWN', 'You have no session with this id.');
     await bumpVersion(transaction);
   });
 }
 
-/** Ends every session of the user but the one that asks; returns how many. */
+/** Ends all other sessions of the user. @returns their number. */
 export async function endOtherSessions(database: Database, { userId, sessionId }: OwnSession): Promise<number> {
   return database.write(async (transaction) => {
     const ended = await deleteUserLogins(database, transaction, userId, sessionId);

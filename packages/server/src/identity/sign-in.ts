@@ -1,4 +1,4 @@
-/** Logins: from account and password to a token, and back out. */
+/** Signing in with account and password, and signing out. */
 import { type Clock, isoTime } from '../base/clock.ts';
 import { makeToken } from '../base/token.ts';
 import { bumpVersion } from '../database/catalogue.ts';
@@ -18,30 +18,30 @@ export interface SignInContext {
   hashToken(token: string): string;
 }
 
-/** A login with the token that it is used by, told once. */
+/** A new login with its token, which is returned only once. */
 export interface SignInResult {
   readonly user: Record<string, unknown>;
   readonly token: string;
 }
 
-/** Who wants in, as the body says: `account` may be an e-mail address or a user name. */
+/** The credentials in a request body. `account` may be an e-mail address or a user name. */
 export interface Credentials {
   readonly account: string;
   readonly password: string;
 }
 
-/** @throws ApiError 422 naming what is missing. */
+/** @throws ApiError 422 naming the missing properties. */
 export function parseCredentials(body: unknown): Credentials {
   const input = (body !== null && typeof body === 'object' ? body : {}) as Record<string, unknown>;
   const account = input['email'] ?? input['account'] ?? input['username'];
   const details: Record<string, string> = {};
-  if (typeof account !== 'string' || account === '') details['account'] = 'Give email, username or account.';
+  if (typeof account !== 'string' || account === '') details['account'] = 'Give "email", "username" or "account".';
   if (typeof input['password'] !== 'string' || input['password'] === '') details['password'] = 'Give the password.';
   if (Object.keys(details).length > 0) throw invalidValues(details);
   return { account: account as string, password: input['password'] as string };
 }
 
-/** Who an account name may mean; null: nobody. Both are looked for alike, by e-mail address first. */
+/** Finds an account by e-mail address, then by user name; null if there is none. */
 export function findAccountByName(
   { database }: Pick<SignInContext, 'database'>,
   account: string,
@@ -49,20 +49,20 @@ export function findAccountByName(
   return findAccount(database, normaliseEmail(account), account);
 }
 
-/** Whether a text can be an e-mail address: what is mailed to it shows the rest. */
+/** Whether a text looks like an e-mail address. Only sending an e-mail to it can prove more. */
 export function isEmail(text: string): boolean {
   return /^[^\s@]+@[^\s@]+$/.test(text);
 }
 
-/** E-mail addresses are compared without case, so they are kept in lower case. */
+/** E-mail addresses are compared without case, so they are stored in lower case. */
 export function normaliseEmail(text: string): string {
   return text.trim().toLowerCase();
 }
 
 /**
- * Unknown user, wrong password and suspended user cost the same and answer alike.
+ * Signs in. An unknown user, a wrong password and a suspended user cost the same time and get the same error.
  *
- * @throws ApiError `SIGN_IN_FAILED`, or `BUSY` where too many want in at once.
+ * @throws ApiError `SIGN_IN_FAILED`, or `BUSY` if too many users sign in at the same time.
  */
 export async function signIn(
   context: SignInContext,
@@ -73,7 +73,7 @@ export async function signIn(
   const isMatch = await verifyPassword(password, hash, 'strangers');
   if (!account || hash === null || !isMatch || account.status !== 'active') throw signInFailedError(account);
   return startLogin(context, account.id, async (transaction) => {
-    // The password may have changed while it was looked at: its sessions have ended, and this is none of the new one.
+    // If the password was changed during the check, its sessions have ended, and this one must not begin.
     if (!(await hasUnchangedCredential(context.database, transaction, account.id, { password: hash })))
       throw signInFailedError(account);
   });
@@ -86,9 +86,9 @@ function signInFailedError(account: StoredAccount | null): ApiError {
 }
 
 /**
- * Makes a login for a user whose right to it has been proved.
+ * Creates a login for a user whose credential has been verified.
  *
- * @param recheckCredential throws where the proof holds no longer.
+ * @param recheckCredential throws if the credential is no longer valid.
  */
 export async function startLogin(
   { database, clock, users, hashToken }: SignInContext,
@@ -107,10 +107,12 @@ export async function startLogin(
     await recheckCredential?.(transaction);
     await insertLogin(database, transaction, login);
   });
-  return { user: (await loadUser(database, users, userId))!, token };
+  const user = await loadUser(database, users, userId);
+  if (!user) throw new ApiError('TOKEN_INVALID', 'Unauthorized: invalid or missing token. The user no longer exists.');
+  return { user, token };
 }
 
-/** Ends a login for the next request on every node. */
+/** Ends a login, on all servers. */
 export async function signOut(database: Database, loginId: number): Promise<void> {
   await database.write(async (transaction) => {
     await deleteLogin(database, transaction, loginId);

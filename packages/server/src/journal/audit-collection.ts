@@ -5,7 +5,7 @@ import { type Collection, Registry } from '../schema/registry.ts';
 
 const textField = (name: string, maxLength: number): FieldDefinition => ({ name, type: 'string', maxLength });
 
-/** What readers of the journal see; how the entries hang together stays inside. */
+/** The fields that are visible to readers. The links of the chain are not. */
 const fields: readonly FieldDefinition[] = [
   { name: 'id', type: 'integer', primaryKey: true, required: true },
   { name: 'at', type: 'datetime', required: true },
@@ -22,7 +22,7 @@ const fields: readonly FieldDefinition[] = [
   { name: 'hash', type: 'string', required: true },
 ];
 
-/** The journal as a collection. Nothing writes it, and nothing refers to it. */
+/** The journal as a read-only collection without relations. */
 export const auditCollection: Collection = createFixedCollection(
   { name: 'audit', title: 'Audit journal', table: auditTable },
   fields,

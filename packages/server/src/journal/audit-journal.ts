@@ -1,9 +1,9 @@
 /**
- * The audit journal and the key statistics of one application, in a store of their own. Enter: acts that wait beside the
- * data, refused requests, uses of keys. Leave: chained entries, whether the chain holds, and counts.
+ * The audit journal and the usage of keys of one application, in a separate store. Input: administrative actions, refused
+ * requests, uses of keys. Output: hash-chained entries, the result of verifying the chain, and counts.
  *
- * Acts lose nothing: they wait in the application's store, committed with what was done, until they are chained here.
- * Refusals and counts are gathered in memory and written twice a minute and at the end; a crash loses the last of them.
+ * No action is lost: it is stored in the application's store, in the transaction of the change, until it is chained here.
+ * Refusals and counts are collected in memory and written twice a minute and at the end. A crash loses the last of them.
  */
 import { BackgroundWorker } from '../base/background-worker.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
@@ -11,7 +11,6 @@ import { FifoLock } from '../base/fifo-lock.ts';
 import type { Logger } from '../base/logger.ts';
 import { type AdminAction, recordAdminAction } from '../changes/admin-actions.ts';
 import {
-  type AuditContent,
   auditLockKey,
   type ChainEnds,
   type ChainName,
@@ -43,24 +42,25 @@ import {
   verifyChain,
 } from './chain.ts';
 import type { ChainSigner } from './hash-chain.ts';
+import { makePrunedEntry, toEntries } from './journal-entries.ts';
 import { KeyUsageCounter, maxCountedEndpoints } from './key-use.ts';
 import { type Refusal, RefusalCounter, toRefusalEntries } from './refusals.ts';
 
 export interface AuditJournalParts {
-  /** Of the application: acts wait in it. */
+  /** The application's store, in which actions wait. */
   readonly database: Database;
-  /** Opens the journal's own store; null where its tables lie beside the application's. */
+  /** Opens the separate store of the journal; null if its tables are in the application's store. */
   readonly openStore: () => Promise<Database | null>;
   readonly signer: ChainSigner;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Days that entries are kept. */
+  /** Days after which entries are deleted. */
   readonly days: number;
-  /** Entries that are kept; of refusals a quarter of it. */
+  /** Maximum number of entries; for refusals a quarter of it. */
   readonly entries: number;
 }
 
-/** Acts that come close behind each other are chained together. */
+/** Actions within this time are chained together. */
 const chainDelayMilliseconds = 20;
 const flushMilliseconds = 30_000;
 /** Refusals are counted for this long before they become entries. */
@@ -69,17 +69,16 @@ const pruneIntervalMilliseconds = 3_600_000;
 const pruneEntries = 1000;
 const adminActionBatchSize = 200;
 const keyBatchSize = 200;
-/** An act on more targets is one entry with their number. */
-const maxTargets = 100;
 const maxUsedEndpoints = 10;
 const dayMilliseconds = 86_400_000;
 const chains: readonly ChainName[] = ['acts', 'refusals'];
 
+/** The audit journal of one application. */
 export class AuditJournal {
   readonly #parts: AuditJournalParts;
   readonly #refusals = new RefusalCounter();
   readonly #keyUsage = new KeyUsageCounter();
-  /** Work on the store, one piece at a time. */
+  /** Serialises work on the store. */
   readonly #lock = new FifoLock();
   readonly #chaining: BackgroundWorker;
   readonly #flushing: BackgroundWorker;
@@ -104,19 +103,19 @@ export class AuditJournal {
     });
   }
 
-  /** Begins to write down what is gathered, and takes over what an earlier run left. */
+  /** Starts background work, and chains the actions that an earlier run left. */
   begin(): void {
     this.#chaining.start();
     this.#flushing.start();
     this.wake();
   }
 
-  /** There are acts to be chained. */
+  /** Chains waiting actions soon. */
   wake(): void {
     this.#chaining.wake();
   }
 
-  /** Writes down what was gathered and closes the store. */
+  /** Writes what is collected in memory and closes the store. */
   async close(): Promise<void> {
     await Promise.all([this.#chaining.stop(), this.#flushing.stop()]);
     await this.#flush(true).catch((error: unknown) => this.#logError(error));
@@ -125,31 +124,31 @@ export class AuditJournal {
     if (store && store !== database) await store.close();
   }
 
-  /** Notes an act that has no event of its own; durable when this resolves. */
+  /** Stores an action that has no event; it is durable when this resolves. */
   async appendAdminAction(adminAction: Omit<AdminAction, 'uid'>): Promise<void> {
     const { database } = this.#parts;
     await database.write((transaction) => recordAdminAction(database, transaction, adminAction));
     this.wake();
   }
 
-  /** Costs a look into a map. */
+  /** Counts a refused request in memory. */
   recordRefusal(refusal: Refusal): void {
     if (this.#refusals.size === 0) this.#refusalsSince = this.#parts.clock.now();
     this.#refusals.count(refusal);
   }
 
-  /** Counts of keys, made on the path of every request. */
+  /** Counts uses of keys in memory. */
   get keyUse(): KeyUsageCounter {
     return this.#keyUsage;
   }
 
-  /** The store with all that was gathered in it: what a reader sees is up to date on this server. */
+  /** The store, after everything that is in memory has been written to it. */
   async openFlushedStore(): Promise<Database> {
     await this.#flush(true);
     return this.#openStore();
   }
 
-  /** Looks at every entry; callers at the same time share one look. */
+  /** Verifies every entry. Concurrent calls share one run. */
   verify(): Promise<ChainReport> {
     this.#verifying ??= this.#verifyChains().finally(() => {
       this.#verifying = null;
@@ -157,7 +156,7 @@ export class AuditJournal {
     return this.#verifying;
   }
 
-  /** What is known of a key's use on all servers; null for one that was never used. Others are up to a minute behind. */
+  /** The usage of a key on all servers; null if it was never used. Counts of other servers are up to a minute old. */
   async readUsage(key: number): Promise<StoredKeyUse | null> {
     return readKeyUse(await this.openFlushedStore(), key, maxUsedEndpoints);
   }
@@ -169,7 +168,7 @@ export class AuditJournal {
     return mergeReports(reports);
   }
 
-  /** Somebody may prune meanwhile: what looks broken is looked at once more. */
+  /** Verifies again after a failure: entries may have been pruned during the first run. */
   async #verifyOneChain(store: Database, chain: ChainName): Promise<ChainReport> {
     const { database, signer } = this.#parts;
     const verifyOnce = async (): Promise<ChainReport> =>
@@ -189,7 +188,7 @@ export class AuditJournal {
     });
   }
 
-  /** Chains the acts that wait beside the data. */
+  /** Chains the actions that wait in the application's store. */
   async #chainPending(): Promise<void> {
     const { database } = this.#parts;
     while (await hasAdminActions(database)) {
@@ -200,7 +199,7 @@ export class AuditJournal {
     }
   }
 
-  /** One transaction where both lie in one store. */
+  /** Uses one transaction, because the journal is in the application's store. */
   #chainInOneStore(store: Database): Promise<number> {
     return store.write(
       async (transaction) => {
@@ -213,10 +212,10 @@ export class AuditJournal {
     );
   }
 
-  /** Two stores: an act is chained before it is deleted, and passed over where an earlier run came so far. */
+  /** With two stores, an action is chained before it is deleted, and skipped if an earlier run has already chained it. */
   async #chainAcrossStores(store: Database): Promise<number> {
     const { database } = this.#parts;
-    // In a write, since that resolves when what it has read is on the disk: nothing is chained that could be taken back.
+    // A write resolves only when what it has read is durable: nothing is chained that a crash could undo.
     const adminActions = await database.write((transaction) =>
       readAdminActions(database, transaction, adminActionBatchSize),
     );
@@ -288,7 +287,7 @@ export class AuditJournal {
 
   #reportBrokenChain(chain: ChainName, isIntact: boolean): void {
     const message =
-      'the audit journal is not as this server left it, or APP_KEY is another one; audit:verify says more';
+      'The audit journal was changed outside of the server, or APP_KEY has changed. Call audit:verify for details.';
     if (!isIntact) this.#parts.logger.error({ chain }, message);
   }
 
@@ -332,7 +331,7 @@ export class AuditJournal {
     if (count > 0) await this.#chain('acts', [{ ...makePrunedEntry(chain, count), at: isoTime(now) }]);
   }
 
-  /** Keys that fell with their user left no act. */
+  /** Removes the usage of keys that no longer exist. Keys that were deleted with their user left no action. */
   async #deleteUnusedKeys(): Promise<void> {
     const { database } = this.#parts;
     const store = await this.#openStore();
@@ -343,7 +342,7 @@ export class AuditJournal {
       await store.write((transaction) => deleteKeyUse(store, transaction, deletedKeys), { lockKey: 'key use' });
   }
 
-  /** Opened when first needed: an application of which nothing is to be noted keeps no second store open. */
+  /** Opens the store on first use, so that an application without entries has no second store open. */
   #openStore(): Promise<Database> {
     if (this.#store) return this.#store;
     const { database, openStore } = this.#parts;
@@ -376,26 +375,6 @@ function throwUnavailable(error: unknown): never {
 
 function listIds(adminActions: readonly StoredAdminAction[]): number[] {
   return adminActions.map(({ id }) => id);
-}
-
-function toEntries({ uid, credential, targets, resource: _, destroyed: __, ...adminAction }: AdminAction): NewEntry[] {
-  const common = { ...adminAction, credential: credential && JSON.stringify(credential) };
-  const entry = (target: string | null, count: number): NewEntry => ({
-    ...common,
-    target,
-    count,
-    outcome: 'done',
-    code: null,
-    source: uid,
-  });
-  if (targets.length > maxTargets) return [entry(null, targets.length)];
-  return targets.length === 0 ? [entry(null, 1)] : targets.map((target) => entry(target, 1));
-}
-
-/** That entries went out of retention is an entry itself. */
-function makePrunedEntry(chain: ChainName, count: number): Omit<AuditContent, 'at'> & { source: null } {
-  const nobody = { actor: null, credential: null, role: null, code: null, address: null, requestId: null };
-  return { ...nobody, action: 'audit:prune', target: chain, outcome: 'done', count, source: null };
 }
 
 function mergeReports(reports: readonly ChainReport[]): ChainReport {

@@ -1,4 +1,4 @@
-/** Extends, prunes and verifies one chain of a journal's store. Whoever calls holds {@link auditLockKey}. */
+/** Extends, prunes and verifies one chain of a journal's store. Writes require the lock {@link auditLockKey}. */
 import {
   type AuditContent,
   type AuditRow,
@@ -16,26 +16,26 @@ import {
 import type { Database, Transaction } from '../database/database.ts';
 import { type ChainSigner, computeEntryHash, emptyEnds, makeBrokenHash } from './hash-chain.ts';
 
-/** An entry about to be chained, and the act that it was made from. */
+/** An entry to be chained. `source`: the id of its action. */
 export type NewEntry = AuditContent & { readonly source: string | null };
 
-/** Entries looked at at once: about 2 ms. */
+/** Entries that are verified at once: about 2 ms. */
 const pageSize = 500;
 /** Entries pruned in one transaction. */
 export const pruneBatchSize = 5000;
 
-/** How far a chain had come once, as the application's own store remembers it. */
+/** An earlier end of a chain, which is also stored in the application's store. */
 export type ChainCheckpoint = { readonly place: number; readonly hash: string } | null;
 
-/** Where a chain ends after it was extended, and whether it was whole before. */
+/** The new end of a chain, and whether the chain was intact before. */
 export interface ChainExtension {
   readonly end: ChainEnds;
   readonly isIntact: boolean;
 }
 
 /**
- * Chains entries after the newest one. Where the chain's end is not as it was left, it goes on from a hash that fits
- * nothing, so that it can never be taken for whole again.
+ * Chains entries after the newest one. If the chain's end was tampered with, it continues from a hash that matches nothing, so
+ * that it never verifies again.
  */
 export async function extendChain(
   journal: Database,
@@ -61,7 +61,7 @@ export async function extendChain(
   });
   await insertAuditEntries(journal, transaction, chain, chained);
   const signed = signer.sign(chain, { ...ends, place: position, lastId: id, hash: previousHash });
-  // A beginning that somebody moved is not made good by signing it again.
+  // An anchor that was tampered with must not get a new signature.
   const next = signer.isAnchorValid(chain, ends) ? signed : { ...signed, anchorSeal: ends.anchorSeal };
   await writeChainEnds(journal, transaction, chain, next);
   return { end: next, isIntact };
@@ -71,17 +71,17 @@ function reachesCheckpoint({ place, hash }: ChainEnds, checkpoint: ChainCheckpoi
   return checkpoint === null || place > checkpoint.place || (place === checkpoint.place && hash === checkpoint.hash);
 }
 
-/** What may stay: entries from a moment on, and so many of them. */
+/** The entries to keep: those after a time, and at most `maxEntries`. */
 export interface Retention {
   readonly after: string;
   readonly maxEntries: number;
 }
 
 /**
- * Removes the oldest entries that are out of retention, at most {@link pruneBatchSize} of them; the anchor says where the
- * chain begins from then on. A chain whose beginning was tampered with is left as it is.
+ * Removes the oldest entries that exceed the retention, at most {@link pruneBatchSize} of them, and moves the anchor to the new
+ * beginning of the chain. A chain that was tampered with is not pruned.
  *
- * @returns how many.
+ * @returns the number of removed entries.
  */
 export async function pruneChain(
   journal: Database,
@@ -100,7 +100,7 @@ export async function pruneChain(
     pruneBatchSize,
   );
   if (!last) {
-    // Sealed under the former APP_KEY: signed anew while that one is still known.
+    // Signed under the previous APP_KEY: signed again while that one is still known.
     const signed = signer.sign(chain, ends);
     if (signed.seal !== ends.seal) await writeChainEnds(journal, transaction, chain, signed);
     return 0;
@@ -111,18 +111,18 @@ export async function pruneChain(
   return count;
 }
 
-/** What a look at every entry of a chain found. */
+/** The result of verifying every entry of a chain. */
 export interface ChainReport {
   readonly entries: number;
-  /** When the oldest and the newest entry were written; null without any. */
+  /** When the oldest and the newest entry were written; null without entries. */
   readonly from: string | null;
   readonly to: string | null;
   readonly valid: boolean;
-  /** Id of the first entry that is not as it was written, or of the first one that is missing where that is known. */
+  /** The id of the first changed entry, or of the first missing one if it is known. */
   readonly firstBroken: number | null;
 }
 
-/** Looks at every entry, in pieces: a long journal holds up nobody. */
+/** Verifies every entry, in pages, so that a long journal does not block the event loop. */
 export async function verifyChain(
   journal: Database,
   chain: ChainName,
@@ -139,13 +139,13 @@ export async function verifyChain(
     if (rows.length > 0) continue;
     const known = end?.place;
     end = await readChainEnds(journal, chain);
-    // An end that is further on was made while this looked: the entries are there by now, or they are missing.
+    // The chain was extended during the run: the new entries exist now, or they are missing.
     if (end && walk.position < end.place && known !== end.place) continue;
     return walk.report(end, end === null || (signer.isEndValid(chain, end) && signer.isAnchorValid(chain, end)));
   }
 }
 
-/** Passes the entries of a chain in their order. */
+/** Checks the entries of a chain in their order. */
 class ChainVerification {
   readonly #chain: ChainName;
   readonly #checkpoint: ChainCheckpoint;

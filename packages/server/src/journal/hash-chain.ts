@@ -1,12 +1,12 @@
 /**
- * The hash chain of the audit journal: each entry's hash covers the former one and its own content. Both ends of the
- * chain carry a seal, an HMAC under a key derived from APP_KEY, so that who holds the store alone can neither rewrite the
- * chain, nor cut it at its end or beginning, unnoticed.
+ * The hash chain of the audit journal: the hash of each entry covers the previous hash and its own content. Both ends of the
+ * chain have an HMAC under a key that is derived from APP_KEY. Without that key, rewriting or truncating the chain is
+ * detectable.
  */
 import { createHmac, hash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { AuditContent, AuditRow, ChainEnds, ChainName } from '../database/audit-rows.ts';
 
-/** Of an entry in its place, after the hash of the one before it (empty for the first). */
+/** The hash of an entry at its position. @param previousHash of the entry before; empty for the first one. */
 export function computeEntryHash(
   previousHash: string,
   chain: ChainName,
@@ -30,18 +30,18 @@ export class ChainSigner {
   readonly #application: string;
   readonly #keys: readonly Buffer[];
 
-  /** @param appKeys the current APP_KEY, then the former one where a rotation runs. */
+  /** @param appKeys the current APP_KEY, then the previous one during a rotation. */
   constructor(application: string, appKeys: readonly string[]) {
     this.#application = application;
     this.#keys = appKeys.map((each) => Buffer.from(hkdfSync('sha256', each, '', 'tablinum audit seal', 32)));
   }
 
-  /** The ends with both seals made anew under the current key. */
+  /** The ends, with both signed under the current key. */
   sign(chain: ChainName, ends: Omit<ChainEnds, 'seal' | 'anchorSeal'>): ChainEnds {
     return {
       ...ends,
-      seal: this.#sign(0, formatEnd(chain, ends)).toString('base64url'),
-      anchorSeal: this.#sign(0, formatAnchor(chain, ends)).toString('base64url'),
+      seal: this.#sign(this.#currentKey, formatEnd(chain, ends)).toString('base64url'),
+      anchorSeal: this.#sign(this.#currentKey, formatAnchor(chain, ends)).toString('base64url'),
     };
   }
 
@@ -55,20 +55,26 @@ export class ChainSigner {
 
   #isSignatureValid(text: string, seal: string): boolean {
     const givenSignature = Buffer.from(seal, 'base64url');
-    return this.#keys.some((_, index) => {
-      const expectedSignature = this.#sign(index, text);
+    return this.#keys.some((key) => {
+      const expectedSignature = this.#sign(key, text);
       return givenSignature.length === expectedSignature.length && timingSafeEqual(givenSignature, expectedSignature);
     });
   }
 
-  #sign(key: number, text: string): Buffer {
-    return createHmac('sha256', this.#keys[key]!).update(`${this.#application}\n${text}`).digest();
+  get #currentKey(): Buffer {
+    const [key] = this.#keys;
+    if (!key) throw new Error('A chain signer needs at least one key.');
+    return key;
+  }
+
+  #sign(key: Buffer, text: string): Buffer {
+    return createHmac('sha256', key).update(`${this.#application}\n${text}`).digest();
   }
 }
 
 /**
- * What stands for the former hash after an end whose seal does not hold. Whatever was there before is never taken over
- * as if it were whole: the chain is broken here for good, and goes on.
+ * A replacement for the previous hash after an end with an invalid signature. The chain continues, but never verifies at this
+ * point, so that tampering stays detectable.
  */
 export function makeBrokenHash(): string {
   return `broken ${randomBytes(16).toString('hex')}`;

@@ -4,16 +4,16 @@ import type { KeyUseDelta } from '../database/key-use-rows.ts';
 interface UsageCounts {
   requests: number;
   failed: number;
-  /** Milliseconds since the epoch; null while no request held a key that was good. */
+  /** Milliseconds since the epoch; null before the first request with a valid key. */
   first: number | null;
   last: number | null;
   readonly endpoints: Map<string, number>;
 }
 
-/** Endpoints counted for one key; past it the least used one makes room and leaves its count (Metwally's space saving). */
+/** Maximum number of endpoints for one key. Above it, a new one replaces the least used one and inherits its count (Space-Saving). */
 export const maxCountedEndpoints = 50;
 
-/** What was done with each key since the last flush. On the path of every request: counts, nothing else. */
+/** Counts the uses of each key since the last flush. It only counts, because every request calls it. */
 export class KeyUsageCounter {
   #usages = new Map<number, UsageCounts>();
 
@@ -21,7 +21,7 @@ export class KeyUsageCounter {
     return this.#usages.size;
   }
 
-  /** @param endpoint of an answered request; the names in it exist. */
+  /** @param endpoint of a successful request; its names exist. */
   countSuccess(key: number, endpoint: string, now: number): void {
     const usage = this.#getUsage(key);
     usage.requests += 1;
@@ -33,8 +33,8 @@ export class KeyUsageCounter {
   }
 
   /**
-   * @param isCallerRefused for who asked (401, 403, 429), and not for what was asked.
-   * @param now null where the key itself did not hold any more: that is no use of it.
+   * @param isCallerRefused the refusal was because of the caller (401, 403, 429), not the request.
+   * @param now null if the key was no longer valid: that does not count as a use.
    */
   countFailure(key: number, isCallerRefused: boolean, now: number | null): void {
     const usage = this.#getUsage(key);
@@ -44,7 +44,7 @@ export class KeyUsageCounter {
     usage.last = now ?? usage.last;
   }
 
-  /** The counts to be written, and begins anew. */
+  /** Returns the counts and resets them. */
   drain(): KeyUseDelta[] {
     const usages = this.#usages;
     this.#usages = new Map();

@@ -1,15 +1,15 @@
 import type { AuditContent } from '../database/audit-rows.ts';
 import type { NewEntry } from './chain.ts';
 
-/** A refused request: 401, 403 or 429. What it asked for in detail (keys, filters, bodies) never comes here. */
+/** A refused request: 401, 403 or 429. Keys, filters and bodies of the request are never stored. */
 export type Refusal = Omit<AuditContent, 'outcome' | 'count' | 'target'> & {
-  /** The account or key that it was about, where the server knows it. */
+  /** The account or key of the refusal, if it is known. */
   readonly target: string | null;
-  /** Requests from here count as from one place. */
+  /** The network of the caller. */
   readonly network: string;
 };
 
-/** Equal refusals, by what makes them equal. */
+/** Counts of refusals by the properties that make them equal. */
 type RefusalCounts = ReadonlyMap<string, RefusalCount>;
 
 interface RefusalCount {
@@ -17,12 +17,11 @@ interface RefusalCount {
   count: number;
 }
 
-/** Different refusals told apart between two flushes; the rest is told by its code alone. */
+/** Maximum number of distinct refusals between two flushes. The rest is only counted by error code. */
 const maxDistinctRefusals = 200;
 
 /**
- * Refusals since the last flush, equal ones counted: a flood costs a look into a map each, and neither memory nor disk
- * beyond a bound.
+ * Counts equal refusals since the last flush. Memory and disk usage are bounded, also during a flood of requests.
  */
 export class RefusalCounter {
   #counts = new Map<string, RefusalCount>();
@@ -40,14 +39,14 @@ export class RefusalCounter {
     else this.#countByCode(refusal, times);
   }
 
-  /** What is to be written; begins anew. */
+  /** Returns the counts and resets them. */
   drain(): RefusalCounts {
     const counts = this.#counts;
     this.#counts = new Map();
     return counts;
   }
 
-  /** They could not be written: they are counted on. */
+  /** Adds counts back that could not be written. */
   restore(counts: RefusalCounts): void {
     const since = this.#counts;
     this.#counts = new Map(counts);
@@ -63,6 +62,7 @@ export class RefusalCounter {
   }
 }
 
+/** The journal entries of counted refusals. */
 export function toRefusalEntries(counts: RefusalCounts): NewEntry[] {
   return [...counts.values()].map(({ refusal: { network: _, ...refusal }, count }) => ({
     ...refusal,

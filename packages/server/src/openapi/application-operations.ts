@@ -1,4 +1,4 @@
-/** `applications:`, which are managed in `main`. */
+/** The `applications` actions, which only `main` has. */
 import { adminRole } from '../access/access-table.ts';
 import { mainApplicationName } from '../applications/application.ts';
 import { jsonBody, jsonReply, responseRef } from './operation.ts';
@@ -34,14 +34,14 @@ export const applicationOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'applications:create',
-    summary: 'Make an application',
+    summary: 'Create an application',
     may: isGrantedInMain('create'),
     body: jsonBody(schemaRef('NewApplication')),
     success: application,
   },
   {
     action: 'applications:update',
-    summary: 'Change words and options of an application',
+    summary: 'Change the title, description and options of an application',
     may: isGrantedInMain('update'),
     parameters: [applicationParameter],
     body: jsonBody(schemaRef('ApplicationChange')),
@@ -63,7 +63,7 @@ export const applicationOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'applications:destroy',
-    summary: 'Destroy an application with all its data',
+    summary: 'Destroy an application with all of its data',
     may: isGrantedInMain('destroy'),
     parameters: [
       applicationParameter,
@@ -71,7 +71,7 @@ export const applicationOperations: readonly OperationDefinition[] = [
         name: 'confirm',
         in: 'query',
         required: true,
-        description: 'Its name once more.',
+        description: 'The name of the application, as a confirmation.',
         schema: { type: 'string' },
         example: 'shop',
       },
@@ -80,9 +80,9 @@ export const applicationOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'applications:enter',
-    summary: 'Get a login in an application',
+    summary: 'Create a login in an application',
     may: (subject) => subject.caller.role === adminRole && isGrantedInMain('update')(subject),
     parameters: [applicationParameter],
-    success: jsonReply('The user there, and its token.', schemaRef('SignedIn')),
+    success: jsonReply('The user of that application, and the token.', schemaRef('SignedIn')),
   },
 ];

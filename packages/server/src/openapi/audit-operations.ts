@@ -1,4 +1,4 @@
-/** What is asked of the audit journal beside list, get and query, which are the generated ones. */
+/** The actions of the audit journal, in addition to list, get and query. */
 import type { JsonSchema } from '../schema/field-type.ts';
 import { jsonReply } from './operation.ts';
 import { hasGrants, type OperationDefinition } from './operation-definition.ts';
@@ -9,21 +9,21 @@ export const auditOperations: readonly OperationDefinition[] = [
   {
     action: 'audit:verify',
     method: 'get',
-    summary: 'Whether the journal is as it was written',
+    summary: 'Verify the hash chain of the journal',
     may: hasGrants(['audit', 'list']),
-    success: jsonReply('What a look at every entry found.', schemaRef('JournalReport')),
+    success: jsonReply('The result of checking every entry.', schemaRef('JournalReport')),
   },
 ];
 
 const reportProperties = {
   entries: { type: 'integer', minimum: 0 },
-  from: { ...dateTimeOrNullSchema, description: 'When the oldest entry was written; null without any.' },
-  to: { ...dateTimeOrNullSchema, description: 'When the newest entry was written; null without any.' },
+  from: { ...dateTimeOrNullSchema, description: 'When the oldest entry was written; null without entries.' },
+  to: { ...dateTimeOrNullSchema, description: 'When the newest entry was written; null without entries.' },
   valid: booleanSchema,
-  firstBroken: { type: ['integer', 'null'], description: 'The id of the first entry that is changed or missing.' },
+  firstBroken: { type: ['integer', 'null'], description: 'The id of the first entry that was changed or is missing.' },
 };
 
-/** Schemas for those who read the journal. */
+/** Schemas for roles that may read the journal. */
 export const journalSchemas: Readonly<Record<string, JsonSchema>> = {
   JournalReport: objectSchema(reportProperties, Object.keys(reportProperties)),
 };

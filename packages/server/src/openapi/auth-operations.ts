@@ -1,4 +1,4 @@
-/** `auth:`: who calls, and how people come by accounts and back into them. */
+/** The `auth` actions: sign-in, sign-up, sessions, passwords and the current caller. */
 import { jsonBody, jsonReply } from './operation.ts';
 import {
   allowEveryone,
@@ -25,8 +25,8 @@ export const authOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'auth:signUp',
-    summary: 'Make an account for oneself',
-    description: 'Refused where the server does not open the application to everybody.',
+    summary: 'Sign up: create an account for yourself',
+    description: 'Refused unless the server allows sign-up in the application.',
     may: allowEveryone,
     body: jsonBody(schemaRef('NewAccount')),
     success: signInReply,
@@ -34,8 +34,8 @@ export const authOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'auth:lostPassword',
-    summary: 'Have a link mailed, to set another password with',
-    description: 'The reply is the same whether somebody has that address or not.',
+    summary: 'Request an e-mail with a link for setting a new password',
+    description: 'The reply is the same whether or not an account has the address.',
     may: allowEveryone,
     body: jsonBody(schemaRef('LostPassword')),
     success: doneReply,
@@ -43,7 +43,7 @@ export const authOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'auth:resetPassword',
-    summary: 'Set another password with the token of a mailed link',
+    summary: 'Set a new password with the token of the e-mailed link',
     description: 'Works once. Ends all sessions of the user.',
     may: allowEveryone,
     body: jsonBody(schemaRef('PasswordReset')),
@@ -52,7 +52,7 @@ export const authOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'auth:setup',
-    summary: 'Make the first admin with the token that the server printed at its start',
+    summary: 'Create the first admin with the token that the server printed at its start',
     may: allowEveryone,
     body: jsonBody(schemaRef('FirstAdmin')),
     success: signInReply,
@@ -60,7 +60,7 @@ export const authOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'auth:keep',
-    summary: 'Keep the session in the browser, for auth:resume',
+    summary: 'Store the session in a cookie, for auth:resume',
     description:
       'Only for pages of this server, which send X-Requested-With: tablinum. Stores the token in an HttpOnly cookie that only auth:resume reads.',
     may: hasSession,
@@ -69,7 +69,7 @@ export const authOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'auth:resume',
-    summary: 'Return the session that the browser keeps, and the options of the sign-in page',
+    summary: 'Return the session in the cookie, and the options of the sign-in page',
     description:
       'Only for pages of this server, which send X-Requested-With: tablinum. No other action reads the cookie.',
     may: allowEveryone,
@@ -80,13 +80,13 @@ export const authOperations: readonly OperationDefinition[] = [
   {
     action: 'auth:check',
     method: 'get',
-    summary: 'Who the credential stands for',
+    summary: 'The user and role of the credential',
     may: isSignedIn,
     success: jsonReply('User, role, application and credential.', schemaRef('Check')),
   },
   {
     action: 'auth:changePassword',
-    summary: 'Set another password for oneself',
+    summary: 'Change your password',
     description: 'Ends all other sessions of the user.',
     may: hasSession,
     body: jsonBody(schemaRef('PasswordChange')),
@@ -95,21 +95,21 @@ export const authOperations: readonly OperationDefinition[] = [
   {
     action: 'auth:sessions',
     method: 'get',
-    summary: 'Where one is signed in',
+    summary: 'List your sessions',
     may: hasSession,
-    success: jsonReply('The sessions of the user, the newest first.', arraySchema(schemaRef('Session'))),
+    success: jsonReply('The sessions of the user, newest first.', arraySchema(schemaRef('Session'))),
   },
   {
     action: 'auth:endSession',
-    summary: 'End one of the sessions',
+    summary: 'End one of your sessions',
     may: hasSession,
     parameters: [idParameter('session', 7)],
     success: doneReply,
   },
   {
     action: 'auth:endOtherSessions',
-    summary: 'End all sessions but this one',
+    summary: 'End all of your other sessions',
     may: hasSession,
-    success: jsonReply('How many were ended.', { ...integerSchema, minimum: 0 }),
+    success: jsonReply('The number of ended sessions.', { ...integerSchema, minimum: 0 }),
   },
 ];

@@ -26,10 +26,10 @@ const userProperties = {
   defaultRole: stringOrNullSchema,
   createdAt: dateTimeSchema,
   updatedAt: dateTimeSchema,
-  roles: { ...arraySchema(stringSchema), description: 'The names of the roles that it holds.' },
+  roles: { ...arraySchema(stringSchema), description: 'The names of the roles that the user holds.' },
 };
 
-/** Schemas of what is done without a credential. */
+/** Schemas of actions without a credential. */
 export const accountSchemas: Readonly<Record<string, JsonSchema>> = {
   Credentials: {
     ...objectSchema(
@@ -76,9 +76,9 @@ export const accountSchemas: Readonly<Record<string, JsonSchema>> = {
       },
       needsSetup: {
         type: 'boolean',
-        description: 'No user exists yet: the set-up link creates the first administrator.',
+        description: 'There are no users yet: the set-up link creates the first admin.',
       },
-      sendsMail: { type: 'boolean', description: 'Whether auth:lostPassword can mail a link.' },
+      sendsMail: { type: 'boolean', description: 'Whether auth:lostPassword can send a link by e-mail.' },
     },
     ['session', 'needsSetup', 'sendsMail'],
   ),
@@ -107,9 +107,9 @@ export const accountSchemas: Readonly<Record<string, JsonSchema>> = {
 const sessionProperties = {
   id: integerSchema,
   createdAt: dateTimeSchema,
-  expiresAt: { ...dateTimeSchema, description: 'Unless it is used before.' },
-  lastUsedAt: { ...dateTimeOrNullSchema, description: 'At most a minute behind; null until it was used.' },
-  current: { ...booleanSchema, description: 'Whether it is the one that asks.' },
+  expiresAt: { ...dateTimeSchema, description: 'Extended whenever the session is used.' },
+  lastUsedAt: { ...dateTimeOrNullSchema, description: 'At most a minute old; null if it was never used.' },
+  current: { ...booleanSchema, description: 'Whether it is the session of this request.' },
 };
 const checkProperties = {
   id: { type: ['integer', 'null'] },
@@ -135,7 +135,7 @@ const checkProperties = {
   ),
 };
 
-/** Schemas of what people do with their own accounts once they have proved who they are. */
+/** Schemas of the account actions of signed-in users. */
 export const sessionSchemas: Readonly<Record<string, JsonSchema>> = {
   Check: objectSchema(checkProperties, Object.keys(checkProperties)),
   Session: objectSchema(sessionProperties, Object.keys(sessionProperties)),

@@ -10,29 +10,32 @@ const operation: JsonSchema = {
   properties: {
     op: { type: 'string', enum: ['get', 'list', 'create', 'update', 'destroy', 'restore', 'add', 'set', 'remove'] },
     resource: { ...text, description: 'A collection.' },
-    relation: { ...text, description: 'A relation of it, with of; add, set and remove need one.' },
-    of: { type: ['string', 'integer'], description: 'The key of the record whose relation it is.' },
+    relation: {
+      ...text,
+      description: 'A relation of the collection, together with "of". Required for add, set and remove.',
+    },
+    of: { type: ['string', 'integer'], description: 'The key of the parent record.' },
     as: {
       type: 'string',
       pattern: '^[A-Za-z][A-Za-z0-9_]{0,59}$',
-      description: 'A name: later operations refer to the result by whole texts such as "$name.id".',
+      description: 'A name. Later operations refer to the result by values such as "$name.id".',
     },
     filterByTk: { description: 'A key, or a list of keys.' },
     filter: { type: 'object' },
-    values: { description: 'What a request of its own would have as its body.' },
+    values: { description: 'The body of the operation.' },
     ifMatch: { ...text, description: 'The ETag of a get, for update and destroy.' },
   },
   required: ['op', 'resource'],
   additionalProperties: false,
 };
 
-/** `POST /api/batch`, for those who have a credential, which has no action in its path. */
+/** `POST /api/batch`, for callers with a credential. Its path has no action. */
 export const batchOperation: Operation = {
   method: 'post',
   path: '/api/batch',
   id: 'batch',
   tag: 'batch',
-  summary: 'Several operations in one transaction, all or nothing',
+  summary: 'Run several operations in one transaction',
   parameters: [parameterRef('dryRun')],
   body: jsonBody({
     type: 'object',

@@ -1,4 +1,4 @@
-/** Events: read in pages, heard as they come, made. */
+/** Events: read in pages, received in real time, and published. */
 import { limits } from '../protocol/limits.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { jsonBody, jsonReply } from './operation.ts';
@@ -15,7 +15,7 @@ const queryParameter = (name: string, description: string, schema: JsonSchema): 
   schema,
 });
 
-/** Whoever has proved who they are, and everybody where `public` may get something. */
+/** For callers with a credential, and for everybody if the role `public` may get something. */
 const maySubscribe = (subject: Subject): boolean =>
   isSignedIn(subject) || subject.registry.all().some(({ name }) => subject.findGrant(name, 'get') !== null);
 
@@ -23,26 +23,26 @@ export const eventOperations: readonly OperationDefinition[] = [
   {
     action: 'changes:list',
     method: 'get',
-    summary: 'Events that the role may see, oldest first',
+    summary: 'List the events that are visible to the role, oldest first',
     may: maySubscribe,
     parameters: [
-      queryParameter('since', 'A cursor; what comes after it. Without it from the oldest kept event on.', {
+      queryParameter('since', 'A cursor: return later events. Default: from the oldest stored event.', {
         type: 'string',
       }),
       queryParameter(
         'resource',
-        'A collection, or the first word of published events (404 where neither exists). Needed without a credential.',
+        'A collection, or the first word of the name of published events (404 if neither exists). Required without a credential.',
         {
           type: 'string',
         },
       ),
-      queryParameter('wait', 'Seconds to wait for an event where there is none.', {
+      queryParameter('wait', 'Seconds to wait for an event if there is none.', {
         type: 'integer',
         minimum: 0,
         maximum: limits.waitSeconds,
         default: 0,
       }),
-      queryParameter('pageSize', 'Events on the page.', {
+      queryParameter('pageSize', 'Maximum number of events on the page.', {
         type: 'integer',
         minimum: 1,
         maximum: limits.maxPageSize,
@@ -57,54 +57,57 @@ export const eventOperations: readonly OperationDefinition[] = [
     summary: 'Publish an event',
     may: isSignedIn,
     body: jsonBody(schemaRef('NewEvent')),
-    success: jsonReply('Its name and moment; it is durable.', schemaRef('PublishedEvent')),
+    success: jsonReply('The name and time of the event, which is durable.', schemaRef('PublishedEvent')),
   },
   {
     action: 'realtime:listen',
     method: 'get',
-    summary: 'Events as they come: Server-Sent Events, or a WebSocket by upgrade',
+    summary: 'Receive events in real time: Server-Sent Events, or a WebSocket by upgrade',
     may: maySubscribe,
     parameters: [
       queryParameter(
         'resource',
-        'A collection, the first word of published events (404 where neither exists), or * for all.',
+        'A collection, the first word of the name of published events (404 if neither exists), or * for all.',
         {
           type: 'string',
         },
       ),
       parameterRef('filter'),
-      queryParameter('since', 'A cursor; what comes after it. Without it what comes from now on.', { type: 'string' }),
-      queryParameter('values', 'With the record as get shows it.', { type: 'boolean', default: false }),
+      queryParameter('since', 'A cursor: send later events. Default: only new events.', { type: 'string' }),
+      queryParameter('values', 'Whether events include the record as get shows it.', {
+        type: 'boolean',
+        default: false,
+      }),
     ],
     success: {
       description:
-        'Messages subscribed {cursor}, event, resync {cursor} (read again, go on from there) and error. id is the cursor.',
+        'The messages are subscribed {cursor}, event, resync {cursor} (events were lost: reload) and error. id is the cursor.',
       content: { 'text/event-stream': { schema: { type: 'string' } } },
     },
   },
 ];
 
-/** Schemas of every document: also `public` may hear of something. */
+/** Schemas of every document, because `public` may receive events too. */
 export const eventSchemas: Readonly<Record<string, JsonSchema>> = {
   Event: objectSchema(
     {
-      cursor: { type: 'string', description: 'For since: what comes after this event.' },
+      cursor: { type: 'string', description: 'The value for "since" to get the events after this one.' },
       at: dateTimeSchema,
       name: { type: 'string', examples: ['orders.created', 'campaign.sent'] },
       resource: stringSchema,
       tk: { ...stringOrNullSchema, description: 'The key of the record.' },
       actor: { ...stringOrNullSchema, description: 'user:<id> or apiKey:<id>.' },
       requestId: stringOrNullSchema,
-      changed: { ...arraySchema(stringSchema), description: 'Fields that were named.' },
-      payload: { description: 'Of a published event.' },
+      changed: { ...arraySchema(stringSchema), description: 'The fields that the write has set.' },
+      payload: { description: 'The payload of a published event.' },
     },
     ['cursor', 'at', 'name', 'resource', 'tk', 'actor', 'requestId', 'changed'],
   ),
   EventMeta: objectSchema(
     {
-      nextCursor: { type: 'string', description: 'For since, the next time.' },
-      hasNext: { type: 'boolean', description: 'There may be more at once.' },
-      resync: { const: true, description: 'The log cannot go on from since: read the records again.' },
+      nextCursor: { type: 'string', description: 'The value for "since" in the next request.' },
+      hasNext: { type: 'boolean', description: 'Whether there may be more events already.' },
+      resync: { const: true, description: 'Events after "since" were lost: reload the records.' },
     },
     ['nextCursor', 'hasNext'],
   ),

@@ -1,4 +1,4 @@
-/** `collections:` and `fields:`. */
+/** The `collections` and `fields` actions. */
 import { actionParameters } from '../protocol/request-normaliser.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { jsonBody, jsonListReply, jsonReply } from './operation.ts';
@@ -7,7 +7,7 @@ import { keyParameter, type Parameter, parameterRef, sharedParameters } from './
 import { schemaRef } from './record-schemas.ts';
 import { arraySchema } from './schema-parts.ts';
 
-/** Definitions have no write counters and no trash. */
+/** Definitions have no versions and no trash. */
 const unsupportedParameters = new Set(['filterByTk', 'versions', 'withDeleted', 'onlyDeleted']);
 const parameterRefs = (action: 'list' | 'get'): readonly Parameter[] =>
   [...actionParameters[action]].filter((each) => !unsupportedParameters.has(each)).map(parameterRef);
@@ -40,7 +40,7 @@ const collectionOperations: readonly OperationDefinition[] = [
   {
     action: 'collections:list',
     method: 'get',
-    summary: 'Collections with their fields',
+    summary: 'List collections with their fields',
     description: completeListDescription,
     may: hasGrants(['collections', 'list']),
     parameters: listParameters,
@@ -50,7 +50,7 @@ const collectionOperations: readonly OperationDefinition[] = [
   {
     action: 'collections:get',
     method: 'get',
-    summary: 'One collection',
+    summary: 'Get one collection',
     may: hasGrants(['collections', 'get']),
     parameters: [{ ...nameParameter('collection', 'posts'), required: false }, ...getParameters],
     success: jsonReply('The collection.', schemaRef('Collection'), undefined, etagHeader),
@@ -70,7 +70,7 @@ const collectionOperations: readonly OperationDefinition[] = [
     may: hasGrants(['collections', 'update']),
     parameters: [
       nameParameter('collection', 'posts'),
-      { ...sharedParameters['force'], description: 'Accept that switching an option off deletes its data.' },
+      { ...sharedParameters['force'], description: 'Allow that switching an option off deletes its data.' },
       dryRunParameter,
       ifMatchParameter,
     ],
@@ -80,7 +80,7 @@ const collectionOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'collections:apply',
-    summary: 'Make what is missing of a set of collections, and change what differs',
+    summary: 'Create missing collections and fields of a set, and change different ones',
     may: hasGrants(['collections', 'create'], ['collections', 'update'], ['fields', 'create'], ['fields', 'update']),
     parameters: [dryRunParameter],
     body: jsonBody(arraySchema(schemaRef('CollectionDefinition'))),
@@ -93,7 +93,7 @@ const collectionOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'collections:destroy',
-    summary: 'Drop a collection with its records',
+    summary: 'Destroy a collection with its records',
     may: hasGrants(['collections', 'destroy']),
     parameters: [nameParameter('collection', 'posts'), parameterRef('cascade'), dryRunParameter, ifMatchParameter],
     success: destroyedReply,
@@ -108,7 +108,7 @@ const fieldOperations: readonly OperationDefinition[] = [
   {
     action: 'collections/fields:get',
     method: 'get',
-    summary: 'One field of a collection',
+    summary: 'Get one field of a collection',
     may: hasGrants(['fields', 'get']),
     parameters: [{ ...nameParameter('field', 'title'), required: false }, ...getParameters],
     success: jsonReply('The field.', schemaRef('Field'), undefined, etagHeader),
@@ -121,7 +121,7 @@ function makeFieldListOperation(resource: string, extraParameters: readonly Para
   return {
     action: `${resource}:list`,
     method: 'get',
-    summary: 'The fields of a collection',
+    summary: 'List the fields of a collection',
     description: completeListDescription,
     may: hasGrants(['fields', 'list']),
     parameters: [...extraParameters, ...listParameters],
@@ -130,7 +130,7 @@ function makeFieldListOperation(resource: string, extraParameters: readonly Para
   };
 }
 
-/** The writes of fields, which have two paths: the collection stands in the body, or before the field. */
+/** The writes of fields have two paths: with the collection in the body, or in the path. */
 function makeFieldWriteOperations(
   resource: string,
   pathParameters: readonly Parameter[],
@@ -138,7 +138,7 @@ function makeFieldWriteOperations(
   const isNested = resource !== 'fields';
   const collectionParameter = {
     ...collectionName,
-    description: 'The collection of the field, in the place of the body.',
+    description: 'The collection of the field, instead of in the body.',
   };
   const change = jsonBody(schemaRef('FieldChange'), !isNested);
   const definition = isNested ? schemaRef('FieldDefinition') : schemaRef('FieldChange');
@@ -162,7 +162,7 @@ function makeFieldWriteOperations(
     },
     {
       action: `${resource}:destroy`,
-      summary: 'Drop a field with its values',
+      summary: 'Destroy a field with its values',
       may: hasGrants(['fields', 'destroy']),
       parameters: [...pathParameters, collectionParameter, dryRunParameter, ifMatchParameter],
       body: change,

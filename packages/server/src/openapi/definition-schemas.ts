@@ -43,7 +43,7 @@ const fieldProperties: Readonly<Record<string, JsonSchema>> = {
   index: booleanSchema,
   allowNull: booleanSchema,
   defaultValue: {
-    description: `Null: there is no default. At most ${limits.definitionJsonLength} characters of JSON.`,
+    description: `Null: no default value. At most ${limits.definitionJsonLength} characters of JSON.`,
   },
   primaryKey: booleanSchema,
   autoIncrement: booleanSchema,
@@ -94,7 +94,7 @@ const definitionInput = objectSchema(
     name: identifierSchema,
     ...labelProperties,
     fields: arraySchema(schemaRef('FieldDefinition')),
-    options: { ...objectSchema(optionProperties), description: 'Options may also be given next to it.' },
+    options: { ...objectSchema(optionProperties), description: 'Options may also be given next to "options".' },
     ...optionProperties,
   },
   ['name'],
@@ -107,7 +107,7 @@ function makeNullable(properties: Readonly<Record<string, JsonSchema>>): Record<
   );
 }
 
-/** Schemas for those who may see or change definitions. */
+/** Schemas for roles that may read or change definitions. */
 export const definitionSchemas: Readonly<Record<string, JsonSchema>> = {
   Collection: objectSchema({
     name: stringSchema,
@@ -117,7 +117,7 @@ export const definitionSchemas: Readonly<Record<string, JsonSchema>> = {
     options: objectSchema(optionProperties),
     system: booleanSchema,
   }),
-  Field: objectSchema({ ...fieldProperties, readOnly: { ...booleanSchema, description: 'Set by the server.' } }),
+  Field: objectSchema({ ...fieldProperties, readOnly: { ...booleanSchema, description: 'Managed by the server.' } }),
   CollectionDefinition: { ...definitionInput, examples: [collectionExample] },
   CollectionChange: objectSchema({
     ...labelProperties,
@@ -129,7 +129,7 @@ export const definitionSchemas: Readonly<Record<string, JsonSchema>> = {
       {
         ...fieldProperties,
         readOnly: booleanSchema,
-        options: { type: 'object', description: 'The options may stand here, too.' },
+        options: { type: 'object', description: 'The options may also be given here.' },
       },
       ['name', 'type'],
     ),

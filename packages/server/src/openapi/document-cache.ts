@@ -8,19 +8,19 @@ import type { Subject } from './subject.ts';
 
 const gunzip = promisify(gunzipWith);
 
-/** A document as it is kept: packed, since two thousand collections make megabytes of it. */
+/** A cached document. It is compressed, because with two thousand collections it has megabytes. */
 export interface CachedDocument {
-  /** Differs where the text differs. */
+  /** A hash of the text. */
   readonly hash: string;
   readonly packed: Buffer;
 }
 
-/** How long a document is written before others may work: milliseconds. */
+/** How long a document is written before the event loop may do other work, in milliseconds. */
 const sliceMilliseconds = 3;
 
 /**
- * Documents by application, kind of credential and role, for as long as the snapshot lives that they were made from: the
- * next request under another one makes a new document in its place. Those longest unused go when the bytes run out.
+ * Documents by application, kind of credential and role. A document is valid as long as the snapshot that it was made from;
+ * the next request under another snapshot replaces it. The least recently used ones are removed when the limit is reached.
  */
 export class DocumentCache {
   readonly #maxBytes: number;
@@ -30,12 +30,12 @@ export class DocumentCache {
   >();
   #bytes = 0;
 
-  /** @param maxBytes bytes of packed documents to keep. */
+  /** @param maxBytes limit of all compressed documents. */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** @param snapshot the same object for as long as neither definitions nor access change. */
+  /** @param snapshot the same object as long as neither definitions nor permissions change. */
   get(subject: Subject, snapshot: object): Promise<CachedDocument> {
     const key = `${subject.application} ${subject.caller.type} ${subject.caller.role}`;
     const cached = this.#documents.get(key);
@@ -70,7 +70,7 @@ export class DocumentCache {
   }
 }
 
-/** The text of a kept document. */
+/** The text of a cached document. */
 export function unpackDocument({ packed }: CachedDocument): Promise<Buffer> {
   return gunzip(packed);
 }
@@ -83,7 +83,7 @@ async function makeDocument(subject: Subject): Promise<CachedDocument> {
   return { hash: hash.digest('base64url'), packed: Buffer.concat(packed) };
 }
 
-/** The text of the document; others work between two slices, and while one is packed. */
+/** The text of the document. The event loop does other work between two slices, and during the compression. */
 async function* writeSlices(subject: Subject, onText: (text: string) => void): AsyncGenerator<string> {
   let pieces: string[] = [];
   let since = performance.now();

@@ -27,7 +27,7 @@ const labelsByKind: Readonly<Record<ErrorKind, readonly ErrorLabel[]>> = {
 };
 const cachedRefs = new WeakMap<Statuses, Map<ErrorKind, Responses>>();
 
-/** The errors of an action by status, as references: of a read, of a write, of a write that reads If-Match. */
+/** The error responses by status, as references: of a read, of a write, and of a write with If-Match. */
 export function errorRefs(kind: ErrorKind, statuses: Statuses): Responses {
   const byKind = cachedRefs.get(statuses) ?? new Map<ErrorKind, Responses>();
   cachedRefs.set(statuses, byKind);
@@ -44,42 +44,47 @@ export function errorRefs(kind: ErrorKind, statuses: Statuses): Responses {
   return refs;
 }
 
-/** The one shape of every refusal. */
+/** The shape of every error. */
 export const errorSchema: JsonSchema = {
   type: 'object',
   properties: {
     error: { type: 'string', description: 'The label.' },
-    message: { type: 'string', description: 'What was wrong, and what to do.' },
-    details: { type: 'object', description: 'Field or place: message.', additionalProperties: { type: 'string' } },
-    code: { type: 'string', description: 'Stable name of the error.' },
+    message: { type: 'string', description: 'What is wrong, and the cure.' },
+    details: {
+      type: 'object',
+      description: 'Messages by field or path in the body.',
+      additionalProperties: { type: 'string' },
+    },
+    code: { type: 'string', description: 'The stable code of the error.' },
     requestId: { type: 'string' },
-    retryAfter: { type: 'integer', description: 'Seconds after which to try again.' },
+    retryAfter: { type: 'integer', description: 'Seconds to wait before trying again.' },
   },
   required: ['error', 'message', 'code', 'requestId'],
   additionalProperties: false,
 };
 
-/** A response for each status, with the codes that come under it. */
+/** A response for each status, with its error codes. */
 export function errorResponses(statuses: Statuses): Record<string, JsonSchema> {
   const entries = Object.entries(errorCatalogue);
   const byStatus = Map.groupBy(entries, ([, { label }]) => statuses[label]);
   return Object.fromEntries([...byStatus].map(([, group]) => [responseName(group[0]![1].label), makeResponse(group)]));
 }
 
-/** What a refusal says beside its body, by the name of the header. */
+/** The headers of errors. */
 export const errorHeaders: Readonly<Record<string, JsonSchema>> = {
-  'Retry-After': { description: 'Seconds after which to try again.', schema: { type: 'integer', minimum: 1 } },
+  'Retry-After': { description: 'Seconds to wait before trying again.', schema: { type: 'integer', minimum: 1 } },
   RateLimit: {
-    description: 'The limit that is reached: r is what is left of it, t the seconds until there is more.',
+    description:
+      'The limit that was reached: r is the number of remaining requests, t the seconds until more are available.',
     schema: { type: 'string', pattern: '^"[a-z-]+";r=\\d+;t=\\d+$' },
     example: '"credential";r=0;t=3',
   },
   'RateLimit-Policy': {
-    description: 'That limit: q requests in w seconds.',
+    description: 'The policy of the limit: q requests in w seconds.',
     schema: { type: 'string', pattern: '^"[a-z-]+";q=\\d+;w=\\d+$' },
     example: '"credential";q=6000;w=10',
   },
-  'WWW-Authenticate': { description: 'How to prove who calls.', schema: { const: 'Bearer' } },
+  'WWW-Authenticate': { description: 'The authentication scheme.', schema: { const: 'Bearer' } },
 };
 const headersByLabel: Readonly<Partial<Record<ErrorLabel, readonly string[]>>> = {
   Unauthorized: ['WWW-Authenticate'],
@@ -117,7 +122,7 @@ function makeResponse(group: readonly (readonly [string, { label: ErrorLabel; wh
   };
 }
 
-/** Two labels share a status: the response has the name of one of them. */
+/** Two labels share a status: the response is named after one of them. */
 function responseName(label: ErrorLabel): string {
   return (label === 'No permissions' ? 'Forbidden' : label).replaceAll(' ', '');
 }

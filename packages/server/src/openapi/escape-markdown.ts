@@ -1,4 +1,4 @@
-/** Words of a definition as CommonMark, which OpenAPI's descriptions are: what would be a tag, link or image stays text. */
+/** Escapes text for CommonMark, the format of OpenAPI descriptions, so that tags, links and images stay plain text. */
 export function escapeMarkdown(text: string): string {
   return text.replace(/[<[\\]/g, '\\$&');
 }

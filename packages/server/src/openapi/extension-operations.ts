@@ -5,12 +5,12 @@ import { parameterRef } from './parameters.ts';
 import { schemaRef } from './record-schemas.ts';
 import type { Subject } from './subject.ts';
 
-/** The actions that extensions add. */
+/** The actions of extensions. */
 export function listExtensionOperations({ extensions }: Subject): readonly OperationDefinition[] {
   return extensions.flatMap(({ actions = [] }) => actions.map(toOperationDefinition));
 }
 
-/** What an extension says of an action: who may do it, and for what. Its replies are its own. */
+/** The operation of an extension's action. The extension defines its reply. */
 function toOperationDefinition({ action, summary, reads, permission }: ExtensionAction): OperationDefinition {
   return {
     action,
@@ -19,8 +19,8 @@ function toOperationDefinition({ action, summary, reads, permission }: Extension
     may: permission === 'public' ? allowEveryone : hasGrants([permission.resource, permission.action]),
     ...(!reads && { body: jsonBody({}, false), parameters: [parameterRef('dryRun')] }),
     success: reads
-      ? jsonReply('What the extension answers.', {})
-      : jsonReply('What the extension answers.', {}, schemaRef('WriteMeta')),
+      ? jsonReply('The reply of the extension.', {})
+      : jsonReply('The reply of the extension.', {}, schemaRef('WriteMeta')),
     ...(permission === 'public' && { open: true }),
   };
 }

@@ -17,7 +17,7 @@ const examplesByType: Readonly<Record<string, unknown>> = {
   password: 'correct horse battery',
 };
 
-/** A value that fits the field and its schema, or undefined where none is known: a pattern cannot be guessed. */
+/** A valid example value of a field; undefined if none is known, for example because of a pattern. */
 export function makeExample({ type, definition }: Field, schema: JsonSchema): unknown {
   const choices = definition.enum?.slice(0, 1);
   if (choices) return definition.multiple ? choices : choices[0];

@@ -3,19 +3,19 @@ import type { Field } from '../schema/registry.ts';
 import { isNullable } from '../schema/value-schema.ts';
 import { escapeMarkdown } from './escape-markdown.ts';
 
-/** Which way a value goes: a reply shows the canonical form, a request may give any that is accepted. */
+/** The direction of a value: replies have the canonical form, requests may have any accepted form. */
 export type Direction = 'shown' | 'given';
 
 type KeywordRule = (value: never, direction: Direction) => JsonSchema;
 
-/** How the rules that are our own are said in standard JSON Schema (2020-12). What it cannot say is said in words. */
+/** Translates rules of fields to JSON Schema (2020-12). Rules that it cannot express go into the description. */
 const keywordRules: Readonly<Record<string, KeywordRule>> = {
   wellFormed: () => ({}),
   jsonValue: () => ({}),
   bigInt: () => ({ format: 'int64', pattern: '^-?\\d{1,19}$' }),
-  // Numbers that follow a given one may lie beyond.
+  // Generated numbers may exceed the bound.
   given: (size: number, way) => (way === 'given' ? { minimum: -size, maximum: size } : {}),
-  // A bound with more digits than a JavaScript number holds is text.
+  // A bound with more digits than a JavaScript number can represent is text.
   least: (bound: number | string) =>
     typeof bound === 'number' ? { minimum: bound } : { description: `At least ${bound}.` },
   greatest: (bound: number | string) =>
@@ -44,7 +44,7 @@ const formats: Readonly<Record<string, JsonSchema>> = {
 
 const cachedSchemas = new WeakMap<Field, { shown?: JsonSchema; given?: JsonSchema }>();
 
-/** The schema of a field's value, null included where the field takes it, without words about the field. */
+/** The schema of a field's value, with null if the field allows it, without title and description. */
 export function valueSchema(field: Field, direction: Direction): JsonSchema {
   const schemas = cachedSchemas.get(field) ?? {};
   cachedSchemas.set(field, schemas);
@@ -61,7 +61,7 @@ function makeSchema(field: Field, direction: Direction): JsonSchema {
     : schema;
 }
 
-/** The same schema in standard keywords alone. */
+/** The same schema with standard keywords only. */
 export function toStandardSchema(schema: ValidationSchema, direction: Direction): JsonSchema {
   const standard: Record<string, unknown> = {};
   const descriptions: string[] = [];
@@ -74,7 +74,7 @@ export function toStandardSchema(schema: ValidationSchema, direction: Direction)
   return descriptions.length === 0 ? standard : { ...standard, description: descriptions.join(' ') };
 }
 
-/** A schema that takes null too. */
+/** A schema that also allows null. */
 export function withNull(schema: JsonSchema): JsonSchema {
   if (schema['$ref'] !== undefined || schema['anyOf'] !== undefined) return { anyOf: [schema, { type: 'null' }] };
   const { type, enum: choices } = schema;
@@ -100,10 +100,10 @@ function describeDigits({ precision, scale }: Digits): string {
   const all = precision === undefined ? [] : [`at most ${precision} digits`];
   const fraction = scale === undefined ? [] : [`at most ${scale} after the point`];
   const text = [...all, ...fraction].join(', ');
-  return `${text[0]!.toUpperCase()}${text.slice(1)}.`;
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
 }
 
-/** Patterns run in RE2 here; JSON Schema means ECMA-262. Only what compiles there too is given as a pattern. */
+/** The server uses RE2, but JSON Schema uses ECMA-262. Only patterns that are valid in both become `pattern`. */
 function isPortable(pattern: string): boolean {
   try {
     new RegExp(pattern, 'u');

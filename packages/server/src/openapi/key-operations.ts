@@ -1,4 +1,4 @@
-/** The actions of API keys that tell a token, and what is known of their use; the others are the generated ones. */
+/** The actions of API keys that return a token or usage statistics. The others are record actions. */
 import type { JsonSchema } from '../schema/field-type.ts';
 import { jsonBody, jsonReply } from './operation.ts';
 import { hasGrants, idParameter, isSignedIn, type OperationDefinition } from './operation-definition.ts';
@@ -22,28 +22,29 @@ const isOwnOrGranted =
 export const keyOperations: readonly OperationDefinition[] = [
   {
     action: 'apiKeys:create',
-    summary: 'Make an API key',
+    summary: 'Create an API key',
     may: isOwnOrGranted('create'),
     body: jsonBody(schemaRef('NewKey')),
-    success: jsonReply('The key; its token is shown this once.', schemaRef('MadeKey')),
+    success: jsonReply('The key. Its token is shown only once.', schemaRef('MadeKey')),
   },
   {
     action: 'apiKeys:rotate',
-    summary: 'Make the successor of an API key',
-    description: 'Of the same role. The old key works on for the overlap, and no longer than it would have.',
+    summary: 'Create the successor of an API key',
+    description:
+      'The successor has the same role. The old key stays valid for the overlap, but not beyond its own expiry.',
     may: isOwnOrGranted('update'),
     parameters: [idParameter('key', 3)],
     body: jsonBody(schemaRef('KeyRotation'), false),
-    success: jsonReply('The successor; its token is shown this once.', schemaRef('MadeKey')),
+    success: jsonReply('The successor. Its token is shown only once.', schemaRef('MadeKey')),
   },
   {
     action: 'apiKeys:stats',
     method: 'get',
-    summary: 'How an API key is used',
+    summary: 'Get the usage of an API key',
     may: hasGrants(['apiKeys', 'list']),
     parameters: [idParameter('key', 3)],
     success: jsonReply(
-      'Counts since the key was made; those of other nodes are up to a minute behind.',
+      'Counts since the key was created; those of other servers are up to a minute old.',
       schemaRef('KeyUse'),
     ),
   },
@@ -53,14 +54,14 @@ const name: JsonSchema = { type: ['string', 'null'], maxLength: 255 };
 const lifetime: JsonSchema = { type: 'string', pattern: '^(?:[1-9]\\d{0,3}[hdwmy]|never)$' };
 const createdKeyProperties = {
   id: integerSchema,
-  token: { type: 'string', description: 'Shown here and never again.' },
+  token: { type: 'string', description: 'Shown only in this reply.' },
   name: stringOrNullSchema,
   role: stringSchema,
   expiresAt: dateTimeOrNullSchema,
   createdAt: dateTimeSchema,
 };
 
-/** Schemas for those who have proved who they are. */
+/** Schemas for callers with a credential. */
 export const keySchemas: Readonly<Record<string, JsonSchema>> = {
   NewKey: {
     ...objectSchema(
@@ -75,9 +76,9 @@ export const keySchemas: Readonly<Record<string, JsonSchema>> = {
   },
   KeyRotation: {
     ...objectSchema({
-      name: { ...name, description: 'Without it that of the old key.' },
+      name: { ...name, description: 'Default: the name of the old key.' },
       overlap: { type: 'string', pattern: '^(?:[1-9]\\d{0,3}[hdwmy]|none)$', default: '1h' },
-      expiresIn: { ...lifetime, description: 'Without it as long as the old key was made for.' },
+      expiresIn: { ...lifetime, description: 'Default: the lifetime of the old key.' },
     }),
     examples: [{ overlap: '1d', expiresIn: '1y' }],
   },
@@ -88,17 +89,17 @@ const count: JsonSchema = { type: 'integer', minimum: 0 };
 const usageProperties = {
   id: integerSchema,
   requests: count,
-  failedAttempts: { ...count, description: 'Requests that the key was refused for.' },
+  failedAttempts: { ...count, description: 'The number of refused requests with the key.' },
   firstUsedAt: dateTimeOrNullSchema,
   lastUsedAt: dateTimeOrNullSchema,
   endpoints: {
     ...arraySchema(objectSchema({ endpoint: stringSchema, requests: count }, ['endpoint', 'requests'])),
     maxItems: 10,
-    description: 'The most used ones first.',
+    description: 'In descending order of use.',
   },
 };
 
-/** Schemas for those who see keys. */
+/** Schemas for roles that may read keys. */
 export const keyUseSchemas: Readonly<Record<string, JsonSchema>> = {
   KeyUse: objectSchema(usageProperties, Object.keys(usageProperties)),
 };

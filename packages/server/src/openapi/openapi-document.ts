@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document of one role in one application. Enters a {@link Subject}; leave pieces of JSON text that follow
- * each other. What the role may not do or see is absent: names, words, targets of relations, filters of permissions.
+ * The OpenAPI 3.1 document of one role in one application, as a sequence of pieces of JSON text. Everything that the role may
+ * not do or see is absent: names, descriptions, targets of relations, filters of permissions.
  */
 import { mainApplicationName } from '../applications/application.ts';
 import { auditCollection } from '../journal/audit-collection.ts';
@@ -23,9 +23,9 @@ import { systemSchemas } from './system-schemas.ts';
 type Members = Record<string, JsonSchema>;
 
 const introduction = [
-  'Actions are called as `/api/<resource>:<action>`. Those that read answer GET, and POST with their parameters as the JSON body; those that write answer POST alone.',
-  'A reply is `{"data": …}`; lists have `meta` beside it. Every refusal has one shape, and changes nothing.',
-  'Lists of names are comma texts, filters JSON texts; brackets such as `filter[views][$gt]=1` mean the same.',
+  'Actions are called as `/api/<resource>:<action>`. Reads accept GET, and POST with the parameters as a JSON body. Writes only accept POST.',
+  'A reply is `{"data": …}`; lists also have `meta`. All errors have the same shape. A refused request changes nothing.',
+  'Lists of names are separated by commas, filters are JSON; brackets such as `filter[views][$gt]=1` are equivalent.',
 ].join('\n\n');
 
 const tagDescriptions: Readonly<Record<string, string>> = {
@@ -33,8 +33,8 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   collections: 'Define collections',
   fields: 'Define fields',
   docs: 'Documentation',
-  changes: 'Events of the past',
-  realtime: 'Events as they come',
+  changes: 'Past events',
+  realtime: 'Events in real time',
   health: 'Health',
   apiKeys: 'API keys',
   permissions: 'Permissions',
@@ -42,7 +42,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   audit: 'Audit journal',
 };
 
-/** What one collection adds to the document. */
+/** The part of the document for one collection. */
 interface CollectionPart {
   readonly tag: JsonSchema | null;
   readonly paths: Members;
@@ -50,7 +50,7 @@ interface CollectionPart {
   readonly responses: Members;
 }
 
-/** Writes the document, one collection after the other: between two pieces others may work. */
+/** Writes the document, one collection after another. Between two pieces, the event loop may do other work. */
 export function* writeDocument(subject: Subject): Generator<string> {
   const collections = [...subject.registry.all(), auditCollection].filter((each) => isVisible(subject, each));
   const tags = new Map<string, JsonSchema>();
@@ -93,7 +93,7 @@ function buildHead({ application, caller }: Subject): JsonSchema {
   };
 }
 
-/** A collection of which the role may do anything, or whose records it meets along relations. */
+/** A collection that the role may use, or whose records it can see through relations. */
 function isVisible({ findGrant }: Subject, { name, internal }: Collection): boolean {
   return !internal && ['list', 'get', 'create', 'update', 'destroy'].some((action) => findGrant(name, action) !== null);
 }
@@ -130,7 +130,7 @@ function buildPaths(operations: readonly Operation[], pathParameters: readonly P
 }
 
 function buildComponents({ application }: Subject): Members {
-  const tag = 'Strong: the write counter of the record (0 for lists) and a hash of the body.';
+  const tag = 'A strong ETag: the version of the record (0 for lists) and a hash of the body.';
   return {
     parameters: { ...sharedParameters, 'X-App': applicationHeader(application, mainApplicationName) },
     headers: { ETag: { description: tag, schema: { type: 'string' } }, ...errorHeaders },
@@ -145,20 +145,20 @@ function buildSystemResponses({ statuses }: Subject): Members {
   const tag = { ETag: { $ref: '#/components/headers/ETag' } };
   const groups = { type: 'array', items: { type: 'object', additionalProperties: scalar } };
   return {
-    NotModified: { description: 'If-None-Match names what the reply would be.', headers: tag },
-    Destroyed: jsonReply('How many were destroyed.', { type: 'integer' }, schemaRef('WriteMeta')),
+    NotModified: { description: 'If-None-Match contains the ETag of the present reply.', headers: tag },
+    Destroyed: jsonReply('The number of destroyed records.', { type: 'integer' }, schemaRef('WriteMeta')),
     History: jsonReply(
-      'Entries, the newest first.',
+      'Entries, newest first.',
       { type: 'array', items: schemaRef('HistoryEntry') },
       schemaRef('ListMeta'),
       tag,
     ),
-    Groups: jsonReply('An object for each group: its dimensions and measures by their names.', groups, undefined, tag),
+    Groups: jsonReply('An object for each group, with its dimensions and measures.', groups, undefined, tag),
     ...errorResponses(statuses),
   };
 }
 
-/** JSON text of an object's members, without braces. */
+/** JSON text of an object's properties, without braces. */
 function stringifyMembers(object: object): string {
   return JSON.stringify(object).slice(1, -1);
 }

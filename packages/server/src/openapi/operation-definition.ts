@@ -1,50 +1,51 @@
-/** Operations that are written down by hand, beside those that a collection's definition makes. */
+/** Operations of system actions, in addition to those that are generated for collections. */
 import type { JsonSchema } from '../schema/field-type.ts';
 import type { Operation } from './operation.ts';
 import type { Parameter } from './parameters.ts';
 import { findAllGrants, type Subject } from './subject.ts';
 
-/** An operation that is written down, for those who may do it. */
+/** The definition of one operation, and who may use it. */
 export interface OperationDefinition {
   /** `auth:startSignIn`; below a collection `collections/fields:list`. */
   readonly action: string;
   readonly method?: 'get' | 'post';
   readonly summary: string;
-  /** What is not seen in its schemas. */
+  /** What the schemas do not express. */
   readonly description?: string;
   may(subject: Subject): boolean;
   readonly parameters?: readonly Parameter[] | ((subject: Subject) => readonly Parameter[]);
   readonly body?: JsonSchema;
   readonly success: JsonSchema;
   readonly notModified?: boolean;
-  /** Takes If-Match. */
+  /** Whether it supports If-Match. */
   readonly matches?: true;
-  /** Other ways to succeed, by status. */
+  /** Other successful responses, by status. */
   readonly also?: Readonly<Record<number, JsonSchema>>;
-  /** Needs no credential. */
+  /** Whether it needs no credential. */
   readonly open?: boolean;
 }
 
 export const etagHeader: JsonSchema = { ETag: { $ref: '#/components/headers/ETag' } };
 export const oneSchema: JsonSchema = { const: 1 };
 
+/** For every caller, also without a credential. */
 export const allowEveryone = (): boolean => true;
 export const isSignedIn = ({ caller }: Subject): boolean => caller.type !== 'anonymous';
-/** A user who has signed in; a key is none. */
+/** For users who have signed in, but not for API keys. */
 export const hasSession = ({ caller }: Subject): boolean => caller.type === 'session';
-/** Whoever has all of the grants, each a resource and an action. */
+/** For roles with all of the permissions, each a resource and an action. */
 export const hasGrants =
   (...requiredGrants: readonly (readonly [string, string])[]) =>
   (subject: Subject): boolean =>
     requiredGrants.every(([resource, action]) => findAllGrants(subject, resource, [action]) !== null);
 
-/** `filterByTk` for what has a name. */
+/** The parameter `filterByTk` of resources with names. */
 export function nameParameter(subjectName: string, example: string): Parameter {
   const description = `The name of the ${subjectName}.`;
   return { name: 'filterByTk', in: 'query', required: true, description, schema: { type: 'string' }, example };
 }
 
-/** `filterByTk` for what has a number. */
+/** The parameter `filterByTk` of resources with ids. */
 export function idParameter(subjectName: string, example: number): Parameter {
   const schema = { type: 'integer', minimum: 1 };
   return {
@@ -57,10 +58,10 @@ export function idParameter(subjectName: string, example: number): Parameter {
   };
 }
 
-/** Operations that are called by another path than their action's. */
+/** Operations whose path differs from their action. */
 const customPaths: Readonly<Record<string, string>> = { 'realtime:listen': '/api/realtime' };
 
-/** As the document has it. */
+/** Converts the definition to an operation of the document. */
 export function toOperation(definition: OperationDefinition, subject: Subject): Operation {
   const { action, method = 'post', parameters = [], may: _, matches, ...rest } = definition;
   const isNested = action.startsWith('collections/');

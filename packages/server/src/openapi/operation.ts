@@ -4,12 +4,12 @@ import { type Parameter, parameterRef } from './parameters.ts';
 import { schemaRef } from './record-schemas.ts';
 import type { Subject } from './subject.ts';
 
-/** One operation, before its place in the document is known. */
+/** One operation, without its path in the document. */
 export interface Operation {
   /** `get` or `post`. */
   readonly method: 'get' | 'post';
   readonly path: string;
-  /** `posts.tags.add`: names hold no dot, so no two are equal. */
+  /** Such as `posts.tags.add`. Names contain no dots, so ids are unique. */
   readonly id: string;
   readonly tag: string;
   readonly summary: string;
@@ -18,16 +18,16 @@ export interface Operation {
   readonly body?: JsonSchema;
   readonly success: JsonSchema;
   readonly notModified?: boolean;
-  /** Other ways to succeed, by status. */
+  /** Other successful responses, by status. */
   readonly also?: Readonly<Record<number, JsonSchema>>;
   readonly errors: 'read' | 'write' | 'match';
-  /** Needs no credential. */
+  /** Whether it needs no credential. */
   readonly open?: boolean;
 }
 
 const idempotencyKeyParameter = parameterRef('Idempotency-Key');
 
-/** Path parameters and the application, which stand under the path for all its methods. */
+/** Path parameters and the application, which are defined once for all methods of a path. */
 export function makePathItem(
   operation: Operation,
   pathParameters: readonly Parameter[],
@@ -40,7 +40,7 @@ export function makePathItem(
   ];
 }
 
-/** An operation as its path has it. */
+/** An operation in its path. */
 export function toOperationObject(operation: Operation, { statuses, caller }: Subject): JsonSchema {
   const { method, id, tag, summary, description, parameters, body, success, notModified, also, errors, open } =
     operation;
@@ -67,11 +67,12 @@ export function toOperationObject(operation: Operation, { statuses, caller }: Su
   };
 }
 
+/** A reference to a response of the document. */
 export function responseRef(name: string): JsonSchema {
   return { $ref: `#/components/responses/${name}` };
 }
 
-/** A reply of `{data}`, with `meta` where the schema of one is given. */
+/** A reply of `{data}`, with `meta` if its schema is given. */
 export function jsonReply(description: string, data: JsonSchema, meta?: JsonSchema, headers?: JsonSchema): JsonSchema {
   const schema = {
     type: 'object',
@@ -82,7 +83,7 @@ export function jsonReply(description: string, data: JsonSchema, meta?: JsonSche
   return { description, ...(headers && { headers }), content: { 'application/json': { schema } } };
 }
 
-/** A list as a reply, with paginate=false also an entry in each line. */
+/** A reply with a list; with paginate=false also as NDJSON. */
 export function jsonListReply(description: string, items: JsonSchema, headers?: JsonSchema): JsonSchema {
   const page = jsonReply(description, { type: 'array', items }, schemaRef('ListMeta'), headers);
   const lines = {

@@ -37,41 +37,46 @@ const headerParameter = (name: string, description: string, schema: JsonSchema, 
   example,
 });
 
-/** What stands under every path: for which application the request is. */
+/** The parameter of every path: the application of the request. */
 export function applicationHeader(application: string, main: string): Parameter {
-  const description = `The application; without it "${main}".`;
+  const description = `The application. Default: "${main}".`;
   const header = headerParameter('X-App', description, { type: 'string', default: application }, application);
   return { ...header, required: application !== main };
 }
 
-/** The parameters that operations share, by the name under which the document keeps them. */
+/** Shared parameters, by their names in the document. */
 export const sharedParameters: Readonly<Record<string, Parameter>> = {
   filter: {
     name: 'filter',
     in: 'query',
-    description: `Which records: {"field": {"$operator": value}}, dotted relation paths, $and, $or, $not; at most ${limits.filterConditions} conditions, ${limits.filterDepth} deep, ${limits.filterTextBytes / 1024} KiB (longer ones by POST).\n\n${describeOperators()}`,
+    description: `Selects records: {"field": {"$operator": value}}, dotted relation paths, $and, $or, $not; at most ${limits.filterConditions} conditions, ${limits.filterDepth} deep, ${limits.filterTextBytes / 1024} KiB (longer ones by POST).\n\n${describeOperators()}`,
     content: { 'application/json': { schema: { type: 'object' }, example: { id: { $gt: 10 } } } },
   },
-  fields: listParameter('fields', 'Fields to show, also of relations (author.name); without it all that may be seen.', [
+  fields: listParameter('fields', 'Fields to return, also of relations (author.name). Default: all visible fields.', [
     'id',
   ]),
-  except: listParameter('except', 'Fields to leave out.', ['updatedAt']),
+  except: listParameter('except', 'Fields to omit.', ['updatedAt']),
   appends: listParameter(
     'appends',
-    `Relations to show, at most ${limits.pathDepth} deep; ${limits.appendedRecords} records each.`,
+    `Relations to include, at most ${limits.pathDepth} deep, with at most ${limits.appendedRecords} records each.`,
     [],
     limits.appends,
   ),
   sort: listParameter(
     'sort',
-    'Fields to sort by; - before a name: descending. To-one paths are dotted.',
+    'Fields to sort by, also dotted paths of to-one relations; descending with a - prefix.',
     ['-id'],
     limits.sortTerms,
   ),
-  page: queryParameter('page', 'Which page; excludes after.', { type: 'integer', minimum: 1, default: 1 }, 2),
+  page: queryParameter(
+    'page',
+    'The number of the page. Cannot be combined with "after".',
+    { type: 'integer', minimum: 1, default: 1 },
+    2,
+  ),
   pageSize: queryParameter(
     'pageSize',
-    'Records of a page.',
+    'Maximum number of records on the page.',
     { type: 'integer', minimum: 1, maximum: limits.maxPageSize, default: limits.pageSizeDefault },
     50,
   ),
@@ -83,57 +88,61 @@ export const sharedParameters: Readonly<Record<string, Parameter>> = {
   ),
   count: queryParameter(
     'count',
-    `How meta.count is found; exact up to ${limits.maxExactCount}.`,
+    `How meta.count is determined. It is exact up to ${limits.maxExactCount}.`,
     { type: 'string', enum: ['exact', 'estimated', 'none'], default: 'exact' },
     'none',
   ),
-  after: queryParameter('after', 'Go on after meta.nextCursor of the page before; excludes page.', { type: 'string' }),
+  after: queryParameter('after', 'meta.nextCursor of the previous page. Cannot be combined with "page".', {
+    type: 'string',
+  }),
   search: queryParameter(
     'search',
-    'Text that one of the text fields must hold, whatever its case.',
+    'Text that one of the text fields must contain, ignoring case.',
     { type: 'string', maxLength: limits.patternLength },
     'word',
   ),
-  searchFields: listParameter('searchFields', 'Where search looks.', ['title']),
-  versions: booleanParameter('versions', 'Write counters in meta.versions.'),
-  withDeleted: booleanParameter('withDeleted', 'Destroyed records that are kept are shown too.'),
-  onlyDeleted: booleanParameter('onlyDeleted', 'Destroyed records that are kept are shown alone.'),
-  whitelist: listParameter('whitelist', 'Members of the body to take; others are dropped.', ['title']),
-  blacklist: listParameter('blacklist', 'Members of the body to drop.', ['id']),
-  updateAssociationValues: listParameter('updateAssociationValues', 'Relations whose records a body may change.', [
-    'author',
-  ]),
-  filterKeys: { ...listParameter('filterKeys', 'Fields by which the record is found.', ['id']), required: true },
-  force: booleanParameter('force', 'Removes records for good.'),
-  cascade: booleanParameter('cascade', 'Takes relations of other collections along.'),
-  dryRun: booleanParameter('dryRun', 'Everything runs, the reply says what would be, and all of it is taken back.'),
+  searchFields: listParameter('searchFields', 'The fields in which to search.', ['title']),
+  versions: booleanParameter('versions', 'Return the versions of records in meta.versions.'),
+  withDeleted: booleanParameter('withDeleted', 'Include soft-deleted records.'),
+  onlyDeleted: booleanParameter('onlyDeleted', 'Return only soft-deleted records.'),
+  whitelist: listParameter('whitelist', 'Properties of the body to use; others are ignored.', ['title']),
+  blacklist: listParameter('blacklist', 'Properties of the body to ignore.', ['id']),
+  updateAssociationValues: listParameter(
+    'updateAssociationValues',
+    'Relations whose existing records the body may change.',
+    ['author'],
+  ),
+  filterKeys: { ...listParameter('filterKeys', 'Fields that identify the record.', ['id']), required: true },
+  force: booleanParameter('force', 'Delete records irreversibly instead of moving them to the trash.'),
+  cascade: booleanParameter('cascade', 'Also destroy the relations of other collections to it.'),
+  dryRun: booleanParameter('dryRun', 'A dry run: the reply shows the result, and the transaction is rolled back.'),
   'Idempotency-Key': headerParameter(
     'Idempotency-Key',
-    'Asked again under the same key within 24 hours, the request is not done again, and the reply is that of the first time (Idempotency-Replayed).',
+    'A repeated request with the same key within 24 hours is not executed again and gets the first reply (Idempotency-Replayed).',
     { type: 'string', pattern: '^[!-~]{1,255}$' },
     '8e03978e-40d5-43dd-bc93-6894a57f9324',
   ),
   'If-None-Match': headerParameter(
     'If-None-Match',
-    'An ETag: 304 where nothing has changed.',
+    'An ETag: 304 if nothing has changed.',
     { type: 'string' },
     '"0.9c1f"',
   ),
   'If-Match': headerParameter(
     'If-Match',
-    'The ETag of a get: 412 where the record was written since.',
+    'The ETag of a get: 412 if the record has changed since.',
     { type: 'string' },
     '"3.9c1f"',
   ),
   'X-Timezone': headerParameter(
     'X-Timezone',
-    'Zone in which days are counted, by IANA name or offset.',
+    'The time zone of date filters: an IANA name or an offset.',
     { type: 'string', default: 'UTC' },
     'Europe/Berlin',
   ),
 };
 
-/** The headers that an action reads. */
+/** The request headers of the read actions. */
 export const headersByAction: Readonly<Record<string, readonly string[]>> = {
   list: ['If-None-Match', 'X-Timezone'],
   get: ['If-None-Match', 'X-Timezone'],
@@ -145,11 +154,12 @@ export const headersByAction: Readonly<Record<string, readonly string[]>> = {
   restore: ['If-Match'],
 };
 
+/** A reference to a shared parameter. */
 export function parameterRef(name: string): Parameter {
   return { $ref: `#/components/parameters/${name}` };
 }
 
-/** The key of a record in the query: one, or where an action takes several also their JSON list. */
+/** The key of a record in the query: one, or for some actions also a JSON list of several. */
 export function keyParameter(key: JsonSchema, allowsMany: boolean, required: boolean): Parameter {
   const schema = allowsMany
     ? { anyOf: [key, { type: 'string', pattern: '^\\[', description: 'a JSON list of keys' }] }

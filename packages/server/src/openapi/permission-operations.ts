@@ -1,4 +1,4 @@
-/** What is asked of permissions beside the generated actions. */
+/** The actions of permissions, in addition to the record actions. */
 import { grantableActions } from '../protocol/actions.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { withNull } from './field-schema.ts';
@@ -24,31 +24,36 @@ export const permissionOperations: readonly OperationDefinition[] = [
   {
     action: 'permissions:explain',
     method: 'get',
-    summary: 'Why a role may do something, or not',
+    summary: 'Explain why a role may perform an action, or not',
     may: ({ mayConfigure }) => mayConfigure,
     parameters: [
       requiredParameter('role', 'The name of the role.', stringSchema, 'editor'),
-      requiredParameter('resource', 'The collection, or the resource of the system.', stringSchema, 'posts'),
-      requiredParameter('action', 'What it would do.', { type: 'string', enum: grantableActions }, 'update'),
-      queryParameter('filterByTk', 'The key of a record: whether with that one.', { type: ['string', 'integer'] }, 5),
+      requiredParameter('resource', 'The collection or system resource.', stringSchema, 'posts'),
+      requiredParameter('action', 'The action to explain.', { type: 'string', enum: grantableActions }, 'update'),
+      queryParameter(
+        'filterByTk',
+        'The key of a record, to explain the action for that record.',
+        { type: ['string', 'integer'] },
+        5,
+      ),
       queryParameter(
         'user',
-        'The id of a user, for whom $user stands in row filters.',
+        'The id of the user that $user refers to in row filters.',
         { type: 'integer', minimum: 1 },
         2,
       ),
     ],
-    success: jsonReply('The answer, and the permission that decides.', schemaRef('Explanation')),
+    success: jsonReply('The result, and the permission that decides.', schemaRef('Explanation')),
   },
 ];
 
 const explanationProperties = {
   allowed: booleanSchema,
-  permission: { ...withNull(schemaRef('permissions.record')), description: 'Null where no permission decides.' },
+  permission: { ...withNull(schemaRef('permissions.record')), description: 'Null if no permission decides.' },
   reason: stringSchema,
 };
 
-/** Schemas for those who may configure. */
+/** Schemas for roles that may configure. */
 export const explanationSchemas: Readonly<Record<string, JsonSchema>> = {
   Explanation: objectSchema(explanationProperties, Object.keys(explanationProperties)),
 };

@@ -7,7 +7,7 @@ import { type Operation, toOperationObject } from './operation.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
 import type { Subject } from './subject.ts';
 
-/** Which action a method means, on all records and on one. */
+/** The action of each method, for all records and for one. */
 const collectionMethods = { get: ['list'], post: ['saveDraft', 'create'] } as const;
 const recordMethods = { get: ['get'], patch: ['update'], put: ['update'], delete: ['destroy'] } as const;
 
@@ -53,7 +53,7 @@ export function buildPlainPaths(operations: readonly Operation[], subject: Subje
   return paths;
 }
 
-/** Whether an operation has a plain spelling at all. */
+/** Whether an operation has a plain path. */
 export function hasPlainPath({ tag }: Operation): boolean {
   return isMailResource(tag);
 }
@@ -63,7 +63,7 @@ function toPlainOperation(operation: Operation, method: string, isOne: boolean):
   const extraParameter = plainParameters[operation.id];
   return {
     ...operation,
-    // An Idempotency-Key counts for POST alone.
+    // Only POST supports an Idempotency-Key.
     method: method === 'post' ? 'post' : 'get',
     id: `${operation.id}.${method}`,
     parameters: extraParameter ? [...parameters, extraParameter] : parameters,

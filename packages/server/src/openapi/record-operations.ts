@@ -15,19 +15,19 @@ const summaryByAction: Readonly<Record<RecordAction, string>> = {
   list: 'List records',
   get: 'Get one record',
   query: 'Count, sum and group records',
-  create: 'Create one record or many',
+  create: 'Create one record or several',
   update: 'Update records',
   destroy: 'Destroy records',
-  restore: 'Take records out of the trash',
+  restore: 'Restore records from the trash',
   firstOrCreate: 'Find a record, or create it',
   updateOrCreate: 'Update a record, or create it',
-  move: 'Move a record in its order',
-  history: 'What has become of a record',
-  revert: 'Go back to what a record was',
+  move: 'Change the sort position of a record',
+  history: 'List the changes of a record',
+  revert: 'Revert a record to an earlier state',
 };
 const actions = Object.keys(summaryByAction) as RecordAction[];
 
-/** The generated actions that the role may do on a collection. */
+/** The record actions that the role may use on a collection. */
 export function recordOperations(subject: Subject, collection: Collection): readonly Operation[] {
   return actions
     .filter((action) => mayPerform(subject, collection, action))
@@ -67,7 +67,7 @@ function buildRecordOperation(subject: Subject, collection: Collection, action: 
   };
 }
 
-/** The parameters of an action on a collection, headers included. */
+/** The parameters of an action on a collection, including headers. */
 export function parametersFor(subject: Subject, collection: Collection, action: RecordAction): Parameter[] {
   const headers = (headersByAction[action] ?? []).map(parameterRef);
   if (action === 'query') return headers;
@@ -85,7 +85,7 @@ export function parametersFor(subject: Subject, collection: Collection, action: 
   ];
 }
 
-/** Known, so that clients may send them, and without meaning there. */
+/** Accepted for compatibility, without effect. */
 function isIgnored(action: RecordAction, name: string): boolean {
   return (action === 'get' && (name === 'page' || name === 'pageSize')) || (action === 'destroy' && name === 'cascade');
 }
@@ -104,8 +104,8 @@ function moveParameters(subject: Subject, collection: Collection): Parameter[] {
     moveParameter('targetId', key),
     moveParameter('sortField', { type: 'string', enum: sortFieldNames, default: 'sort' }),
     moveParameter('method', { type: 'string', enum: ['insertBefore', 'insertAfter'] }),
-    moveParameter('sticky', { type: 'boolean', description: 'To the first place.' }),
-    moveParameter('targetScope', { description: 'To the end of another scope.' }),
+    moveParameter('sticky', { type: 'boolean', description: 'Move to the first position.' }),
+    moveParameter('targetScope', { description: 'Move to the end of another scope.' }),
     parameterRef('dryRun'),
   ];
 }
@@ -117,7 +117,7 @@ function historyParameters(collection: Collection, action: 'history' | 'revert')
     name: 'entry',
     in: 'query',
     required: true,
-    description: 'The entry of the history after which the record was what it is to be.',
+    description: 'The history entry to revert to: the record gets its state after that entry.',
     schema: { type: 'integer', minimum: 1 },
   };
   return [key, entry, ...['fields', 'except', 'appends', 'dryRun', 'If-Match'].map(parameterRef)];
@@ -130,13 +130,13 @@ function makeBody({ name }: Collection, action: RecordAction): { body?: JsonSche
   return action === 'query' ? { body: jsonBody(schemaRef('Query')) } : {};
 }
 
-/** One record, or many. */
+/** One record, or several. */
 export function makeCreateBody(name: string): JsonSchema {
   const one = schemaRef(`${name}.create`);
   return jsonBody({ anyOf: [one, { type: 'array', items: one, maxItems: limits.bulkRecords }] });
 }
 
-/** How an action on a collection succeeds, as a reference to a response. */
+/** The successful response of an action, as a reference. */
 export function successResponse({ name }: Collection, action: RecordAction): JsonSchema {
   if (action === 'query') return responseRef('Groups');
   if (action === 'history') return responseRef('History');
@@ -146,7 +146,7 @@ export function successResponse({ name }: Collection, action: RecordAction): Jso
   return responseRef(`${name}.${action === 'update' || action === 'restore' ? 'changed' : 'one'}`);
 }
 
-/** The responses of a collection that the role may meet: one record, a page, and what writes answer. */
+/** The responses of a collection for the role: one record, a page, and the replies of writes. */
 export function recordResponses(subject: Subject, collection: Collection): Record<string, JsonSchema> {
   const { name } = collection;
   const isWritable = (action: 'create' | 'update' | 'destroy'): boolean => mayWrite(subject, collection, action);
@@ -158,10 +158,14 @@ export function recordResponses(subject: Subject, collection: Collection): Recor
   const responses: Record<string, JsonSchema> = { [`${name}.one`]: jsonReply('One record.', one, writeMeta, tag) };
   if (subject.findGrant(name, 'list')) responses[`${name}.list`] = jsonListReply('The records.', listed, tag);
   if (isWritable('create'))
-    responses[`${name}.created`] = jsonReply('As many as were given.', { anyOf: [one, list] }, writeMeta);
+    responses[`${name}.created`] = jsonReply(
+      'One record or a list, as in the request.',
+      { anyOf: [one, list] },
+      writeMeta,
+    );
   if (isWritable('update') || isWritable('destroy'))
     responses[`${name}.changed`] = jsonReply(
-      `The record of one key; of several or a filter the records, beyond ${limits.recordsInReply} their number.`,
+      `One record for one key. A list for several keys or a filter, or only the number above ${limits.recordsInReply} records.`,
       { anyOf: [one, list, { type: 'integer' }] },
       writeMeta,
     );

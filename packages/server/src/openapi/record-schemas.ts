@@ -15,8 +15,8 @@ export function schemaRef(name: string): JsonSchema {
 }
 
 /**
- * The schema of a record as an action shows it: `<collection>.record` for get and what writes answer, `<collection>.listed`
- * where a list shows other fields. Names of collections hold no dot, so these collide with nothing.
+ * The name of a record schema: `<collection>.record` for get and the replies of writes, `<collection>.listed` if a list returns
+ * other fields. Names of collections contain no dots, so these names are unique.
  */
 export function recordSchemaName(subject: Subject, collection: Collection, action: 'list' | 'get'): string {
   const { name } = collection;
@@ -26,7 +26,7 @@ export function recordSchemaName(subject: Subject, collection: Collection, actio
   return isSame ? `${name}.record` : `${name}.listed`;
 }
 
-/** Every schema of one collection's records that the role meets. */
+/** All record schemas of one collection for the role. */
 export function buildRecordSchemas(subject: Subject, collection: Collection): Schemas {
   const { name } = collection;
   const relations = findVisibleRelations(subject, collection);
@@ -46,7 +46,7 @@ export function buildRecordSchemas(subject: Subject, collection: Collection): Sc
   return schemas;
 }
 
-/** A write answers the key alone to a role that may not get the record. */
+/** A write only returns the key to a role that may not get the record. */
 function keySchema({ primaryKey }: Collection): JsonSchema {
   const { name } = primaryKey;
   return closedObject({ [name]: valueSchema(primaryKey, 'shown') }, { required: [name] });
@@ -73,7 +73,7 @@ function makeRecordSchema(
   return closedObject(properties, { examples: [example] });
 }
 
-/** What stands under the name of a relation, where `appends` asks for it. */
+/** The schema of an included relation (`appends`). */
 function makeRelationSchema(subject: Subject, { field, target }: VisibleRelation): JsonSchema {
   const { many } = field.relation!;
   const record = schemaRef(recordSchemaName(subject, target, many ? 'list' : 'get'));
@@ -121,7 +121,7 @@ function makeInputSchema(
   });
 }
 
-/** What a body may hold for one field; null: nothing. */
+/** The schema of a field in a request body; null if it cannot be set. */
 function makeInputValueSchema(
   subject: Subject,
   collection: Collection,
@@ -143,7 +143,7 @@ function makeInputValueSchema(
   };
 }
 
-/** Related records in a body: named by their key, changed, or made with it. A list replaces the links that are there. */
+/** Related records in a body: linked by key, changed, or created. A list replaces the existing links. */
 function makeNestedInputSchema(subject: Subject, { field, target }: VisibleRelation): JsonSchema {
   const key = valueSchema(target.primaryKey, 'given');
   const object = { type: 'object', properties: { [target.primaryKey.name]: key }, required: [target.primaryKey.name] };
@@ -154,7 +154,7 @@ function makeNestedInputSchema(subject: Subject, { field, target }: VisibleRelat
   return withNull(field.relation!.many ? { type: 'array', items: one, maxItems: 1000 } : one);
 }
 
-/** The schema with the field's own words. */
+/** The schema with the title and description of the field. */
 function withDescription(schema: JsonSchema, { definition }: Field): JsonSchema {
   const { title, description } = definition;
   const ownDescription = description === undefined ? null : escapeMarkdown(description);

@@ -17,15 +17,15 @@ const summaryByAction: Readonly<Record<RelationAction, string>> = {
   create: 'Create records of the relation',
   update: 'Update a record of the relation',
   destroy: 'Destroy records of the relation',
-  set: 'Name these records and no others',
-  add: 'Name these records too',
-  remove: 'Name these records no longer',
-  toggle: 'Name these records where they are not, and no longer where they are',
+  set: 'Replace the linked records',
+  add: 'Link more records',
+  remove: 'Unlink records',
+  toggle: 'Link records that are not linked, and unlink those that are',
 };
 const actions = Object.keys(summaryByAction) as RelationAction[];
 const linkActions: ReadonlySet<string> = new Set(['set', 'add', 'remove', 'toggle']);
 
-/** The actions of a collection's relations that the role may do. */
+/** The actions of a collection's relations that the role may use. */
 export function relationOperations(subject: Subject, collection: Collection): readonly Operation[] {
   return findVisibleRelations(subject, collection).flatMap((visible) =>
     actions
@@ -34,7 +34,7 @@ export function relationOperations(subject: Subject, collection: Collection): re
   );
 }
 
-/** The key of the record whose relation it is. */
+/** The key of the parent record. */
 export function parentParameter({ primaryKey }: Collection): Parameter {
   return { name: 'key', in: 'path', required: true, schema: valueSchema(primaryKey, 'shown') };
 }
@@ -91,7 +91,7 @@ function makeBody(target: Collection, action: RelationAction): { body?: JsonSche
     prefixItems: [key, { type: 'object' }],
     minItems: 2,
     maxItems: 2,
-    description: 'A key, and values of the join.',
+    description: 'A key, with values of the join record.',
   };
   const values = { type: 'array', items: { anyOf: [key, pair] }, maxItems: limits.bulkRecords };
   const object = { type: 'object', properties: { values }, required: ['values'], additionalProperties: false };
@@ -112,5 +112,5 @@ function makeSuccess(subject: Subject, { field, target }: VisibleRelation, actio
     return jsonReply('The record, or null.', { anyOf: [one, { type: 'null' }] }, undefined, tag);
   }
   const keys = { type: 'array', items: valueSchema(target.primaryKey, 'shown') };
-  return jsonReply('The keys that the relation names now.', keys, schemaRef('WriteMeta'));
+  return jsonReply('The keys of all linked records.', keys, schemaRef('WriteMeta'));
 }

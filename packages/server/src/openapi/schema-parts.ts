@@ -1,4 +1,4 @@
-/** What the schemas that are written by hand are put together from. */
+/** Building blocks of the schemas of system actions. */
 import type { JsonSchema } from '../schema/field-type.ts';
 
 export const stringSchema: JsonSchema = { type: 'string' };
@@ -10,7 +10,7 @@ export const dateTimeSchema: JsonSchema = { type: 'string', format: 'date-time' 
 export const dateTimeOrNullSchema: JsonSchema = { type: ['string', 'null'], format: 'date-time' };
 export const identifierSchema: JsonSchema = { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_]{0,59}$' };
 
-/** An object of these members and no others. */
+/** An object with these properties and no others. */
 export function objectSchema(
   properties: Readonly<Record<string, JsonSchema>>,
   required: readonly string[] = [],
@@ -18,6 +18,7 @@ export function objectSchema(
   return { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false };
 }
 
+/** An array of items with one schema. */
 export function arraySchema(items: JsonSchema): JsonSchema {
   return { type: 'array', items };
 }

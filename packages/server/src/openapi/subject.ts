@@ -9,7 +9,7 @@ import type { RecordContext } from '../records/record-context.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
 import { findNarrowedSchema } from './system-fields.ts';
 
-/** For whom a document is written: everything in it is asked of these grants. */
+/** The role and application of a document. These permissions decide what the document contains. */
 export interface Subject {
   readonly application: string;
   readonly caller: Pick<Caller, 'type' | 'role'>;
@@ -17,13 +17,13 @@ export interface Subject {
   readonly findGrant: GrantLookup;
   /** Whether the role may configure the application. */
   readonly mayConfigure: boolean;
-  /** The status of each kind of error; http/ knows them. */
+  /** The status of each error label, which http/ defines. */
   readonly statuses: Readonly<Record<ErrorLabel, number>>;
   /** Of extensions, whose actions are told as far as they say something of themselves. */
   readonly extensions: readonly Extension[];
 }
 
-/** The caller of a context, as a document is written for it. */
+/** The subject of a record context. */
 export function createSubject(
   { name, extensions }: { readonly name: string; readonly extensions: readonly Extension[] },
   { caller, registry, findGrant, access }: Pick<RecordContext, 'caller' | 'registry' | 'findGrant' | 'access'>,
@@ -33,7 +33,7 @@ export function createSubject(
   return { application: name, caller, registry, findGrant, mayConfigure, statuses, extensions };
 }
 
-/** The fields of a record that an action shows; null where the role may not do it. */
+/** The fields that an action returns; null if the role may not use it. */
 export function findVisibleFields(
   subject: Subject,
   collection: Collection,
@@ -43,13 +43,13 @@ export function findVisibleFields(
   return grant && collection.fields.filter((field) => field.column !== null && !field.type.secret && grant.may(field));
 }
 
-/** A relation that the role may follow, with the collection that it leads to. */
+/** A relation that the role may follow, with its target collection. */
 export interface VisibleRelation {
   readonly field: Field;
   readonly target: Collection;
 }
 
-/** The relations of a collection that the role may follow: of others neither name nor target is told. */
+/** The relations that the role may follow. Names and targets of others are not revealed. */
 export function findVisibleRelations(subject: Subject, collection: Collection): readonly VisibleRelation[] {
   return collection.fields.flatMap((field) => {
     const target = field.relation && subject.registry.find(field.relation.target);
@@ -68,7 +68,7 @@ function mayFollow({ findGrant, registry }: Subject, source: Collection, field: 
   }
 }
 
-/** Whether a link of the relation may be changed: on the record itself, or on the records that it names. */
+/** Whether the role may change links: on the record itself, or on the linked records. */
 export function mayLink({ findGrant }: Subject, source: Collection, { field, target }: VisibleRelation): boolean {
   const { kind, targetField, through } = field.relation!;
   if (field.serverManaged || !findGrant(target.name, 'get')) return false;
@@ -82,7 +82,7 @@ export function mayLink({ findGrant }: Subject, source: Collection, { field, tar
   return Boolean(foreignKeyLocation.as && findGrant(foreignKeyLocation.on.name, 'update')?.may(foreignKeyLocation.as));
 }
 
-/** All of the grants, or null. */
+/** The grants of all actions; null if one is missing. */
 export function findAllGrants(
   { findGrant }: Subject,
   resource: string,
@@ -92,7 +92,7 @@ export function findAllGrants(
   return grants.every((grant) => grant !== null) ? grants : null;
 }
 
-/** Records whose actions are written down by hand, or that the server writes alone: what else a grant would open. */
+/** Record actions that some system collections lack, because they have system actions or only the server writes them. */
 const serverManagedActions: Readonly<Record<string, ReadonlySet<string>>> = {
   apiKeys: new Set(['create', 'firstOrCreate', 'updateOrCreate']),
   applications: new Set(['list', 'get', 'query', 'create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
@@ -103,12 +103,12 @@ const serverManagedActions: Readonly<Record<string, ReadonlySet<string>>> = {
   audit: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
 };
 
-/** Whether a system collection lacks a generated action. */
+/** Whether a system collection lacks a record action. */
 export function isServerManagedAction({ name, system }: Collection, action: string): boolean {
   return system && serverManagedActions[name]?.has(action) === true;
 }
 
-/** Whether the role may write records of a collection by a generated action. */
+/** Whether the role may write records of a collection by a record action. */
 export function mayWrite(
   { findGrant }: Subject,
   collection: Collection,

@@ -17,15 +17,21 @@ const grantableAction: JsonSchema = { type: 'string', enum: [...grantableActions
 
 interface NarrowedField {
   readonly shown?: JsonSchema;
-  /** Null: written by the server alone. */
+  /** Null: only the server writes it. */
   readonly given?: JsonSchema | null;
 }
 
-/** Fields of system collections that take or show something narrower than their type says. */
+/** Fields of system collections whose values are more specific than their type. */
 const narrowedFields: Readonly<Record<string, Readonly<Record<string, NarrowedField>>>> = {
   users: {
     status: { shown: statusSchema, given: { ...statusSchema, default: 'active' } },
-    roles: { given: { type: 'array', items: roleName, description: 'Names of roles; they replace those held.' } },
+    roles: {
+      given: {
+        type: 'array',
+        items: roleName,
+        description: 'The names of all roles of the user; they replace the present ones.',
+      },
+    },
   },
   roles: {
     name: { given: { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_-]{0,59}$' } },
@@ -69,14 +75,14 @@ const narrowedFields: Readonly<Record<string, Readonly<Record<string, NarrowedFi
       shown: nameList,
       given: {
         anyOf: [grantableAction, { type: 'array', items: grantableAction, minItems: 1 }],
-        description: 'view is list and get.',
+        description: '"view" means list and get.',
       },
     },
     filter: {
       shown: { type: ['object', 'null'] },
       given: {
         type: ['object', 'null'],
-        description: 'Which rows: a filter; {{$user.id}} and its kin stand for the caller.',
+        description: 'A filter that selects rows. Variables such as {{$user.id}} refer to the caller.',
       },
     },
     fields: { shown: { ...nameList, type: ['array', 'null'] }, given: { ...nameList, type: ['array', 'null'] } },
@@ -84,7 +90,7 @@ const narrowedFields: Readonly<Record<string, Readonly<Record<string, NarrowedFi
   },
 };
 
-/** What a system field shows or takes beside its type; undefined where its type says it all, null: no request gives it. */
+/** The specific schema of a system field; undefined if its type is sufficient, null if requests cannot set it. */
 export function findNarrowedSchema(
   { name, system }: Collection,
   field: Field,

@@ -24,7 +24,7 @@ const documentOperations: readonly OperationDefinition[] = [
   {
     action: 'docs:openapi',
     method: 'get',
-    summary: 'This document, for the role of the credential',
+    summary: 'Get this document, for the role of the credential',
     may: allowEveryone,
     success: {
       description: 'OpenAPI 3.1.',
@@ -36,13 +36,13 @@ const documentOperations: readonly OperationDefinition[] = [
   },
 ];
 
-/** What is no resource: it has no action in its path. */
+/** The health check, whose path has no action. */
 const healthOperation: Operation = {
   method: 'get',
   path: '/api/health',
   id: 'health',
   tag: 'health',
-  summary: 'Whether the server lives',
+  summary: 'Check whether the server is running',
   parameters: [],
   success: jsonReply('It does.', schemaRef('Health')),
   errors: 'read',
@@ -62,7 +62,7 @@ const operationDefinitions: readonly OperationDefinition[] = [
   ...mailOperations,
 ];
 
-/** The operations that no collection's definition makes, as far as the role may do them. */
+/** The operations of system actions that the role may use. */
 export function systemOperations(subject: Subject): readonly Operation[] {
   return [
     healthOperation,

@@ -28,13 +28,16 @@ export const commonSchemas: Readonly<Record<string, JsonSchema>> = {
   Error: errorSchema,
   ListMeta: objectSchema(
     {
-      count: { type: 'integer', description: 'All that match; absent with count=none.' },
+      count: { type: 'integer', description: 'The number of matching records; absent with count=none.' },
       countIsEstimate: { const: true },
       page: integerSchema,
       pageSize: integerSchema,
       totalPage: integerSchema,
       hasNext: booleanSchema,
-      nextCursor: { ...stringOrNullSchema, description: 'For after; null on the last page.' },
+      nextCursor: {
+        ...stringOrNullSchema,
+        description: 'The value for "after" on the next page; null on the last page.',
+      },
       versions: { type: 'object', additionalProperties: integerSchema },
     },
     ['pageSize', 'hasNext', 'nextCursor'],
@@ -61,7 +64,7 @@ export const commonSchemas: Readonly<Record<string, JsonSchema>> = {
 
 const applicationOptions = objectSchema({ autoStart: booleanSchema, metadata: { type: 'object' } });
 
-/** Schemas for those who manage applications. */
+/** Schemas for roles that manage applications. */
 export const applicationSchemas: Readonly<Record<string, JsonSchema>> = {
   NewApplication: {
     ...objectSchema(
@@ -82,7 +85,7 @@ export const applicationSchemas: Readonly<Record<string, JsonSchema>> = {
   }),
 };
 
-/** The schemas that no collection's definition makes, as far as the role meets them. */
+/** The schemas of system actions that the role may use. */
 export function systemSchemas({ caller, application, findGrant, mayConfigure }: Subject): Schemas {
   const isAnyGranted = (resource: string, actions: readonly string[]): boolean =>
     actions.some((action) => findGrant(resource, action) !== null);

@@ -1,4 +1,4 @@
-/** The actions of webhooks that tell a secret or send something; the others are the generated ones. */
+/** The actions of webhooks that return a secret or send messages. The others are record actions. */
 import type { JsonSchema } from '../schema/field-type.ts';
 import { jsonBody, jsonReply } from './operation.ts';
 import { etagHeader, hasGrants, idParameter, type OperationDefinition } from './operation-definition.ts';
@@ -18,12 +18,12 @@ const oneOrList = (name: string): JsonSchema => ({ anyOf: [schemaRef(name), arra
 export const webhookOperations: readonly OperationDefinition[] = [
   {
     action: 'webhooks:create',
-    summary: 'Make a webhook',
+    summary: 'Create a webhook',
     may: hasGrants(['webhooks', 'create']),
     parameters: (subject) => parametersFor(subject, subject.registry.get('webhooks'), 'create'),
     body: jsonBody(oneOrList('NewWebhook')),
     success: jsonReply(
-      'The webhook; a secret that was made is shown this once.',
+      'The webhook. A generated secret is shown only once.',
       oneOrList('MadeWebhook'),
       schemaRef('WriteMeta'),
       etagHeader,
@@ -39,18 +39,18 @@ export const webhookOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'webhooks:test',
-    summary: 'Send a message to a webhook now',
+    summary: 'Send a test message to a webhook now',
     may: hasGrants(['webhooks', 'update']),
     parameters: [idParameter('webhook', 1)],
-    success: jsonReply('Whether it arrived.', schemaRef('WebhookTest')),
+    success: jsonReply('Whether the message arrived.', schemaRef('WebhookTest')),
   },
   {
     action: 'webhooks:replay',
-    summary: 'Send again what was given up, or the deliveries named',
+    summary: 'Send failed deliveries again, or the given ones',
     may: hasGrants(['webhooks', 'update']),
     parameters: [idParameter('webhook', 1)],
     body: jsonBody(schemaRef('WebhookReplay'), false),
-    success: jsonReply('How many are sent again.', integerSchema),
+    success: jsonReply('The number of deliveries that are sent again.', integerSchema),
   },
 ];
 
@@ -61,23 +61,23 @@ const webhookProperties: Readonly<Record<string, JsonSchema>> = {
     minItems: 1,
     maxItems: 50,
   },
-  filter: { type: ['object', 'null'], description: 'Which records of the one collection that the events name.' },
+  filter: { type: ['object', 'null'], description: 'Selects records, if all events are of one collection.' },
   role: {
     anyOf: [stringSchema, objectSchema({ name: stringSchema }, ['name'])],
-    description: 'It is sent what this role may read.',
+    description: 'Messages contain what this role may read.',
   },
   enabled: booleanSchema,
-  secret: { type: ['string', 'null'], writeOnly: true, description: 'whsec_ and 24 to 64 bytes in base64.' },
+  secret: { type: ['string', 'null'], writeOnly: true, description: 'whsec_ followed by 24 to 64 bytes in base64.' },
 };
 const webhookExample = { url: 'https://example.com/hook', events: ['orders.*'], role: 'viewer' };
 
-/** Schemas for those who manage webhooks. */
+/** Schemas for roles that manage webhooks. */
 export const webhookSchemas: Readonly<Record<string, JsonSchema>> = {
   NewWebhook: { ...objectSchema(webhookProperties, ['url', 'events', 'role']), examples: [webhookExample] },
   WebhookChange: objectSchema(webhookProperties),
   MadeWebhook: {
     type: 'object',
-    properties: { id: integerSchema, secret: { type: 'string', description: 'Shown on create and never again.' } },
+    properties: { id: integerSchema, secret: { type: 'string', description: 'Shown only when it is created.' } },
     required: ['id'],
   },
   WebhookTest: objectSchema(

@@ -9,30 +9,30 @@ import { readEventVisibilities, type Scope, VisibilityCache } from './event-visi
 import { type FeedReader, getFeed } from './feed.ts';
 import { requireKnownResource } from './known-resource.ts';
 
-/** A page of the log as it was asked for. */
+/** A parsed request for a page of the event log. */
 export interface ChangesRequest {
   readonly since: string | null;
   readonly resource: string | null;
   readonly pageSize: number;
-  /** How long to wait for something to tell, in seconds. */
+  /** How long to wait for an event, in seconds. */
   readonly wait: number;
 }
 
-/** A page of events as JSON text, and where to go on. */
+/** A page of events as JSON text, with the cursor of the next page. */
 export interface ChangesPage {
   readonly data: string;
   readonly meta: { readonly nextCursor: string; readonly hasNext: boolean; readonly resync?: true };
 }
 
-/** The caller's context at the moment: the credential is asked for again. */
+/** Loads the caller's present context. The credential is verified again. */
 type LoadContext = () => Promise<RecordContext>;
 
 /**
- * Events after a cursor that the caller may see, oldest first. Where there are none it waits for one, as long as it was
- * told to.
+ * The events after a cursor that are visible to the caller, oldest first. If there are none, it waits for one as long as
+ * requested.
  *
- * @param getAbortSignal aborted when the client has gone, or the server stops: then a wait ends.
- * @throws ApiError 400 for a malformed cursor, 403 where the caller may not get records of the resource.
+ * @param getAbortSignal aborted when the client disconnects or the server stops, which ends the wait.
+ * @throws ApiError 400 for an invalid cursor, 403 without permission to get records of the resource.
  */
 export async function readChangesPage(
   application: Application,
@@ -84,10 +84,10 @@ async function waitForEvents(
   }
 }
 
-/** What one write tells of comes together. */
+/** Collects the events of one write. */
 const gatherMilliseconds = 2;
 
-/** Reads on from where it last was, so that a wait looks at each event once. */
+/** Continues from its last position, so that a wait reads each event once. */
 class ChangesReader {
   readonly #application: Application;
   readonly #request: ChangesRequest;
@@ -116,7 +116,7 @@ class ChangesReader {
     return { page: { data, meta: { nextCursor: this.#cursor(), hasNext: more } }, hasEvents: texts.length > 0 };
   }
 
-  /** @returns whether events are left that have no place on the page. */
+  /** @returns whether events are left that do not fit on the page. */
   async #appendEvents(context: RecordContext, events: readonly LoggedEvent[], texts: string[]): Promise<boolean> {
     const visibilities = await readEventVisibilities(context, events, toScope(this.#request), new VisibilityCache());
     for (const { event, inScope, text } of visibilities) {
@@ -149,7 +149,7 @@ function requireResource({ findGrant }: RecordContext, { resource }: ChangesRequ
   if (resource !== null && !findGrant(resource, 'get')) throw permissionDenied(resource.slice(0, 60), 'get');
 }
 
-/** Is woken by the feed; a wake that nobody waits for is kept. */
+/** Is woken by the feed. A wake without a waiter is remembered. */
 class Waker implements FeedReader {
   #woken = false;
   #resolve: (() => void) | null = null;
@@ -177,7 +177,7 @@ class Waker implements FeedReader {
   }
 }
 
-/** @throws ApiError for what no page can be read with. */
+/** @throws ApiError for invalid parameters. */
 export function parseChangesRequest(parameters: Readonly<Record<string, unknown>>): ChangesRequest {
   const { since, resource, wait, pageSize } = parameters;
   return {
@@ -188,18 +188,24 @@ export function parseChangesRequest(parameters: Readonly<Record<string, unknown>
   };
 }
 
-/** Of a cursor or a name; a request that waits for events holds them. */
+/** Maximum length of a cursor or name. Waiting requests keep them in memory. */
 const maxTextLength = 500;
 
 function parseText(name: string, input: unknown): string | null {
   if (input === undefined || input === null || input === '') return null;
   if (typeof input === 'string' && input.length <= maxTextLength) return input;
-  throw new ApiError('PARAMETER_INVALID', `"${name}" must be a text of at most ${maxTextLength} characters.`);
+  throw new ApiError(
+    'PARAMETER_INVALID',
+    `The parameter "${name}" must be a text of at most ${maxTextLength} characters.`,
+  );
 }
 
 function parseInteger(name: string, input: unknown, minimum: number, maximum: number): number | null {
   if (input === undefined || input === null) return null;
   const number = typeof input === 'string' && /^\d{1,9}$/.test(input) ? Number(input) : input;
   if (typeof number === 'number' && Number.isInteger(number) && number >= minimum && number <= maximum) return number;
-  throw new ApiError('PARAMETER_INVALID', `${name} must be a whole number from ${minimum} to ${maximum}.`);
+  throw new ApiError(
+    'PARAMETER_INVALID',
+    `The parameter "${name}" must be a whole number from ${minimum} to ${maximum}.`,
+  );
 }

@@ -1,6 +1,6 @@
 /**
- * One open connection of a verified caller, whatever carries it: its subscriptions, and its credential, which is asked for
- * again whenever who may do what has changed.
+ * One open connection of a verified caller, over any transport: its subscriptions, and its credential, which is verified again
+ * whenever permissions have changed.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Lease } from '../applications/open-applications.ts';
@@ -15,9 +15,9 @@ import { type Listener, Subscription, type SubscriptionRequest } from './subscri
 /** Why the server ends a connection. */
 export type CloseReason = 'credential' | 'slow' | 'restart';
 
-/** What carries messages to the other side. */
+/** The transport of messages to the client. */
 export interface EventTransport {
-  /** Bytes that are sent and not yet taken. */
+  /** Bytes that are buffered and not sent yet. */
   readonly buffered: number;
   /** @param text the event as JSON. */
   event(id: string, cursor: string, text: string): void;
@@ -26,26 +26,27 @@ export interface EventTransport {
   end(reason: CloseReason): void;
 }
 
-/** How the caller proved who they are; null: nobody did. */
+/** The credential of a connection. */
 export interface ConnectionCredential {
   readonly token: string;
   readonly role: string | undefined;
 }
 
-/** A reader that has more to take up gets no more until it has taken up most of it. */
+/** Above the high-water mark, nothing is sent until the buffer is below the low-water mark. */
 const highWaterBytes = 256 * 1024;
 const lowWaterBytes = 64 * 1024;
 const drainPollMilliseconds = 25;
-/** How long a full reader may take nothing at all. */
+/** Maximum time without progress while the buffer is full. */
 const drainTimeoutMilliseconds = 5000;
 
+/** One open connection with its subscriptions. */
 export class Connection implements FeedReader {
   readonly #lease: Lease;
   readonly #transport: EventTransport;
   readonly #credential: ConnectionCredential | null;
   readonly #feed: Feed;
   readonly #subscriptions = new Map<string, Subscription>();
-  /** Characters of each subscription's resource and filter, and of all. */
+  /** Length of each subscription's resource and filter, and of all. */
   readonly #lengths = new Map<string, number>();
   #length = 0;
   readonly #onShutdown = (): void => this.end('restart');
@@ -54,7 +55,7 @@ export class Connection implements FeedReader {
   #version: number;
   #ended = false;
 
-  /** Takes over the lease, and gives it back at its end. */
+  /** @param lease is released when the connection ends. */
   constructor(lease: Lease, transport: EventTransport, caller: Caller, credential: ConnectionCredential | null) {
     const { application } = lease;
     this.#lease = lease;
@@ -69,15 +70,15 @@ export class Connection implements FeedReader {
     if (application.closingSignal.aborted) this.#onShutdown();
   }
 
-  /** Who is at the other end, now. */
+  /** The present caller. */
   get caller(): Caller {
     return this.#caller;
   }
 
   /**
-   * Begins to tell, after `ready` was called with the cursor from which on.
+   * Opens a subscription. `ready` is called with its first cursor before any event is sent.
    *
-   * @throws ApiError 400 and 403; then there is no such subscription.
+   * @throws ApiError 400 or 403; the subscription is then not opened.
    */
   async subscribe(
     id: string,
@@ -85,14 +86,17 @@ export class Connection implements FeedReader {
     ready: (cursor: string, resync: boolean) => void,
   ): Promise<void> {
     if (this.#subscriptions.has(id))
-      throw new ApiError('PARAMETER_INVALID', `There is a subscription "${id.slice(0, 60)}" already; take another id.`);
+      throw new ApiError(
+        'PARAMETER_INVALID',
+        `A subscription with the id "${id.slice(0, 60)}" exists already. Use another id.`,
+      );
     if (this.#subscriptions.size >= limits.subscriptions)
-      throw new ApiError('LIMIT_EXCEEDED', `One connection has at most ${limits.subscriptions} subscriptions.`);
+      throw new ApiError('LIMIT_EXCEEDED', `A connection can have at most ${limits.subscriptions} subscriptions.`);
     const length = request.resource.length + (request.filter == null ? 0 : JSON.stringify(request.filter).length);
     if (this.#length + length > limits.subscriptionsLength)
       throw new ApiError(
         'LIMIT_EXCEEDED',
-        `The filters of one connection have at most ${limits.subscriptionsLength} characters in all; shorten them.`,
+        `The filters of a connection can have at most ${limits.subscriptionsLength} characters in total. Shorten them.`,
       );
     const { application } = this.#lease;
     const opened = await application.withCurrentSnapshot(() =>

@@ -190,13 +190,13 @@ function buildRecordMember(text: string | null | undefined): string {
   return text === null ? '"recordTooLarge":true' : `"record":${text ?? 'null'}`;
 }
 
-/** A field that is gone tells nothing to a role that does not see all. */
+/** A field that no longer exists is only visible for a resource without a collection. */
 function canReadField(name: string, collection: Collection | null, grant: Grant): boolean {
   const field = collection?.byName.get(name);
   return field ? !field.type.secret && grant.may(field) : collection === null;
 }
 
-/** The event that tells that a record is no longer in scope: its key alone. */
+/** The event for a record that is no longer in scope. It only has the key. */
 export function buildLeftEvent({ event, cursor }: EventVisibility): string {
   const { at, resource, tk: key } = event;
   const body = { cursor, at, name: `${resource}.left`, resource, tk: key };

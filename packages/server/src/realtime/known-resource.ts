@@ -8,8 +8,8 @@ const systemEventPrefixes: ReadonlySet<string> = new Set(['campaign']);
 
 /**
  * Refuses a resource that has no events: neither a collection, nor a system resource, nor the first word of published
- * events. Such a word is known when a permission of some role names it, or when the newest events hold one of it. That
- * the caller may get the resource is checked before, so that callers without a grant cannot tell which resources exist.
+ * events. Such a word is known if a permission of some role names it, or if one of the newest events has it. The
+ * permission is checked before, so that callers without it cannot find out which resources exist.
  *
  * @throws ApiError `COLLECTION_UNKNOWN`.
  */

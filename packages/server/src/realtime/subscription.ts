@@ -19,30 +19,30 @@ import {
 import type { Feed, FeedPage } from './feed.ts';
 import { requireKnownResource } from './known-resource.ts';
 
-/** What somebody asks to be told of, checked in form alone. */
+/** A parsed request for a subscription. Its names are not resolved yet. */
 export interface SubscriptionRequest {
-  /** A collection, the first word of made events, or `*` for all that may be seen. */
+  /** A collection, the first word of published events, or `*` for all visible events. */
   readonly resource: string;
   readonly filter: unknown;
   readonly since: string | null;
   readonly values: boolean;
 }
 
-/** Where a subscription tells; each call is one message. */
+/** Receives the messages of a subscription. */
 export interface Listener {
   event(cursor: string, text: string): void;
   resync(cursor: string): void;
-  /** How many records a subscription may know the reader to have. */
+  /** Maximum number of records that the subscription tracks. */
   readonly maxKnownRecords: number;
-  /** Whether the reader has so much to take up that it gets no more for now. */
+  /** Whether the buffer of the reader is full. */
   readonly isFull: boolean;
-  /** Resolves when there is room for more; with false where the reader makes no way and is given up. */
+  /** Resolves when there is room again; with false if the reader makes no progress and is disconnected. */
   waitForDrain(): Promise<boolean>;
-  /** The subscription has come to its end: the caller may not have it any more, or what it names is gone. */
+  /** The subscription ended: the caller lost the permission, or the resource no longer exists. */
   fail(error: ApiError): void;
 }
 
-/** Events, or characters of them, that are told between two looks at whether the reader keeps up. */
+/** Events, or characters, between two checks of whether the buffer of the reader is full. */
 const eventsPerDrainCheck = 50;
 const charactersPerDrainCheck = 64 * 1024;
 const catchUpEvents = 200;
@@ -52,21 +52,21 @@ const maxKeyLength = 100;
 const retryMilliseconds = 500;
 
 /**
- * One subscription: a scope, a place in the log, and who listens. It is handed what is new by the feed; what it has missed,
- * and what its reader is too slow for, it reads from the log at its own pace.
+ * One subscription: a scope, a position in the log, and a listener. The feed delivers new events. Missed events, and those that
+ * came while the reader was too slow, are read from the log.
  */
 export class Subscription {
   readonly #application: Application;
   readonly #feed: Feed;
   readonly #listener: Listener;
   readonly #scope: Scope;
-  /** The last event that was told or passed over. */
+  /** The position of the last processed event. */
   #position: string;
   #live = false;
   #ended = false;
-  /** Records that the reader was told of: true while in scope, false since it was told that they left. */
+  /** Records that the reader knows: true while in scope, false after `.left` was sent. */
   readonly #knownRecords = new Map<string, boolean>();
-  /** What of the caller's rights the view depends on. */
+  /** A hash of the permissions that the scope depends on. */
   #accessFingerprint = '';
 
   private constructor(
@@ -86,10 +86,10 @@ export class Subscription {
   }
 
   /**
-   * Begins where `since` ends, else now.
+   * Opens a subscription after `since`, or from now on.
    *
-   * @returns the subscription, its cursor, and whether the reader must read anew: the log cannot go on from `since`.
-   * @throws ApiError 400 for a filter or cursor that does not hold, 403 where the caller may not get records.
+   * @returns the subscription, its cursor, and whether the reader must reload because the events after `since` are lost.
+   * @throws ApiError 400 for an invalid filter or cursor, 403 without permission to get records.
    */
   static async open(
     application: Application,
@@ -103,13 +103,13 @@ export class Subscription {
     requireScope(context, scope);
     if (scope.resource !== null) await requireKnownResource(context, changes, scope.resource);
     const resumed = request.since === null ? null : await changes.resume(request.since);
-    const cursor = resumed === null ? await changes.headCursor() : request.since!;
+    const cursor = resumed === null || request.since === null ? await changes.headCursor() : request.since;
     const position = resumed ?? (await changes.resume(cursor)) ?? startPosition;
     const subscription = new Subscription(application, feed, listener, scope, position, context);
     return { subscription, cursor, resync: request.since !== null && resumed === null };
   }
 
-  /** Begins to tell. @param context of the caller, at each moment. */
+  /** Starts to send events. @param context returns the caller's present context. */
   begin(context: () => RecordContext): void {
     void this.#catchUp(context);
   }
@@ -119,14 +119,14 @@ export class Subscription {
     this.#knownRecords.clear();
   }
 
-  /** Tells what is new. */
+  /** Sends new events. */
   async receive({ events, visibilityCache }: FeedPage, context: () => RecordContext): Promise<void> {
     if (!this.#live || this.#ended) return;
-    const { position: last } = events.at(-1)!;
-    if (!isAfter(last, this.#position)) return;
+    const last = events.at(-1);
+    if (!last || !isAfter(last.position, this.#position)) return;
     try {
       const hasRoom = this.#scope.values === null || visibilityCache.hasRoom(visibilityKey(context(), this.#scope));
-      // All look at the same page, so that what one found holds for the others.
+      // All subscriptions process the same page, so that they can share the cache.
       if (!hasRoom || !(await this.#emitEvents(events, context, visibilityCache))) void this.#catchUp(context);
     } catch (error) {
       if (!this.#isFatal(error)) void this.#catchUp(context);
@@ -134,9 +134,9 @@ export class Subscription {
   }
 
   /**
-   * After rights or definitions have changed: another view is another beginning.
+   * Checks the scope after a change of permissions or definitions. If the visible data changed, the reader must reload.
    *
-   * @throws ApiError when the caller may not have the subscription any more.
+   * @throws ApiError if the caller has lost the permission.
    */
   async refresh(context: RecordContext): Promise<void> {
     requireScope(context, this.#scope);
@@ -148,7 +148,7 @@ export class Subscription {
     this.#listener.resync(cursor);
   }
 
-  /** Reads on until nothing is left, then is handed what comes. */
+  /** Reads missed events until none is left, then continues with the feed. */
   async #catchUp(context: () => RecordContext): Promise<void> {
     this.#live = false;
     const { changes } = this.#application;
@@ -165,14 +165,14 @@ export class Subscription {
     }
   }
 
-  /** Is handed what comes from now on, if the feed has not gone ahead. */
+  /** Continues with the feed, unless the feed is ahead. */
   async #join(): Promise<void> {
     const { position } = this.#feed;
     if (position === null) await pause(joinRetryMilliseconds);
     else this.#live = !isAfter(position, this.#position);
   }
 
-  /** Whether a failure is for good; others pass, and what was not told is read again. */
+  /** Whether an error ends the subscription. After other errors, the events are read again. */
   #isFatal(error: unknown): boolean {
     if (this.#ended) return true;
     if (!(error instanceof ApiError) || error.label === 'Service Unavailable') return false;
@@ -180,7 +180,7 @@ export class Subscription {
     return true;
   }
 
-  /** @returns false where the reader does not keep up; what is left is not told. */
+  /** @returns false if the buffer of the reader is full; the remaining events are not sent. */
   async #emitEvents(
     page: readonly LoggedEvent[],
     context: () => RecordContext,
@@ -189,7 +189,7 @@ export class Subscription {
     const visibilities = await this.#application.withCurrentSnapshot(() =>
       readEventVisibilities(context(), page, this.#scope, visibilityCache),
     );
-    const { position: last } = page.at(-1)!;
+    const last = page.at(-1);
     let emitted = 0;
     let length = 0;
     for (const visibility of visibilities) {
@@ -206,7 +206,7 @@ export class Subscription {
         return false;
       if (length > charactersPerDrainCheck) length = 0;
     }
-    this.#position = last;
+    if (last) this.#position = last.position;
     return !this.#listener.isFull;
   }
 
@@ -230,7 +230,7 @@ export class Subscription {
     return buildLeftEvent(visibility);
   }
 
-  /** Past the bound the reader is told to begin anew: it could miss that a record has left. */
+  /** Above the maximum, the reader must reload, because it could miss that a record has left. */
   #note(key: string, inScope: boolean): void {
     if (this.#knownRecords.size >= this.#listener.maxKnownRecords && !this.#knownRecords.has(key)) {
       this.#knownRecords.clear();
@@ -248,7 +248,7 @@ export class Subscription {
   }
 }
 
-/** Keys of records may be texts of any length, and thousands are remembered. */
+/** Shortens long keys, because thousands of them are stored. */
 function shortKey(key: string): string {
   return key.length <= maxKeyLength ? key : hash('sha256', key, 'base64url');
 }
@@ -257,7 +257,10 @@ function toScope({ resource, filter, values }: SubscriptionRequest): Scope {
   const filtered = filter !== undefined && filter !== null;
   const filterKey = filtered ? JSON.stringify(filter) : '';
   if (resource === '*' && (filtered || values))
-    throw new ApiError('PARAMETER_INVALID', 'filter and values need one resource; * takes neither.');
+    throw new ApiError(
+      'PARAMETER_INVALID',
+      '"filter" and "values" cannot be combined with the resource "*". Name one collection.',
+    );
   return {
     resource: resource === '*' ? null : resource,
     filterKey,
@@ -266,22 +269,26 @@ function toScope({ resource, filter, values }: SubscriptionRequest): Scope {
   };
 }
 
-/** @throws ApiError 403 where the caller may not get records of the resource, 400 where the filter does not hold. */
+/** @throws ApiError 403 without permission to get records of the resource, 400 for an invalid filter. */
 function requireScope(context: RecordContext, { resource, matching, values }: Scope): void {
   if (resource === null) return;
   const grant = context.findGrant(resource, 'get');
   if (!grant) throw permissionDenied(resource.slice(0, 60), 'get');
   const collection = context.registry.find(resource);
   if (!collection && (matching || values))
-    throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${resource.slice(0, 60)}" to filter.`);
+    throw new ApiError(
+      'COLLECTION_UNKNOWN',
+      `There is no collection "${resource.slice(0, 60)}", so "filter" and "values" cannot be used.`,
+    );
   for (const visibility of [matching, values])
     if (collection && visibility) checkVisibilityQuery(context, collection, grant, visibility);
 }
 
-/** What the view depends on: rows and fields of the grant, and the values of the variables in it. */
+/** A text of everything the visible data depends on: rows and fields of the grant, and the values of its variables. */
 function computeAccessFingerprint(context: RecordContext, { resource }: Scope): string {
   if (resource === null) return computeRoleFingerprint(context);
-  const grant = context.findGrant(resource, 'get')!;
+  const grant = context.findGrant(resource, 'get');
+  if (!grant) throw permissionDenied(resource.slice(0, 60), 'get');
   const collection = context.registry.find(resource);
   const fields = collection?.fields.filter((field) => grant.may(field)).map((field) => field.id) ?? [];
   const { rows } = grant;

@@ -7,10 +7,10 @@ import {
   type StoredDelivery,
 } from '../database/delivery-rows.ts';
 
-/** What ends within so short a time is noted in one transaction: its commit costs more than the notes. */
+/** Outcomes within this time are stored in one transaction, because the commit is the expensive part. */
 const gatherMilliseconds = 5;
 
-/** Notes how tries ended. What a kill keeps from being noted is sent again under the same id. */
+/** Stores the outcomes of attempts. If the process is killed before that, the message is sent again with the same id. */
 export class DeliveryOutcomes {
   readonly #database: Database;
   readonly #clock: Clock;
@@ -22,7 +22,7 @@ export class DeliveryOutcomes {
     this.#clock = clock;
   }
 
-  /** Resolves when it is noted. */
+  /** Resolves when the outcome is stored. */
   write(delivery: StoredDelivery, outcome: DeliveryOutcome): Promise<void> {
     this.#outcomes.push({ delivery, outcome });
     this.#next ??= new Promise<void>((resolve) => setTimeout(resolve, gatherMilliseconds)).then(() => this.#write());

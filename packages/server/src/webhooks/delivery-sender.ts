@@ -19,6 +19,7 @@ const statusGone = 410;
 const statusTooManyRequests = 429;
 const statusServiceUnavailable = 503;
 
+/** Sends claimed deliveries, and keeps track of attempts that are under way. */
 export class DeliverySender {
   readonly #parts: DeliveryParts;
   readonly #onProgress: () => void;

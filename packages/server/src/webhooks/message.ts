@@ -1,4 +1,4 @@
-/** What a webhook is sent: what its role may read of the record now, under the webhook's own filter. */
+/** Builds webhook messages: the record as the webhook's role may read it now, if it matches the webhook's filter. */
 import { type PublishedPayload, type StoredDelivery, wasNotified } from '../database/delivery-rows.ts';
 import type { StoredWebhook } from '../database/webhook-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
@@ -9,15 +9,15 @@ import { getRecord } from '../records/read/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import type { Collection } from '../schema/registry.ts';
 
-/** A message, or why there is none. */
+/** A message, or why none is sent. */
 export type WebhookMessage = { readonly body: string } | { readonly skipped: string };
 
 /**
- * Makes the message of a delivery, as the Standard Webhooks have it: `{"type", "timestamp", "data"}`; `data` is
- * `{"application", "resource", "tk", "actor", "changed", "record"}`. Events of destroyed records, and of definitions,
- * carry no record; those that somebody published carry `payload` instead.
+ * Builds the message of a delivery in the format of Standard Webhooks: `{"type", "timestamp", "data"}`; `data` is
+ * `{"application", "resource", "tk", "actor", "changed", "record"}`. Events of destroyed records and of definitions have
+ * no record; published events have `payload` instead.
  *
- * @param context of a caller that has the webhook's role and is nobody.
+ * @param context of a caller with the webhook's role and without a user.
  */
 export async function buildWebhookMessage(
   context: RecordContext,
@@ -27,7 +27,7 @@ export async function buildWebhookMessage(
 ): Promise<WebhookMessage> {
   const { event, resource, tk, at, actor } = delivery;
   const grant = context.findGrant(resource, 'get');
-  if (!grant) return { skipped: `The role "${webhook.role}" may not read ${resource}.` };
+  if (!grant) return { skipped: `The role "${webhook.role}" has no permission to read ${resource}.` };
   const collection = context.registry.find(resource);
   if ('payload' in delivery.changed) return buildPublishedMessage(collection, grant, application, webhook, delivery);
   const recordMember = collection && (await readRecordMember(context, collection, grant, webhook, delivery));
@@ -40,7 +40,7 @@ export async function buildWebhookMessage(
   };
 }
 
-/** Where its word has become a collection since, it is told to who may read all of that. */
+/** If a collection with the name of the event's first word exists by now, the role must be allowed to read all of its records. */
 function buildPublishedMessage(
   collection: Collection | null,
   grant: Grant,
@@ -49,13 +49,13 @@ function buildPublishedMessage(
   { event, resource, tk, at, actor, changed }: StoredDelivery,
 ): WebhookMessage {
   if (collection && (grant.rows || webhook.filter !== null))
-    return { skipped: 'The event is about no record, and rows are told apart.' };
+    return { skipped: 'The event is not about a record, but the role or the webhook has a row filter.' };
   const { payload } = changed as PublishedPayload;
   const data = { application, resource, tk, actor, changed: [], payload };
   return { body: JSON.stringify({ type: event, timestamp: at, data }) };
 }
 
-/** A message that tells that messages arrive. */
+/** The message of a test. */
 export function buildTestMessage(application: string, time: string): string {
   return JSON.stringify({ type: 'webhooks.test', timestamp: time, data: { application } });
 }
@@ -66,7 +66,7 @@ function canReadField(collection: Collection | null, grant: Grant, name: string)
   return field !== undefined && !field.type.secret && grant.may(field);
 }
 
-/** The member `record` of a message, none for a key that is all there is to tell, or why nothing is told. */
+/** The property `record` of a message; null if the message only has the key; or why no message is sent. */
 async function readRecordMember(
   context: RecordContext,
   collection: Collection,
@@ -75,10 +75,10 @@ async function readRecordMember(
   { event, tk, resource }: StoredDelivery,
 ): Promise<{ readonly text: string | null } | { readonly skipped: string }> {
   if (event.endsWith('.destroyed')) {
-    // Whether it lay within the filters can no longer be asked: what was told of before may be told to be gone.
+    // Filters can no longer be checked: the message is sent if the webhook has been notified of the record before.
     const isOpen = grant.rows === null && webhook.filter === null;
     if (isOpen || (await wasNotified(context.database, webhook.id, resource, tk))) return { text: null };
-    return { skipped: 'The webhook was never told of this record.' };
+    return { skipped: 'The webhook was never notified of this record.' };
   }
   try {
     const filter = webhook.filter === null ? {} : { filter: webhook.filter };
@@ -87,6 +87,6 @@ async function readRecordMember(
     return { text: data.length > limits.recordInEvent ? '"recordTooLarge":true' : `"record":${data}` };
   } catch (error) {
     if (!(error instanceof ApiError) || error.retryAfter !== undefined) throw error;
-    return { skipped: `The role does not see the record, or the filter does not match: ${error.message}` };
+    return { skipped: `The record is not visible to the role, or the filter does not match: ${error.message}` };
   }
 }

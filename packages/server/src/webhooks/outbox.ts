@@ -1,4 +1,4 @@
-/** From the event log into the outbox: who is to be told of what, noted before anybody is called. */
+/** Copies events from the log to the outbox: a stored delivery for each webhook that wants the event. */
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { ChangeLog, LoggedEvent } from '../changes/change-log.ts';
 import { matchesEvent } from '../changes/event-pattern.ts';
@@ -9,14 +9,14 @@ import { readEnabledWebhooks, type StoredWebhook } from '../database/webhook-row
 import { dayMilliseconds } from './retry.ts';
 import { makeMessageId } from './signature.ts';
 
-/** What may wait of one webhook. A receiver that falls further behind gets no more: its webhook is paused. */
+/** Maximum number of waiting deliveries of one webhook. Above it, the webhook is paused. */
 export const maxWaitingDeliveries = 100_000;
-/** So many are noted between two looks at how many wait. */
+/** Queued deliveries between two counts of the waiting ones. */
 const deliveriesPerCount = 1000;
 const eventsPerRead = 500;
-/** Events that nobody wants move the stored position on this seldom. */
+/** After this many events without a delivery, the position is stored. */
 const maxUnstoredEvents = 5000;
-/** Or this long after the last time, in milliseconds. */
+/** It is also stored this long after the last time. */
 const maxUnstoredMilliseconds = 600_000;
 
 export interface OutboxParts {
@@ -31,9 +31,9 @@ export class Outbox {
   readonly #changes: ChangeLog;
   readonly #clock: Clock;
   readonly #onOverflow: (webhookId: number) => Promise<void>;
-  /** Deliveries noted by webhook since it was last counted how many wait. */
+  /** Queued deliveries by webhook since the waiting ones were last counted. */
   readonly #queuedSinceCount = new Map<number, number>();
-  /** The stored position, and how far this process has looked beyond it without finding anything to note. */
+  /** The stored position, and the position up to which this process has read events without deliveries. */
   #stored: string | null = null;
   #scanned: string | null = null;
   #unstoredEvents = 0;
@@ -47,7 +47,7 @@ export class Outbox {
     this.#clock = clock;
   }
 
-  /** Looks through what is new in the log; returns how many deliveries were noted. */
+  /** Processes new events. @returns the number of queued deliveries. */
   async fill(): Promise<number> {
     await this.#loadPosition();
     let queued = 0;
@@ -55,7 +55,7 @@ export class Outbox {
       if (this.#scanned === null) return queued;
       const events = await this.#changes.read(this.#scanned, eventsPerRead);
       if (events.length === 0) break;
-      // Read after the events: a webhook that was there before one of them is found.
+      // Read after the events, so that every webhook that existed before one of them is found.
       const deliveries = createDeliveries(events, await readEnabledWebhooks(this.#database));
       queued += await this.#queueEvents(events, deliveries);
     }
@@ -63,13 +63,17 @@ export class Outbox {
     return queued;
   }
 
-  /** Events are kept until they are noted as looked through, wanted or not. */
+  /** The retention keeps events after the stored position, so it must advance even without deliveries. */
   async #storePosition(): Promise<void> {
-    if (this.#unstoredEvents > 0 && this.#clock.now() - this.#storedAt >= maxUnstoredMilliseconds)
-      await this.#move(this.#scanned!, []);
+    if (
+      this.#scanned !== null &&
+      this.#unstoredEvents > 0 &&
+      this.#clock.now() - this.#storedAt >= maxUnstoredMilliseconds
+    )
+      await this.#move(this.#scanned, []);
   }
 
-  /** Another process may have gone on meanwhile, or the log is looked through from a new place. */
+  /** Another process may have advanced the position. */
   async #loadPosition(): Promise<void> {
     const stored = await readOutboxPosition(this.#database);
     if (stored === this.#stored) return;
@@ -79,7 +83,9 @@ export class Outbox {
   }
 
   async #queueEvents(events: readonly LoggedEvent[], deliveries: readonly NewDelivery[]): Promise<number> {
-    const to = events.at(-1)!.position;
+    const last = events.at(-1);
+    if (!last) return 0;
+    const to = last.position;
     this.#unstoredEvents += events.length;
     if (deliveries.length === 0 && this.#unstoredEvents < maxUnstoredEvents) {
       this.#scanned = to;
@@ -90,7 +96,7 @@ export class Outbox {
     return deliveries.length;
   }
 
-  /** Now and then: counting what waits is a look at all of it. */
+  /** Counts waiting deliveries only occasionally, because it reads all of them. */
   async #count(deliveries: readonly NewDelivery[]): Promise<void> {
     for (const [id, { length }] of Map.groupBy(deliveries, (each) => each.webhookId)) {
       const queued = (this.#queuedSinceCount.get(id) ?? deliveriesPerCount) + length;
@@ -100,11 +106,14 @@ export class Outbox {
     }
   }
 
-  /** @returns false where another process has looked through it meanwhile. */
+  /** @returns false if another process has processed the events meanwhile. */
   async #move(to: string, deliveries: readonly NewDelivery[]): Promise<boolean> {
     const now = this.#clock.now();
     const times = { now: isoTime(now), giveUp: isoTime(now + dayMilliseconds) };
-    if (!(await queueDeliveries(this.#database, { from: this.#stored!, to }, deliveries, times))) {
+    if (
+      this.#stored === null ||
+      !(await queueDeliveries(this.#database, { from: this.#stored, to }, deliveries, times))
+    ) {
       await this.#loadPosition();
       return false;
     }
@@ -133,14 +142,14 @@ function createDelivery(event: LoggedEvent, webhook: StoredWebhook): NewDelivery
 }
 
 /**
- * Whether a position in the log comes after another, or was not there yet for a snapshot of PostgreSQL
- * (`<xmin>:<xmax>:<xids under way>`): an older transaction of anybody may still have been under way then.
+ * Whether a position in the log is after another one, or was not visible yet to a snapshot of PostgreSQL
+ * (`<xmin>:<xmax>:<running xids>`): an older transaction may have been running at that time.
  */
 function isAfterStart(one: string, other: string): boolean {
   if (other.includes(':')) {
-    const [xid] = one.split('.');
-    const [, xmax = '', underWay = ''] = other.split(':');
-    return BigInt(xid!) >= BigInt(xmax) || underWay.split(',').includes(xid!);
+    const [xid = ''] = one.split('.');
+    const [, xmax = '', running = ''] = other.split(':');
+    return BigInt(xid) >= BigInt(xmax) || running.split(',').includes(xid);
   }
   const [first, second] = parsePosition(one);
   const [otherFirst, otherSecond] = parsePosition(other);

@@ -1,16 +1,16 @@
-/** When a delivery is tried again: after ten seconds first, then ever later, for a day. */
+/** When a delivery is retried: first after ten seconds, then with increasing waits, for a day. */
 
 export const dayMilliseconds = 86_400_000;
 const firstWaitMilliseconds = 10_000;
 const factor = 3;
 const maxWaitMilliseconds = 6 * 3_600_000;
-/** Up to so much of the wait is added, so that what failed together does not come back together. */
+/** Maximum random addition, as a part of the wait, so that simultaneous failures are not retried simultaneously. */
 const jitter = 0.2;
 
 /**
- * Milliseconds until the next try: 10 s, 30 s, 90 s … 6 h, and up to a fifth more.
+ * Milliseconds until the next attempt: 10 s, 30 s, 90 s … 6 h, and up to a fifth more.
  *
- * @param attempts how many tries have failed, from 1.
+ * @param attempts the number of failed attempts, from 1.
  */
 export function computeRetryWait(attempts: number, random = Math.random()): number {
   return Math.round(
@@ -19,9 +19,9 @@ export function computeRetryWait(attempts: number, random = Math.random()): numb
 }
 
 /**
- * What a receiver asks for by `Retry-After`, in milliseconds: seconds, or a moment (RFC 9110, 10.2.3). Six hours at most.
+ * Parses `Retry-After`: seconds, or a date (RFC 9110, 10.2.3).
  *
- * @returns null where it asks for nothing that can be understood, or for what is over.
+ * @returns milliseconds, at most six hours; null for an invalid value or a date in the past.
  */
 export function parseRetryAfter(header: string | null, now: number): number | null {
   if (header === null) return null;

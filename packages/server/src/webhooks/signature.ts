@@ -1,7 +1,7 @@
-/** The Standard Webhooks form: headers that prove who sent a message, and when (https://www.standardwebhooks.com). */
+/** Signs messages in the format of Standard Webhooks (https://www.standardwebhooks.com). */
 import { createHmac, randomBytes } from 'node:crypto';
 
-/** Headers of one try. @param now milliseconds since the epoch: receivers refuse old messages, so each try has its own. */
+/** The headers of one attempt. @param now milliseconds since the epoch. Receivers refuse old timestamps, so each attempt has its own. */
 export function signHeaders(messageId: string, now: number, secret: string, body: string): Record<string, string> {
   const timestamp = String(Math.floor(now / 1000));
   const signature = createHmac('sha256', decodeSecret(secret))
@@ -14,6 +14,7 @@ function decodeSecret(secret: string): Buffer {
   return Buffer.from(secret.slice('whsec_'.length), 'base64');
 }
 
+/** Generates the id of a message, which stays the same for all attempts. */
 export function makeMessageId(): string {
   return `msg_${randomBytes(18).toString('base64url')}`;
 }

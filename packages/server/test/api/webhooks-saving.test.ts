@@ -14,7 +14,7 @@ const refused = (name: string, body: object, field: string, words: string): Scen
 
 const refusals: readonly Scenario[] = [
   ...['http://127.0.0.2/', 'http://2852039166/', 'http://[::1]/', 'http://localhost/', 'http://169.254.169.254/'].map(
-    (each) => refused(`${each} lies inside`, { url: each }, 'url', 'inside the network'),
+    (each) => refused(`${each} lies inside`, { url: each }, 'url', 'not public'),
   ),
   refused('an address of another scheme', { url: 'ftp://example.com/' }, 'url', 'http://'),
   refused('credentials in the address', { url: 'https://a:b@example.com/' }, 'url', 'password'),

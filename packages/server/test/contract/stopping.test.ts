@@ -15,7 +15,7 @@ describe('the process', () => {
     expect(await server.stop('SIGTERM')).toBe(0);
     expect(server.lines()).toMatch(/engine SQLite/);
     expect(server.lines()).toMatch(/APP_KEY is not set/);
-    expect(server.lines()).toMatch(/There is no user yet. This link makes the first admin[\s\S]*set INIT_ROOT_EMAIL/);
+    expect(server.lines()).toMatch(/There is no user yet. This link creates the first admin[\s\S]*set INIT_ROOT_EMAIL/);
     await expect(startProgram(dataDir, { PORT: 'x' })).rejects.toThrow(/ended with 1: PORT must be a whole number/);
     rmSync(dataDir, { recursive: true });
   });

@@ -1,6 +1,6 @@
 /**
- * `/docs`: the interactive page over `docs:openapi`. Everything comes from this server, under a policy that lets nothing
- * else in; the page holds no data of its own, so it asks for no credential.
+ * `/docs`: the interactive API reference of `docs:openapi`. All files come from this server, and the Content-Security-Policy
+ * allows no others. The page itself contains no data, so it needs no credential.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -26,12 +26,13 @@ const assetLoaders: Readonly<Record<string, () => Promise<Asset>>> = {
   'page.js': () => loadOwnFile('page.js', scriptType),
   'scalar.js': async () => createAsset(await loadScalarScript(), scriptType),
 };
-/** Where the page has its nonce. */
+/** The placeholder of the nonce in the page. */
 const noncePlaceholder = '__CSP_NONCE__';
 let pageText: Promise<string> | null = null;
-/** Made at their first request, and kept: a megabyte. */
+/** Created on first use and cached: one megabyte. */
 const assetCache = new Map<string, Promise<Asset>>();
 
+/** Registers the routes of the documentation page. */
 export function registerDocsPage(fastify: FastifyInstance): void {
   for (const path of ['/docs', '/docs/', '/docs/page.html']) fastify.get(path, (_request, reply) => sendPage(reply));
   for (const name of Object.keys(assetLoaders))
@@ -39,8 +40,8 @@ export function registerDocsPage(fastify: FastifyInstance): void {
 }
 
 /**
- * Scripts and styles of this server, none inline but the styles that the reference's script adds, which bear the reply's
- * nonce (page.js sees to it).
+ * The policy only allows scripts and styles of this server. The only inline styles are those of the reference's script, to
+ * which page.js adds the nonce of the reply.
  */
 function buildContentSecurityPolicy(nonce: string | null): string {
   return [
@@ -51,7 +52,7 @@ function buildContentSecurityPolicy(nonce: string | null): string {
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
-    "frame-ancestors 'self'", // the web interface shows it in a frame
+    "frame-ancestors 'self'", // the web interface embeds it in a frame
   ].join('; ');
 }
 
@@ -62,7 +63,7 @@ const commonHeaders = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-/** Small, and another one each time: its nonce must not be known beforehand. */
+/** Not cached: the nonce must not be predictable. */
 async function sendPage(reply: FastifyReply): Promise<FastifyReply> {
   const nonce = randomBytes(16).toString('base64url');
   pageText ??= readFile(new URL('page.html', import.meta.url), 'utf8');
@@ -105,17 +106,17 @@ async function loadOwnFile(name: string, type: string): Promise<Asset> {
   return createAsset(await gzip(await readFile(new URL(name, import.meta.url))), type);
 }
 
-/** Weak: the same text goes packed and as it is. */
+/** The ETag is weak: the same text is sent with and without compression. */
 function createAsset(packed: Buffer, type: string): Asset {
   return { type, packed, tag: `W/"${createHash('sha1').update(packed).digest('base64url')}"` };
 }
 
-/** The script of the reference, packed. */
+/** The script of the reference, compressed. */
 function loadScalarScript(): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('scalar-worker.ts', import.meta.url));
     worker.once('message', (packed: Uint8Array) => resolve(Buffer.from(packed)));
     worker.once('error', reject);
-    worker.once('exit', () => reject(new Error('the script of the documentation page could not be read')));
+    worker.once('exit', () => reject(new Error('The script of the documentation page could not be read.')));
   });
 }

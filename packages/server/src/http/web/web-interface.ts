@@ -1,7 +1,6 @@
 /**
- * The web interface: one page for every address that it knows, and files whose names change with what they hold. They are
- * built and packed beforehand (packages/web/build.ts) and found at their first request, so nothing is paid for by those
- * who use the API alone.
+ * The web interface: one page for all of its paths, and files whose names contain a hash of their content. They are built and
+ * compressed in advance (packages/web/build.ts) and loaded on first use, so that API-only servers have no cost.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
@@ -12,7 +11,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../protocol/api-error.ts';
 import { negotiateCoding } from '../compression.ts';
 
-/** Addresses that the page answers by itself; `/docs` and `/api` are not among them. */
+/** The paths of the page. `/docs` and `/api` are not among them. */
 const pagePaths = ['/', '/setup', '/reset-password', '/a', '/a/*'];
 const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -21,7 +20,7 @@ const types: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
   '.png': 'image/png',
 };
-/** Where the page has its nonce; a new one for each reply. */
+/** The placeholder of the nonce in the page. Each reply has a new nonce. */
 const noncePlaceholder = '__CSP_NONCE__';
 const builtFolder = fileURLToPath(new URL('../../../../web/dist', import.meta.url));
 
@@ -32,7 +31,7 @@ const securityHeaders = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-/** @param folder what packages/web/build.ts has made; another one in tests. */
+/** Registers the routes of the web interface. @param folder the output of packages/web/build.ts; another one in tests. */
 export function registerWebInterface(fastify: FastifyInstance, folder: string = builtFolder): void {
   const files = new WebFiles(folder);
   for (const path of pagePaths) fastify.get(path, (_request, reply) => sendPage(files, reply));
@@ -40,8 +39,8 @@ export function registerWebInterface(fastify: FastifyInstance, folder: string = 
 }
 
 /**
- * Scripts and styles of this server, none inline but those that bear the reply's nonce; texts that become markup pass the
- * page's own rules (Trusted Types). Mails are shown in frames without scripts, whose source is a text of the page's own.
+ * The policy only allows scripts and styles of this server, and inline ones with the nonce of the reply. Text that becomes
+ * markup passes the page's Trusted Types policies. E-mails are shown in frames without scripts (`srcdoc`).
  */
 function buildContentSecurityPolicy(nonce: string): string {
   return [
@@ -88,7 +87,7 @@ async function sendAsset(files: WebFiles, request: FastifyRequest, reply: Fastif
 
 const encodingSuffixes = { br: '.br', gzip: '.gz' } as const;
 
-/** The files of one build, read when they are first asked for and kept: some two megabytes. */
+/** The files of one build, read on first use and cached: about two megabytes. */
 class WebFiles {
   readonly #folder: string;
   readonly #kept = new Map<string, Promise<Buffer>>();
@@ -102,22 +101,19 @@ class WebFiles {
     if (!existsSync(join(this.#folder, 'index.html')))
       throw new ApiError(
         'ROUTE_UNKNOWN',
-        'The web interface is not built: run "npm run build:web". The API is below /api, its documentation at /docs.',
+        'The web interface is not built. Run "npm run build:web". The API is at /api, its documentation at /docs.',
       );
     return (await this.#read('index.html')).toString();
   }
 
-  /** A file in the best packing that is accepted. @throws ApiError `ROUTE_UNKNOWN` for a name that the build has not made. */
+  /** A file in the best accepted compression. @throws ApiError `ROUTE_UNKNOWN` for a file that the build does not contain. */
   async asset(
     name: string,
     accepted: string | string[] | undefined,
   ): Promise<{ bytes: Buffer; encoding: string | null }> {
     this.#names ??= this.#listed();
     if (!this.#names.has(name) || types[extname(name)] === undefined)
-      throw new ApiError(
-        'ROUTE_UNKNOWN',
-        'There is no such file; a newer version may be running: load the page again.',
-      );
+      throw new ApiError('ROUTE_UNKNOWN', 'There is no such file. The server may have been updated; reload the page.');
     const built = (['br', 'gzip'] as const).filter((coding) => this.#names!.has(name + encodingSuffixes[coding]));
     const encoding = negotiateCoding(accepted, built);
     return {
